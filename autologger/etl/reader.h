@@ -1,0 +1,76 @@
+/* reader.h - reads an .etl of any vintage from Windows 7 on (compressed too), event by event, in time order over all CPUs.
+ * Bounded memory: an index of the buffers (a few bytes each) plus one open buffer per CPU stream, never the file.
+ * Parsers never trust a length: damage is reported with its file offset, what lies before it is read.
+ * Threads: one per reader. Ownership: open/close; event pointers live until the next etl_next on that reader. */
+#ifndef AUTOLOGGER_ETL_READER_H
+#define AUTOLOGGER_ETL_READER_H
+#include "autologger/wire/etl.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+/* The header event, decoded; names are UTF-8, owned by the reader. */
+struct etl_file_header {
+    struct etl_logfile_header raw;
+    bool                      is_64bit;
+    int64_t                   start_raw; /* raw clock at raw.start_time */
+    const char               *logger_name;
+    const char               *file_name;
+    uint64_t                  file_size;
+    uint32_t                  buffers_found; /* by walking; header buffer included */
+};
+
+enum etl_kind { ETL_KIND_SYSTEM, ETL_KIND_PERFINFO, ETL_KIND_FULL, ETL_KIND_INSTANCE, ETL_KIND_MESSAGE, ETL_KIND_EVENT,
+                ETL_KIND_OTHER };
+
+/* One event, every header kind brought to one shape (facts: etl-format 3.9). */
+struct etl_event {
+    enum etl_kind kind;
+    uint16_t      cpu;
+    bool          is_64bit; /* payload layout */
+    int64_t       raw_time;
+    uint64_t      filetime;
+    uint32_t      process_id, thread_id; /* 0xFFFFFFFF: the header has none */
+    struct guid   provider; /* class GUID for kernel groups */
+    uint16_t      hook; /* group << 8 | type, kernel headers only, else 0 */
+    uint16_t      id, task;
+    uint8_t       version, channel, level, opcode;
+    uint16_t      flags; /* EVENT_HEADER flags as stored */
+    uint64_t      keyword;
+    struct guid   activity;
+    const uint8_t *ext; /* extended items, ext_size bytes, or NULL */
+    uint32_t       ext_size;
+    const uint8_t *payload;
+    uint32_t       payload_size;
+    const uint8_t *record; /* the whole event as stored */
+    uint32_t       record_size;
+    uint64_t       file_offset; /* of the record; of its buffer when compressed */
+    int64_t        buffer_sequence;
+};
+
+struct etl_reader;
+
+/* Where and what is wrong; `offset` is in the file. */
+struct etl_damage {
+    uint64_t offset;
+    char     text[160];
+};
+
+/* Status 2, 5; 13 when there is no readable header buffer (not an .etl). */
+wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason *why);
+void    etl_reader_close(struct etl_reader *r); /* NULL is fine */
+const struct etl_file_header *etl_reader_header(const struct etl_reader *r);
+/* Next event in time order (equal stamps: lower CPU, then sequence). False at the end. */
+bool etl_next(struct etl_reader *r, struct etl_event *event);
+/* Damage seen so far; *count gets the number. A damaged file still ends normally. */
+const struct etl_damage *etl_reader_damage(const struct etl_reader *r, unsigned *count);
+/* Raw clock -> FILETIME by the file's own anchor, in integers. */
+uint64_t etl_filetime(const struct etl_file_header *h, int64_t raw);
+/* Finds an extended item; data/size of the first of `type`, false when there is none or the list is malformed. */
+bool etl_ext_find(const struct etl_event *event, uint16_t type, const uint8_t **data, uint32_t *size);
+/* Class GUID of a kernel group (0x030A counts as Image); the null GUID for unknown groups. */
+struct guid etl_group_guid(uint16_t hook);
+/* Size and shape of the event at `p`, `left` bytes available: 0 = filler/end, < 0 = malformed, else its unpadded size.
+ * Shared by the reader, the session's check of hostile memory, and fuzzers. */
+int etl_record_size(const uint8_t *p, size_t left);
+#endif

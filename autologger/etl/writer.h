@@ -1,0 +1,59 @@
+/* writer.h - writes a sequential .etl file: buffer 0 with the header event, then whole buffers, then final counters.
+ * Invariants: W1 the file is a whole number of buffers after each successful call. W2 SequenceNumber rises from 0 without
+ * gaps. W3 a failed or short write leaves the file truncated to W1 and the buffer counted in buffers_lost.
+ * Threads: one (the session's logger). Ownership: create/destroy. Not for: filling buffers (session), other modes. */
+#ifndef AUTOLOGGER_ETL_WRITER_H
+#define AUTOLOGGER_ETL_WRITER_H
+#include "autologger/wire/etl.h"
+#include "registry-sim/base/os.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+/* What the header event says. Strings are UTF-8 and borrowed for the call. */
+struct etl_file_info {
+    const char *logger_name;
+    const char *file_name; /* as declared or as mapped; stored in the header */
+    uint32_t    buffer_size; /* bytes, multiple of 1 KB, 4 KB .. 16 MB */
+    uint32_t    processors;
+    uint16_t    logger_id;
+    uint32_t    log_file_mode;
+    uint32_t    max_file_size; /* in MB, or KB with ETL_MODE_KBYTES; 0 = unlimited */
+    uint32_t    clock_type; /* 1, 2, 3 */
+    uint64_t    perf_freq; /* ticks a second of the raw clock */
+    uint32_t    cpu_mhz;
+    uint64_t    boot_time; /* FILETIME */
+    uint64_t    start_time; /* FILETIME of start_raw */
+    int64_t     start_raw; /* the anchor: raw clock at start_time */
+    uint32_t    thread_id, process_id;
+};
+/* What an adopter needs to go on; published by the session together with its read positions. */
+struct etl_write_state {
+    uint64_t file_offset; /* end of the last whole buffer */
+    uint32_t buffers_written; /* header buffer included */
+    uint32_t buffers_lost;
+};
+
+struct etl_writer;
+
+/* Creates `path` (its parents must exist) and writes buffer 0. Refuses to follow a link in the last part and to replace a
+ * file that is neither empty nor an .etl (80/183 semantics: W_ALREADY_EXISTS). `free_floor`: bytes of the volume that are
+ * never used up (0 = none): a write that would go below gives W_DISK_FULL. */
+wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file_info *info, uint64_t free_floor,
+                          struct etl_writer **out, struct reason *why);
+/* Goes on with a file left by a predecessor: opens, truncates to state->file_offset. */
+wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file_info *info,
+                          const struct etl_write_state *state, uint64_t free_floor, struct etl_writer **out,
+                          struct reason *why);
+/* Writes one buffer. `buffer` has info.buffer_size bytes; bytes [72, filled) hold events, the writer fills in the 72-byte
+ * header and the 0xFF tail. `time` is the flush time on the raw clock. `sequence` must rise per CPU.
+ * Statuses: 112 full or floor reached, 1502 max_file_size reached, others by errno. On failure nothing of it is in the file. */
+wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
+                       struct reason *why);
+/* Where the file stands now. */
+struct etl_write_state etl_writer_state(const struct etl_writer *w);
+/* Rewrites EventsLost / BuffersLost / BuffersWritten / EndTime in buffer 0, marks the last buffer; keeps the file open. */
+wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why);
+/* Closes; NULL is fine. Does not finish. */
+void etl_writer_destroy(struct etl_writer *w);
+#endif

@@ -1,0 +1,89 @@
+/* plan.h - what one boot session is to be: a key tree of the store turned into a struct plan, or a Status.
+ * Pure: no file, clock, environment or thread; the machine's facts come in through struct plan_limits.
+ * One table, values.def, drives parsing, defaults, ranges, check, printing and the reference page.
+ * Threads: any. Ownership: plan_from_key fills a caller's struct; plan_finish frees what it holds. */
+#ifndef AUTOLOGGER_PLAN_PLAN_H
+#define AUTOLOGGER_PLAN_PLAN_H
+#include "registry-sim/store/regstore.h"
+
+/* A running session or provider has Status 0 plus conditions: what was not quite as asked. */
+struct condition {
+    wstatus     number;      /* 50 not supported, 87 clamped or ignored, 1168 nobody registered it, ... */
+    bool        note;        /* true: harmless, shown as a note */
+    char        item[64];    /* the value, flag or provider it is about */
+    char        reason[256];
+    char        advice[192];
+    char        source_file[256]; /* declaration, "" = not known */
+    uint32_t    source_line;
+};
+struct condition_list {
+    struct condition *items; /* malloc */
+    unsigned          count, capacity;
+};
+/* Appends; out of memory drops the condition and sets the list's count of dropped ones (never silent: shown as its own row). */
+void condition_add(struct condition_list *list, wstatus number, bool note, const char *item, const char *source_file,
+                   uint32_t source_line, const char *advice, const char *format, ...) __attribute__((format(printf, 8, 9)));
+void condition_list_finish(struct condition_list *list);
+
+/* The machine, as far as a plan depends on it. */
+struct plan_limits {
+    unsigned    processors;
+    uint64_t    ram_bytes;
+    uint64_t    memory_left; /* bytes left of the ceiling (10 % of RAM for all boot sessions together) */
+    const char *log_dir;
+};
+
+enum { PLAN_MAX_HOOKS = 256, PLAN_MAX_PROVIDERS = 256 };
+
+struct plan_provider {
+    struct guid guid;
+    char       *name; /* ProviderFriendlyName, or NULL */
+    char       *key;  /* full registry path */
+    wstatus     status; /* 87: the subkey is not a {guid}, or a value is wrong; then reason says why */
+    struct reason reason;
+    bool        enabled;
+    uint8_t     level; /* 0 = all */
+    uint32_t    enable_property, enable_flags;
+    uint64_t    match_any, match_all; /* match_any: EnableFlags already folded in */
+    uint64_t    match_any_value; /* as declared */
+    struct condition_list conditions;
+    char       *source_file;
+    uint32_t    source_line;
+};
+
+struct plan {
+    char       *name; /* session name: key name; "NT Kernel Logger" for a kernel GlobalLogger */
+    char       *key;  /* full registry path */
+    bool        global_logger, kernel; /* kernel: EnableKernelFlags are honoured */
+    bool        start;
+    struct guid guid;
+    /* asked (as declared, defaults filled in) and given (after floor, ceiling and clamps) */
+    struct { uint32_t buffer_kb, minimum_buffers, maximum_buffers; } asked, given;
+    uint64_t    memory_bytes; /* given maximum x buffer size */
+    uint32_t    clock_type, log_file_mode, max_file_size, flush_timer, flush_threshold;
+    uint32_t    file_max, file_counter; /* file_counter: the number to use now and to write back, 0 = none */
+    char       *file_name; /* as declared or defaulted, or NULL (no file) */
+    char       *log_path;  /* mapped, with the FileMax suffix, or NULL */
+    uint32_t    group_mask[8];
+    uint16_t    hooks[PLAN_MAX_HOOKS];
+    unsigned    hook_count;
+    struct plan_provider *providers;
+    unsigned    provider_count;
+    struct condition_list conditions;
+    char       *source_file;
+    uint32_t    source_line;
+};
+
+/* Reads the session key at `key` (.../WMI/GlobalLogger or .../WMI/Autologger/<name>). `Start` is read first, alone: when 0
+ * or absent, out->start is false, Status 0 and nothing else was read. A non-zero return is the session's Status. The out
+ * struct may be passed to plan_finish in every case. */
+wstatus plan_from_key(struct regstore *store, const char *key, const struct plan_limits *limits, struct plan *out,
+                      struct reason *why);
+void    plan_finish(struct plan *plan);
+
+/* 10 % of RAM. */
+uint64_t plan_memory_ceiling(uint64_t ram_bytes);
+/* The INI words (registry-sim/text/dialect.h) by values.def. */
+struct ini_vocabulary;
+const struct ini_vocabulary *plan_vocabulary(void);
+#endif
