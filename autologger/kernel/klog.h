@@ -1,0 +1,91 @@
+/* klog.h - the kernel logger of one session: perf events in, ETL records out.
+ *
+ *   perf rings (one per CPU) --drain thread--> raw records in one memfd --logger thread--> ETL records per CPU, in time order
+ *
+ * Invariants
+ *   L1 the drainer keeps raw records and adds (enriches) what only now can be known: command line, uid, start time, exit code.
+ *   L2 the converter reads raw records only, never /proc; it sorts over CPUs up to a horizon and never emits beyond it.
+ *   L3 raw position and perf tails are published together before data_tail moves: a successor neither loses nor doubles.
+ *   L4 attempted = converted + lost_ring + lost_memory + lost_conversion, exactly, once stopped; `attempted` is the
+ *      kernel's own count (perf counter reads + PERF_FORMAT_LOST), per source.
+ *   L5 time stamps are unique per CPU: a StackWalk event names its trigger by exact raw time.
+ * Threads: open, start, stop, adopt, destroy: one controlling thread. klog_drain: one drain thread. klog_peek/pop/release:
+ * one logger thread. The two may run at once.
+ * Ownership: create/destroy; what klog_fds shows stays owned by the klog.
+ * Not for: files and ETL buffers (session), deciding what to enable (plan). */
+#ifndef AUTOLOGGER_KERNEL_KLOG_H
+#define AUTOLOGGER_KERNEL_KLOG_H
+#include "autologger/kernel/flags.h"
+#include "registry-sim/base/clock.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+struct klog_config {
+    uint32_t             mask[GROUP_MASK_WORDS];
+    uint16_t             hooks[HOOK_MAX]; /* stacks wanted on these */
+    unsigned             hook_count;
+    uint32_t             ring_bytes; /* per CPU, a power of two of pages; 0 = 4 MB */
+    uint64_t             raw_bytes; /* bound of the memory for raw records */
+    uint32_t             profile_interval; /* 100 ns units; 0 = 10,000 (1 ms) */
+    struct session_clock clock;
+    /* where conditions go: a flag without a source, a source that could not be opened, a stack that can't be had */
+    void (*condition)(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice);
+    void *condition_ctx;
+};
+
+struct klog;
+
+/* Opens every source that the mask asks for, disabled. Status: 1314 when perf events may not be opened (the reason names
+ * the capability and perf_event_paranoid), 8 memory, 50 when the kernel has no perf events at all. A single source that is
+ * missing is a condition, not a failure. */
+wstatus klog_create(const struct klog_config *config, struct klog **out, struct reason *why);
+/* Takes over from a dead predecessor. `find` gives the descriptor handed over under a name that klog_fds showed, or -1. */
+wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, const char *name), void *ctx, struct klog **out,
+                   struct reason *why);
+/* Arms all sources and queues the start rundown (processes, threads, images; CollectionStart). */
+wstatus klog_start(struct klog *k, struct reason *why);
+/* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. */
+void klog_stop(struct klog *k);
+void klog_destroy(struct klog *k); /* NULL is fine */
+
+/* Every descriptor that must outlive this process, by a name unique in the session. `ring_bytes` > 0: the receiver must also
+ * keep this descriptor mapped with that size (ring plus its first page) while nobody else does. */
+void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
+
+/* One pass over all rings; waits at most `timeout_ms` for data first. Returns the records taken. */
+unsigned klog_drain(struct klog *k, int timeout_ms);
+/* Wakes a waiting klog_drain (from any thread). */
+void klog_wake(struct klog *k);
+
+/* One converted record: complete ETL bytes (SYSTEM64 or PERFINFO64 header, unpadded size in it). */
+struct klog_record {
+    const uint8_t *data;
+    uint32_t       size;
+    uint64_t       time; /* raw session clock, also in the header */
+};
+/* The next record of `cpu` in time order, converting raw records as needed (up to the horizon). False: none for now. The
+ * pointer lives until klog_pop on that CPU. */
+bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out);
+void klog_pop(struct klog *k, unsigned cpu);
+/* No later record of any CPU will have a time before this. */
+uint64_t klog_horizon(const struct klog *k);
+/* Everything of `cpu` up to and including `time` is in the file: its raw bytes may be reused, an adopter must not emit it. */
+void klog_release(struct klog *k, unsigned cpu, uint64_t time);
+
+struct klog_counters {
+    uint64_t attempted; /* counted by the kernel */
+    uint64_t drained; /* raw records kept */
+    uint64_t converted; /* raw records that became events, or were by design only state */
+    uint64_t lost_ring, lost_memory, lost_conversion;
+    uint64_t events; /* ETL records given out, stacks and rundown included */
+    uint64_t stacks, stacks_missing; /* StackWalk events; triggers whose stack was asked for and empty */
+    uint64_t throttled;
+    uint64_t raw_peak; /* most bytes of raw memory in use */
+    uint64_t clock_error_ns;
+};
+void klog_counters(struct klog *k, struct klog_counters *out);
+/* Per source: name ("sched:sched_switch"), attempted, drained, lost. */
+void klog_sources(struct klog *k,
+                  void (*show)(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost), void *ctx);
+#endif
