@@ -1,0 +1,93 @@
+/* stream.h - the event streams of one (session, UID), daemon side: memory, grants, and reading what clients wrote.
+ * (The writer is writer.h.) Layout: autologger/wire/shm.h.
+ * Invariants
+ *   R1 rpos <= wpos <= limit as far as the reader believes; a wpos outside is clamped and counted as corrupt.
+ *   R2 bytes are copied out of shared memory once, then walked; sizes are validated on the copy.
+ *   R3 a chunk is granted again only when everything in it has been released (is in the file).
+ *   R4 the daemon populates a chunk before it raises `limit` over it.
+ *   R5 the sum of granted chunks never exceeds the budget given at creation plus what stream_set_grow was given.
+ * Threads: create, close, admit, fds: the controlling thread; snapshot .. release, counters: the session's logger thread. The
+ * caller serialises the two where they meet.
+ * Ownership: create/destroy. Not for: merging sources (session), enabling (session). */
+#ifndef AUTOLOGGER_RING_STREAM_H
+#define AUTOLOGGER_RING_STREAM_H
+#include "autologger/wire/shm.h"
+#include "registry-sim/base/os.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+struct stream_config {
+    unsigned cpus; /* possible CPUs; one fallback stream is added */
+    uint32_t chunk_shift;
+    uint32_t chunk_count; /* capacity: the most that can ever be granted */
+    uint32_t initial_chunks; /* granted to every CPU at once, populated; >= 2. The fallback stream starts with 1 */
+    uint32_t max_event;
+    uint32_t clock_kind;
+    uint32_t session, session_generation, uid;
+};
+struct stream_set;
+
+/* A chunk size fit for events of a session with buffers of `buffer_bytes`: the power of two that holds the largest event. */
+uint32_t stream_chunk_shift(uint32_t buffer_bytes);
+/* Status 8 when the initial chunks can't be populated. chunk_count 0 makes a set in which every event is lost and counted. */
+wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out, struct reason *why);
+/* Takes over a predecessor's memfds (both read-write) at the published read positions rpos[cpus + 1]. Chunks that the
+ * tables don't name within [rpos, limit) are free. 13 when the memory is not what it should be. */
+wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why);
+void    stream_set_destroy(struct stream_set *s); /* unmaps and closes; NULL is fine */
+
+int      stream_set_data_fd(const struct stream_set *s);    /* read-write */
+int      stream_set_control_fd(const struct stream_set *s); /* read-write: for a successor */
+int      stream_set_control_fd_readonly(const struct stream_set *s); /* for clients */
+unsigned stream_set_count(const struct stream_set *s); /* cpus + 1 */
+const struct shm_control *stream_set_control(const struct stream_set *s);
+
+/* Opens or closes the set for writers. After closing, quiesce (quiesce.h) before the final snapshot. */
+void stream_set_open(struct stream_set *s, bool open);
+/* Grants `chunks` more to stream `index` (populating them). Returns how many it could. */
+unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks);
+uint32_t stream_set_granted(const struct stream_set *s); /* chunks granted to all streams */
+/* Bytes written but not released, over all streams, by the last snapshot. */
+uint64_t stream_set_used(const struct stream_set *s);
+/* True when stream `index` used more than half of its grant at the last snapshot. */
+bool stream_wants_more(const struct stream_set *s, unsigned index);
+
+/* Loads every write position (acquire). Records beyond it are not seen until the next snapshot. */
+void stream_snapshot(struct stream_set *s);
+struct stream_record {
+    const uint8_t *data; /* private copy; valid until stream_pop on that stream */
+    uint32_t       size; /* unpadded */
+    uint16_t       cpu;  /* from the stream, or from the record on the fallback stream */
+    uint64_t       time; /* raw session clock */
+    uint64_t       end;  /* stream position after it */
+};
+/* The next record of stream `index` that the snapshot covers; skips and counts what is malformed. False: none; on the
+ * fallback stream also while its head is reserved but not published (see stream_fallback_blocked). */
+bool stream_peek(struct stream_set *s, unsigned index, struct stream_record *out);
+void stream_pop(struct stream_set *s, unsigned index);
+/* Copies whole records of one CPU stream straight into `out` while they fit into `capacity` and are older than `horizon`:
+ * the single-source fast path. Returns bytes (a multiple of 8); *events, *end (position after them), *first and *last time. */
+struct stream_run {
+    uint32_t bytes;
+    uint32_t events;
+    uint64_t end, first_time, last_time;
+};
+struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon);
+/* The oldest unpublished reservation blocks the fallback stream; `now_ns` (any steady clock) drives the bound after which it
+ * is abandoned (its thread is gone, or 1 s has passed). */
+bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns);
+/* Everything before `pos` is in the file: chunks wholly below are granted again. */
+void stream_release(struct stream_set *s, unsigned index, uint64_t pos);
+uint64_t stream_position(const struct stream_set *s, unsigned index); /* next record to be peeked */
+uint64_t stream_released(const struct stream_set *s, unsigned index);
+
+struct stream_counters {
+    uint64_t lost;    /* by the clients' own count: no room, too large */
+    uint64_t corrupt; /* records or positions that made no sense */
+    uint64_t abandoned; /* fallback reservations given up; each is one lost event, in `lost` too */
+    uint64_t aborts;
+    uint64_t events; /* popped or copied */
+};
+void stream_counters(const struct stream_set *s, struct stream_counters *out);
+#endif

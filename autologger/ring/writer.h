@@ -1,0 +1,46 @@
+/* writer.h - writing one event into a stream: the whole event inside one rseq critical section whose last store moves wpos.
+ * Used by the provider library and by benchmarks; works on mapped shared memory only.
+ * Invariants
+ *   W1 no lock, allocation, print or system call, except one eventfd write by the thread that crosses `wake`.
+ *   W2 wpos is loaded before the clock is read, and compared inside the section: no stamp goes backwards in a stream.
+ *   W3 open and the enable ticket are tested inside the section: after a quiesce nothing can commit.
+ *   W4 a thread without rseq, or after 100 aborts in a row, uses the fallback stream (LOCK cmpxchg reserve, publish).
+ * Threads: any number, signal handlers too. Ownership: views over mappings that the caller keeps alive for ever. */
+#ifndef AUTOLOGGER_RING_WRITER_H
+#define AUTOLOGGER_RING_WRITER_H
+#include "autologger/wire/etl.h"
+#include "autologger/wire/shm.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+/* One attached session as a writer sees it: all pointers into mappings whose sizes were checked at attach. */
+struct ring_view {
+    const struct shm_control        *control;
+    const struct shm_stream_control *stream_control; /* [stream_count] */
+    struct shm_stream               *stream;         /* [stream_count] */
+    uint8_t                         *chunks;
+    uint32_t                         cpus;        /* stream_count - 1 */
+    uint32_t                         chunk_shift; /* copies of what the control page said at attach */
+    uint32_t                         chunk_count;
+    uint32_t                         max_event;
+    uint32_t                         clock_kind;
+    int                              eventfd;
+};
+/* Checks two mappings against each other and fills the view; 13 with the reason when they don't fit. */
+wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
+                       int eventfd, struct reason *why);
+
+/* A piece of the event's bytes after the 80-byte header; same layout as EVENT_DATA_DESCRIPTOR. */
+struct ring_piece {
+    uint64_t ptr;
+    uint32_t size;
+    uint32_t reserved;
+};
+/* Writes `header` (size, ids, everything but time filled in) and the pieces, if `*enable`'s first 8 bytes still equal
+ * `ticket`. 0 written; or not enabled any more (also 0, *written = false); 8 no room (counted); 234 too large for the
+ * session (counted). `total` = sum of the pieces' sizes; header->size is set by the callee. */
+wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
+                   struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
+                   bool *written);
+#endif

@@ -1,0 +1,164 @@
+/* control.h - the messages on the control socket (<runtime>/control, SOCK_SEQPACKET).
+ * Every message starts with struct ctl_header; little-endian, fixed layout, at most CTL_MAX bytes; lists are paged.
+ * Requests carry a sequence the sender chose; the answer repeats type, sequence and gives a status. Messages that the
+ * daemon sends by itself have sequence 0 and types from CTL_ATTACH on. Descriptors travel by SCM_RIGHTS.
+ * Both sides treat the other's bytes as hostile: size is checked against what recvmsg returned, strings are NUL-terminated
+ * by the receiver. Not for: access checks (control/access). */
+#ifndef AUTOLOGGER_WIRE_CONTROL_H
+#define AUTOLOGGER_WIRE_CONTROL_H
+#include "registry-sim/win32/guid.h"
+
+#include <stdint.h>
+
+enum { CTL_VERSION = 1, CTL_MAX = 65536, CTL_NAME = 256, CTL_PATH = 1024 };
+
+enum ctl_type {
+    CTL_HELLO = 1,      /* any client first; the answer brings the directory (read-only descriptor) */
+    CTL_REGISTER = 2,   /* provider library */
+    CTL_UNREGISTER = 3,
+    CTL_ENABLE_ACK = 4,
+    CTL_QUERY = 16,     /* controller: one session by name, or a page of all */
+    CTL_STOP = 17,
+    CTL_FLUSH = 18,
+    CTL_FS_READY = 19,  /* the log folder's file system is ready: files may be created */
+    CTL_SHUTDOWN = 20,  /* stop all sessions and end the daemon */
+    CTL_STATE = 21,     /* the daemon as a whole */
+    CTL_PROVIDERS = 22, /* a page of registered or enabled providers */
+    CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
+    CTL_DETACH = 65,    /* the session is gone: forget its streams */
+    CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
+};
+
+struct ctl_header {
+    uint32_t size; /* of the whole message */
+    uint16_t type;
+    uint16_t version;
+    uint32_t sequence;
+    uint32_t status; /* answers only */
+};
+_Static_assert(sizeof(struct ctl_header) == 16, "ctl_header");
+
+struct ctl_hello {
+    struct ctl_header header;
+    uint16_t          highest_version; /* that the sender speaks; the answer: the one to use */
+    uint16_t          shm_major;
+    uint32_t          processors; /* answer: possible CPUs */
+    uint64_t          daemon_instance; /* answer: new after every daemon start, also after an adoption */
+};
+
+struct ctl_register {
+    struct ctl_header header;
+    struct guid       provider;
+    uint32_t          index;  /* the client's own index, repeated in the answer and in CTL_ENABLE */
+    uint32_t          traits_size; /* provider traits (name) follow the struct; 0 = none */
+};
+/* The answer comes after a CTL_ATTACH for every session that enables this provider and is not yet attached. */
+struct ctl_registered {
+    struct ctl_header header;
+    uint32_t          index;
+    uint32_t          slot; /* in the directory */
+    uint32_t          generation; /* of the slot */
+    uint32_t          enabled_count; /* sessions that enable it now; a CTL_ENABLE follows for each */
+};
+struct ctl_unregister {
+    struct ctl_header header;
+    uint32_t          index;
+    uint32_t          reserved;
+};
+
+struct ctl_attach { /* with descriptors {data (read-write), control (read-only), eventfd} */
+    struct ctl_header header;
+    uint32_t          session; /* index */
+    uint32_t          session_generation;
+    struct guid       session_guid;
+};
+struct ctl_detach {
+    struct ctl_header header;
+    uint32_t          session;
+    uint32_t          session_generation;
+};
+struct ctl_enable {
+    struct ctl_header header;
+    uint32_t          index; /* of the client's registration */
+    uint32_t          enable_index; /* 0..7 in shm_provider.enable */
+    uint32_t          control_code; /* 0 disabled, 1 enabled, 2 capture state */
+    uint8_t           level;
+    uint8_t           reserved[3];
+    uint64_t          any, all;
+    struct guid       source; /* the session's GUID */
+    uint32_t          ticket; /* repeat in CTL_ENABLE_ACK */
+    uint32_t          reserved2;
+};
+struct ctl_enable_ack {
+    struct ctl_header header;
+    uint32_t          ticket;
+    uint32_t          reserved;
+};
+
+/* Controller requests about one session; name "" with CTL_QUERY pages through all, starting at `start`. */
+struct ctl_session_request {
+    struct ctl_header header;
+    char              name[CTL_NAME];
+    uint32_t          start;
+    uint32_t          flags;
+};
+struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CTL_STOP: final numbers */
+    char        name[CTL_NAME];
+    struct guid guid;
+    char        log_path[CTL_PATH];
+    uint32_t    logger_id;
+    uint32_t    log_file_mode;
+    uint32_t    clock_type;
+    uint32_t    buffer_kb;
+    uint32_t    minimum_buffers, maximum_buffers; /* given */
+    uint32_t    number_of_buffers, free_buffers;  /* now */
+    uint32_t    buffers_written;
+    uint32_t    log_buffers_lost, realtime_buffers_lost;
+    uint32_t    logger_thread_id;
+    uint32_t    flush_timer, max_file_size;
+    uint32_t    state; /* 0 starting, 1 held in memory, 2 writing, 3 stopping, 4 stopped, 5 stopped by an error */
+    uint32_t    status; /* why it stopped, or the log file's Status */
+    uint32_t    kernel; /* 1 = kernel session */
+    uint32_t    provider_count;
+    uint64_t    events_written; /* in the file */
+    uint64_t    lost_ring, lost_memory, lost_conversion, lost_file; /* EventsLost is their sum */
+    uint64_t    attempted_kernel; /* raw records counted by the kernel; 0 for user sessions */
+    uint64_t    events_refused; /* too large: counted in lost_ring too */
+    uint64_t    corrupt; /* records of hostile or damaged streams that were skipped */
+    uint64_t    pid_corrected;
+    uint64_t    bytes_written;
+    uint64_t    peak_bytes; /* most memory in use */
+    uint64_t    late_events; /* found after a quiesce: must be 0 */
+    uint64_t    clock_error_ns;
+};
+struct ctl_query_answer {
+    struct ctl_header       header;
+    uint32_t                total; /* sessions there are */
+    uint32_t                count; /* rows that follow */
+    struct ctl_session_info row[];
+};
+struct ctl_state_answer {
+    struct ctl_header header;
+    uint32_t          pid;
+    uint32_t          sessions, clients, providers;
+    uint32_t          fs_ready;
+    uint32_t          adopted; /* how many daemons came before this one in this boot */
+    uint64_t          uptime_ns;
+    uint64_t          files_created_early; /* before the file system was ready: must be 0 */
+    uint64_t          files_created;
+    char              store[CTL_PATH];
+    char              log_dir[CTL_PATH];
+};
+struct ctl_provider_row {
+    struct guid guid;
+    char        name[CTL_NAME];
+    uint32_t    registrations;
+    uint32_t    enabled_count;
+};
+struct ctl_providers_answer {
+    struct ctl_header       header;
+    uint32_t                total;
+    uint32_t                count;
+    struct ctl_provider_row row[];
+};
+#endif

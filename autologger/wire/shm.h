@@ -1,0 +1,123 @@
+/* shm.h - every byte of shared memory between the daemon and the programs that write events.
+ *
+ * Three kinds of memfd, all sealed against shrink and grow:
+ *   directory   one per daemon; daemon writes, clients map read-only: which provider is enabled in which session
+ *   control     one per (session, UID); daemon writes, clients map read-only: is it open, how far may each CPU write, where
+ *   data        one per (session, UID); clients write: write positions, loss counters, chunks of events
+ *
+ * A stream is one CPU's sequence of events of one (session, UID); the last stream (index = cpus) is the fallback stream for
+ * threads without rseq. A write position is a 64-bit byte count that only grows. Position p lives in chunk
+ * table[(p >> chunk_shift) & table_mask] at offset p & (chunk size - 1). An event never straddles chunks: a writer that
+ * moves on to the next chunk leaves ETL_FILLER in the first dword of the gap (a gap of 0 bytes has none).
+ * In memory an event is exactly its on-disk form (EVENT_HEADER, items, payload), padded to 8.
+ *
+ * Offsets are asserted; major changes break, minor ones add at the end. The client states its highest version, the daemon
+ * picks. Everything in `data` is hostile input to the daemon. */
+#ifndef AUTOLOGGER_WIRE_SHM_H
+#define AUTOLOGGER_WIRE_SHM_H
+#include "registry-sim/win32/guid.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SHM_MAJOR = 1, SHM_MINOR = 0 };
+#define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
+#define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
+#define SHM_MAGIC_DATA UINT32_C(0x57534C41)      /* "ALSW" */
+
+struct shm_header {
+    uint32_t magic;
+    uint16_t major, minor;
+    uint32_t header_size; /* of the struct that starts with this header */
+    uint32_t flags;
+    uint64_t size; /* of the whole memfd */
+};
+_Static_assert(sizeof(struct shm_header) == 24, "shm_header");
+
+/* ---- directory ---- */
+enum { SHM_PROVIDERS = 4096, SHM_PROVIDER_SESSIONS = 8, SHM_SESSIONS = 64 };
+enum { SHM_ENABLE_IGNORE_KEYWORD_0 = 1 };
+
+/* One provider in one session. The first 8 bytes are the ticket: a writer loads them as one u64 when it decides that the
+ * event passes, and compares them again inside its critical section. The daemon changes `generation` with every change, so
+ * an equal ticket means that nothing about this enablement has changed. enabled = 0 and a quiesce end it. */
+struct shm_enable {
+    uint8_t  enabled;
+    uint8_t  level;   /* 0 = all */
+    uint8_t  session; /* index, 0 .. SHM_SESSIONS - 1 */
+    uint8_t  flags;
+    uint32_t generation;
+    uint64_t any; /* 0 = all keywords */
+    uint64_t all;
+};
+_Static_assert(sizeof(struct shm_enable) == 24 && offsetof(struct shm_enable, any) == 8, "shm_enable");
+
+struct shm_provider {
+    struct guid       guid;
+    uint32_t          generation; /* of the slot; odd = in use */
+    uint8_t           mask;       /* bit i: enable[i].enabled */
+    uint8_t           reserved[43];
+    struct shm_enable enable[SHM_PROVIDER_SESSIONS];
+};
+_Static_assert(sizeof(struct shm_provider) == 256 && offsetof(struct shm_provider, enable) == 64, "shm_provider");
+
+struct shm_directory {
+    struct shm_header   header;
+    uint32_t            provider_count; /* slots in the array */
+    uint32_t            provider_offset; /* from the start of the memfd */
+    uint8_t             reserved[224];
+    struct shm_provider provider[]; /* at provider_offset = 256 */
+};
+_Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory");
+
+/* ---- control: one per (session, UID) ---- */
+struct shm_stream_control { /* 64 bytes, one cache line: what a writer needs beside the table */
+    uint64_t limit; /* positions below it may be written */
+    uint64_t wake;  /* the writer that moves wpos across it signals the session's eventfd once */
+    uint32_t table_offset; /* of uint32_t table[table_mask + 1], from the start of the memfd */
+    uint32_t table_mask;
+    uint8_t  reserved[40];
+};
+_Static_assert(sizeof(struct shm_stream_control) == 64, "shm_stream_control");
+
+struct shm_control {
+    struct shm_header header;
+    uint32_t open; /* 1 = may be written; tested inside the section. A page of zeros means closed */
+    uint32_t clock_kind; /* enum clock_read_kind */
+    uint32_t session; /* index */
+    uint32_t session_generation;
+    uint32_t stream_count; /* possible CPUs + 1 */
+    uint32_t chunk_shift; /* chunk size = 1 << chunk_shift, 12 .. 16 */
+    uint32_t chunk_count; /* chunks in the data memfd; may be 0 (a UID that was not admitted: all is lost and counted) */
+    uint32_t max_event; /* largest Size of an event: BufferSize - 72, at most 65,535 */
+    uint32_t stream_offset; /* of struct shm_stream_control[stream_count] */
+    uint32_t uid;
+    uint8_t  reserved[64];
+};
+_Static_assert(sizeof(struct shm_control) == 128, "shm_control");
+
+/* ---- data: one per (session, UID) ---- */
+struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does not meet */
+    uint64_t wpos;
+    uint64_t lost; /* events that found no room or were too large; added with one LOCK instruction */
+    uint64_t aborts; /* rseq restarts, for diagnosis */
+    uint8_t  reserved[104];
+};
+_Static_assert(sizeof(struct shm_stream) == 128, "shm_stream");
+
+struct shm_data {
+    struct shm_header header;
+    uint32_t          stream_count;
+    uint32_t          stream_offset; /* of struct shm_stream[stream_count] */
+    uint64_t          chunk_offset; /* of chunk 0, page-aligned */
+    uint8_t           reserved[88];
+};
+_Static_assert(sizeof(struct shm_data) == 128, "shm_data");
+
+/* A record of the fallback stream while it is being written: its first 8 bytes are {size | SHM_RESERVED, tid}; publishing
+ * swaps them for the final first 8 bytes of the event (release). The logger may swap in SHM_ABANDONED when the thread is
+ * gone or has not published within a bound; the writer then counts a loss. The record's CPU is kept in kernel_time, which
+ * the logger sets to 0 in the file. Before reuse the daemon zeroes a fallback chunk. */
+#define SHM_RESERVED UINT32_C(0x40000000)
+#define SHM_ABANDONED UINT32_C(0x20000000)
+#endif
