@@ -1,0 +1,28 @@
+/* rehearse.h - a boot on a running machine through the same code: a daemon of its own in a runtime folder of its own, the
+ * early phase held in memory, file system ready, programs, stop, merge. Writes only below out_dir (and Status to the store).
+ * Threads: one. Not for: parsing command lines (tools). */
+#ifndef AUTOLOGGER_BOOT_REHEARSE_H
+#define AUTOLOGGER_BOOT_REHEARSE_H
+#include "autologger/boot/result.h"
+
+struct rehearse_options {
+    const char  *store_path;    /* SQLite store with the declarations; Status is written back into it */
+    const char  *out_dir;       /* created if missing; the log folder of this boot */
+    const char  *daemon_path;   /* autologgerd */
+    const char **commands;      /* shell commands to run as programs, NULL-terminated; none: wait for run_seconds */
+    unsigned     run_seconds;   /* 0 = until all commands have ended, at most 10 s */
+    unsigned     early_ms;      /* how long the early phase lasts before the file system "is ready" */
+    bool         keep_premerge;
+    /* progress in words, one line each, NULL for none */
+    void (*progress)(void *ctx, const char *line);
+    void  *progress_ctx;
+};
+struct rehearse_result {
+    char     merged_path[1024]; /* "" when there was nothing to merge */
+    uint64_t events_merged; /* records in the merged file */
+    uint64_t files_created_early; /* by the daemon's own count and by looking at out_dir: must be 0 */
+    unsigned programs_failed; /* commands that ended with a non-zero exit or could not be started */
+};
+/* Status 0 when the boot ran (rows may still hold failures); else why it could not be run at all. */
+wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why);
+#endif

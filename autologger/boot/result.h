@@ -1,0 +1,57 @@
+/* result.h - what became of every declared session and provider: the rows that `status` shows.
+ * A row is ok, note or failed; a failed row has the file and line of its declaration. Rows are kept in the store below
+ * HKLM\SOFTWARE\autologger\LastBoot (one key a session, one below it a provider), beside the Status values that Windows
+ * keeps at the session and provider keys themselves.
+ * Threads: one at a time. Ownership: result_list_finish frees what a list holds. Not for: live counters (control). */
+#ifndef AUTOLOGGER_BOOT_RESULT_H
+#define AUTOLOGGER_BOOT_RESULT_H
+#include "autologger/plan/plan.h"
+
+enum result_level { RESULT_OK, RESULT_NOTE, RESULT_FAILED };
+
+struct result_row {
+    char     session[256];
+    char     provider[GUID_TEXT_SIZE]; /* "" = the row of the session itself */
+    char     name[256];                /* provider: ProviderFriendlyName or "" */
+    char     key[1024];                /* registry path of the declaration */
+    bool     start;                    /* session: Start was 1; provider: Enabled was 1 */
+    wstatus  status;
+    char     reason[512]; /* why status is not 0 */
+    struct condition_list conditions;
+    char     source_file[256];
+    uint32_t source_line;
+    /* sessions only */
+    bool     kernel;
+    struct { uint32_t buffer_kb, minimum_buffers, maximum_buffers; } asked, given;
+    char     log_path[1024];
+    char     merged_path[1024]; /* the kernel session's row names the merged file, "" = none */
+    bool     stopped;  /* the numbers below are final */
+    uint64_t attempted; /* by the kernel's own count; kernel sessions only */
+    uint64_t converted; /* kernel sessions: of these, records that were turned into events */
+    uint64_t written;   /* events in the file */
+    uint64_t lost_ring, lost_memory, lost_conversion, lost_file;
+    uint64_t peak_bytes; /* most memory in use */
+    uint32_t suggested_minimum, suggested_maximum; /* buffers, from the peak; 0 = none */
+    uint64_t late_events, clock_error_ns;
+    /* providers only */
+    uint32_t registrations; /* programs that registered it while the session ran */
+};
+struct result_list {
+    struct result_row *rows; /* malloc */
+    unsigned           count, capacity;
+    char               boot_id[64];
+    uint64_t           time; /* FILETIME of the run */
+    bool               rehearsal;
+};
+
+enum result_level result_level(const struct result_row *row);
+const char       *result_level_name(enum result_level level); /* "ok", "note", "failed" */
+/* A new zeroed row at the end, or NULL when out of memory. Pointers to earlier rows may move. */
+struct result_row *result_add(struct result_list *list);
+struct result_row *result_find(struct result_list *list, const char *session, const char *provider);
+void               result_list_finish(struct result_list *list);
+/* Replaces what the store holds of the last boot, and writes Status at each declared key. One transaction. */
+wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);
+/* 2 when there was no boot yet. */
+wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why);
+#endif

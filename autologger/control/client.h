@@ -1,0 +1,30 @@
+/* client.h - the controller's end of the control socket: one request, one answer.
+ * Threads: one at a time per connection. Ownership: open/close. Not for: providers (provider/ has its own end). */
+#ifndef AUTOLOGGER_CONTROL_CLIENT_H
+#define AUTOLOGGER_CONTROL_CLIENT_H
+#include "autologger/wire/control.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+struct control_client;
+
+/* The runtime folder of this caller: $AUTOLOGGER_RUNTIME_DIR, else /run/autologger; when that has no socket and the caller
+ * is not root, $XDG_RUNTIME_DIR/autologger. Borrowed, static. */
+const char *control_runtime_dir(void);
+/* Connects and says hello. 4201 when no daemon listens there, 5 when it may not be used. `runtime_dir` NULL = the default. */
+wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why);
+void    control_close(struct control_client *c); /* NULL is fine */
+/* One session by name; 4201 when there is none of that name. */
+wstatus control_query(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why);
+/* All sessions, malloc; *count gets their number. */
+wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why);
+/* Stops a session, waits for its file to be complete; *final (may be NULL) gets the last numbers. */
+wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why);
+wstatus control_flush(struct control_client *c, const char *name, struct reason *why);
+wstatus control_fs_ready(struct control_client *c, struct reason *why);
+/* Stops everything; when it returns 0 all files are complete and the Status is in the store. */
+wstatus control_shutdown(struct control_client *c, struct reason *why);
+wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why);
+wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why);
+#endif
