@@ -1,8 +1,8 @@
 /* rehearse.h - a boot on a running machine through the same code: a daemon of its own in a runtime folder of its own, the
  * early phase held in memory, file system ready, programs, stop, merge. Writes only below out_dir (and Status to the store).
  * Threads: one. Not for: parsing command lines (tools). */
-#ifndef AUTOLOGGER_BOOT_REHEARSE_H
-#define AUTOLOGGER_BOOT_REHEARSE_H
+#ifndef AUTOLOGGER_DAEMON_REHEARSE_H
+#define AUTOLOGGER_DAEMON_REHEARSE_H
 #include "autologger/boot/result.h"
 
 struct rehearse_options {

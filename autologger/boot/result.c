@@ -1,0 +1,263 @@
+#include "autologger/boot/result.h"
+
+#include "registry-sim/win32/utf16.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESULTS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\LastBoot"
+
+/* Every number of a row that is kept, once: saving, loading and nothing else to forget. */
+#define RESULT_NUMBERS(N)                                                                                                  \
+    N("Start", start) N("ResultStatus", status) N("SourceLine", source_line) N("Kernel", kernel)                           \
+    N("AskedBufferSize", asked.buffer_kb) N("AskedMinimumBuffers", asked.minimum_buffers)                                  \
+    N("AskedMaximumBuffers", asked.maximum_buffers) N("GivenBufferSize", given.buffer_kb)                                  \
+    N("GivenMinimumBuffers", given.minimum_buffers) N("GivenMaximumBuffers", given.maximum_buffers)                        \
+    N("Stopped", stopped) N("Attempted", attempted) N("Converted", converted) N("Written", written)                        \
+    N("LostRing", lost_ring) N("LostMemory", lost_memory) N("LostConversion", lost_conversion) N("LostFile", lost_file)    \
+    N("PeakBytes", peak_bytes) N("SuggestedMinimum", suggested_minimum) N("SuggestedMaximum", suggested_maximum)           \
+    N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations)
+#define RESULT_TEXTS(T)                                                                                                    \
+    T("Name", name) T("Key", key) T("Reason", reason) T("SourceFile", source_file) T("LogPath", log_path)                  \
+    T("MergedPath", merged_path)
+
+enum result_level result_level(const struct result_row *row)
+{
+    enum result_level level = row->status ? RESULT_FAILED : RESULT_OK;
+    if (row->lost_ring || row->lost_memory || row->lost_conversion || row->lost_file)
+        level = RESULT_FAILED; /* a loss is never just a note */
+    for (unsigned i = 0; i < row->conditions.count && level == RESULT_OK; i++)
+        level = RESULT_NOTE;
+    return level;
+}
+
+const char *result_level_name(enum result_level level)
+{
+    static const char *const names[] = {[RESULT_OK] = "ok", [RESULT_NOTE] = "note", [RESULT_FAILED] = "failed"};
+    return names[level];
+}
+
+struct result_row *result_add(struct result_list *list)
+{
+    if (list->count == list->capacity) {
+        unsigned           more = list->capacity ? list->capacity * 2 : 16;
+        struct result_row *rows = realloc(list->rows, more * sizeof *rows);
+        if (!rows)
+            return NULL;
+        list->rows     = rows;
+        list->capacity = more;
+    }
+    memset(&list->rows[list->count], 0, sizeof list->rows[0]);
+    return &list->rows[list->count++];
+}
+
+struct result_row *result_find(struct result_list *list, const char *session, const char *provider)
+{
+    for (unsigned i = 0; i < list->count; i++)
+        if (name_compare(list->rows[i].session, session) == 0 && name_compare(list->rows[i].provider, provider) == 0)
+            return &list->rows[i];
+    return NULL;
+}
+
+void result_list_finish(struct result_list *list)
+{
+    for (unsigned i = 0; i < list->count; i++)
+        condition_list_finish(&list->rows[i].conditions);
+    free(list->rows);
+    memset(list, 0, sizeof *list);
+}
+
+/* ---- saving ---- */
+
+static wstatus save_condition(struct regstore *store, const char *key, unsigned number, const struct condition *c,
+                              struct reason *why)
+{
+    char    path[1400];
+    wstatus st;
+    snprintf(path, sizeof path, "%s\\Condition%03u", key, number);
+    const struct { const char *name, *text; } texts[] = {{"Item", c->item}, {"Reason", c->reason}, {"Advice", c->advice},
+                                                         {"SourceFile", c->source_file}};
+    st = regstore_set_dword(store, path, "Number", c->number, why);
+    st = st ? st : regstore_set_dword(store, path, "Note", c->note, why);
+    st = st ? st : regstore_set_dword(store, path, "SourceLine", c->source_line, why);
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts && !st; i++)
+        st = regstore_set_string(store, path, texts[i].name, texts[i].text, why);
+    return st;
+}
+
+static void row_key(const struct result_row *row, char *out, size_t size)
+{
+    snprintf(out, size, "%s\\Sessions\\%s%s%s", RESULTS_KEY, row->session, *row->provider ? "\\Providers\\" : "", row->provider);
+}
+
+static wstatus save_row(struct regstore *store, const struct result_row *row, struct reason *why)
+{
+    char    key[1024];
+    wstatus st = W_SUCCESS;
+
+    row_key(row, key, sizeof key);
+#define N(value, field)                                                                                                    \
+    if (!st)                                                                                                               \
+        st = regstore_set_qword(store, key, value, row->field, why);
+#define T(value, field)                                                                                                    \
+    if (!st)                                                                                                               \
+        st = regstore_set_string(store, key, value, row->field, why);
+    RESULT_NUMBERS(N)
+    RESULT_TEXTS(T)
+#undef N
+#undef T
+    for (unsigned i = 0; i < row->conditions.count && !st; i++)
+        st = save_condition(store, key, i, &row->conditions.items[i], why);
+    /* what Windows writes back: at the declaration itself, also when Start is 0 */
+    if (!st && *row->key && regstore_key_exists(store, row->key))
+        st = regstore_set_dword(store, row->key, "Status", row->status, why);
+    return st;
+}
+
+wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why)
+{
+    wstatus st = regstore_begin(store, why);
+    if (st)
+        return st;
+    if (regstore_key_exists(store, RESULTS_KEY))
+        st = regstore_delete_key(store, RESULTS_KEY, why);
+    st = st ? st : regstore_set_string(store, RESULTS_KEY, "BootId", list->boot_id, why);
+    st = st ? st : regstore_set_qword(store, RESULTS_KEY, "Time", list->time, why);
+    st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rehearsal", list->rehearsal, why);
+    st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rows", list->count, why);
+    for (unsigned i = 0; i < list->count && !st; i++)
+        st = save_row(store, &list->rows[i], why);
+    if (st) {
+        regstore_rollback(store);
+        return st;
+    }
+    return regstore_commit(store, why);
+}
+
+/* ---- loading ---- */
+
+static uint64_t load_number(struct regstore *store, const char *key, const char *name)
+{
+    uint64_t value = 0;
+    uint32_t small;
+    if (regstore_get_qword(store, key, name, &value, NULL) != W_SUCCESS)
+        value = regstore_get_dword(store, key, name, &small, NULL) == W_SUCCESS ? small : 0;
+    return value;
+}
+
+static void load_text(struct regstore *store, const char *key, const char *name, char *out, size_t size)
+{
+    char *text = NULL;
+    *out       = 0;
+    if (regstore_get_string_dup(store, key, name, &text, NULL) == W_SUCCESS)
+        snprintf(out, size, "%s", text);
+    free(text);
+}
+
+static void load_conditions(struct regstore *store, const char *key, struct condition_list *list)
+{
+    for (unsigned i = 0;; i++) {
+        char             path[1400];
+        struct condition c;
+        snprintf(path, sizeof path, "%s\\Condition%03u", key, i);
+        if (!regstore_key_exists(store, path))
+            return;
+        load_text(store, path, "Item", c.item, sizeof c.item);
+        load_text(store, path, "Reason", c.reason, sizeof c.reason);
+        load_text(store, path, "Advice", c.advice, sizeof c.advice);
+        load_text(store, path, "SourceFile", c.source_file, sizeof c.source_file);
+        condition_add(list, (wstatus)load_number(store, path, "Number"), load_number(store, path, "Note") != 0, c.item,
+                      c.source_file, (uint32_t)load_number(store, path, "SourceLine"), c.advice, "%s", c.reason);
+    }
+}
+
+static wstatus load_row(struct regstore *store, struct result_list *list, const char *session, const char *provider)
+{
+    char               key[1024];
+    struct result_row *row = result_add(list);
+
+    if (!row)
+        return W_NOT_ENOUGH_MEMORY;
+    snprintf(row->session, sizeof row->session, "%s", session);
+    snprintf(row->provider, sizeof row->provider, "%s", provider);
+    row_key(row, key, sizeof key);
+#define N(value, field) row->field = (__typeof__(row->field))load_number(store, key, value);
+#define T(value, field) load_text(store, key, value, row->field, sizeof row->field);
+    RESULT_NUMBERS(N)
+    RESULT_TEXTS(T)
+#undef N
+#undef T
+    load_conditions(store, key, &row->conditions);
+    return W_SUCCESS;
+}
+
+struct names {
+    char   **items;
+    unsigned count;
+};
+
+static wstatus names_add(void *ctx, const struct regkey_info *info)
+{
+    struct names *n     = ctx;
+    char        **items = realloc(n->items, (n->count + 1) * sizeof *items);
+    if (!items)
+        return W_NOT_ENOUGH_MEMORY;
+    n->items = items;
+    if (!(n->items[n->count] = strdup(info->name)))
+        return W_NOT_ENOUGH_MEMORY;
+    n->count++;
+    return W_SUCCESS;
+}
+
+static void names_finish(struct names *n)
+{
+    for (unsigned i = 0; i < n->count; i++)
+        free(n->items[i]);
+    free(n->items);
+}
+
+static wstatus load_session(struct regstore *store, struct result_list *list, const char *session)
+{
+    struct names providers = {0};
+    char         key[1024];
+    wstatus      st = load_row(store, list, session, "");
+
+    snprintf(key, sizeof key, "%s\\Sessions\\%s\\Providers", RESULTS_KEY, session);
+    if (!st && regstore_key_exists(store, key))
+        st = regstore_enum_keys(store, key, names_add, &providers);
+    for (unsigned i = 0; i < providers.count && !st; i++)
+        st = load_row(store, list, session, providers.items[i]);
+    names_finish(&providers);
+    return st;
+}
+
+wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why)
+{
+    struct names sessions = {0};
+    wstatus      st       = W_SUCCESS;
+
+    memset(list, 0, sizeof *list);
+    if (!regstore_key_exists(store, RESULTS_KEY))
+        return reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal has been run with this store yet");
+    load_text(store, RESULTS_KEY, "BootId", list->boot_id, sizeof list->boot_id);
+    list->time      = load_number(store, RESULTS_KEY, "Time");
+    list->rehearsal = load_number(store, RESULTS_KEY, "Rehearsal") != 0;
+    if (regstore_key_exists(store, RESULTS_KEY "\\Sessions"))
+        st = regstore_enum_keys(store, RESULTS_KEY "\\Sessions", names_add, &sessions);
+    /* the Global Logger came first at boot, and comes first here */
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (unsigned i = 0; i < sessions.count && !st; i++) {
+            char key[1024], path[1024];
+            snprintf(key, sizeof key, "%s\\Sessions\\%s", RESULTS_KEY, sessions.items[i]);
+            load_text(store, key, "Key", path, sizeof path);
+            const char *last   = strrchr(path, '\\');
+            bool        global = last && name_compare(last + 1, "GlobalLogger") == 0;
+            if (global == (pass == 0))
+                st = load_session(store, list, sessions.items[i]);
+        }
+    names_finish(&sessions);
+    if (st)
+        return reason_set(why, st, "the results of the last boot could not be read");
+    return W_SUCCESS;
+}

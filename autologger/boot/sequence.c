@@ -1,0 +1,248 @@
+#include "autologger/boot/sequence.h"
+
+#include "registry-sim/text/winpath.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct boot {
+    struct session_table *table;
+    const char           *log_dir;
+    struct regstore      *store;
+    struct journal       *journal;
+    struct result_list   *rows;
+};
+
+static void copy_text(char *out, size_t size, const char *text) { snprintf(out, size, "%s", text ? text : ""); }
+
+static void copy_conditions(struct condition_list *out, const struct condition_list *in)
+{
+    for (unsigned i = 0; i < in->count; i++) {
+        const struct condition *c = &in->items[i];
+        condition_add(out, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
+    }
+}
+
+static const char *last_part(const char *key)
+{
+    const char *slash = strrchr(key, '\\');
+    return slash ? slash + 1 : key;
+}
+
+/* Journal or not: a Status that can't be noted is not a reason to stop a boot; the row still has it. */
+static void note_status(struct boot *b, const char *key, wstatus status)
+{
+    struct reason why;
+    if (journal_dword(b->journal, key, "Status", status, &why) != W_SUCCESS && b->rows->count)
+        condition_add(&b->rows->rows[b->rows->count - 1].conditions, why.status, false, "Status", "", 0,
+                      "lower the number of declared sessions", "Status could not be noted: %s", why.text);
+}
+
+static void provider_row(struct boot *b, const struct plan *plan, const struct plan_provider *p, struct session *s)
+{
+    struct result_row *row = result_add(b->rows);
+    struct reason      why = {0};
+
+    if (!row)
+        return;
+    copy_text(row->session, sizeof row->session, plan->name);
+    if (p->status)
+        copy_text(row->provider, sizeof row->provider, last_part(p->key)); /* the key's name is not a GUID: shown as it is */
+    else
+        guid_format(&p->guid, row->provider);
+    copy_text(row->name, sizeof row->name, p->name);
+    copy_text(row->key, sizeof row->key, p->key);
+    copy_text(row->source_file, sizeof row->source_file, p->source_file);
+    row->source_line = p->source_line;
+    row->start       = p->enabled;
+    row->status      = p->status;
+    copy_text(row->reason, sizeof row->reason, p->status ? p->reason.text : "");
+    copy_conditions(&row->conditions, &p->conditions);
+    if (s && p->enabled && !p->status) {
+        struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
+                                     .flags = p->enable_property & 0x10 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0};
+        unsigned            slot, entry;
+        row->status = session_enable(s, &p->guid, p->key, &terms, &slot, &entry, &why);
+        copy_text(row->reason, sizeof row->reason, row->status ? why.text : "");
+    }
+    note_status(b, p->key, row->status);
+}
+
+static void session_row(struct boot *b, const struct plan *plan, const char *key, wstatus status, const struct reason *why)
+{
+    struct result_row *row = result_add(b->rows);
+
+    if (!row)
+        return;
+    copy_text(row->session, sizeof row->session, plan->name ? plan->name : last_part(key));
+    copy_text(row->key, sizeof row->key, key);
+    copy_text(row->source_file, sizeof row->source_file, plan->source_file);
+    copy_text(row->log_path, sizeof row->log_path, plan->log_path);
+    row->source_line = plan->source_line;
+    row->start       = plan->start;
+    row->status      = status;
+    row->kernel      = plan->kernel;
+    copy_text(row->reason, sizeof row->reason, status ? why->text : "");
+    memcpy(&row->asked, &plan->asked, sizeof row->asked);
+    memcpy(&row->given, &plan->given, sizeof row->given);
+    copy_conditions(&row->conditions, &plan->conditions);
+    note_status(b, key, status);
+}
+
+/* A plan can fail before it knows where it was declared: the key does. */
+static void place_from_store(struct boot *b, const char *key, struct plan *plan)
+{
+    struct regkey_info info;
+    if (!plan->source_file && regstore_key_info(b->store, key, &info) == W_SUCCESS && info.source_file) {
+        plan->source_file = strdup(info.source_file);
+        plan->source_line = info.source_line;
+    }
+}
+
+static void boot_session(struct boot *b, const char *key)
+{
+    struct session_env *env    = b->table->env;
+    struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = b->log_dir};
+    struct plan         plan;
+    struct session     *s   = NULL;
+    struct reason       why = {0};
+
+    limits.memory_left = b->table->ceiling > b->table->memory_used ? b->table->ceiling - b->table->memory_used : 0;
+    memset(&plan, 0, sizeof plan);
+    wstatus st = plan_from_key(b->store, key, &limits, &plan, &why);
+    place_from_store(b, key, &plan);
+    if (!st && plan.start) {
+        /* before the start, so that it advances even if the start then fails */
+        if (plan.file_counter)
+            st = journal_dword(b->journal, key, "FileCounter", plan.file_counter, &why);
+        st = st ? st : table_add(b->table, &plan, &s, &why);
+    }
+    session_row(b, &plan, key, st, &why);
+    for (unsigned i = 0; !st && plan.start && i < plan.provider_count; i++)
+        provider_row(b, &plan, &plan.providers[i], s);
+    if (s && (st = session_start(s, &why))) {
+        struct result_row *row = result_find(b->rows, plan.name, "");
+        if (row) {
+            row->status = st;
+            copy_text(row->reason, sizeof row->reason, why.text);
+        }
+        note_status(b, key, st);
+        table_remove(b->table, s);
+    }
+    plan_finish(&plan);
+}
+
+struct key_list {
+    char   **items;
+    unsigned count;
+};
+
+static wstatus key_add(void *ctx, const struct regkey_info *info)
+{
+    struct key_list *l     = ctx;
+    char           **items = realloc(l->items, (l->count + 1) * sizeof *items);
+    if (!items)
+        return W_NOT_ENOUGH_MEMORY;
+    l->items = items;
+    if (asprintf(&items[l->count], "%s\\Autologger\\%s", WINPATH_WMI, info->name) < 0)
+        return W_NOT_ENOUGH_MEMORY;
+    l->count++;
+    return W_SUCCESS;
+}
+
+wstatus boot_run(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
+                 struct result_list *rows, struct reason *why)
+{
+    struct boot     b    = {table, log_dir, store, journal, rows};
+    struct key_list keys = {0};
+    wstatus         st   = W_SUCCESS;
+
+    if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
+        boot_session(&b, WINPATH_WMI "\\GlobalLogger");
+    if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
+        st = regstore_enum_keys(store, WINPATH_WMI "\\Autologger", key_add, &keys); /* in name order */
+    for (unsigned i = 0; i < keys.count; i++) {
+        if (!st)
+            boot_session(&b, keys.items[i]);
+        free(keys.items[i]);
+    }
+    free(keys.items);
+    if (st)
+        return reason_set(why, st, "the declared sessions could not be listed");
+    if (keys.count)
+        journal_dword(journal, WINPATH_WMI "\\Autologger", "Status", 0, NULL);
+    return W_SUCCESS;
+}
+
+/* ---- while and after ---- */
+
+static void update_registrations(struct session *s, struct result_list *rows)
+{
+    for (unsigned i = 0; i < STATE_ENABLES; i++) {
+        const struct state_enable *e = &s->state->enable[i];
+        for (unsigned r = 0; *e->key && r < rows->count; r++)
+            if (*rows->rows[r].provider && name_compare(rows->rows[r].key, e->key) == 0)
+                rows->rows[r].registrations = e->registrations;
+    }
+}
+
+void boot_update(struct session_table *table, struct session *s, struct result_list *rows)
+{
+    struct result_row      *row = result_find(rows, s->state->name, "");
+    struct ctl_session_info info;
+    struct reason           why;
+
+    (void)table;
+    if (!row)
+        return;
+    session_info(s, &info);
+    if (session_file_status(s, &why) != W_SUCCESS) {
+        row->status = why.status;
+        copy_text(row->reason, sizeof row->reason, why.text);
+    }
+    row->stopped         = info.state == SESSION_STOPPED || info.state == SESSION_FAILED;
+    row->written         = info.events_written;
+    row->attempted       = info.attempted_kernel;
+    row->lost_ring       = info.lost_ring;
+    row->lost_memory     = info.lost_memory;
+    row->lost_conversion = info.lost_conversion;
+    row->lost_file       = info.lost_file;
+    row->peak_bytes      = info.peak_bytes;
+    row->late_events     = info.late_events;
+    row->clock_error_ns  = info.clock_error_ns;
+    if (s->klog) {
+        struct klog_counters k;
+        klog_counters(s->klog, &k);
+        row->converted = k.converted;
+    }
+    copy_conditions(&row->conditions, &s->conditions);
+    condition_list_finish(&s->conditions);
+    update_registrations(s, rows);
+}
+
+static void suggest(struct result_row *row)
+{
+    uint64_t buffer = row->given.buffer_kb * UINT64_C(1024), peak = row->peak_bytes;
+    if (!buffer || !peak)
+        return;
+    row->suggested_minimum = (uint32_t)(peak / buffer + 1);
+    row->suggested_maximum = (uint32_t)(peak * 3 / 2 / buffer + 2);
+}
+
+void boot_conclude(struct result_list *rows)
+{
+    for (unsigned i = 0; i < rows->count; i++) {
+        struct result_row *row = &rows->rows[i];
+        if (!*row->provider) {
+            suggest(row);
+            continue;
+        }
+        struct result_row *session = result_find(rows, row->session, "");
+        if (row->start && !row->status && !row->registrations && session && !session->status)
+            condition_add(&row->conditions, W_WMI_GUID_NOT_FOUND, true, *row->name ? row->name : row->provider, row->source_file,
+                          row->source_line, "start the program that registers it, or remove the provider",
+                          "enabled, but no program registered this provider while the session ran");
+    }
+}

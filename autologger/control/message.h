@@ -1,0 +1,14 @@
+/* message.h - one message on a SOCK_SEQPACKET socket, with descriptors. Never blocks, never raises SIGPIPE.
+ * Threads: any. Not for: meaning (server.c, client.c). */
+#ifndef AUTOLOGGER_CONTROL_MESSAGE_H
+#define AUTOLOGGER_CONTROL_MESSAGE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* False when it could not be sent whole at once. */
+bool message_send(int fd, const void *message, size_t size, const int *fds, unsigned fd_count);
+/* Bytes of one message; 0 at the end; -errno. Descriptors that came along are closed: nobody sends any to a daemon.
+ * A message larger than `capacity` is -EMSGSIZE. */
+ssize_t message_receive(int fd, void *message, size_t capacity);
+#endif

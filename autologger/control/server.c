@@ -1,0 +1,521 @@
+#include "autologger/control/server.h"
+
+#include "autologger/control/access.h"
+#include "autologger/control/message.h"
+#include "registry-sim/base/cursor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+struct control_server {
+    int                   listen_fd;
+    struct session_table *table;
+    struct state_daemon  *state;
+    struct control_hooks  hooks;
+    int                   fd[STATE_CONNECTIONS]; /* -1 = none */
+    bool                  quit;
+    uint64_t              instance;
+    uint32_t              ticket;
+    uint8_t               in[CTL_MAX], out[CTL_MAX];
+};
+
+/* ---- connections ---- */
+
+static void keep_connection(struct control_server *v, unsigned c, int fd)
+{
+    char name[64];
+    snprintf(name, sizeof name, "conn:%u", v->state->connection[c].id);
+    if (v->table->env->keep)
+        v->table->env->keep(v->table->env->keep_ctx, name, fd, 0);
+}
+
+static void drop_registration(struct control_server *v, struct state_registration *r)
+{
+    if (!r->in_use)
+        return;
+    r->in_use = 0;
+    directory_register(v->table->directory, r->slot, -1);
+}
+
+static void connection_drop(struct control_server *v, unsigned c)
+{
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
+        if (v->state->registration[i].connection == c)
+            drop_registration(v, &v->state->registration[i]);
+    keep_connection(v, c, -1);
+    v->state->connection[c].in_use = 0;
+    if (v->fd[c] >= 0)
+        close(v->fd[c]);
+    v->fd[c] = -1;
+}
+
+static void tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count)
+{
+    if (v->fd[c] >= 0 && !message_send(v->fd[c], message, size, fds, fd_count))
+        connection_drop(v, c); /* V3 */
+}
+
+static void connection_accept(struct control_server *v)
+{
+    int          fd = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred who;
+    socklen_t    size = sizeof who;
+
+    if (fd < 0)
+        return;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
+        struct state_connection *s = &v->state->connection[c];
+        if (s->in_use || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0)
+            continue;
+        *s       = (struct state_connection){.id = v->state->next_connection++, .uid = who.uid, .pid = (uint32_t)who.pid};
+        v->fd[c] = fd;
+        keep_connection(v, c, fd);
+        __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
+        return;
+    }
+    close(fd); /* full: the client sees the end of the connection and tries again later */
+}
+
+/* ---- providers ---- */
+
+/* V2. False when the client is gone. */
+static bool attach(struct control_server *v, unsigned c, struct session *s)
+{
+    uint64_t           bit     = UINT64_C(1) << s->state->index;
+    struct stream_set *streams = v->state->connection[c].attached & bit ? NULL : session_admit(s, v->state->connection[c].uid);
+
+    if (!streams)
+        return v->fd[c] >= 0;
+    struct ctl_attach m = {.header = {sizeof m, CTL_ATTACH, CTL_VERSION, 0, 0}, .session = s->state->index,
+                           .session_generation = s->state->generation, .session_guid = s->state->guid};
+    int fds[3] = {stream_set_data_fd(streams), stream_set_control_fd_readonly(streams), s->event_fd};
+    v->state->connection[c].attached |= bit;
+    tell(v, c, &m, sizeof m, fds, 3);
+    return v->fd[c] >= 0;
+}
+
+static void tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry,
+                        uint32_t code)
+{
+    const struct shm_enable *e = &v->table->directory->shm->provider[r->slot].enable[entry];
+    struct ctl_enable        m = {.header = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index, .enable_index = entry,
+                                  .control_code = code, .level = e->level, .any = e->any, .all = e->all,
+                                  .source = s->state->guid, .ticket = ++v->ticket};
+    tell(v, r->connection, &m, sizeof m, NULL, 0);
+}
+
+static void count_registration(struct control_server *v, uint32_t slot)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        for (unsigned k = 0; v->table->slot[i] && k < STATE_ENABLES; k++) {
+            struct state_enable *e = &v->table->slot[i]->state->enable[k];
+            if (e->in_use && e->slot == slot)
+                e->registrations++;
+        }
+}
+
+static struct session *enabled_session(struct control_server *v, uint32_t slot, unsigned entry)
+{
+    const struct shm_provider *p = &v->table->directory->shm->provider[slot];
+    return p->mask & 1u << entry ? v->table->slot[p->enable[entry].session % SHM_SESSIONS] : NULL;
+}
+
+static void remember_name(struct directory *d, uint32_t slot, const uint8_t *traits, size_t size)
+{
+    struct cursor c = cur_make(traits, size);
+    cur_u16(&c);
+    const char *name = cur_zstring(&c);
+    if (name && *name && !d->name[slot])
+        d->name[slot] = strndup(name, CTL_NAME - 1);
+}
+
+static wstatus on_register(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_register *m      = message;
+    struct state_registration *r      = NULL;
+    struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
+                                         .index = m->index};
+    int                        slot   = m->traits_size > size - sizeof *m ? -1 : directory_get(v->table->directory, &m->provider);
+
+    for (unsigned i = 0; i < STATE_REGISTRATIONS && slot >= 0; i++) {
+        struct state_registration *at = &v->state->registration[i];
+        if (at->in_use && at->connection == c && at->index == m->index) { /* asked again after an adoption */
+            r = at;
+            break;
+        }
+        if (!at->in_use && !r)
+            r = at;
+    }
+    if (!r) {
+        answer.header.status = W_NO_SYSTEM_RESOURCES;
+        tell(v, c, &answer, sizeof answer, NULL, 0);
+        return W_SUCCESS;
+    }
+    if (!r->in_use) {
+        *r = (struct state_registration){.connection = c, .index = m->index, .slot = (uint32_t)slot};
+        __atomic_store_n(&r->in_use, 1, __ATOMIC_RELEASE);
+        directory_register(v->table->directory, r->slot, 1);
+        remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
+        count_registration(v, r->slot);
+    }
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
+        struct session *s = enabled_session(v, r->slot, e);
+        if (s && !attach(v, c, s))
+            return W_SUCCESS;
+        answer.enabled_count += s != NULL;
+    }
+    answer.slot       = r->slot;
+    answer.generation = v->table->directory->shm->provider[r->slot].generation;
+    tell(v, c, &answer, sizeof answer, NULL, 0);
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS && v->fd[c] >= 0; e++) {
+        struct session *s = enabled_session(v, r->slot, e);
+        if (s)
+            tell_enable(v, r, s, e, 1);
+    }
+    return W_SUCCESS;
+}
+
+static wstatus on_unregister(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_unregister *m = message;
+    (void)size;
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
+        if (v->state->registration[i].in_use && v->state->registration[i].connection == c &&
+            v->state->registration[i].index == m->index)
+            drop_registration(v, &v->state->registration[i]);
+    return W_SUCCESS;
+}
+
+static wstatus on_hello(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_hello *m = message;
+    struct ctl_hello answer = {.header = {sizeof answer, CTL_HELLO, CTL_VERSION, m->header.sequence, 0},
+                               .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR, .processors = v->table->env->cpus,
+                               .daemon_instance = v->instance};
+    (void)size;
+    if (m->highest_version < CTL_VERSION || m->shm_major < SHM_MAJOR)
+        answer.header.status = W_NOT_SUPPORTED;
+    tell(v, c, &answer, sizeof answer, &v->table->directory->fd_readonly, 1);
+    return W_SUCCESS;
+}
+
+static wstatus on_nothing(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return W_SUCCESS;
+}
+
+/* ---- controllers ---- */
+
+static void answer_status(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status)
+{
+    struct ctl_header m = {sizeof m, to->type, CTL_VERSION, to->sequence, status};
+    tell(v, c, &m, sizeof m, NULL, 0);
+}
+
+static struct session *named(struct control_server *v, const struct ctl_session_request *m)
+{
+    char name[CTL_NAME];
+    snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, m->name);
+    return table_find(v->table, name);
+}
+
+static wstatus on_query(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct ctl_query_answer          *answer = (void *)v->out;
+    struct session                   *one    = *m->name ? named(v, m) : NULL;
+    unsigned                          skip   = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
+    (void)size;
+
+    if (*m->name && !one)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    memset(answer, 0, sizeof *answer);
+    for (unsigned i = 0; i < SHM_SESSIONS; i++) {
+        struct session *s = v->table->slot[i];
+        if (!s || (one && s != one))
+            continue;
+        answer->total++;
+        if (skip) {
+            skip--;
+            continue;
+        }
+        if (answer->count < room)
+            session_info(s, &answer->row[answer->count++]);
+    }
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_QUERY,
+                                         CTL_VERSION, m->header.sequence, 0};
+    tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+static wstatus on_stop(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct session                   *s      = named(v, m);
+    struct ctl_query_answer          *answer = (void *)v->out;
+    struct reason                     why;
+    (void)size;
+
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    memset(answer, 0, sizeof *answer + sizeof answer->row[0]);
+    wstatus st     = v->hooks.stop(v->hooks.ctx, s, &answer->row[0], &why);
+    answer->header = (struct ctl_header){sizeof *answer + sizeof answer->row[0], CTL_STOP, CTL_VERSION, m->header.sequence, st};
+    answer->total = answer->count = 1;
+    tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+static wstatus on_flush(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m = message;
+    struct session                   *s = named(v, m);
+    (void)size;
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    session_flush(s);
+    answer_status(v, c, &m->header, W_SUCCESS);
+    return W_SUCCESS;
+}
+
+static wstatus on_fs_ready(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct reason why;
+    (void)size;
+    answer_status(v, c, message, v->hooks.fs_ready(v->hooks.ctx, &why));
+    return W_SUCCESS;
+}
+
+static wstatus on_shutdown(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct reason why;
+    (void)size;
+    answer_status(v, c, message, v->hooks.shutdown(v->hooks.ctx, &why));
+    v->quit = true;
+    return W_SUCCESS;
+}
+
+static wstatus on_state(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_header *m = message;
+    struct ctl_state_answer  a = {.header = {sizeof a, CTL_STATE, CTL_VERSION, m->sequence, 0}, .pid = (uint32_t)getpid(),
+                                  .sessions = table_count(v->table), .clients = server_clients(v),
+                                  .fs_ready = v->state->fs_ready, .adopted = v->state->adopted,
+                                  .uptime_ns = v->table->env->os->raw_ns(v->table->env->os) - v->state->start_raw_ns,
+                                  .files_created_early = v->state->files_created_early,
+                                  .files_created = v->state->files_created};
+    (void)size;
+    for (unsigned i = 0; i < SHM_PROVIDERS; i++)
+        a.providers += v->table->directory->shm->provider[i].generation & 1;
+    snprintf(a.store, sizeof a.store, "%s", v->state->store);
+    snprintf(a.log_dir, sizeof a.log_dir, "%s", v->state->log_dir);
+    tell(v, c, &a, sizeof a, NULL, 0);
+    return W_SUCCESS;
+}
+
+static wstatus on_providers(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct ctl_providers_answer      *answer = (void *)v->out;
+    const struct directory           *d      = v->table->directory;
+    unsigned                          skip   = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
+    (void)size;
+
+    memset(answer, 0, sizeof *answer);
+    for (unsigned i = 0; i < SHM_PROVIDERS; i++) {
+        const struct shm_provider *p = &d->shm->provider[i];
+        if (!(p->generation & 1))
+            continue;
+        answer->total++;
+        if (skip) {
+            skip--;
+            continue;
+        }
+        if (answer->count == room)
+            continue;
+        struct ctl_provider_row *row = &answer->row[answer->count++];
+        *row = (struct ctl_provider_row){.guid = p->guid, .registrations = d->registrations[i],
+                                         .enabled_count = (uint32_t)__builtin_popcount(p->mask)};
+        snprintf(row->name, sizeof row->name, "%s", d->name[i] ? d->name[i] : "");
+    }
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_PROVIDERS,
+                                         CTL_VERSION, m->header.sequence, 0};
+    tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+/* ---- requests as a table ---- */
+
+static const struct request {
+    uint16_t type;
+    size_t   least; /* size of the fixed part */
+    bool     control; /* needs the right to control sessions */
+    wstatus (*act)(struct control_server *v, unsigned c, const void *message, size_t size);
+} requests[] = {
+    {CTL_HELLO, sizeof(struct ctl_hello), false, on_hello},
+    {CTL_REGISTER, sizeof(struct ctl_register), false, on_register},
+    {CTL_UNREGISTER, sizeof(struct ctl_unregister), false, on_unregister},
+    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), false, on_nothing},
+    {CTL_QUERY, sizeof(struct ctl_session_request), false, on_query},
+    {CTL_STOP, sizeof(struct ctl_session_request), true, on_stop},
+    {CTL_FLUSH, sizeof(struct ctl_session_request), true, on_flush},
+    {CTL_FS_READY, sizeof(struct ctl_header), true, on_fs_ready},
+    {CTL_SHUTDOWN, sizeof(struct ctl_header), true, on_shutdown},
+    {CTL_STATE, sizeof(struct ctl_header), false, on_state},
+    {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, on_providers},
+};
+
+static void connection_read(struct control_server *v, unsigned c)
+{
+    ssize_t n = message_receive(v->fd[c], v->in, sizeof v->in);
+
+    if (n == -EAGAIN || n == -EINTR)
+        return;
+    if (n <= 0) {
+        connection_drop(v, c);
+        return;
+    }
+    const struct ctl_header *m  = (const void *)v->in;
+    const struct request    *r  = NULL;
+    wstatus                  st = W_BAD_LENGTH;
+    if ((size_t)n < sizeof *m || m->size != (size_t)n) { /* not even a header: not one of ours */
+        connection_drop(v, c);
+        return;
+    }
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        if (requests[i].type == m->type)
+            r = &requests[i];
+    if (!r)
+        st = W_INVALID_FUNCTION;
+    else if (r->control && !access_may_control(v->state->connection[c].uid))
+        st = W_ACCESS_DENIED;
+    else if ((size_t)n >= r->least)
+        st = r->act(v, c, v->in, (size_t)n);
+    if (st && v->fd[c] >= 0)
+        answer_status(v, c, m, st);
+}
+
+bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
+{
+    struct pollfd *p     = calloc(STATE_CONNECTIONS + 2, sizeof *p);
+    unsigned       count = 0, who[STATE_CONNECTIONS + 2];
+    bool           extra = false;
+
+    if (!p)
+        return false;
+    p[count++] = (struct pollfd){.fd = v->listen_fd, .events = POLLIN};
+    p[count++] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->fd[c] >= 0) {
+            who[count] = c;
+            p[count++] = (struct pollfd){.fd = v->fd[c], .events = POLLIN};
+        }
+    if (poll(p, count, timeout_ms) > 0) {
+        if (p[0].revents)
+            connection_accept(v);
+        extra = p[1].revents != 0;
+        for (unsigned i = 2; i < count; i++)
+            if (p[i].revents && v->fd[who[i]] == p[i].fd)
+                connection_read(v, who[i]);
+    }
+    free(p);
+    return extra;
+}
+
+bool server_quit(const struct control_server *v) { return v->quit; }
+
+void server_enabled(struct control_server *v, struct session *s, unsigned slot, unsigned entry)
+{
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        const struct state_registration *r = &v->state->registration[i];
+        if (r->in_use && r->slot == slot && attach(v, r->connection, s))
+            tell_enable(v, r, s, entry, 1);
+    }
+}
+
+void server_session_gone(struct control_server *v, const struct session *s)
+{
+    struct ctl_detach m   = {.header = {sizeof m, CTL_DETACH, CTL_VERSION, 0, 0}, .session = s->state->index,
+                             .session_generation = s->state->generation};
+    uint64_t          bit = UINT64_C(1) << s->state->index;
+
+    for (unsigned k = 0; k < STATE_ENABLES; k++)
+        for (unsigned i = 0; s->state->enable[k].in_use && i < STATE_REGISTRATIONS; i++) {
+            const struct state_registration *r = &v->state->registration[i];
+            if (r->in_use && r->slot == s->state->enable[k].slot)
+                tell_enable(v, r, s, s->state->enable[k].entry, 0);
+        }
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->state->connection[c].in_use && v->state->connection[c].attached & bit) {
+            v->state->connection[c].attached &= ~bit;
+            tell(v, c, &m, sizeof m, NULL, 0);
+        }
+}
+
+unsigned server_clients(const struct control_server *v)
+{
+    unsigned n = 0;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        n += v->fd[c] >= 0;
+    return n;
+}
+
+wstatus server_create(int listen_fd, struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
+                      struct control_server **out, struct reason *why)
+{
+    struct control_server *v = calloc(1, sizeof *v);
+    struct timespec        t;
+    if (!v)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the control server");
+    v->listen_fd = listen_fd;
+    v->table     = table;
+    v->state     = state;
+    v->hooks     = *hooks;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    v->instance = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    memset(v->fd, 0xFF, sizeof v->fd);
+    *out = v;
+    return W_SUCCESS;
+}
+
+void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *name), void *ctx)
+{
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
+        char name[64];
+        if (!v->state->connection[c].in_use)
+            continue;
+        snprintf(name, sizeof name, "conn:%u", v->state->connection[c].id);
+        v->fd[c] = find(ctx, name);
+        if (v->fd[c] < 0)
+            connection_drop(v, c);
+    }
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        const struct state_registration *r = &v->state->registration[i];
+        if (r->in_use && r->slot < SHM_PROVIDERS)
+            directory_register(v->table->directory, r->slot, 1);
+    }
+    /* a new instance number: clients ask again for what was not answered */
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
+        struct ctl_hello m = {.header = {sizeof m, CTL_HELLO, CTL_VERSION, 0, 0}, .highest_version = CTL_VERSION,
+                              .shm_major = SHM_MAJOR, .processors = v->table->env->cpus, .daemon_instance = v->instance};
+        if (v->fd[c] >= 0)
+            tell(v, c, &m, sizeof m, NULL, 0);
+    }
+}
+
+void server_destroy(struct control_server *v)
+{
+    if (!v)
+        return;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->fd[c] >= 0)
+            connection_drop(v, c);
+    free(v);
+}

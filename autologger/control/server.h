@@ -1,0 +1,37 @@
+/* server.h - the daemon's end of the control socket: provider libraries and controllers.
+ * Connections and registrations live in the daemon's state memfd (wire/state.h) and nowhere else, so a successor has them.
+ * Invariants: V1 a message is acted on only after its size was checked against its type. V2 a provider gets CTL_ATTACH for a
+ * session before it is told that anything is enabled there. V3 a client that does not read is dropped, never waited for.
+ * Threads: one (controlling). Ownership: create/destroy. Not for: what a session does (session). */
+#ifndef AUTOLOGGER_CONTROL_SERVER_H
+#define AUTOLOGGER_CONTROL_SERVER_H
+#include "autologger/session/table.h"
+
+struct control_server;
+
+/* What only the daemon can do. All return a wstatus and set `why`. */
+struct control_hooks {
+    void *ctx;
+    wstatus (*stop)(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why);
+    wstatus (*fs_ready)(void *ctx, struct reason *why);
+    wstatus (*shutdown)(void *ctx, struct reason *why); /* the loop ends after the answer */
+};
+
+/* `listen_fd`: a listening SOCK_SEQPACKET socket, stays the caller's. */
+wstatus server_create(int listen_fd, struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
+                      struct control_server **out, struct reason *why);
+/* Connections of a predecessor: `find` gives "conn:<id>" descriptors. Those that are missing are forgotten. */
+void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *name), void *ctx);
+void server_destroy(struct control_server *v);
+
+/* Handles whatever is ready; waits at most timeout_ms (-1 = for ever) for it, or for `extra_fd` (-1 = none) to become readable.
+ * True when extra_fd is readable. */
+bool server_step(struct control_server *v, int extra_fd, int timeout_ms);
+/* A provider was enabled (slot, entry) in `s`: attaches and tells every program that registered it. */
+void server_enabled(struct control_server *v, struct session *s, unsigned slot, unsigned entry);
+/* A session is about to end or has ended: its providers are told, its streams are detached. */
+void server_session_gone(struct control_server *v, const struct session *s);
+/* A CTL_SHUTDOWN was answered. */
+bool     server_quit(const struct control_server *v);
+unsigned server_clients(const struct control_server *v);
+#endif

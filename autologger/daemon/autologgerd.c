@@ -1,0 +1,126 @@
+/* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
+#include "autologger/daemon/keeper.h"
+#include "autologger/daemon/service.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP };
+enum { EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
+
+struct arguments {
+    struct service_options service;
+    bool                   keep;
+};
+
+static const struct argp_option options[] = {
+    {"store", OPTION_STORE, "FILE", 0, "the store (default /var/lib/autologger/registry.db)", 0},
+    {"log-dir", OPTION_LOG_DIR, "DIR", 0, "where log files go (default /var/log/autologger)", 0},
+    {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "socket and lock (default $AUTOLOGGER_RUNTIME_DIR or /run/autologger)", 0},
+    {"hold", OPTION_HOLD, NULL, 0, "create no file until a controller says that the file system is ready", 0},
+    {"keep", OPTION_KEEP, NULL, 0, "run below a small parent that restarts the daemon without loss when it dies", 0},
+    {"rehearsal", OPTION_REHEARSAL, NULL, 0, "this boot is a rehearsal", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *a = state->input;
+    switch (key) {
+    case OPTION_STORE: a->service.store_path = arg; return 0;
+    case OPTION_LOG_DIR: a->service.log_dir = arg; return 0;
+    case OPTION_RUNTIME_DIR: a->service.runtime_dir = arg; return 0;
+    case OPTION_HOLD: a->service.hold = true; return 0;
+    case OPTION_KEEP: a->keep = true; return 0;
+    case OPTION_REHEARSAL: a->service.rehearsal = true; return 0;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* One daemon per runtime folder. The lock lives as long as the process (with --keep: the keeper). */
+static bool runtime_lock(const char *dir)
+{
+    char path[1024];
+
+    if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
+        fprintf(stderr, "autologgerd: cannot create the runtime folder %s: %s\n", dir, strerror(errno));
+        return false;
+    }
+    snprintf(path, sizeof path, "%s/lock", dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        fprintf(stderr, "autologgerd: %s. Do: stop the daemon that runs there, or choose another --runtime-dir\n",
+                fd >= 0 && errno == EWOULDBLOCK ? "another daemon holds the lock of this runtime folder" : strerror(errno));
+        return false;
+    }
+    return true; /* fd stays open on purpose */
+}
+
+/* The daemon below the keeper: the same command line without --keep. */
+static int run_kept(const struct service_options *o)
+{
+    char socket_path[1024], self[1024];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0)
+        return EXIT_REFUSED;
+    self[n] = 0;
+    snprintf(socket_path, sizeof socket_path, "%s/keep", o->runtime_dir);
+    char *argv[16];
+    int   argc = 0;
+    argv[argc++] = self;
+    argv[argc++] = (char *)"--store";
+    argv[argc++] = (char *)o->store_path;
+    argv[argc++] = (char *)"--log-dir";
+    argv[argc++] = (char *)o->log_dir;
+    argv[argc++] = (char *)"--runtime-dir";
+    argv[argc++] = (char *)o->runtime_dir;
+    if (o->hold)
+        argv[argc++] = (char *)"--hold";
+    if (o->rehearsal)
+        argv[argc++] = (char *)"--rehearsal";
+    argv[argc] = NULL;
+    return keeper_run(socket_path, argv);
+}
+
+int main(int argc, char **argv)
+{
+    const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
+    struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
+                                      .runtime_dir = runtime && *runtime ? runtime : "/run/autologger"}};
+    const struct argp argp = {options, parse, NULL,
+                              "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
+                              "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
+                              "Exit codes: 0 fine, 100 called wrongly, 111 the system refused.",
+                              NULL, NULL, NULL};
+    struct service   *service = NULL;
+    struct reason     why     = {0};
+
+    argp_err_exit_status = EXIT_WRONG_CALL;
+    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    bool below_keeper = getenv("NOTIFY_SOCKET") != NULL && getenv("AUTOLOGGER_KEPT") != NULL;
+    if (!below_keeper && !runtime_lock(a.service.runtime_dir))
+        return EXIT_REFUSED;
+    if (a.keep) {
+        setenv("AUTOLOGGER_KEPT", "1", 1);
+        return run_kept(&a.service);
+    }
+    struct handed *handed = handed_create();
+    wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
+    if (st) {
+        fprintf(stderr, "autologgerd: %s (%u). Do: %s\n", why.text, st, wstatus_advice(st));
+        handed_destroy(handed);
+        return EXIT_REFUSED;
+    }
+    service_loop(service);
+    service_destroy(service);
+    handed_destroy(handed);
+    return 0;
+}

@@ -1,0 +1,310 @@
+#include "autologger/daemon/rehearse.h"
+
+#include "autologger/consumer/merge.h"
+#include "autologger/control/client.h"
+#include "registry-sim/base/os.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { DEFAULT_RUN_SECONDS = 10, DEFAULT_EARLY_MS = 300, START_SECONDS = 20, PROGRAMS_MAX = 64 };
+
+struct rehearsal {
+    const struct rehearse_options *o;
+    struct rehearse_result        *out;
+    char                           runtime_dir[256];
+    pid_t                          daemon;
+    struct { pid_t pid; bool ended; } program[PROGRAMS_MAX];
+    unsigned                       programs;
+};
+
+static void progress(const struct rehearsal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void progress(const struct rehearsal *r, const char *format, ...)
+{
+    char    line[1400];
+    va_list args;
+    if (!r->o->progress)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    r->o->progress(r->o->progress_ctx, line);
+}
+
+static void sleep_ms(unsigned ms)
+{
+    struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* Files and folders below `path`. */
+static unsigned entries_below(const char *path)
+{
+    DIR     *d = opendir(path);
+    unsigned n = 0;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char below[2048];
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        n++;
+        snprintf(below, sizeof below, "%s/%s", path, e->d_name);
+        if (e->d_type == DT_DIR)
+            n += entries_below(below);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static wstatus folders_make(struct rehearsal *r, struct reason *why)
+{
+    static const char *const places[] = {"/run", "/tmp"};
+    char                     path[1100];
+    const char              *user = getenv("XDG_RUNTIME_DIR");
+
+    snprintf(path, sizeof path, "%s/x", r->o->out_dir);
+    int e = os_mkdir_parents(os_linux(), path, 0755);
+    if (e < 0)
+        return reason_set(why, wstatus_from_errno(-e), "cannot create the output folder %s: %s", r->o->out_dir, strerror(-e));
+    for (int i = geteuid() == 0 || !user ? 0 : -1; i < 2; i++) {
+        snprintf(r->runtime_dir, sizeof r->runtime_dir, "%.200s/autologger-rehearsal-XXXXXX", i < 0 ? user : places[i]);
+        if (mkdtemp(r->runtime_dir)) {
+            chmod(r->runtime_dir, 0755);
+            return W_SUCCESS;
+        }
+    }
+    return reason_set(why, wstatus_from_errno(errno), "cannot create a runtime folder: %s", strerror(errno));
+}
+
+static wstatus daemon_start(struct rehearsal *r, struct reason *why)
+{
+    r->daemon = fork();
+    if (r->daemon == 0) {
+        setpgid(0, 0); /* a Ctrl-C at the terminal reaches the rehearsal, which then ends the boot in order */
+        unsetenv("NOTIFY_SOCKET");
+        unsetenv("AUTOLOGGER_KEPT");
+        execl(r->o->daemon_path, "autologgerd", "--keep", "--hold", "--rehearsal", "--store", r->o->store_path, "--log-dir",
+              r->o->out_dir, "--runtime-dir", r->runtime_dir, (char *)NULL);
+        _exit(127);
+    }
+    if (r->daemon < 0)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot start the daemon: %s", strerror(errno));
+    return W_SUCCESS;
+}
+
+static wstatus daemon_connect(struct rehearsal *r, struct control_client **client, struct reason *why)
+{
+    for (unsigned waited = 0; waited < START_SECONDS * 1000; waited += 20) {
+        int status;
+        if (control_open(r->runtime_dir, client, why) == W_SUCCESS)
+            return W_SUCCESS;
+        if (waitpid(r->daemon, &status, WNOHANG) == r->daemon) {
+            r->daemon = 0;
+            return reason_set(why, W_INVALID_OPERATION, "the daemon %s ended with exit code %d before it was ready",
+                              r->o->daemon_path, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+        }
+        sleep_ms(20);
+    }
+    return reason_set(why, W_TIMEOUT, "the daemon was not ready within %d s", START_SECONDS);
+}
+
+static void programs_start(struct rehearsal *r)
+{
+    for (const char **c = r->o->commands; c && *c && r->programs < PROGRAMS_MAX; c++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            setpgid(0, 0);
+            setenv("AUTOLOGGER_RUNTIME_DIR", r->runtime_dir, 1);
+            execl("/bin/sh", "sh", "-c", *c, (char *)NULL);
+            _exit(127);
+        }
+        if (pid < 0) {
+            r->out->programs_failed++;
+            continue;
+        }
+        setpgid(pid, pid);
+        r->program[r->programs++].pid = pid;
+        progress(r, "started: %s", *c);
+    }
+}
+
+/* True when all have ended. */
+static bool programs_ended(struct rehearsal *r)
+{
+    bool all = true;
+    for (unsigned i = 0; i < r->programs; i++) {
+        int status;
+        if (!r->program[i].ended && waitpid(r->program[i].pid, &status, WNOHANG) == r->program[i].pid) {
+            r->program[i].ended = true;
+            r->out->programs_failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        }
+        all &= r->program[i].ended;
+    }
+    return all;
+}
+
+static void programs_run(struct rehearsal *r)
+{
+    unsigned limit = (r->o->run_seconds ? r->o->run_seconds : DEFAULT_RUN_SECONDS) * 1000, waited = 0;
+
+    programs_start(r);
+    bool any = r->o->commands && *r->o->commands;
+    for (; waited < limit && !(any && programs_ended(r)); waited += 50)
+        sleep_ms(50);
+}
+
+/* What is still running of ours goes, with its children: the rehearsal leaves nothing behind. */
+static void programs_kill(struct rehearsal *r)
+{
+    for (unsigned i = 0; i < r->programs; i++)
+        if (!r->program[i].ended) {
+            progress(r, "still running at the end, stopped: pid %d", (int)r->program[i].pid);
+            kill(-r->program[i].pid, SIGTERM);
+        }
+    for (unsigned waited = 0; waited < 2000 && !programs_ended(r); waited += 20)
+        sleep_ms(20);
+    for (unsigned i = 0; i < r->programs; i++)
+        if (!r->program[i].ended)
+            kill(-r->program[i].pid, SIGKILL);
+    for (unsigned i = 0; i < r->programs; i++)
+        if (!r->program[i].ended)
+            waitpid(r->program[i].pid, NULL, 0);
+}
+
+static void daemon_end(struct rehearsal *r)
+{
+    char path[512];
+    if (r->daemon > 0) {
+        int status;
+        for (unsigned waited = 0; waited < 5000 && waitpid(r->daemon, &status, WNOHANG) == 0; waited += 20)
+            sleep_ms(20);
+        if (waitpid(r->daemon, &status, WNOHANG) == 0) {
+            kill(r->daemon, SIGTERM);
+            waitpid(r->daemon, &status, 0);
+        }
+    }
+    static const char *const files[] = {"control", "lock", "keep"};
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", r->runtime_dir, files[i]);
+        unlink(path);
+    }
+    rmdir(r->runtime_dir);
+}
+
+/* ---- merging ---- */
+
+static void merged_name(const struct result_row *row, char *out, size_t size)
+{
+    static const char tail[] = "_km_premerge";
+    char             *at;
+    snprintf(out, size, "%s", row->log_path);
+    if (row->kernel && (at = strstr(out, tail)) != NULL && !strchr(at, '/')) {
+        memmove(at, at + strlen(tail), strlen(at + strlen(tail)) + 1);
+        return;
+    }
+    char *slash = strrchr(out, '/'), name[300];
+    snprintf(name, sizeof name, "%s-merged.etl", row->session);
+    for (char *p = name; *p; p++)
+        if (*p == '/')
+            *p = '_';
+    snprintf(slash ? slash + 1 : out, size - (size_t)(slash ? slash + 1 - out : 0), "%s", name);
+}
+
+static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct result_list *rows, struct reason *why)
+{
+    const char        *paths[64];
+    unsigned           count = 0;
+    struct result_row *first = NULL;
+
+    /* the kernel session's file first: the merged file has its header and its name */
+    for (unsigned kernel = 2; kernel-- > 0;)
+        for (unsigned i = 0; i < rows->count && count < 64; i++) {
+            struct result_row *row = &rows->rows[i];
+            struct os_stat     st;
+            if (*row->provider || !row->start || row->kernel != kernel || !*row->log_path || os_linux()->stat(os_linux(), row->log_path, &st) < 0)
+                continue;
+            first            = first ? first : row;
+            paths[count++] = row->log_path;
+        }
+    if (!first)
+        return W_SUCCESS;
+    struct merge_counts merged;
+    merged_name(first, r->out->merged_path, sizeof r->out->merged_path);
+    wstatus st = merge_files(os_linux(), paths, count, r->out->merged_path, &merged, why);
+    if (st) {
+        *r->out->merged_path = 0;
+        return st;
+    }
+    r->out->events_merged = merged.out;
+    for (unsigned i = 0; i < count && !r->o->keep_premerge; i++)
+        if (strcmp(paths[i], r->out->merged_path) != 0)
+            unlink(paths[i]);
+    snprintf(first->merged_path, sizeof first->merged_path, "%s", r->out->merged_path);
+    progress(r, "merged %u files, %llu events: %s", count, (unsigned long long)merged.out, r->out->merged_path);
+    return result_save(store, rows, why);
+}
+
+static wstatus merge(struct rehearsal *r, struct reason *why)
+{
+    struct regstore   *store = NULL;
+    struct result_list rows  = {0};
+    wstatus            st    = regstore_open(r->o->store_path, true, &store, why);
+
+    st = st ? st : result_load(store, &rows, why);
+    st = st ? st : files_merge(r, store, &rows, why);
+    result_list_finish(&rows);
+    regstore_close(store);
+    return st;
+}
+
+/* ---- the moments of a boot ---- */
+
+static wstatus boot(struct rehearsal *r, struct control_client **client, struct reason *why)
+{
+    struct ctl_state_answer state;
+    unsigned                before = entries_below(r->o->out_dir);
+    wstatus                 st     = daemon_start(r, why);
+
+    if (st || (st = daemon_connect(r, client, why)))
+        return st;
+    sleep_ms(r->o->early_ms ? r->o->early_ms : DEFAULT_EARLY_MS);
+    if ((st = control_state(*client, &state, why)))
+        return st;
+    unsigned after = entries_below(r->o->out_dir);
+    r->out->files_created_early = state.files_created_early + (after > before ? after - before : 0);
+    progress(r, "early phase: %u sessions started, events held in memory, %llu files created", state.sessions,
+             (unsigned long long)r->out->files_created_early);
+    if ((st = control_fs_ready(*client, why)))
+        return st;
+    progress(r, "file system ready: log files are opened");
+    programs_run(r);
+    progress(r, "stopping");
+    return control_shutdown(*client, why);
+}
+
+wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why)
+{
+    struct rehearsal       r      = {.o = options, .out = out};
+    struct control_client *client = NULL;
+    wstatus                st;
+
+    memset(out, 0, sizeof *out);
+    if ((st = folders_make(&r, why)))
+        return st;
+    st = boot(&r, &client, why);
+    control_close(client);
+    if (st && r.daemon > 0)
+        kill(r.daemon, SIGTERM); /* it stops its sessions and completes its files */
+    programs_kill(&r);
+    daemon_end(&r);
+    return st ? st : merge(&r, why);
+}

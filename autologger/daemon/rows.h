@@ -1,0 +1,17 @@
+/* rows.h - the result rows of a boot in a memfd, so that a successor of a killed daemon still knows every reason.
+ * Two halves; `current` (stored last) names the one that is whole. Threads: one. Ownership: create/destroy. */
+#ifndef AUTOLOGGER_DAEMON_ROWS_H
+#define AUTOLOGGER_DAEMON_ROWS_H
+#include "autologger/boot/result.h"
+#include "registry-sim/base/os.h"
+
+struct rows;
+
+wstatus rows_create(struct os *os, struct rows **out, struct reason *why);
+/* Opens a predecessor's and fills *list with what it held. */
+wstatus rows_adopt(int fd, struct rows **out, struct result_list *list, struct reason *why);
+void    rows_destroy(struct rows *r); /* NULL is fine */
+int     rows_fd(const struct rows *r);
+/* 8 when the list does not fit; the former one then stays. */
+wstatus rows_store(struct rows *r, const struct result_list *list, struct reason *why);
+#endif

@@ -1,0 +1,379 @@
+#include "autologger/daemon/service.h"
+
+#include "autologger/control/server.h"
+#include "autologger/daemon/created.h"
+#include "autologger/daemon/rows.h"
+#include "registry-sim/win32/filetime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct service {
+    struct service_options options;
+    struct handed         *handed;
+    struct state_daemon   *state;
+    int                    state_fd, listen_fd, signal_fd, epoll_fd;
+    struct created         edge;
+    struct session_env     env;
+    struct session_table   table;
+    struct journal        *journal;
+    struct rows           *rows;
+    struct result_list     results;
+    struct control_server *server;
+    bool                   ending;
+};
+
+/* ---- what is found or made at start ---- */
+
+static void boot_id_read(char *out, size_t size)
+{
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    *out    = 0;
+    if (f) {
+        if (fgets(out, (int)size, f))
+            out[strcspn(out, "\n")] = 0;
+        fclose(f);
+    }
+}
+
+static wstatus state_open(struct service *v, bool *adopted, struct reason *why)
+{
+    int         fd = handed_take(v->handed, "daemon");
+    struct stat st;
+
+    *adopted = fd >= 0;
+    if (fd < 0 && (fd = os_linux()->shm_create(os_linux(), "autologger-daemon", sizeof *v->state, 0)) < 0)
+        return reason_set(why, wstatus_from_errno(-fd), "cannot create the daemon's state: %s", strerror(-fd));
+    v->state_fd = fd;
+    if (fstat(fd, &st) < 0 || (size_t)st.st_size != sizeof *v->state)
+        return reason_set(why, W_INVALID_DATA, "the state handed over has the wrong size: it is another version's");
+    v->state = mmap(NULL, sizeof *v->state, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (v->state == MAP_FAILED) {
+        v->state = NULL;
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map the daemon's state: %s", strerror(errno));
+    }
+    if (*adopted && (v->state->magic != STATE_MAGIC_DAEMON || v->state->version != STATE_VERSION))
+        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", v->state->version, STATE_VERSION);
+    if (*adopted) {
+        v->state->adopted++;
+        return W_SUCCESS;
+    }
+    v->state->version      = STATE_VERSION;
+    v->state->size         = sizeof *v->state;
+    v->state->start_raw_ns = os_linux()->raw_ns(os_linux());
+    v->state->rehearsal    = v->options.rehearsal;
+    snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_path);
+    snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
+    boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
+    /* a rehearsal is a boot of its own: its journal must be replayed whatever was replayed in this boot before */
+    if (v->options.rehearsal)
+        snprintf(v->state->boot_id, sizeof v->state->boot_id, "rehearsal-%d-%llu", (int)getpid(),
+                 (unsigned long long)v->state->start_raw_ns);
+    v->state->magic = STATE_MAGIC_DAEMON;
+    return W_SUCCESS;
+}
+
+static wstatus listen_open(struct service *v, struct reason *why)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+    if ((v->listen_fd = handed_take(v->handed, "listen")) >= 0)
+        return W_SUCCESS;
+    if (snprintf(a.sun_path, sizeof a.sun_path, "%s/control", v->options.runtime_dir) >= (int)sizeof a.sun_path)
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s", v->options.runtime_dir);
+    v->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    unlink(a.sun_path);
+    mode_t old = umask(0);
+    int    r   = v->listen_fd < 0 ? -1 : bind(v->listen_fd, (struct sockaddr *)&a, sizeof a);
+    umask(old);
+    if (r < 0 || listen(v->listen_fd, 256) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "cannot listen at %s: %s", a.sun_path, strerror(errno));
+    return W_SUCCESS;
+}
+
+static wstatus signals_open(struct service *v, struct reason *why)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    v->signal_fd      = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    v->env.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    v->epoll_fd       = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event e[2] = {{.events = EPOLLIN, .data.fd = v->signal_fd}, {.events = EPOLLIN, .data.fd = v->env.changed_fd}};
+    if (v->signal_fd < 0 || v->env.changed_fd < 0 || v->epoll_fd < 0 ||
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->signal_fd, &e[0]) < 0 ||
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->env.changed_fd, &e[1]) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "cannot set up the daemon's waiting: %s", strerror(errno));
+    return W_SUCCESS;
+}
+
+static void env_fill(struct service *v, bool adopted)
+{
+    struct clock_anchor *anchor = &v->env.anchor;
+
+    created_init(&v->edge, os_linux(), &v->state->files_created, &v->state->files_created_early, &v->state->fs_ready);
+    v->env.os      = &v->edge.os;
+    v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
+    v->env.threads = true;
+    v->env.keep    = handed_keep;
+    v->env.keep_ctx = v->handed;
+    v->env.free_floor = UINT64_C(64) << 20;
+    clock_machine_find(&v->env.machine);
+    _Static_assert(sizeof *anchor == sizeof v->state->anchor, "the anchor is handed over as it is");
+    if (adopted) { /* one anchor and one frequency per boot */
+        memcpy(anchor, v->state->anchor, sizeof *anchor);
+        if (v->env.machine.tsc_usable)
+            v->env.machine.tsc_hz = anchor->tsc_hz;
+    } else {
+        clock_anchor_take(&v->env.machine, anchor);
+        memcpy(v->state->anchor, anchor, sizeof *anchor);
+    }
+    v->table.env     = &v->env;
+    v->table.ceiling = plan_memory_ceiling(v->env.os->ram_bytes(v->env.os));
+}
+
+static void keep_own(struct service *v)
+{
+    handed_keep(v->handed, "daemon", v->state_fd, 0);
+    handed_keep(v->handed, "listen", v->listen_fd, 0);
+    handed_keep(v->handed, "directory", v->table.directory->fd, 0);
+    handed_keep(v->handed, "journal", journal_fd(v->journal), 0);
+    handed_keep(v->handed, "rows", rows_fd(v->rows), 0);
+}
+
+/* ---- the file system is ready, results ---- */
+
+static void results_save(struct service *v)
+{
+    struct regstore *store = NULL;
+    struct reason    why;
+
+    if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why.text);
+    if (!v->state->fs_ready)
+        return;
+    wstatus st = regstore_open(v->state->store, true, &store, &why);
+    st         = st ? st : journal_replay(v->journal, store, &why);
+    st         = st ? st : result_save(store, &v->results, &why);
+    if (st)
+        fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why.text);
+    regstore_close(store);
+}
+
+static wstatus fs_ready(void *ctx, struct reason *why)
+{
+    struct service *v = ctx;
+    (void)why;
+    if (v->state->fs_ready)
+        return W_SUCCESS;
+    __atomic_store_n(&v->state->fs_ready, 1, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (v->table.slot[i])
+            session_fs_ready(v->table.slot[i]);
+    results_save(v);
+    return W_SUCCESS;
+}
+
+static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why)
+{
+    struct service *v = ctx;
+    (void)why;
+    server_session_gone(v->server, s);
+    session_stop(s);
+    if (final)
+        session_info(s, final);
+    boot_update(&v->table, s, &v->results);
+    wstatus status = final ? final->status : 0;
+    table_remove(&v->table, s);
+    results_save(v);
+    return status;
+}
+
+static void end_sessions(struct service *v)
+{
+    struct reason why;
+    if (v->ending)
+        return;
+    v->ending = true;
+    /* user sessions first: the kernel session then covers their whole life */
+    for (unsigned kernel = 0; kernel < 2; kernel++)
+        for (unsigned i = 0; i < SHM_SESSIONS; i++)
+            if (v->table.slot[i] && v->table.slot[i]->state->kernel == kernel)
+                stop(v, v->table.slot[i], NULL, &why);
+    boot_conclude(&v->results);
+    results_save(v);
+}
+
+static wstatus shut_down(void *ctx, struct reason *why)
+{
+    (void)why;
+    end_sessions(ctx);
+    return W_SUCCESS;
+}
+
+/* ---- boot or adoption ---- */
+
+static wstatus service_boot(struct service *v, struct reason *why)
+{
+    struct regstore *store = NULL;
+    wstatus          st    = directory_create(v->env.os, &v->table.directory, why);
+
+    st = st ? st : journal_create(v->env.os, v->state->boot_id, &v->journal, why);
+    st = st ? st : rows_create(v->env.os, &v->rows, why);
+    if (st)
+        return st;
+    keep_own(v);
+    snprintf(v->results.boot_id, sizeof v->results.boot_id, "%s", v->state->boot_id);
+    v->results.time      = filetime_from_unix_ns(v->env.os->realtime_ns(v->env.os));
+    v->results.rehearsal = v->options.rehearsal;
+    /* read-only: a reader creates no file and can't hold up a writer */
+    st = regstore_open(v->options.store_path, false, &store, why);
+    if (st == W_FILE_NOT_FOUND && !v->options.rehearsal)
+        return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
+    st = st ? st : boot_run(&v->table, v->options.log_dir, store, v->journal, &v->results, why);
+    regstore_close(store);
+    if (!st && rows_store(v->rows, &v->results, why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why->text);
+    return st;
+}
+
+static void adopt_session(struct service *v, int fd)
+{
+    struct session *s = NULL;
+    struct reason   why;
+    wstatus         st = session_adopt(&v->env, v->table.directory, fd, handed_take, v->handed, &s, &why);
+
+    st = st ? st : table_add_adopted(&v->table, s, &why);
+    if (!st && v->state->fs_ready)
+        session_fs_ready(s);
+    if (st || (st = session_start(s, &why))) {
+        fprintf(stderr, "autologgerd: a session could not be taken over: %s\n", why.text);
+        struct result_row *row = s ? result_find(&v->results, s->state->name, "") : NULL;
+        if (row) {
+            row->status = st;
+            snprintf(row->reason, sizeof row->reason, "after a restart of the daemon: %s", why.text);
+        }
+        if (s)
+            table_remove(&v->table, s);
+    }
+}
+
+static wstatus service_adopt(struct service *v, struct reason *why)
+{
+    int     directory = handed_take(v->handed, "directory"), journal = handed_take(v->handed, "journal"),
+            rows      = handed_take(v->handed, "rows");
+    wstatus st        = directory < 0 || journal < 0 || rows < 0
+                            ? reason_set(why, W_INVALID_DATA, "not everything was handed over by the former daemon")
+                            : directory_adopt(directory, &v->table.directory, why);
+
+    st = st ? st : journal_adopt(journal, &v->journal, why);
+    if (st == W_INVALID_DATA && v->journal)
+        st = W_SUCCESS; /* what is sound of it was kept */
+    st = st ? st : rows_adopt(rows, &v->rows, &v->results, why);
+    if (st)
+        return st;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "session.%u", i);
+        int fd = handed_take(v->handed, name);
+        if (fd >= 0)
+            adopt_session(v, fd);
+    }
+    return W_SUCCESS;
+}
+
+static void limit_raise(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+}
+
+wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out, struct reason *why)
+{
+    struct service *v       = calloc(1, sizeof *v);
+    bool            adopted = false;
+    wstatus         st;
+
+    if (!v)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the daemon");
+    v->options  = *options;
+    v->handed   = handed;
+    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = -1;
+    limit_raise();
+    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down};
+    if ((st = state_open(v, &adopted, why)) || (st = listen_open(v, why)) || (st = signals_open(v, why)))
+        goto out;
+    env_fill(v, adopted);
+    if ((st = adopted ? service_adopt(v, why) : service_boot(v, why)))
+        goto out;
+    if ((st = server_create(v->listen_fd, &v->table, v->state, &hooks, &v->server, why)))
+        goto out;
+    if (adopted)
+        server_adopt(v->server, handed_take, v->handed);
+    if (!options->hold)
+        fs_ready(v, why);
+    handed_notify("READY=1");
+    *out = v;
+    return W_SUCCESS;
+out:
+    service_destroy(v);
+    return st;
+}
+
+void service_loop(struct service *v)
+{
+    while (!server_quit(v->server)) {
+        struct signalfd_siginfo info;
+        uint64_t                count;
+        if (!server_step(v->server, v->epoll_fd, -1))
+            continue;
+        if (read(v->signal_fd, &info, sizeof info) == sizeof info)
+            break;
+        if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
+            for (unsigned i = 0; i < SHM_SESSIONS; i++)
+                if (v->table.slot[i])
+                    boot_update(&v->table, v->table.slot[i], &v->results);
+            results_save(v);
+        }
+    }
+    end_sessions(v);
+}
+
+void service_destroy(struct service *v)
+{
+    if (!v)
+        return;
+    server_destroy(v->server);
+    table_finish(&v->table);
+    directory_destroy(v->table.directory);
+    journal_destroy(v->journal);
+    rows_destroy(v->rows);
+    result_list_finish(&v->results);
+    if (v->state)
+        munmap(v->state, sizeof *v->state);
+    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd};
+    for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    free(v);
+}

@@ -1,0 +1,23 @@
+/* service.h - one daemon: boots the declared sessions (or takes over a predecessor's), serves programs and controllers, and
+ * brings everything to an end. Threads: one (the sessions have their own). Ownership: create/destroy. */
+#ifndef AUTOLOGGER_DAEMON_SERVICE_H
+#define AUTOLOGGER_DAEMON_SERVICE_H
+#include "autologger/boot/sequence.h"
+#include "autologger/daemon/handed.h"
+
+struct service_options {
+    const char *store_path;
+    const char *log_dir;
+    const char *runtime_dir;
+    bool        hold; /* wait for CTL_FS_READY before any file is created; else ready at once */
+    bool        rehearsal;
+};
+struct service;
+
+/* Boots, or adopts when `handed` holds a predecessor's state. The Status tells why nothing could be done at all; single
+ * sessions that fail are rows. */
+wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out, struct reason *why);
+/* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped and the results are in the store. */
+void service_loop(struct service *v);
+void service_destroy(struct service *v); /* NULL is fine */
+#endif

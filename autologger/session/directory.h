@@ -1,0 +1,40 @@
+/* directory.h - the directory memfd: which provider is enabled in which session. Daemon writes, clients read.
+ * Invariants: D1 `enabled` and the mask bit are set last and cleared first. D2 the generation of an entry changes with every
+ * change, so a writer's ticket that still matches means that nothing changed. D3 a slot is freed when it has neither a
+ * registration nor an enablement.
+ * Threads: one (controlling). Ownership: create/destroy. Not for: telling clients (control). */
+#ifndef AUTOLOGGER_SESSION_DIRECTORY_H
+#define AUTOLOGGER_SESSION_DIRECTORY_H
+#include "autologger/wire/shm.h"
+#include "registry-sim/base/os.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+struct directory {
+    int                   fd, fd_readonly;
+    struct shm_directory *shm;
+    uint16_t              registrations[SHM_PROVIDERS]; /* programs that have it registered now */
+    char                 *name[SHM_PROVIDERS];          /* from provider traits, or NULL */
+};
+struct enable_terms {
+    uint8_t  level;
+    uint8_t  flags;
+    uint64_t any, all;
+};
+
+wstatus directory_create(struct os *os, struct directory **out, struct reason *why);
+wstatus directory_adopt(int fd, struct directory **out, struct reason *why);
+void    directory_destroy(struct directory *d);
+/* The slot of `guid`, or -1. */
+int directory_find(const struct directory *d, const struct guid *guid);
+/* The slot of `guid`, made when there is none; -1 when all are taken. */
+int directory_get(struct directory *d, const struct guid *guid);
+/* Enables `slot` in `session`. *entry gets the place. 1450 when the provider is in 8 sessions already. */
+wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, const struct enable_terms *terms,
+                         unsigned *entry, struct reason *why);
+/* Clears the entry; the caller quiesces before the session's streams are read for the last time. */
+void directory_disable(struct directory *d, unsigned slot, unsigned entry);
+/* A registration came (+1) or went (-1). */
+void directory_register(struct directory *d, unsigned slot, int change);
+#endif

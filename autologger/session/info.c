@@ -1,0 +1,79 @@
+/* info.c - a session's numbers for whoever asks. See session.h. */
+#include "autologger/session/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The published counters are read while the logger may flip slots: the copy is taken again when it did. */
+static struct state_slot published(const struct session *s)
+{
+    struct state_slot slot;
+    uint64_t          current;
+    do {
+        current = __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE);
+        memcpy(&slot, (const uint8_t *)s->state + s->state->slot_offset[current & 1], sizeof slot);
+    } while (current != __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE));
+    return slot;
+}
+
+static void info_streams(struct session *s, struct ctl_session_info *out)
+{
+    pthread_mutex_lock(&s->lock);
+    uint64_t used = s->totals.used, granted = s->totals.granted;
+    out->lost_ring = s->totals.lost;
+    out->corrupt += s->totals.corrupt;
+    out->peak_bytes  = s->peak_bytes;
+    out->late_events = s->late_events;
+    pthread_mutex_unlock(&s->lock);
+    uint64_t buffer       = out->buffer_kb * UINT64_C(1024);
+    out->number_of_buffers = (uint32_t)((granted + buffer - 1) / buffer);
+    uint32_t busy          = (uint32_t)((used + buffer - 1) / buffer);
+    out->free_buffers      = out->number_of_buffers > busy ? out->number_of_buffers - busy : 0;
+}
+
+static void info_kernel(struct session *s, struct ctl_session_info *out)
+{
+    struct klog_counters k;
+    klog_counters(s->klog, &k);
+    out->attempted_kernel = k.attempted;
+    out->lost_ring += k.lost_ring;
+    out->lost_memory += k.lost_memory;
+    out->lost_conversion += k.lost_conversion;
+    out->peak_bytes        = k.raw_peak;
+    out->clock_error_ns    = k.clock_error_ns;
+    out->number_of_buffers = s->state->maximum_buffers;
+}
+
+void session_info(struct session *s, struct ctl_session_info *out)
+{
+    const struct state_session *st   = s->state;
+    struct state_slot           slot = published(s);
+
+    memset(out, 0, sizeof *out);
+    snprintf(out->name, sizeof out->name, "%s", st->name);
+    snprintf(out->log_path, sizeof out->log_path, "%s", st->log_path);
+    out->guid             = st->guid;
+    out->logger_id        = st->index;
+    out->log_file_mode    = st->log_file_mode;
+    out->clock_type       = st->clock_type;
+    out->buffer_kb        = st->buffer_kb;
+    out->minimum_buffers  = st->minimum_buffers;
+    out->maximum_buffers  = st->maximum_buffers;
+    out->flush_timer      = st->flush_timer;
+    out->max_file_size    = st->max_file_size;
+    out->buffers_written  = slot.buffers_written;
+    out->log_buffers_lost = slot.buffers_lost;
+    out->events_written   = slot.events_written;
+    out->bytes_written    = slot.bytes_written;
+    out->lost_file        = slot.lost_file;
+    out->corrupt          = slot.corrupt;
+    out->logger_thread_id = (uint32_t)atomic_load(&s->logger_tid);
+    out->state            = (uint32_t)atomic_load(&s->phase);
+    out->status           = st->status;
+    out->kernel           = st->kernel;
+    for (unsigned i = 0; i < STATE_ENABLES; i++)
+        out->provider_count += st->enable[i].in_use != 0;
+    info_streams(s, out);
+    if (s->klog)
+        info_kernel(s, out);
+}

@@ -1,0 +1,556 @@
+/* logger.c - the logger thread of one session: merges all sources of each CPU by time into ETL buffers and writes them.
+ * Sources of a CPU: its stream of every UID, the records of that CPU on the fallback streams, the kernel logger.
+ * Invariants
+ *   G1 nothing is emitted beyond the horizon: a clock value read before the write positions were loaded (and not after the
+ *      kernel logger's). What is older has then been committed, so time never goes back within a CPU.
+ *   G2 ring memory is released, and positions published, only for what is in the file (S2).
+ *   G3 an event that can't be written (no file, disk full) is counted in lost_file; nothing blocks the writers.
+ * Threads: the session's logger thread alone, except creation. */
+#include "autologger/session/session.h"
+#include "registry-sim/base/os.h"
+#include "registry-sim/win32/filetime.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* One record of a fallback stream, waiting for its CPU's turn. */
+struct pending {
+    struct pending *next;
+    uint64_t        time, end;
+    unsigned        uid;
+    uint32_t        size;
+    uint8_t         data[];
+};
+
+/* The ETL buffer being filled for one CPU, and how far each source is in it. */
+struct fill {
+    uint8_t  *data;
+    uint32_t  filled;
+    uint64_t  events, last_time;
+    uint64_t  pos[STATE_UIDS];      /* stream position after the last record of this uid in it */
+    uint64_t  fallback[STATE_UIDS]; /* same, for the fallback stream's records of this CPU */
+    uint64_t  kernel_time;
+    struct pending *pending; /* sorted by time */
+};
+
+struct logger {
+    struct session    *s;
+    struct etl_writer *writer;
+    struct fill       *fill; /* [cpus] */
+    uint32_t           buffer_bytes, cpus;
+    struct state_slot *master; /* what will be published next; same layout as a slot */
+    uint64_t           next_flush_ns;
+    uint64_t           fallback_seen[STATE_UIDS]; /* position up to which fallback records were taken into pending lists */
+    bool               failed; /* no file: events are counted as lost */
+    unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
+};
+
+static uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint64_t *)(l->master + 1) + (size_t)uid * 2 * l->cpus; }
+static uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
+static uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1) + (size_t)STATE_UIDS * 2 * l->cpus; }
+
+static const struct state_slot *slot_current(const struct session *s)
+{
+    return (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
+}
+
+wstatus logger_create(struct session *s, struct logger **out, struct reason *why)
+{
+    struct logger *l = calloc(1, sizeof *l);
+    if (!l)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the logger");
+    l->s            = s;
+    l->cpus         = s->state->cpus;
+    l->buffer_bytes = s->state->buffer_kb * 1024u;
+    l->fill         = calloc(l->cpus, sizeof *l->fill);
+    l->master       = malloc(s->state->slot_size);
+    for (unsigned c = 0; l->fill && c < l->cpus; c++) {
+        l->fill[c].data   = aligned_alloc(4096, (l->buffer_bytes + 4095u) & ~4095u);
+        l->fill[c].filled = sizeof(struct etl_buffer_header);
+    }
+    if (!l->master || !l->fill || !l->fill[l->cpus - 1].data) {
+        logger_destroy(l);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u buffers of %u KB", l->cpus, s->state->buffer_kb);
+    }
+    memcpy(l->master, slot_current(s), s->state->slot_size);
+    for (unsigned c = 0; c < l->cpus; c++) {
+        for (unsigned u = 0; u < STATE_UIDS; u++) {
+            l->fill[c].pos[u]      = slot_pos(l, u)[c];
+            l->fill[c].fallback[u] = slot_fallback(l, u)[c];
+        }
+        l->fill[c].kernel_time = slot_kernel(l)[c];
+    }
+    *out = l;
+    return W_SUCCESS;
+}
+
+void logger_destroy(struct logger *l)
+{
+    if (!l)
+        return;
+    etl_writer_destroy(l->writer);
+    for (unsigned c = 0; l->fill && c < l->cpus; c++) {
+        for (struct pending *p = l->fill[c].pending, *next; p; p = next) {
+            next = p->next;
+            free(p);
+        }
+        free(l->fill[c].data);
+    }
+    free(l->fill);
+    free(l->master);
+    free(l);
+}
+
+/* ---- the file ---- */
+
+static void file_info(const struct session *s, struct etl_file_info *i)
+{
+    const struct state_session *st = s->state;
+    *i = (struct etl_file_info){
+        .logger_name = st->name, .file_name = st->log_path, .buffer_size = st->buffer_kb * 1024u,
+        .processors = st->cpus, .logger_id = (uint16_t)st->index, .log_file_mode = st->log_file_mode,
+        .max_file_size = st->max_file_size, .clock_type = st->clock_type, .perf_freq = s->clock.freq,
+        .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = s->env->anchor.boot_filetime,
+        .start_time = s->env->anchor.filetime, .start_raw = (int64_t)clock_anchor_on(&s->env->anchor, &s->clock),
+        .thread_id = (uint32_t)getpid(), .process_id = (uint32_t)getpid(),
+    };
+}
+
+static void file_failed(struct logger *l, const struct reason *why)
+{
+    struct session *s = l->s;
+    uint64_t        one = 1;
+
+    pthread_mutex_lock(&s->lock);
+    s->file_reason = *why;
+    pthread_mutex_unlock(&s->lock);
+    s->state->status = why->status;
+    s->state->state  = SESSION_FAILED;
+    l->failed        = true;
+    atomic_store(&s->phase, SESSION_FAILED);
+    (void)!write(s->env->changed_fd, &one, sizeof one);
+}
+
+/* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
+static void file_open(struct logger *l)
+{
+    struct session      *s   = l->s;
+    struct os           *os  = s->env->os;
+    struct reason        why = {0};
+    struct etl_file_info info;
+    wstatus              st = W_SUCCESS;
+
+    file_info(s, &info);
+    if (s->state->status) { /* a predecessor failed already */
+        reason_set(&why, s->state->status, "the log file could not be written before the daemon was restarted");
+        file_failed(l, &why);
+        return;
+    }
+    if (!s->state->file_created) {
+        int r = os_mkdir_parents(os, s->state->log_path, 0755);
+        if (r < 0)
+            st = reason_set(&why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", s->state->log_path, strerror(-r));
+        else
+            st = etl_writer_create(os, s->state->log_path, &info, s->env->free_floor, &l->writer, &why);
+    } else {
+        struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost};
+        st = etl_writer_resume(os, s->state->log_path, &info, &at, s->env->free_floor, &l->writer, &why);
+    }
+    if (st) {
+        file_failed(l, &why);
+        return;
+    }
+    if (!s->state->file_created) {
+        struct etl_write_state at  = etl_writer_state(l->writer);
+        l->master->file_offset     = at.file_offset;
+        l->master->buffers_written = at.buffers_written;
+        memcpy((uint8_t *)s->state + s->state->slot_offset[!(s->state->current & 1)], l->master, s->state->slot_size);
+        __atomic_store_n(&s->state->current, !(s->state->current & 1), __ATOMIC_RELEASE);
+        __atomic_store_n(&s->state->file_created, 1, __ATOMIC_RELEASE);
+    }
+    s->state->state = SESSION_WRITING;
+    int held        = SESSION_HELD;
+    atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
+}
+
+/* Positions, file offset and counters become one fact; then memory is given back. */
+static void publish(struct logger *l, unsigned cpu)
+{
+    struct session *s = l->s;
+    struct fill    *f = &l->fill[cpu];
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        slot_pos(l, u)[cpu]      = f->pos[u];
+        slot_fallback(l, u)[cpu] = f->fallback[u];
+    }
+    slot_kernel(l)[cpu]  = f->kernel_time;
+    l->master->uid_count = l->uids;
+    if (l->writer) {
+        struct etl_write_state at  = etl_writer_state(l->writer);
+        l->master->file_offset     = at.file_offset;
+        l->master->buffers_written = at.buffers_written;
+        l->master->buffers_lost    = at.buffers_lost;
+    }
+    uint64_t other = !(s->state->current & 1);
+    memcpy((uint8_t *)s->state + s->state->slot_offset[other], l->master, s->state->slot_size);
+    __atomic_store_n(&s->state->current, other, __ATOMIC_RELEASE);
+
+    pthread_mutex_lock(&s->lock);
+    for (unsigned u = 0; u < l->uids; u++) {
+        stream_release(s->uid[u].streams, cpu, f->pos[u]);
+        /* the fallback stream is free up to the first record that waits for any CPU */
+        uint64_t least = l->fallback_seen[u];
+        for (unsigned c = 0; c < l->cpus; c++)
+            for (const struct pending *p = l->fill[c].pending; p; p = p->next)
+                if (p->uid == u && p->end - p->size < least)
+                    least = 0; /* some record below is not in a file yet */
+        for (unsigned c = 0; c < l->cpus && least; c++)
+            if (l->fill[c].filled > sizeof(struct etl_buffer_header) && l->fill[c].fallback[u] != slot_fallback(l, u)[c])
+                least = 0;
+        if (least)
+            stream_release(s->uid[u].streams, l->cpus, least);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (s->klog && f->kernel_time)
+        klog_release(s->klog, cpu, f->kernel_time);
+}
+
+static void buffer_write(struct logger *l, unsigned cpu)
+{
+    struct fill   *f   = &l->fill[cpu];
+    struct reason  why = {0};
+
+    if (f->filled == sizeof(struct etl_buffer_header))
+        return;
+    wstatus st = l->failed || !l->writer ? W_INVALID_OPERATION
+                                         : etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu,
+                                                          (int64_t)clock_read(&l->s->clock), &why);
+    if (st == W_SUCCESS) {
+        l->master->events_written += f->events;
+        l->master->bytes_written += f->filled - sizeof(struct etl_buffer_header);
+    } else {
+        l->master->lost_file += f->events;
+        if (!l->failed)
+            file_failed(l, &why);
+    }
+    publish(l, cpu);
+    f->filled = sizeof(struct etl_buffer_header);
+    f->events = 0;
+}
+
+/* ---- merging ---- */
+
+static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time)
+{
+    struct fill *f    = &l->fill[cpu];
+    uint32_t     need = (size + 7u) & ~7u;
+
+    if (f->filled + need > l->buffer_bytes)
+        buffer_write(l, cpu);
+    if (f->filled + need > l->buffer_bytes) { /* larger than a whole buffer: a hostile or kernel record */
+        l->master->corrupt++;
+        return;
+    }
+    memcpy(f->data + f->filled, record, size);
+    memset(f->data + f->filled + size, 0, need - size);
+    f->filled += need;
+    f->events++;
+    f->last_time = time;
+}
+
+/* Takes what the snapshot shows of the fallback streams into the lists of their CPUs. False: blocked by a reservation. */
+static bool fallback_collect(struct logger *l, uint64_t now_ns)
+{
+    struct session *s    = l->s;
+    bool            open = true;
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_record r;
+        while (stream_peek(s->uid[u].streams, l->cpus, &r)) {
+            struct pending *p = malloc(sizeof *p + r.size), **at;
+            if (!p)
+                return false; /* try again later: nothing is lost */
+            unsigned cpu = r.cpu < l->cpus ? r.cpu : 0;
+            memcpy(p->data, r.data, r.size);
+            p->time = r.time, p->end = r.end, p->uid = u, p->size = r.size;
+            l->fallback_seen[u] = r.end;
+            stream_pop(s->uid[u].streams, l->cpus);
+            if (r.end <= slot_fallback(l, u)[cpu]) { /* an adopted stream: already in the file */
+                free(p);
+                continue;
+            }
+            struct fill *f = &l->fill[cpu];
+            if (p->time < f->last_time) { /* published late, after younger events were written */
+                p->time = f->last_time;
+                memcpy(p->data + offsetof(struct etl_event_header, time), &p->time, sizeof p->time);
+                l->master->time_adjusted++;
+            }
+            for (at = &f->pending; *at && (*at)->time <= p->time;)
+                at = &(*at)->next;
+            p->next = *at;
+            *at     = p;
+        }
+        if (stream_fallback_blocked(s->uid[u].streams, now_ns))
+            open = false;
+    }
+    return open;
+}
+
+enum { SOURCE_NONE = -1, SOURCE_FALLBACK = -2, SOURCE_KERNEL = -3 };
+
+/* The source of `cpu` with the oldest record below the horizon; uid index or one of the above. */
+static int oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct stream_record *record, struct klog_record *kernel)
+{
+    struct session *s    = l->s;
+    int             best = SOURCE_NONE;
+    uint64_t        time = horizon;
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_record r;
+        if (stream_peek(s->uid[u].streams, cpu, &r) && r.time < time)
+            time = r.time, best = (int)u, *record = r;
+    }
+    if (l->fill[cpu].pending && l->fill[cpu].pending->time < time)
+        time = l->fill[cpu].pending->time, best = SOURCE_FALLBACK;
+    if (s->klog && klog_peek(s->klog, cpu, kernel) && kernel->time < time)
+        best = SOURCE_KERNEL;
+    return best;
+}
+
+static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
+{
+    struct session      *s = l->s;
+    struct fill         *f = &l->fill[cpu];
+    struct stream_record r;
+    struct klog_record   k;
+
+    for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE;) {
+        if (from == SOURCE_KERNEL) {
+            append(l, cpu, k.data, k.size, k.time);
+            f->kernel_time = k.time;
+            klog_pop(s->klog, cpu);
+        } else if (from == SOURCE_FALLBACK) {
+            struct pending *p = f->pending;
+            append(l, cpu, p->data, p->size, p->time);
+            f->fallback[p->uid] = p->end;
+            f->pending          = p->next;
+            free(p);
+        } else {
+            append(l, cpu, r.data, r.size, r.time);
+            f->pos[from] = r.end;
+            stream_pop(s->uid[from].streams, cpu);
+        }
+    }
+}
+
+/* The common case: one UID, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL buffer. */
+static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams, unsigned u, uint64_t horizon)
+{
+    struct fill *f = &l->fill[cpu];
+    for (;;) {
+        struct stream_run run = stream_copy(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon);
+        f->filled += run.bytes;
+        f->events += run.events;
+        if (run.events) {
+            f->pos[u]    = run.end;
+            f->last_time = run.last_time;
+        }
+        struct stream_record r;
+        if (!stream_peek(streams, cpu, &r) || r.time >= horizon) {
+            f->pos[u] = stream_position(streams, cpu); /* fillers and skipped damage count as done */
+            return;
+        }
+        if (((r.size + 7u) & ~7u) > l->buffer_bytes - f->filled)
+            buffer_write(l, cpu); /* full: the next record starts a new one */
+        else if (!run.events) {   /* the copy and the peek disagree: take it the slow way */
+            append(l, cpu, r.data, r.size, r.time);
+            f->pos[u] = r.end;
+            stream_pop(streams, cpu);
+        }
+    }
+}
+
+static int sole_source(const struct logger *l, unsigned cpu)
+{
+    const struct session *s = l->s;
+    if (s->klog || l->fill[cpu].pending)
+        return -1;
+    return l->uids == 1 ? 0 : -1;
+}
+
+/* Memory: grows streams that are more than half full while the budget lasts (also while nothing may be written). */
+static bool grow(struct logger *l)
+{
+    struct session *s     = l->s;
+    uint64_t        used  = 0;
+    uint32_t        taken = 0;
+    bool            tight = false;
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        used += stream_set_used(s->uid[u].streams);
+        taken += stream_set_granted(s->uid[u].streams);
+    }
+    if (used > s->peak_bytes)
+        s->peak_bytes = used;
+    for (unsigned u = 0; u < l->uids; u++)
+        for (unsigned i = 0; s->uid[u].admitted && i < stream_set_count(s->uid[u].streams); i++) {
+            if (!stream_wants_more(s->uid[u].streams, i))
+                continue;
+            uint32_t step = taken / (2 * l->cpus) + 1, left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
+            unsigned got  = stream_set_grow(s->uid[u].streams, i, step < left ? step : left);
+            taken += got;
+            tight |= got == 0;
+        }
+    return tight;
+}
+
+/* What other threads may know of the streams; under lock. */
+static void totals_show(struct logger *l)
+{
+    struct session *s = l->s;
+    memset(&s->totals, 0, sizeof s->totals);
+    for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_counters c;
+        stream_counters(s->uid[u].streams, &c);
+        s->totals.lost += c.lost;
+        s->totals.corrupt += c.corrupt;
+        s->totals.used += stream_set_used(s->uid[u].streams);
+        s->totals.granted += (uint64_t)stream_set_granted(s->uid[u].streams) << s->chunk_shift;
+    }
+}
+
+static bool data_waits(const struct fill *f) { return f->filled > sizeof(struct etl_buffer_header); }
+
+void logger_pass(struct logger *l, bool final, bool flush)
+{
+    struct session *s = l->s;
+    /* G1: the horizon is read before any write position */
+    uint64_t horizon = final ? UINT64_MAX : clock_read(&s->clock);
+
+    pthread_mutex_lock(&s->lock);
+    l->uids = s->uid_count;
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_snapshot(s->uid[u].streams);
+    bool tight = grow(l);
+    totals_show(l);
+    pthread_mutex_unlock(&s->lock);
+    if (!atomic_load(&s->fs_ready) && !final)
+        return;
+    if (!l->writer && !l->failed)
+        file_open(l);
+    if (!fallback_collect(l, s->env->os->raw_ns(s->env->os)) && !final)
+        return;
+    if (s->klog && !final) {
+        uint64_t kernel = klog_horizon(s->klog);
+        horizon         = kernel < horizon ? kernel : horizon;
+    }
+    for (unsigned c = 0; c < l->cpus; c++) {
+        int sole = sole_source(l, c);
+        if (sole >= 0)
+            copy_cpu(l, c, s->uid[sole].streams, (unsigned)sole, horizon);
+        else
+            merge_cpu(l, c, horizon);
+        if (data_waits(&l->fill[c]) && (final || flush || tight))
+            buffer_write(l, c);
+    }
+}
+
+/* ---- the thread ---- */
+
+/* The final pass. A write position that still moves after the quiesce is a late event: written all the same, and counted, so
+ * that it can be seen that there was none. */
+static void finish_streams(struct logger *l)
+{
+    struct session *s = l->s;
+    uint64_t        late = 0, before;
+
+    logger_pass(l, true, true);
+    do {
+        before = l->master->events_written + l->master->lost_file;
+        logger_pass(l, true, true);
+        late += l->master->events_written + l->master->lost_file - before;
+    } while (l->master->events_written + l->master->lost_file != before && !s->klog);
+    pthread_mutex_lock(&s->lock);
+    s->late_events = s->klog ? 0 : late;
+    totals_show(l);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void complete(struct logger *l)
+{
+    struct session      *s    = l->s;
+    struct reason        why  = {0};
+    uint64_t             lost = l->master->lost_file + l->master->corrupt + s->totals.lost;
+    struct klog_counters k    = {0};
+
+    if (s->klog) {
+        klog_counters(s->klog, &k);
+        lost += k.lost_ring + k.lost_memory + k.lost_conversion;
+    }
+    if (l->writer && !l->failed &&
+        etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) != W_SUCCESS)
+        file_failed(l, &why);
+}
+
+static int wait_ms(struct logger *l)
+{
+    struct session *s  = l->s;
+    uint64_t        now = s->env->os->raw_ns(s->env->os);
+    int             ms  = -1; /* no periodic wake-ups unless asked for */
+
+    if (s->state->flush_timer && atomic_load(&s->fs_ready))
+        ms = now >= l->next_flush_ns ? 0 : (int)((l->next_flush_ns - now) / 1000000 + 1);
+    for (unsigned u = 0; u < l->uids; u++)
+        if (stream_fallback_blocked(s->uid[u].streams, now))
+            ms = ms < 0 || ms > 2 ? 2 : ms;
+    return ms;
+}
+
+void *logger_main(void *ctx)
+{
+    struct session *s = ctx;
+    struct logger  *l = s->logger;
+    uint64_t        period = (uint64_t)s->state->flush_timer * (s->state->log_file_mode & ETL_MODE_MS_FLUSH_TIMER ? 1000000u : 1000000000u);
+
+    if (s->env->threads) {
+        char name[16];
+        snprintf(name, sizeof name, "%.15s", s->state->name);
+        pthread_setname_np(pthread_self(), name);
+    }
+    atomic_store(&s->logger_tid, (int)syscall(SYS_gettid));
+    while (!atomic_load(&s->stop)) {
+        struct pollfd p = {.fd = s->event_fd, .events = POLLIN};
+        uint64_t      count;
+        if (poll(&p, 1, wait_ms(l)) > 0)
+            (void)!read(s->event_fd, &count, sizeof count);
+        if (atomic_load(&s->stop))
+            break;
+        uint64_t now   = s->env->os->raw_ns(s->env->os);
+        bool     flush = atomic_exchange(&s->flush, false);
+        if (period && now >= l->next_flush_ns) {
+            flush            = true;
+            l->next_flush_ns = now + period;
+        }
+        logger_pass(l, false, flush);
+    }
+    if (!atomic_load(&s->fs_ready)) { /* stopped while still held: nothing may be created, all is lost and counted */
+        struct reason why = {0};
+        reason_set(&why, W_NOT_READY, "the session was stopped before the file system was ready");
+        file_failed(l, &why);
+    }
+    finish_streams(l);
+    complete(l);
+    int phase = atomic_load(&s->phase);
+    if (phase != SESSION_FAILED) {
+        atomic_store(&s->phase, SESSION_STOPPED);
+        s->state->state = SESSION_STOPPED;
+    }
+    uint64_t one = 1;
+    (void)!write(s->env->changed_fd, &one, sizeof one);
+    return NULL;
+}

@@ -1,0 +1,406 @@
+#include "autologger/session/session.h"
+
+#include "autologger/ring/quiesce.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+size_t state_slot_bytes(unsigned cpus)
+{
+    return sizeof(struct state_slot) + sizeof(uint64_t) * ((size_t)STATE_UIDS * 2 * cpus + cpus);
+}
+
+static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }
+
+static void keep(struct session *s, const char *kind, int number, int fd)
+{
+    char name[64];
+    if (!s->env->keep)
+        return;
+    if (number >= 0)
+        snprintf(name, sizeof name, "%s:%u:%d", kind, s->state->index, number);
+    else
+        snprintf(name, sizeof name, "%s:%u", kind, s->state->index);
+    s->env->keep(s->env->keep_ctx, name, fd, 0);
+}
+
+static void keep_klog_fd(void *ctx, const char *klog_name, int fd, size_t ring_bytes)
+{
+    struct session *s = ctx;
+    char            name[128];
+    snprintf(name, sizeof name, "klog:%u:%s", s->state->index, klog_name);
+    s->env->keep(s->env->keep_ctx, name, fd, ring_bytes);
+}
+
+static void keep_klog(struct session *s)
+{
+    if (s->klog && s->env->keep)
+        klog_fds(s->klog, keep_klog_fd, s);
+}
+
+static void note_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+{
+    struct session *s = ctx;
+    condition_add(&s->conditions, number, note, item, "", 0, advice, "%s", reason);
+}
+
+static void klog_config_fill(struct session *s, struct klog_config *c)
+{
+    const struct state_session *st = s->state;
+    *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
+                              .condition = note_condition, .condition_ctx = s};
+    memcpy(c->mask, st->group_mask, sizeof c->mask);
+    memcpy(c->hooks, st->hooks, sizeof c->hooks);
+}
+
+/* The parts that new and adopted sessions share. */
+static wstatus session_setup(struct session *s, struct reason *why)
+{
+    const struct state_session *st   = s->state;
+    bool                        slow = false;
+
+    s->clock = clock_for_type(st->clock_type, &s->env->machine, &slow);
+    if (slow)
+        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0,
+                      "expect a higher cost per event, or choose ClockType 2",
+                      "this clock needs more than the CPU's time-stamp counter: %s", s->env->machine.why_not);
+    s->chunk_shift   = stream_chunk_shift(st->buffer_kb * 1024u);
+    s->budget_chunks = (uint32_t)(st->memory_bytes >> s->chunk_shift);
+    return logger_create(s, &s->logger, why);
+}
+
+static wstatus session_new(struct session_env *env, struct directory *directory, struct session **out, struct reason *why)
+{
+    struct session *s = calloc(1, sizeof *s);
+    if (!s)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the session");
+    s->env       = env;
+    s->directory = directory;
+    s->state_fd = s->event_fd = -1;
+    pthread_mutex_init(&s->lock, NULL);
+    *out = s;
+    return W_SUCCESS;
+}
+
+static wstatus state_map(struct session *s, int fd, size_t size, struct reason *why)
+{
+    s->state = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (s->state == MAP_FAILED) {
+        s->state = NULL;
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map the session's state: %s", strerror(errno));
+    }
+    s->state_fd = fd;
+    return W_SUCCESS;
+}
+
+static void copy_text(char *out, size_t capacity, const char *text) { snprintf(out, capacity, "%s", text ? text : ""); }
+
+static wstatus state_create(struct session *s, const struct plan *plan, unsigned index, uint32_t generation,
+                            struct reason *why)
+{
+    unsigned cpus = s->env->cpus;
+    size_t   size = state_bytes(cpus);
+    int      fd   = s->env->os->shm_create(s->env->os, "autologger-state", size, 0);
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(-fd), "cannot create the session's state: %s", strerror(-fd));
+    wstatus status = state_map(s, fd, size, why);
+    if (status) {
+        close(fd);
+        return status;
+    }
+    struct state_session *st = s->state;
+    st->magic                = STATE_MAGIC_SESSION;
+    st->version              = STATE_VERSION;
+    st->size                 = (uint32_t)size;
+    st->index                = index;
+    st->generation           = generation;
+    st->cpus                 = cpus;
+    st->kernel               = plan->kernel;
+    st->guid                 = plan->guid;
+    copy_text(st->name, sizeof st->name, plan->name);
+    copy_text(st->key, sizeof st->key, plan->key);
+    copy_text(st->file_name, sizeof st->file_name, plan->file_name);
+    copy_text(st->log_path, sizeof st->log_path, plan->log_path);
+    st->buffer_kb       = plan->given.buffer_kb;
+    st->minimum_buffers = plan->given.minimum_buffers;
+    st->maximum_buffers = plan->given.maximum_buffers;
+    st->clock_type      = plan->clock_type;
+    st->log_file_mode   = plan->log_file_mode;
+    st->max_file_size   = plan->max_file_size;
+    st->flush_timer     = plan->flush_timer;
+    st->memory_bytes    = plan->memory_bytes;
+    memcpy(st->group_mask, plan->group_mask, sizeof st->group_mask);
+    memcpy(st->hooks, plan->hooks, sizeof st->hooks);
+    st->hook_count     = plan->hook_count;
+    st->slot_size      = (uint32_t)state_slot_bytes(cpus);
+    st->slot_offset[0] = sizeof *st;
+    st->slot_offset[1] = (uint32_t)sizeof *st + st->slot_size;
+    return W_SUCCESS;
+}
+
+wstatus session_create(struct session_env *env, struct directory *directory, const struct plan *plan, unsigned index,
+                       uint32_t generation, struct session **out, struct reason *why)
+{
+    struct session *s = NULL;
+    wstatus         st = session_new(env, directory, &s, why);
+    if (st)
+        return st;
+    if ((st = state_create(s, plan, index, generation, why)))
+        goto out;
+    if ((s->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0) {
+        st = reason_set(why, wstatus_from_errno(errno), "cannot create the session's event descriptor: %s", strerror(errno));
+        goto out;
+    }
+    if ((st = session_setup(s, why)))
+        goto out;
+    if (plan->kernel) {
+        struct klog_config config;
+        klog_config_fill(s, &config);
+        if ((st = (env->kernel_open ? env->kernel_open : klog_create)(&config, &s->klog, why)))
+            goto out;
+    } else if (!session_admit(s, (uint32_t)geteuid()) || !s->uid[0].admitted) {
+        /* all of MinimumBuffers is there before the session starts */
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%u buffers of %u KB could not be allocated", plan->given.minimum_buffers,
+                        plan->given.buffer_kb);
+        goto out;
+    }
+    s->state->in_use = 1;
+    keep(s, "session", -1, s->state_fd);
+    keep(s, "event", -1, s->event_fd);
+    keep_klog(s);
+    *out = s;
+    return W_SUCCESS;
+out:
+    session_destroy(s);
+    return st;
+}
+
+struct stream_set *session_admit(struct session *s, uint32_t uid)
+{
+    for (unsigned i = 0; i < s->uid_count; i++)
+        if (s->uid[i].uid == uid || i == STATE_UIDS - 1) /* the last place is shared by all that came too late: no chunks */
+            return s->uid[i].streams;
+
+    struct session_uid   *u     = &s->uid[s->uid_count];
+    uint32_t              taken = 0, cpus = s->env->cpus;
+    struct stream_config  c = {.cpus = cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
+                               .clock_kind = s->clock.read_kind, .session = s->state->index,
+                               .session_generation = s->state->generation, .uid = uid};
+    struct reason         why;
+
+    if (c.max_event > ETL_MAX_EVENT)
+        c.max_event = ETL_MAX_EVENT;
+    pthread_mutex_lock(&s->lock);
+    for (unsigned i = 0; i < s->uid_count; i++)
+        taken += stream_set_granted(s->uid[i].streams);
+    pthread_mutex_unlock(&s->lock);
+    uint32_t left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
+    uint64_t want = ((uint64_t)s->state->minimum_buffers * s->state->buffer_kb * 1024u >> s->chunk_shift) / cpus;
+    if (s->uid_count > 0) /* later UIDs start small and grow: the minimum was the first one's */
+        want = 2;
+    while (want > 2 && want * cpus + 1 > left)
+        want--;
+    if (want < 2)
+        want = 2;
+    u->admitted = s->uid_count < STATE_UIDS - 1 && want * cpus + 1 <= left;
+    if (u->admitted) {
+        c.chunk_count    = s->budget_chunks;
+        c.initial_chunks = (uint32_t)want;
+    }
+    if (stream_set_create(s->env->os, &c, &u->streams, &why) != W_SUCCESS) {
+        if (!u->admitted)
+            return NULL;
+        u->admitted = false; /* could not be populated: the events of this UID are lost and counted */
+        c.chunk_count = c.initial_chunks = 0;
+        if (stream_set_create(s->env->os, &c, &u->streams, &why) != W_SUCCESS)
+            return NULL;
+    }
+    u->uid = uid;
+    stream_set_open(u->streams, true);
+    pthread_mutex_lock(&s->lock);
+    s->uid_count++;
+    pthread_mutex_unlock(&s->lock);
+    s->state->uid[s->uid_count - 1] = uid;
+    keep(s, "data", (int)s->uid_count - 1, stream_set_data_fd(u->streams));
+    keep(s, "control", (int)s->uid_count - 1, stream_set_control_fd(u->streams));
+    __atomic_store_n(&s->state->uid_count, s->uid_count, __ATOMIC_RELEASE);
+    if (!u->admitted)
+        condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "raise MaximumBuffers",
+                      "no buffers were left for the programs of uid %u: their events are lost", uid);
+    return u->streams;
+}
+
+wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
+                       unsigned *slot, unsigned *entry, struct reason *why)
+{
+    int                  found = directory_get(s->directory, provider);
+    struct state_enable *e     = NULL;
+
+    for (unsigned i = 0; i < STATE_ENABLES && !e; i++)
+        if (!s->state->enable[i].in_use)
+            e = &s->state->enable[i];
+    if (found < 0 || !e)
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d provider places are taken", found < 0 ? SHM_PROVIDERS : STATE_ENABLES);
+    wstatus st = directory_enable(s->directory, (unsigned)found, s->state->index, terms, entry, why);
+    if (st)
+        return st;
+    *slot            = (unsigned)found;
+    e->slot          = (uint32_t)found;
+    e->entry         = *entry;
+    e->registrations = s->directory->registrations[found];
+    copy_text(e->key, sizeof e->key, key);
+    __atomic_store_n(&e->in_use, 1, __ATOMIC_RELEASE);
+    return W_SUCCESS;
+}
+
+static void *drain_main(void *ctx)
+{
+    struct session *s   = ctx;
+    uint64_t        one = 1;
+    pthread_setname_np(pthread_self(), "kernel-drain");
+    while (!atomic_load(&s->drain_stop))
+        if (klog_drain(s->klog, 100) > 0 && atomic_load(&s->fs_ready))
+            (void)!write(s->event_fd, &one, sizeof one);
+    return NULL;
+}
+
+wstatus session_start(struct session *s, struct reason *why)
+{
+    atomic_store(&s->phase, atomic_load(&s->fs_ready) ? SESSION_WRITING : SESSION_HELD);
+    s->state->state = (uint32_t)atomic_load(&s->phase);
+    if (s->klog) {
+        wstatus st = klog_start(s->klog, why);
+        if (st)
+            return st;
+    }
+    if (!s->env->threads)
+        return W_SUCCESS;
+    if (s->klog && !(s->drain_runs = pthread_create(&s->drain_thread, NULL, drain_main, s) == 0))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot start the drain thread");
+    if (!(s->logger_runs = pthread_create(&s->logger_thread, NULL, logger_main, s) == 0))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot start the logger thread");
+    return W_SUCCESS;
+}
+
+static void wake(struct session *s)
+{
+    uint64_t one = 1;
+    if (s->event_fd >= 0)
+        (void)!write(s->event_fd, &one, sizeof one);
+}
+
+void session_fs_ready(struct session *s)
+{
+    atomic_store(&s->fs_ready, true);
+    wake(s);
+}
+
+void session_flush(struct session *s)
+{
+    atomic_store(&s->flush, true);
+    wake(s);
+}
+
+static void stop_drain(struct session *s)
+{
+    if (!s->drain_runs)
+        return;
+    atomic_store(&s->drain_stop, true);
+    klog_wake(s->klog);
+    pthread_join(s->drain_thread, NULL);
+    s->drain_runs = false;
+}
+
+static void disable_all(struct session *s)
+{
+    for (unsigned i = 0; i < STATE_ENABLES; i++)
+        if (s->state->enable[i].in_use) {
+            directory_disable(s->directory, s->state->enable[i].slot, s->state->enable[i].entry);
+            s->state->enable[i].in_use = 0;
+        }
+}
+
+void session_stop(struct session *s)
+{
+    struct reason why = {0};
+
+    if (atomic_load(&s->stop))
+        return;
+    disable_all(s);
+    for (unsigned i = 0; i < s->uid_count; i++)
+        stream_set_open(s->uid[i].streams, false);
+    if (s->uid_count && quiesce_all_cpus(&why) != W_SUCCESS)
+        condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
+    if (s->klog) {
+        stop_drain(s);
+        klog_stop(s->klog);
+    }
+    atomic_store(&s->stop, true);
+    wake(s);
+    if (s->logger_runs)
+        pthread_join(s->logger_thread, NULL);
+    else
+        logger_main(s); /* no threads: the final pass runs here */
+    s->logger_runs = false;
+    if (s->klog)
+        klog_counters(s->klog, &s->kernel_final);
+}
+
+static void drop_kept(struct session *s)
+{
+    if (!s->env->keep || !s->state)
+        return;
+    keep(s, "session", -1, -1);
+    keep(s, "event", -1, -1);
+    for (int i = 0; i < (int)s->uid_count; i++) {
+        keep(s, "data", i, -1);
+        keep(s, "control", i, -1);
+    }
+}
+
+static void drop_klog_fd(void *ctx, const char *klog_name, int fd, size_t ring_bytes)
+{
+    (void)fd, (void)ring_bytes;
+    keep_klog_fd(ctx, klog_name, -1, 0);
+}
+
+void session_destroy(struct session *s)
+{
+    if (!s)
+        return;
+    if (s->logger_runs || s->drain_runs)
+        session_stop(s);
+    if (s->state)
+        disable_all(s);
+    drop_kept(s);
+    if (s->klog && s->env->keep)
+        klog_fds(s->klog, drop_klog_fd, s);
+    klog_destroy(s->klog);
+    logger_destroy(s->logger);
+    for (unsigned i = 0; i < s->uid_count; i++)
+        stream_set_destroy(s->uid[i].streams);
+    if (s->state)
+        munmap(s->state, s->state->size);
+    if (s->state_fd >= 0)
+        close(s->state_fd);
+    if (s->event_fd >= 0)
+        close(s->event_fd);
+    condition_list_finish(&s->conditions);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+wstatus session_file_status(struct session *s, struct reason *why)
+{
+    pthread_mutex_lock(&s->lock);
+    *why = s->file_reason;
+    pthread_mutex_unlock(&s->lock);
+    return why->status;
+}

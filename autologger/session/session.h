@@ -1,0 +1,108 @@
+/* session.h - one running trace session: its plan, its streams (one set per UID), its kernel logger, its logger thread.
+ * Invariants
+ *   S1 the sum of granted chunks over all UIDs stays within given maximum x BufferSize; a UID that cannot be admitted gets a
+ *      set without chunks: its events are lost with error 8 and counted.
+ *   S2 read positions, file offset and counters are published together after each write (wire/state.h).
+ *   S3 before the file system is ready no file is created; events are held in memory.
+ *   S4 attempted = written + lost holds exactly once the session has stopped.
+ * Threads: everything here runs on the controlling thread, except the logger thread (logger.c) and, for kernel sessions, the
+ * drain thread. `lock` serialises streams between them.
+ * Ownership: session_table owns sessions; create/destroy. Not for: the order of a boot (boot), sockets (control). */
+#ifndef AUTOLOGGER_SESSION_SESSION_H
+#define AUTOLOGGER_SESSION_SESSION_H
+#include "autologger/etl/writer.h"
+#include "autologger/kernel/klog.h"
+#include "autologger/plan/plan.h"
+#include "autologger/ring/stream.h"
+#include "autologger/session/directory.h"
+#include "autologger/wire/control.h"
+#include "autologger/wire/state.h"
+#include "registry-sim/base/clock.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum session_phase { SESSION_STARTING, SESSION_HELD, SESSION_WRITING, SESSION_STOPPING, SESSION_STOPPED, SESSION_FAILED };
+
+struct session_uid {
+    uint32_t           uid;
+    bool               admitted;
+    struct stream_set *streams;
+};
+
+/* What a daemon gives every session. */
+struct session_env {
+    struct os          *os;
+    unsigned            cpus;
+    struct clock_machine machine;
+    struct clock_anchor  anchor;
+    uint64_t            free_floor; /* bytes of a volume that are never used up */
+    int                 changed_fd; /* eventfd: a logger has something to tell the controlling thread */
+    bool                threads;    /* false in tests on a fake OS: nothing runs by itself */
+    /* keeps a descriptor beyond this process's death, or drops it (fd -1); may be NULL. ring_bytes as in klog_fds */
+    void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes);
+    void *keep_ctx;
+    /* the kernel logger's constructor; NULL = klog_create */
+    wstatus (*kernel_open)(const struct klog_config *config, struct klog **out, struct reason *why);
+};
+
+struct logger; /* logger.c */
+
+struct session {
+    struct session_env    *env;
+    struct directory      *directory;
+    struct state_session  *state; /* mapped memfd: identity, limits, published positions */
+    int                    state_fd;
+    int                    event_fd; /* clients and the drain thread wake the logger with it */
+    struct session_clock   clock;
+    struct klog           *klog;
+    struct session_uid     uid[STATE_UIDS];
+    unsigned               uid_count;
+    uint32_t               chunk_shift, budget_chunks;
+    struct condition_list  conditions; /* found while running */
+    struct reason          file_reason; /* why the file failed; under lock */
+    pthread_mutex_t        lock;
+    pthread_t              logger_thread, drain_thread;
+    bool                   logger_runs, drain_runs;
+    atomic_int             phase; /* enum session_phase */
+    atomic_bool            fs_ready, flush, stop, drain_stop;
+    atomic_int             logger_tid;
+    struct logger         *logger;
+    uint64_t               peak_bytes, late_events; /* under lock */
+    struct { uint64_t lost, corrupt, used, granted; } totals; /* of the streams, as of the last pass; under lock */
+    struct klog_counters   kernel_final;
+};
+
+/* Creates the session of a plan: memory, kernel sources, enablement. Nothing runs yet. The Status of a session. */
+wstatus session_create(struct session_env *env, struct directory *directory, const struct plan *plan, unsigned index,
+                       uint32_t generation, struct session **out, struct reason *why);
+/* Takes over a session of a predecessor; `find` gives descriptors by name, -1 when missing. */
+wstatus session_adopt(struct session_env *env, struct directory *directory, int state_fd,
+                      int (*find)(void *ctx, const char *name), void *ctx, struct session **out, struct reason *why);
+/* Starts logger and drain threads and arms the kernel. */
+wstatus session_start(struct session *s, struct reason *why);
+/* The file system is ready: files may be created. */
+void session_fs_ready(struct session *s);
+void session_flush(struct session *s);
+/* Ends it: disables its providers, closes the streams, quiesces, drains, completes the file. Blocks until done. */
+void session_stop(struct session *s);
+void session_destroy(struct session *s); /* stops first if needed; NULL is fine */
+
+/* Enables a provider (directory entry, remembered for adoption). 1450, 8. */
+wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
+                       unsigned *slot, unsigned *entry, struct reason *why);
+/* The streams that programs of `uid` write; made at first use. Never NULL except when out of memory. */
+struct stream_set *session_admit(struct session *s, uint32_t uid);
+void session_info(struct session *s, struct ctl_session_info *out);
+/* The file's Status with its reason, for a session that runs or ran. */
+wstatus session_file_status(struct session *s, struct reason *why);
+
+/* logger.c */
+wstatus logger_create(struct session *s, struct logger **out, struct reason *why);
+void    logger_destroy(struct logger *l);
+void   *logger_main(void *session);
+/* One pass; `final` takes everything and flushes. For tests and for the thread. */
+void    logger_pass(struct logger *l, bool final, bool flush);
+/* sizes of the published part */
+size_t  state_slot_bytes(unsigned cpus);
+#endif

@@ -1,0 +1,78 @@
+#include "autologger/session/table.h"
+
+#include "registry-sim/win32/utf16.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why)
+{
+    int  free_slot = -1;
+    char text[GUID_TEXT_SIZE];
+
+    for (int i = 0; i < SHM_SESSIONS; i++) {
+        const struct session *s = t->slot[i];
+        if (!s) {
+            free_slot = free_slot < 0 ? i : free_slot;
+            continue;
+        }
+        if (name_compare(s->state->name, plan->name) == 0)
+            return reason_set(why, W_ALREADY_EXISTS, "a session named \"%s\" is already running (declared at %s)", s->state->name,
+                              s->state->key);
+        if (guid_equal(&s->state->guid, &plan->guid))
+            return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
+                              guid_format(&plan->guid, text));
+        if (plan->log_path && strcmp(s->state->log_path, plan->log_path) == 0)
+            return reason_set(why, W_SHARING_VIOLATION, "session \"%s\" already writes %s", s->state->name, plan->log_path);
+    }
+    if (free_slot < 0)
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d session slots are in use", SHM_SESSIONS);
+    wstatus st = session_create(t->env, t->directory, plan, (unsigned)free_slot, ++t->generation, out, why);
+    if (st)
+        return st;
+    t->slot[free_slot] = *out;
+    t->memory_used += plan->memory_bytes;
+    return W_SUCCESS;
+}
+
+wstatus table_add_adopted(struct session_table *t, struct session *s, struct reason *why)
+{
+    if (t->slot[s->state->index])
+        return reason_set(why, W_ALREADY_EXISTS, "two sessions with index %u were handed over", s->state->index);
+    t->slot[s->state->index] = s;
+    t->memory_used += s->state->memory_bytes;
+    if (s->state->generation > t->generation)
+        t->generation = s->state->generation;
+    return W_SUCCESS;
+}
+
+struct session *table_find(struct session_table *t, const char *name)
+{
+    for (int i = 0; i < SHM_SESSIONS; i++)
+        if (t->slot[i] && name_compare(t->slot[i]->state->name, name) == 0)
+            return t->slot[i];
+    return NULL;
+}
+
+void table_remove(struct session_table *t, struct session *s)
+{
+    if (!s)
+        return;
+    t->slot[s->state->index] = NULL;
+    t->memory_used -= s->state->memory_bytes;
+    session_destroy(s);
+}
+
+unsigned table_count(const struct session_table *t)
+{
+    unsigned n = 0;
+    for (int i = 0; i < SHM_SESSIONS; i++)
+        n += t->slot[i] != NULL;
+    return n;
+}
+
+void table_finish(struct session_table *t)
+{
+    for (int i = 0; i < SHM_SESSIONS; i++)
+        table_remove(t, t->slot[i]);
+}

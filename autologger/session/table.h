@@ -1,0 +1,26 @@
+/* table.h - the sessions of a daemon: names, GUIDs and log files are unique, slots are limited, memory has a ceiling.
+ * Threads: one (controlling). Ownership: the table owns its sessions. Not for: the order of a boot (boot). */
+#ifndef AUTOLOGGER_SESSION_TABLE_H
+#define AUTOLOGGER_SESSION_TABLE_H
+#include "autologger/session/session.h"
+
+struct session_table {
+    struct session_env *env;
+    struct directory   *directory;
+    struct session     *slot[SHM_SESSIONS];
+    uint64_t            ceiling, memory_used; /* bytes */
+    uint32_t            generation;
+};
+
+/* Creates the session of `plan` and adds it. 183 name or GUID taken (the reason names the holder), 32 log file taken, 1450 no
+ * slot, and what session_create gives. */
+wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why);
+/* Adds an adopted session at its own index. 183 when it is taken. */
+wstatus table_add_adopted(struct session_table *t, struct session *s, struct reason *why);
+/* By name, without case; NULL when there is none. */
+struct session *table_find(struct session_table *t, const char *name);
+/* Stops, removes and destroys. */
+void     table_remove(struct session_table *t, struct session *s);
+unsigned table_count(const struct session_table *t);
+void     table_finish(struct session_table *t);
+#endif

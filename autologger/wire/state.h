@@ -1,0 +1,75 @@
+/* state.h - what must outlive a daemon, beside streams, raw kernel records and descriptors: one memfd for the daemon, one for
+ * every session. A successor that gets them goes on where the predecessor stopped: nothing is lost, nothing doubled.
+ * A session's logger publishes (read positions, file offset, counters) together: it fills the slot that is not current, then
+ * stores `current` (release). A reader takes the current slot only. Everything else is written by the controlling thread,
+ * `in_use` last. An unknown version is refused. Native byte order: same machine, same boot. */
+#ifndef AUTOLOGGER_WIRE_STATE_H
+#define AUTOLOGGER_WIRE_STATE_H
+#include "registry-sim/win32/guid.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
+#define STATE_MAGIC_SESSION UINT32_C(0x31545353)
+enum { STATE_VERSION = 1, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256 };
+
+struct state_connection {
+    uint32_t in_use;
+    uint32_t id; /* of the descriptor "conn:<id>" */
+    uint32_t uid;
+    uint32_t pid;
+    uint64_t attached; /* bit i: session i was attached */
+};
+struct state_registration {
+    uint32_t in_use;
+    uint32_t connection; /* index in connections */
+    uint32_t index;      /* the client's */
+    uint32_t slot;       /* in the directory */
+};
+struct state_daemon {
+    uint32_t magic, version, size, adopted; /* adopted: daemons before this one */
+    uint64_t anchor[6];  /* struct clock_anchor */
+    uint64_t start_raw_ns;
+    uint32_t fs_ready, next_connection;
+    uint64_t files_created, files_created_early;
+    char     store[1024], log_dir[1024], boot_id[64];
+    uint32_t rehearsal, session_generation;
+    struct state_connection   connection[STATE_CONNECTIONS];
+    struct state_registration registration[STATE_REGISTRATIONS];
+};
+
+struct state_enable { /* which directory entries belong to the session */
+    uint32_t in_use;
+    uint32_t slot, entry;
+    uint32_t registrations; /* programs that registered it while it was enabled */
+    char     key[512];
+};
+
+/* The published part. After the struct: for every uid u: pos[cpus], then fallback[cpus]; then kernel_time[cpus]. */
+struct state_slot {
+    uint64_t file_offset;
+    uint32_t buffers_written, buffers_lost;
+    uint64_t events_written, bytes_written;
+    uint64_t lost_file, corrupt, time_adjusted;
+    uint32_t uid_count, reserved;
+};
+struct state_session {
+    uint32_t    magic, version, size, in_use;
+    uint32_t    index, generation, cpus, kernel;
+    struct guid guid;
+    char        name[256], key[1024], file_name[1024], log_path[1024];
+    uint32_t    buffer_kb, minimum_buffers, maximum_buffers;
+    uint32_t    clock_type, log_file_mode, max_file_size, flush_timer;
+    uint64_t    memory_bytes;
+    uint32_t    group_mask[8], hook_count;
+    uint16_t    hooks[256];
+    uint32_t    state, status; /* as in ctl_session_info */
+    uint32_t    file_created;
+    uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
+    uint32_t    uid_count;
+    struct state_enable enable[STATE_ENABLES];
+    uint64_t    current; /* 0 or 1 */
+    uint32_t    slot_offset[2], slot_size;
+};
+#endif
