@@ -1,7 +1,8 @@
 /* regstore.h - the registry-like store: keys, typed values, transactions, last-write times.
  * Names compare without case (non-ASCII too) and keep the case they were created with. Paths are UTF-8, separated by
  * '\', and start at a root key: "HKEY_LOCAL_MACHINE\SYSTEM\CurrentControlSet\Control\WMI". "HKLM" is accepted for the
- * root, '/' for '\'. CurrentControlSet is an alias of ControlSet001: both names reach the same key.
+ * root; "HKLM/SYSTEM/..." takes '/' for '\' (after "HKLM\" a '/' is part of a name, as names may hold it).
+ * CurrentControlSet is an alias of ControlSet001: both names reach the same key.
  * Threads: one at a time per struct regstore. Ownership: see each function; regstore_close frees the handle.
  * Not for: text dialects (text/), meaning of values (autologger/plan). */
 #ifndef REGISTRY_SIM_STORE_REGSTORE_H
