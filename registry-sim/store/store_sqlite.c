@@ -42,8 +42,8 @@ static const char *const sql[STATEMENTS] = {
     [KEY_TOUCH]    = "UPDATE key SET last_write=?2 WHERE id=?1",
     [KEY_INFO]     = "SELECT name, last_write, source_file, source_line FROM key WHERE id=?1",
     [KEY_DELETE]   = "DELETE FROM key WHERE id=?1",
-    [VALUE_SET]    = "INSERT INTO value VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT DO UPDATE SET type=excluded.type,"
-                     " data=excluded.data, source_file=excluded.source_file, source_line=excluded.source_line",
+    [VALUE_SET]    = ("INSERT INTO value VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT DO UPDATE SET type=excluded.type,"
+                      " data=excluded.data, source_file=excluded.source_file, source_line=excluded.source_line"),
     [VALUE_GET]    = "SELECT name, type, data, source_file, source_line FROM value WHERE key=?1 AND fold=?2",
     [VALUE_DELETE] = "DELETE FROM value WHERE key=?1 AND fold=?2",
     [VALUE_RENAME] = "UPDATE value SET fold=?3, name=?4 WHERE key=?1 AND fold=?2",
