@@ -1,0 +1,21 @@
+/* textbuf.h - text that grows. Invariant T1: once memory ran out, `bad` stays set and puts do nothing; ask once at the end.
+ * Always NUL-terminated when not bad and something was put. Ownership: the caller frees `data`, or textbuf_finish does. */
+#ifndef REGISTRY_SIM_TEXT_TEXTBUF_H
+#define REGISTRY_SIM_TEXT_TEXTBUF_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct textbuf {
+    char  *data; /* malloc, or NULL */
+    size_t size; /* without the NUL */
+    size_t capacity;
+    bool   bad;
+};
+
+void textbuf_put(struct textbuf *t, const void *data, size_t size);
+void textbuf_puts(struct textbuf *t, const char *text);
+/* Short pieces only: what is longer than 120 bytes is cut. */
+void textbuf_printf(struct textbuf *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void textbuf_clear(struct textbuf *t); /* empty, but keeps the memory */
+void textbuf_finish(struct textbuf *t);
+#endif
