@@ -58,6 +58,8 @@ struct etl_damage {
 
 /* Status 2, 5; 13 when there is no readable header buffer (not an .etl). */
 wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason *why);
+/* The same over bytes that stay valid until close. */
+wstatus etl_reader_open_memory(const void *data, size_t size, struct etl_reader **out, struct reason *why);
 void    etl_reader_close(struct etl_reader *r); /* NULL is fine */
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r);
 /* Next event in time order (equal stamps: lower CPU, then sequence). False at the end. */

@@ -1,0 +1,244 @@
+#include "autologger/etl/buffers.h"
+
+#include <errno.h>
+#include <libfwnt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HEAD = sizeof(struct etl_buffer_header), LARGEST = 16 << 20, XPRESS = 3, TYPE_MAXIMUM = 8 };
+
+size_t etl_source_read(const struct etl_source *s, void *out, size_t size, uint64_t offset)
+{
+    size_t done = 0;
+
+    if (offset >= s->size)
+        return 0;
+    if (size > s->size - offset)
+        size = (size_t)(s->size - offset);
+    if (s->data) {
+        memcpy(out, s->data + offset, size);
+        return size;
+    }
+    while (done < size) {
+        ssize_t n = pread(s->fd, (uint8_t *)out + done, size - done, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+void etl_damage_add(struct etl_buffers *b, uint64_t offset, const char *format, ...)
+{
+    va_list args;
+
+    if (!b->damage)
+        b->damage = calloc(DAMAGE_MAX, sizeof *b->damage);
+    if (!b->damage || b->damage_count == DAMAGE_MAX)
+        return;
+    struct etl_damage *d = &b->damage[b->damage_count++];
+    d->offset            = offset;
+    if (b->damage_count == DAMAGE_MAX) {
+        snprintf(d->text, sizeof d->text, "and more, from here on");
+        return;
+    }
+    va_start(args, format);
+    vsnprintf(d->text, sizeof d->text, format, args);
+    va_end(args);
+}
+
+static bool head_at(const struct etl_buffers *b, uint64_t at, struct etl_buffer_header *head)
+{
+    return etl_source_read(&b->source, head, HEAD, at) == HEAD;
+}
+
+static bool head_sane(const struct etl_buffer_header *h)
+{
+    return h->buffer_size >= HEAD && h->offset >= HEAD && h->type < TYPE_MAXIMUM &&
+           (h->offset <= h->buffer_size || h->flag & ETL_BUFFER_COMPRESSED);
+}
+
+/* Is there a buffer of the usual size at `at`, or the end of the file? */
+static bool next_at(const struct etl_buffers *b, uint64_t at, uint32_t size)
+{
+    struct etl_buffer_header head;
+    return at == b->source.size || (head_at(b, at, &head) && head.buffer_size == size && head_sane(&head));
+}
+
+static bool all_zero(const struct etl_buffer_header *head)
+{
+    static const struct etl_buffer_header zero;
+    return memcmp(head, &zero, sizeof zero) == 0;
+}
+
+static wstatus append(struct etl_buffers *b, const struct etl_buffer *buffer)
+{
+    if (b->count == b->capacity) {
+        size_t capacity = b->capacity ? b->capacity * 2 : 64;
+        void  *grown    = realloc(b->list, capacity * sizeof *b->list);
+        if (!grown)
+            return W_NOT_ENOUGH_MEMORY;
+        b->list     = grown;
+        b->capacity = capacity;
+    }
+    b->list[b->count++] = *buffer;
+    return W_SUCCESS;
+}
+
+/* Enters the buffer at `at`, whose header is `h`, as far as it lies in the file. */
+static wstatus enter(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h, uint32_t stored)
+{
+    uint32_t          filled = h->offset < HEAD ? h->saved_offset : h->offset;
+    struct etl_buffer e      = {.offset = at, .sequence = h->sequence_number, .stored = stored,
+                                .compressed = h->flag & ETL_BUFFER_COMPRESSED};
+
+    /* Windows 7 stores a byte and the alignment where later ones store 16 bits */
+    e.cpu = h->flag & ETL_BUFFER_PROC_INDEX ? h->processor_index : (uint16_t)(h->processor_index & 0xFF);
+    if (stored > b->source.size - at) {
+        e.stored = (uint32_t)(b->source.size - at);
+        etl_damage_add(b, at, "the file ends %u bytes into a buffer of %u", e.stored, stored);
+    }
+    if (filled < HEAD) {
+        etl_damage_add(b, at, "a buffer says that %u bytes are used", filled);
+        return W_SUCCESS;
+    }
+    uint32_t most = e.compressed ? b->largest : e.stored;
+    if (filled > most) {
+        if (filled > stored || e.compressed)
+            etl_damage_add(b, at, "a buffer of %u bytes says that %u are used", most, filled);
+        filled = most;
+    }
+    if (h->type >= TYPE_MAXIMUM)
+        etl_damage_add(b, at, "buffer type %u does not exist", h->type);
+    e.filled = filled;
+    return append(b, &e);
+}
+
+/* Bytes to step from `at`; repairs a size that can't be right where the usual size leads to a buffer. 0 = not at a buffer. */
+static uint32_t step_from(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h)
+{
+    if (!b->stride || h->buffer_size == b->stride)
+        return h->buffer_size >= HEAD ? h->buffer_size : 0;
+    if (h->type < TYPE_MAXIMUM && next_at(b, at + b->stride, b->stride) &&
+        (h->offset <= b->stride || h->saved_offset <= b->stride)) {
+        etl_damage_add(b, at, "buffer size %u, where buffers have %u bytes", h->buffer_size, b->stride);
+        return b->stride;
+    }
+    return h->buffer_size >= HEAD && h->buffer_size <= LARGEST && head_sane(h) ? h->buffer_size : 0;
+}
+
+static wstatus walk(struct etl_buffers *b)
+{
+    struct etl_buffer_header head;
+    uint64_t                 at = 0, hole = UINT64_MAX;
+    wstatus                  st = W_SUCCESS;
+
+    while (st == W_SUCCESS && at < b->source.size) {
+        if (!head_at(b, at, &head)) {
+            etl_damage_add(b, at, "%llu bytes after the last buffer", (unsigned long long)(b->source.size - at));
+            break;
+        }
+        bool     zero = all_zero(&head); /* space that was set aside and not used yet */
+        uint32_t step = zero ? 0 : step_from(b, at, &head);
+        if (step) {
+            if (hole != UINT64_MAX)
+                etl_damage_add(b, hole, "%llu bytes of zeros between buffers", (unsigned long long)(at - hole));
+            hole = UINT64_MAX;
+            st   = enter(b, at, &head, step);
+        } else if (!zero) {
+            etl_damage_add(b, at, "no buffer starts here (size %u)", head.buffer_size);
+        } else if (hole == UINT64_MAX) {
+            hole = at;
+        }
+        if (!step && !b->stride)
+            break;
+        at += step ? step : b->stride - at % b->stride;
+    }
+    return st;
+}
+
+wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const struct etl_file_header *header)
+{
+    struct etl_buffer_header first = {0};
+
+    *b         = (struct etl_buffers){.source = source};
+    b->largest = header->raw.buffer_size;
+    if (b->largest < HEAD || b->largest > LARGEST)
+        b->largest = LARGEST;
+    head_at(b, 0, &first);
+    if (header->raw.log_file_mode & ETL_MODE_COMPRESSED) {
+        b->compression = (uint16_t)first.state;
+    } else {
+        /* buffer 0 and the header event tell the size; when they differ, believe the one that leads to a buffer */
+        b->stride = header->raw.buffer_size;
+        if (b->stride < HEAD || (b->stride != first.buffer_size && next_at(b, first.buffer_size, first.buffer_size)))
+            b->stride = first.buffer_size;
+        b->compression = XPRESS;
+    }
+    wstatus st = walk(b);
+    if (st != W_SUCCESS)
+        etl_buffers_finish(b);
+    return st;
+}
+
+void etl_buffers_finish(struct etl_buffers *b)
+{
+    free(b->list);
+    free(b->damage);
+    *b = (struct etl_buffers){.source.fd = -1};
+}
+
+/* Decompresses `in` (the stored buffer) to exactly `filled` bytes. The decoder may leave a spare flag word unread, and
+ * may refuse such input: then it is tried without. */
+static uint8_t *expand(const uint8_t *in, size_t stored, size_t filled)
+{
+    uint8_t *out = calloc(1, filled + 1);
+
+    for (size_t spare = 0; out && spare <= 4 && stored >= HEAD + spare; spare += 4) {
+        size_t got = filled - HEAD;
+        if (libfwnt_lzxpress_decompress(in + HEAD, stored - HEAD - spare, out + HEAD, &got, NULL) == 1 &&
+            got == filled - HEAD) {
+            memcpy(out, in, HEAD);
+            return out;
+        }
+    }
+    free(out);
+    return NULL;
+}
+
+uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i)
+{
+    const struct etl_buffer *e    = &b->list[i];
+    size_t                   want = e->compressed ? e->stored : e->filled;
+    uint8_t                 *in   = malloc(want ? want : 1);
+
+    if (!in || etl_source_read(&b->source, in, want, e->offset) != want) {
+        etl_damage_add(b, e->offset, in ? "the buffer can't be read" : "no memory for a buffer");
+        free(in);
+        return NULL;
+    }
+    if (!e->compressed)
+        return in;
+    bool     known = b->compression == XPRESS, room = b->expanded + e->filled <= EXPANDED_MAX;
+    uint8_t *out   = known && room ? expand(in, e->stored, e->filled) : NULL;
+    if (out)
+        b->expanded += e->filled;
+    else if (!known)
+        etl_damage_add(b, e->offset, "a buffer compressed by a method other than XPRESS (%u)", b->compression);
+    else
+        etl_damage_add(b, e->offset, "the compressed buffer %s %u bytes",
+                       room ? "does not expand to" : "is not read: too many CPUs hold buffers of", e->filled);
+    free(in);
+    return out;
+}
+
+void etl_buffers_unload(struct etl_buffers *b, size_t i, uint8_t *data)
+{
+    if (data && b->list[i].compressed)
+        b->expanded -= b->list[i].filled;
+    free(data);
+}

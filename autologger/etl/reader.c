@@ -1,0 +1,266 @@
+#include "autologger/etl/reader.h"
+
+#include "autologger/etl/buffers.h"
+#include "autologger/etl/header.h"
+#include "autologger/etl/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The buffers of one CPU in the order of their sequence numbers, and the event that is next in it. */
+struct stream {
+    size_t           next, end; /* buffers of the sorted list still to be opened */
+    uint8_t         *data;
+    uint32_t         filled, pos;
+    uint64_t         offset;
+    bool             compressed;
+    int64_t          sequence;
+    int64_t          time; /* of the event before: for kinds without one */
+    struct etl_event event;
+};
+struct etl_reader {
+    struct etl_file_header header;
+    struct etl_buffers     buffers;
+    struct stream         *streams;
+    size_t                 stream_count;
+    size_t                *heap; /* indexes of streams that have an event, earliest first */
+    size_t                 heap_count;
+    bool                   handed_out; /* heap[0]'s event is with the caller: step before the next one */
+};
+
+/* 10^7 x d / f without overflow; saturates. */
+static int64_t scale(int64_t d, int64_t f)
+{
+    __int128 t = (__int128)d * 10000000 / f;
+    return t > INT64_MAX ? INT64_MAX : t < INT64_MIN ? INT64_MIN : (int64_t)t;
+}
+
+uint64_t etl_filetime(const struct etl_file_header *h, int64_t raw)
+{
+    int64_t frequency = h->raw.perf_freq > 0 ? h->raw.perf_freq : 10000000, d, t;
+
+    if (h->raw.clock_type == 2 || h->raw.clock_type == 0)
+        return raw < 0 ? 0 : (uint64_t)raw;
+    if (h->raw.clock_type == 3)
+        frequency = (h->raw.cpu_mhz ? h->raw.cpu_mhz : 1) * INT64_C(1000000);
+    if (__builtin_sub_overflow(raw, h->start_raw, &d))
+        d = raw < 0 ? INT64_MIN : INT64_MAX;
+    if (__builtin_add_overflow(h->raw.start_time, scale(d, frequency), &t))
+        t = d < 0 ? 0 : INT64_MAX;
+    return t < 0 ? 0 : (uint64_t)t;
+}
+
+/* Decodes the event at s->pos, opening buffers as needed. False: the stream has ended. */
+static bool stream_fill(struct etl_reader *r, struct stream *s)
+{
+    for (;;) {
+        int size = s->data ? etl_record_size(s->data + s->pos, s->filled - s->pos) : 0;
+        if (size > 0) {
+            uint64_t at = s->offset + (s->compressed ? 0 : s->pos);
+            if (!etl_record_decode(s->data + s->pos, (uint32_t)size, s->time, &s->event))
+                etl_damage_add(&r->buffers, at, "an event's extended items are malformed");
+            s->time                  = s->event.raw_time;
+            s->event.file_offset     = at;
+            s->event.buffer_sequence = s->sequence;
+            return true;
+        }
+        if (size < 0)
+            etl_damage_add(&r->buffers, s->offset + (s->compressed ? 0 : s->pos),
+                           "no event starts here, %u bytes into the buffer; its other %u are skipped", s->pos,
+                           s->filled - s->pos);
+        if (s->data)
+            etl_buffers_unload(&r->buffers, s->next - 1, s->data);
+        s->data = NULL;
+        if (s->next == s->end)
+            return false;
+        const struct etl_buffer *b = &r->buffers.list[s->next];
+        if ((s->data = etl_buffers_load(&r->buffers, s->next++))) {
+            s->filled     = b->filled;
+            s->pos        = sizeof(struct etl_buffer_header);
+            s->offset     = b->offset;
+            s->compressed = b->compressed;
+            s->sequence   = b->sequence;
+        }
+    }
+}
+
+/* Earlier time first; equal stamps: lower CPU, which is a lower index. */
+static bool before(const struct etl_reader *r, size_t a, size_t b)
+{
+    int64_t x = r->streams[a].event.raw_time, y = r->streams[b].event.raw_time;
+    return x != y ? x < y : a < b;
+}
+
+static void heap_sink(struct etl_reader *r, size_t i)
+{
+    for (;;) {
+        size_t least = i;
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < r->heap_count; child++)
+            if (before(r, r->heap[child], r->heap[least]))
+                least = child;
+        if (least == i)
+            return;
+        size_t swap    = r->heap[i];
+        r->heap[i]     = r->heap[least];
+        r->heap[least] = swap;
+        i              = least;
+    }
+}
+
+static int by_stream(const void *a, const void *b)
+{
+    const struct etl_buffer *x = a, *y = b;
+    if (x->cpu != y->cpu)
+        return x->cpu < y->cpu ? -1 : 1;
+    if (x->sequence != y->sequence)
+        return x->sequence < y->sequence ? -1 : 1;
+    return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+static wstatus make_streams(struct etl_reader *r)
+{
+    struct etl_buffers *b = &r->buffers;
+    bool                single = r->header.raw.log_file_mode & ETL_MODE_NO_PER_PROCESSOR;
+
+    for (size_t i = 0; single && i < b->count; i++)
+        b->list[i].cpu = 0;
+    if (b->count)
+        qsort(b->list, b->count, sizeof *b->list, by_stream);
+    size_t streams = 0;
+    for (size_t i = 0; i < b->count; i++)
+        streams += i == 0 || b->list[i].cpu != b->list[i - 1].cpu;
+    r->streams = calloc(streams + 1, sizeof *r->streams);
+    r->heap    = calloc(streams + 1, sizeof *r->heap);
+    if (!r->streams || !r->heap)
+        return W_NOT_ENOUGH_MEMORY;
+    for (size_t i = 0; i < b->count; i++) {
+        if (i == 0 || b->list[i].cpu != b->list[i - 1].cpu)
+            r->streams[r->stream_count++] = (struct stream){.next = i, .time = r->header.start_raw};
+        r->streams[r->stream_count - 1].end = i + 1;
+    }
+    for (size_t i = 0; i < r->stream_count; i++)
+        if (stream_fill(r, &r->streams[i]))
+            r->heap[r->heap_count++] = i;
+    for (size_t i = r->heap_count; i-- > 0;)
+        heap_sink(r, i);
+    return W_SUCCESS;
+}
+
+/* Reads the header event of buffer 0, which may be any size up to 64 KB. */
+static wstatus read_header(struct etl_reader *r, struct etl_source source, const char *name, struct reason *why)
+{
+    enum { MOST = sizeof(struct etl_buffer_header) + ETL_MAX_EVENT };
+    uint8_t *start = malloc(MOST);
+    wstatus  st    = W_SUCCESS;
+
+    if (!start)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory", name);
+    size_t n = etl_source_read(&source, start, MOST, 0);
+    if (!etl_header_parse(start, n, &r->header))
+        st = reason_set(why, W_INVALID_DATA, "%s: offset 0: no header buffer, this is not an .etl file", name);
+    r->header.file_size = source.size;
+    free(start);
+    return st;
+}
+
+static wstatus open_source(struct etl_source source, const char *name, struct etl_reader **out, struct reason *why)
+{
+    struct etl_reader *r  = calloc(1, sizeof *r);
+    wstatus            st = r ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory", name);
+
+    if (!r) {
+        if (!source.data)
+            close(source.fd);
+        return st;
+    }
+    r->buffers.source = source;
+    if ((st = read_header(r, source, name, why)) != W_SUCCESS)
+        goto out;
+    if ((st = etl_buffers_init(&r->buffers, source, &r->header)) != W_SUCCESS) {
+        r->buffers.source = source;
+        reason_set(why, st, "%s: no memory for an index of its buffers", name);
+        goto out;
+    }
+    r->header.buffers_found = (uint32_t)r->buffers.count;
+    if (r->header.raw.clock_type == 1 && r->header.raw.perf_freq <= 0)
+        etl_damage_add(&r->buffers, 0, "the clock's frequency is missing; 10 MHz is assumed");
+    if (r->header.raw.clock_type == 3 && r->header.raw.cpu_mhz == 0)
+        etl_damage_add(&r->buffers, 0, "the CPU's frequency is missing; 1 MHz is assumed");
+    if ((st = make_streams(r)) != W_SUCCESS) {
+        reason_set(why, st, "%s: no memory for its streams", name);
+        goto out;
+    }
+    *out = r;
+    r    = NULL;
+out:
+    etl_reader_close(r);
+    return st;
+}
+
+wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason *why)
+{
+    struct stat st;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return reason_set(why, W_INVALID_DATA, "%s: offset 0: not a regular file", path);
+    }
+    return open_source((struct etl_source){.fd = fd, .size = (uint64_t)st.st_size}, path, out, why);
+}
+
+wstatus etl_reader_open_memory(const void *data, size_t size, struct etl_reader **out, struct reason *why)
+{
+    return open_source((struct etl_source){.fd = -1, .data = data, .size = size}, "(memory)", out, why);
+}
+
+void etl_reader_close(struct etl_reader *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->stream_count; i++)
+        free(r->streams[i].data);
+    if (!r->buffers.source.data && r->buffers.source.fd >= 0)
+        close(r->buffers.source.fd);
+    etl_buffers_finish(&r->buffers);
+    free(r->streams);
+    free(r->heap);
+    free((char *)r->header.logger_name);
+    free((char *)r->header.file_name);
+    free(r);
+}
+
+const struct etl_file_header *etl_reader_header(const struct etl_reader *r) { return &r->header; }
+
+bool etl_next(struct etl_reader *r, struct etl_event *event)
+{
+    if (r->handed_out) {
+        struct stream *s = &r->streams[r->heap[0]];
+        s->pos           = (s->pos + s->event.record_size + 7) & ~7u;
+        if (s->pos > s->filled)
+            s->pos = s->filled;
+        if (!stream_fill(r, s))
+            r->heap[0] = r->heap[--r->heap_count];
+        heap_sink(r, 0);
+    }
+    r->handed_out = r->heap_count > 0;
+    if (!r->handed_out)
+        return false;
+    const struct stream *s = &r->streams[r->heap[0]];
+    *event                 = s->event;
+    event->cpu             = r->buffers.list[s->next - 1].cpu;
+    event->filetime        = etl_filetime(&r->header, event->raw_time);
+    return true;
+}
+
+const struct etl_damage *etl_reader_damage(const struct etl_reader *r, unsigned *count)
+{
+    *count = r->buffers.damage_count;
+    return r->buffers.damage;
+}

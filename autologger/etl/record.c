@@ -1,0 +1,234 @@
+#include "autologger/etl/record.h"
+
+#include "registry-sim/base/cursor.h"
+
+#include <string.h>
+
+enum { NO_ID = -1, PEBS = 0x8000, INSTANCE_SIZE = 0x48, COMPACT_SIZE = 0x18, MESSAGE_SIZE = 8, PLAIN_SIZE = 4 };
+enum { MESSAGE_SEQUENCE = 1, MESSAGE_GUID = 2, MESSAGE_COMPONENT = 4, MESSAGE_TIME = 0x18, MESSAGE_SYSTEM = 0x20,
+       MESSAGE_POINTER64 = 0x80, MARKER_ULONG32 = 0xB0 };
+
+static const struct guid group_guids[] = {
+#define G(a, b, c, ...) {a, b, c, {__VA_ARGS__}},
+#include "autologger/etl/groups.def"
+#undef G
+};
+
+struct guid etl_group_guid(uint16_t hook)
+{
+    unsigned group = hook == 0x030A ? ETL_GROUP_IMAGE : hook >> 8;
+    return group < sizeof group_guids / sizeof *group_guids ? group_guids[group] : (struct guid){0};
+}
+
+/* By header type: kind, bytes of the fixed header, where the u16 size stands. Rows without `fixed` are not known in
+ * detail: they are skipped by their size. */
+static const struct shape {
+    uint8_t kind, fixed, size_at;
+    bool    is_64bit;
+} shapes[] = {
+    [ETL_SYSTEM32] = {ETL_KIND_SYSTEM, 0x20, 4, false},     [ETL_SYSTEM64] = {ETL_KIND_SYSTEM, 0x20, 4, true},
+    [ETL_COMPACT32] = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, false},
+    [ETL_COMPACT64] = {ETL_KIND_SYSTEM, COMPACT_SIZE, 4, true},
+    [ETL_FULL32] = {ETL_KIND_FULL, 0x30, 0, false},         [ETL_FULL64] = {ETL_KIND_FULL, 0x30, 0, true},
+    [ETL_INSTANCE32] = {ETL_KIND_INSTANCE, INSTANCE_SIZE, 0, false},
+    [ETL_INSTANCE64] = {ETL_KIND_INSTANCE, INSTANCE_SIZE, 0, true},
+    [ETL_PERFINFO32] = {ETL_KIND_PERFINFO, 0x10, 4, false}, [ETL_PERFINFO64] = {ETL_KIND_PERFINFO, 0x10, 4, true},
+    [ETL_EVENT32] = {ETL_KIND_EVENT, 0x50, 0, false},       [ETL_EVENT64] = {ETL_KIND_EVENT, 0x50, 0, true},
+};
+static const struct shape other = {ETL_KIND_OTHER, PLAIN_SIZE, 0, true}, message = {ETL_KIND_MESSAGE, MESSAGE_SIZE, 0, true};
+
+static uint16_t u16_at(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
+
+/* The shape of the header at p (4 readable bytes), or NULL when it is no trace header. */
+static const struct shape *shape_of(const uint8_t *p)
+{
+    if (p[3] == ETL_MARKER_MESSAGE)
+        return &message;
+    if (p[3] == MARKER_ULONG32)
+        return &other;
+    if (p[3] != ETL_MARKER || p[2] == 0 || p[2] > ETL_INSTANCE64)
+        return NULL;
+    return shapes[p[2]].fixed ? &shapes[p[2]] : &other;
+}
+
+/* Bytes of the optional items between a PERFINFO or MESSAGE header and its payload. */
+static size_t options_size(const struct shape *s, const uint8_t *p)
+{
+    if (s->kind == ETL_KIND_PERFINFO) {
+        uint16_t version = u16_at(p);
+        return (version & PEBS ? 8 : 0) + 8 * (size_t)(version >> 8 & 7);
+    }
+    if (s->kind != ETL_KIND_MESSAGE)
+        return 0;
+    uint16_t flags = u16_at(p + 6);
+    return (flags & MESSAGE_SEQUENCE ? 4 : 0) + (flags & MESSAGE_COMPONENT ? 4 : flags & MESSAGE_GUID ? 16 : 0) +
+           (flags & MESSAGE_TIME ? 8 : 0) + (flags & MESSAGE_SYSTEM ? 8 : 0);
+}
+
+int etl_record_size(const uint8_t *p, size_t left)
+{
+    static const uint8_t filler[4] = {0xFF, 0xFF, 0xFF, 0xFF};
+
+    if (left < sizeof filler || memcmp(p, filler, sizeof filler) == 0)
+        return 0;
+    const struct shape *s = shape_of(p);
+    if (!s || left < s->fixed)
+        return -1;
+    size_t size = u16_at(p + s->size_at);
+    if (size > left || size < s->fixed + options_size(s, p))
+        return -1;
+    return (int)size;
+}
+
+static void decode_system(struct cursor *c, const struct shape *s, struct etl_event *e)
+{
+    struct etl_system_header h = {0};
+    cur_copy(c, &h, s->fixed);
+    e->raw_time   = h.time;
+    e->process_id = h.process_id;
+    e->thread_id  = h.thread_id;
+    e->hook       = (uint16_t)(h.group << 8 | h.type);
+    e->opcode     = h.type;
+    e->version    = (uint8_t)h.version;
+    e->provider   = etl_group_guid(e->hook);
+}
+
+static void decode_perfinfo(struct cursor *c, const struct shape *s, struct etl_event *e)
+{
+    struct etl_perfinfo_header h;
+    size_t                     options = options_size(s, c->data);
+    cur_copy(c, &h, sizeof h);
+    cur_take(c, options);
+    e->raw_time = h.time;
+    e->hook     = (uint16_t)(h.group << 8 | h.type);
+    e->opcode   = h.type;
+    e->version  = (uint8_t)h.version;
+    e->provider = etl_group_guid(e->hook);
+}
+
+static void decode_full(struct cursor *c, const struct shape *s, struct etl_event *e)
+{
+    struct etl_full_header h;
+    cur_copy(c, &h, sizeof h);
+    cur_take(c, s->fixed - sizeof h); /* the instance ids of INSTANCE */
+    e->raw_time   = h.time;
+    e->process_id = h.process_id;
+    e->thread_id  = h.thread_id;
+    e->provider   = h.guid;
+    e->opcode     = h.type;
+    e->version    = (uint8_t)h.version;
+    e->level      = h.level;
+}
+
+static void decode_message(struct cursor *c, struct etl_event *e)
+{
+    cur_take(c, 4);
+    e->id          = cur_u16(c);
+    uint16_t flags = cur_u16(c);
+
+    if (flags & MESSAGE_SEQUENCE)
+        cur_u32(c);
+    if (flags & MESSAGE_COMPONENT)
+        cur_u32(c);
+    else if (flags & MESSAGE_GUID)
+        cur_copy(c, &e->provider, sizeof e->provider);
+    if (flags & MESSAGE_TIME)
+        e->raw_time = (int64_t)cur_u64(c);
+    if (flags & MESSAGE_SYSTEM) {
+        e->thread_id  = cur_u32(c);
+        e->process_id = cur_u32(c);
+    }
+    e->is_64bit = flags & MESSAGE_POINTER64;
+}
+
+/* One extended item at the cursor; its size in the file, 0 when malformed. */
+static size_t ext_step(const struct cursor *c, struct etl_ext_item *item)
+{
+    struct cursor look = *c;
+
+    cur_copy(&look, item, sizeof *item);
+    if (!cur_ok(&look) || item->data_size > cur_left(&look))
+        return 0;
+    size_t total = item->total;
+    if (total == 0 || total % 8 || total < sizeof *item + item->data_size)
+        total = (sizeof *item + item->data_size + 7u) & ~(size_t)7;
+    size_t left = cur_left(c);
+    return total > left && sizeof *item + item->data_size == left ? left : total <= left ? total : 0;
+}
+
+static bool decode_event(struct cursor *c, struct etl_event *e)
+{
+    struct etl_event_header h;
+    struct etl_ext_item     item = {.linkage = 1};
+
+    cur_copy(c, &h, sizeof h);
+    e->raw_time   = h.time;
+    e->process_id = h.process_id;
+    e->thread_id  = h.thread_id;
+    e->provider   = h.provider;
+    e->id         = h.id;
+    e->task       = h.task;
+    e->version    = h.version;
+    e->channel    = h.channel;
+    e->level      = h.level;
+    e->opcode     = h.opcode;
+    e->flags      = h.flags;
+    e->keyword    = h.keyword;
+    e->activity   = h.activity;
+    if (!(h.flags & ETL_EVENT_EXTENDED))
+        return true;
+    struct cursor items = *c;
+    while (item.linkage & 1) {
+        size_t step = ext_step(c, &item);
+        if (!step) {
+            *c = items;
+            return false;
+        }
+        cur_take(c, step);
+    }
+    e->ext      = items.data + items.pos;
+    e->ext_size = (uint32_t)(c->pos - items.pos);
+    return true;
+}
+
+bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct etl_event *e)
+{
+    const struct shape *s  = shape_of(p);
+    struct cursor       c  = cur_make(p, size);
+    bool                ok = true;
+
+    *e = (struct etl_event){.kind = (enum etl_kind)s->kind, .is_64bit = s->is_64bit, .raw_time = previous,
+                            .process_id = (uint32_t)NO_ID, .thread_id = (uint32_t)NO_ID, .record = p,
+                            .record_size = size};
+    switch (e->kind) {
+    case ETL_KIND_SYSTEM: decode_system(&c, s, e); break;
+    case ETL_KIND_PERFINFO: decode_perfinfo(&c, s, e); break;
+    case ETL_KIND_FULL:
+    case ETL_KIND_INSTANCE: decode_full(&c, s, e); break;
+    case ETL_KIND_MESSAGE: decode_message(&c, e); break;
+    case ETL_KIND_EVENT: ok = decode_event(&c, e); break;
+    case ETL_KIND_OTHER: cur_take(&c, s->fixed); break;
+    }
+    e->payload      = p + c.pos;
+    e->payload_size = (uint32_t)(size - c.pos);
+    return ok;
+}
+
+bool etl_ext_find(const struct etl_event *event, uint16_t type, const uint8_t **data, uint32_t *size)
+{
+    struct cursor       c = cur_make(event->ext, event->ext ? event->ext_size : 0);
+    struct etl_ext_item item;
+
+    while (cur_left(&c)) {
+        size_t step = ext_step(&c, &item);
+        if (!step)
+            return false;
+        if (item.type == type) {
+            *data = c.data + c.pos + sizeof item;
+            *size = item.data_size;
+            return true;
+        }
+        cur_take(&c, step);
+    }
+    return false;
+}
