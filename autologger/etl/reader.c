@@ -130,7 +130,8 @@ static wstatus make_streams(struct etl_reader *r)
         b->list[i].cpu = 0;
     if (b->count)
         qsort(b->list, b->count, sizeof *b->list, by_stream);
-    size_t streams = 0;
+    r->header.highest_cpu = b->count ? b->list[b->count - 1].cpu : 0;
+    size_t streams        = 0;
     for (size_t i = 0; i < b->count; i++)
         streams += i == 0 || b->list[i].cpu != b->list[i - 1].cpu;
     r->streams = calloc(streams + 1, sizeof *r->streams);

@@ -18,6 +18,7 @@ struct etl_file_header {
     const char               *file_name;
     uint64_t                  file_size;
     uint32_t                  buffers_found; /* by walking; header buffer included */
+    uint16_t                  highest_cpu; /* of all buffers, whatever raw.processors says */
 };
 
 enum etl_kind { ETL_KIND_SYSTEM, ETL_KIND_PERFINFO, ETL_KIND_FULL, ETL_KIND_INSTANCE, ETL_KIND_MESSAGE, ETL_KIND_EVENT,

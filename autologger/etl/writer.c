@@ -233,6 +233,12 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     return W_SUCCESS;
 }
 
+void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers)
+{
+    if (__builtin_add_overflow(w->at.buffers_lost, buffers, &w->at.buffers_lost))
+        w->at.buffers_lost = UINT32_MAX;
+}
+
 struct etl_write_state etl_writer_state(const struct etl_writer *w) { return w->at; }
 
 wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)

@@ -1,0 +1,320 @@
+#include "autologger/consumer/dump.h"
+
+#include "autologger/consumer/classic.h"
+#include "autologger/consumer/decoded.h"
+#include "registry-sim/win32/filetime.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <yajl/yajl_gen.h>
+
+enum { FRAMES_MAX = 1024, NO_ID = -1 };
+
+struct dump {
+    const struct dump_options    *options;
+    const struct etl_file_header *header;
+    FILE                         *out;
+    yajl_gen                      json;
+    struct field_sink             sink;
+    struct text                   line, name;
+};
+
+/* --- filters --- */
+
+static bool name_passes(const struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    if (names->provider && name_compare(names->provider, d->options->provider_name) == 0)
+        return true;
+    struct guid hashed = guid_from_name(d->options->provider_name);
+    return guid_equal(&hashed, &e->provider);
+}
+
+static bool passes(const struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    const struct dump_options *o = d->options;
+    return (!o->provider || guid_equal(o->provider, &e->provider)) && (!o->provider_name || name_passes(d, e, names)) &&
+           (!o->by_process || e->process_id == o->process_id) && (!o->from || e->filetime >= o->from) &&
+           (!o->to || e->filetime <= o->to);
+}
+
+/* --- text --- */
+
+/* A value that would be mistaken for something else, or break the line, is quoted with JSON's escapes. */
+static void add_value(struct text *line, const char *p, size_t size)
+{
+    bool plain = size > 0;
+
+    for (size_t i = 0; i < size && plain; i++)
+        plain = (unsigned char)p[i] > ' ' && p[i] != '"' && p[i] != '=' && p[i] != '\\' && p[i] != 0x7F;
+    if (plain) {
+        text_add(line, p, size);
+        return;
+    }
+    text_add(line, "\"", 1);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)p[i];
+        if (c == '"' || c == '\\')
+            text_printf(line, "\\%c", c);
+        else if (c == '\n')
+            text_add(line, "\\n", 2);
+        else if (c < ' ' || c == 0x7F)
+            text_printf(line, "\\u%04x", c);
+        else
+            text_add(line, p + i, 1);
+    }
+    text_add(line, "\"", 1);
+}
+
+/* Names: as they are, but nothing that breaks the line. */
+static void add_name(struct text *line, const char *name)
+{
+    size_t start = line->length;
+
+    text_utf8(line, name, strlen(name));
+    for (size_t i = start; i < line->length; i++)
+        if ((unsigned char)line->data[i] <= ' ' || line->data[i] == 0x7F)
+            line->data[i] = '_';
+}
+
+static void emit_text(void *self, const struct field *f)
+{
+    struct dump *d = self;
+
+    text_add(&d->line, " ", 1);
+    add_name(&d->line, f->path);
+    text_add(&d->line, "=", 1);
+    add_value(&d->line, f->text, f->length);
+}
+
+static void add_id(struct text *line, const char *label, uint32_t id)
+{
+    if (id == (uint32_t)NO_ID)
+        text_printf(line, " %s -", label);
+    else
+        text_printf(line, " %s %u", label, id);
+}
+
+static void add_time(struct dump *d, const struct etl_event *e)
+{
+    char    text[FILETIME_TEXT_SIZE];
+    int64_t ticks = (int64_t)(e->filetime - (uint64_t)d->header->raw.start_time);
+
+    if (d->options->iso)
+        text_printf(&d->line, "%s", filetime_format(e->filetime, text));
+    else
+        text_printf(&d->line, "%s%" PRIu64 ".%07" PRIu64, ticks < 0 ? "-" : "",
+                    (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) / 10000000,
+                    (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) % 10000000);
+}
+
+static enum decode_result write_text(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    uint64_t frames[FRAMES_MAX];
+    char     guid[GUID_TEXT_SIZE];
+    uint32_t used;
+
+    text_cut(&d->line, 0);
+    add_time(d, e);
+    text_printf(&d->line, " cpu %u", e->cpu);
+    add_id(&d->line, "pid", e->process_id);
+    add_id(&d->line, "tid", e->thread_id);
+    text_add(&d->line, " ", 1);
+    add_name(&d->line, names->provider ? names->provider : guid_format(&e->provider, guid));
+    text_add(&d->line, "/", 1);
+    add_name(&d->line, names->event);
+    enum decode_result result = decoded_fields(e, names, &d->sink, &used);
+    unsigned           n      = decoded_stack(e, frames, FRAMES_MAX);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&d->line, "%s0x%" PRIx64, i ? "," : " stack=", frames[i]);
+    if (result != DECODE_OK) {
+        text_printf(&d->line, " payload=");
+        text_hex(&d->line, e->payload + used, e->payload_size - used);
+        text_printf(&d->line, " (%u bytes not decoded)", e->payload_size - used);
+    }
+    text_add(&d->line, "\n", 1);
+    fwrite(text_get(&d->line), 1, d->line.length, d->out);
+    return result;
+}
+
+/* --- JSON lines --- */
+
+static void print(void *self, const char *text, size_t size) { fwrite(text, 1, size, ((struct dump *)self)->out); }
+
+static void put(struct dump *d, const char *text, size_t size)
+{
+    yajl_gen_string(d->json, (const unsigned char *)text, size);
+}
+static void put_text(struct dump *d, const char *text) { put(d, text, strlen(text)); }
+/* A name from the file, made valid UTF-8. */
+static void put_name(struct dump *d, const char *name)
+{
+    text_cut(&d->name, 0);
+    text_utf8(&d->name, name, strlen(name));
+    put(d, text_get(&d->name), d->name.length);
+}
+static void put_number(struct dump *d, const char *key, int64_t value)
+{
+    put_text(d, key);
+    yajl_gen_integer(d->json, value);
+}
+static void put_id(struct dump *d, const char *key, uint32_t id)
+{
+    put_text(d, key);
+    if (id == (uint32_t)NO_ID)
+        yajl_gen_null(d->json);
+    else
+        yajl_gen_integer(d->json, id);
+}
+static void put_guid(struct dump *d, const char *key, const struct guid *g)
+{
+    char text[GUID_TEXT_SIZE];
+    put_text(d, key);
+    put_text(d, guid_format(g, text));
+}
+
+static void emit_json(void *self, const struct field *f)
+{
+    struct dump *d = self;
+
+    put_name(d, f->path);
+    if (f->json == JSON_BARE) {
+        yajl_gen_number(d->json, f->text, f->length);
+        return;
+    }
+    if (f->json == JSON_STRING) {
+        put(d, f->text, f->length);
+        return;
+    }
+    yajl_gen_array_open(d->json);
+    for (const char *word = f->text; *word;) {
+        size_t n = strcspn(word, ",");
+        put(d, word, n);
+        word += n + (word[n] == ',');
+    }
+    yajl_gen_array_close(d->json);
+}
+
+static void put_identity(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    char text[FILETIME_TEXT_SIZE];
+
+    put_text(d, "time");
+    put_text(d, filetime_format(e->filetime, text));
+    put_number(d, "raw", e->raw_time);
+    put_number(d, "cpu", e->cpu);
+    put_id(d, "pid", e->process_id);
+    put_id(d, "tid", e->thread_id);
+    put_text(d, "provider");
+    yajl_gen_map_open(d->json);
+    put_guid(d, "guid", &e->provider);
+    if (names->provider) {
+        put_text(d, "name");
+        put_name(d, names->provider);
+    }
+    yajl_gen_map_close(d->json);
+    put_number(d, "id", e->id);
+    put_number(d, "version", e->version);
+    put_number(d, "level", e->level);
+    put_number(d, "opcode", e->opcode);
+    put_number(d, "task", e->task);
+    snprintf(text, sizeof text, "0x%" PRIx64, e->keyword);
+    put_text(d, "keyword");
+    put_text(d, text);
+    put_number(d, "channel", e->channel);
+}
+
+static void put_rest(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used)
+{
+    static const char *const results[] = {"ok", "unknown", "mismatch"};
+    uint64_t                 frames[FRAMES_MAX];
+    unsigned                 n = decoded_stack(e, frames, FRAMES_MAX);
+
+    put_text(d, "decoded");
+    put_text(d, results[result]);
+    if (n) {
+        put_text(d, "stack");
+        yajl_gen_array_open(d->json);
+        for (unsigned i = 0; i < n; i++) {
+            char text[24];
+            snprintf(text, sizeof text, "0x%" PRIx64, frames[i]);
+            put_text(d, text);
+        }
+        yajl_gen_array_close(d->json);
+    }
+    if (result != DECODE_OK) {
+        text_cut(&d->line, 0);
+        text_hex(&d->line, e->payload + used, e->payload_size - used);
+        put_text(d, "payload");
+        put(d, text_get(&d->line), d->line.length);
+    }
+}
+
+static enum decode_result write_json(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    const uint8_t *data;
+    uint32_t       size, used;
+
+    yajl_gen_map_open(d->json);
+    put_identity(d, e, names);
+    if (!guid_is_zero(&e->activity))
+        put_guid(d, "activity", &e->activity);
+    if (etl_ext_find(e, ETL_EXT_RELATED_ACTIVITY, &data, &size) && size >= sizeof(struct guid)) {
+        struct guid related;
+        memcpy(&related, data, sizeof related);
+        put_guid(d, "relatedActivity", &related);
+    }
+    put_text(d, "event");
+    put_name(d, names->event);
+    put_text(d, "fields");
+    yajl_gen_map_open(d->json);
+    enum decode_result result = decoded_fields(e, names, &d->sink, &used);
+    yajl_gen_map_close(d->json);
+    put_rest(d, e, result, used);
+    yajl_gen_map_close(d->json);
+    yajl_gen_reset(d->json, "\n"); /* ends the line */
+    return result;
+}
+
+/* --- */
+
+wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
+                    struct reason *why)
+{
+    struct dump      d  = {.options = options, .header = etl_reader_header(r), .out = out};
+    wstatus          st = W_SUCCESS;
+    struct etl_event e;
+    struct decoded   names;
+
+    *counts     = (struct dump_counts){0};
+    d.sink.self = &d;
+    d.sink.emit = options->json ? emit_json : emit_text;
+    if (options->json) {
+        if (!(d.json = yajl_gen_alloc(NULL)))
+            return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a JSON writer");
+        yajl_gen_config(d.json, yajl_gen_print_callback, print, &d);
+    }
+    errno = 0;
+    while ((!options->limit || counts->written < options->limit) && !ferror(out) && etl_next(r, &e)) {
+        counts->read++;
+        decoded_names(&e, &names);
+        if (!passes(&d, &e, &names))
+            continue;
+        enum decode_result result = options->json ? write_json(&d, &e, &names) : write_text(&d, &e, &names);
+        counts->written++;
+        counts->unknown += result == DECODE_UNKNOWN;
+        counts->mismatch += result == DECODE_MISMATCH;
+    }
+    if (fflush(out) != 0 || ferror(out))
+        st = reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "the output can't be written: %s",
+                        strerror(errno));
+    if (d.sink.path.failed || d.sink.value.failed || d.line.failed || d.name.failed)
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the text of an event");
+    if (d.json)
+        yajl_gen_free(d.json);
+    field_sink_finish(&d.sink);
+    text_finish(&d.line);
+    text_finish(&d.name);
+    return st;
+}

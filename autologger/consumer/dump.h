@@ -1,0 +1,34 @@
+/* dump.h - writes events as text lines or JSON lines, in time order. No event that passes the filters is dropped: what
+ * can't be decoded is written as hex and counted.
+ * Text:  TIME cpu N pid N tid N Provider/Event name=value ... [stack=A,B] [payload=HEX (n bytes not decoded)]
+ *        TIME: seconds since the file's start with 7 digits, or ISO with `iso`; "-" for an id that the header lacks.
+ * JSON:  {time, raw, cpu, pid, tid, provider{guid,name}, id, version, level, opcode, task, keyword, channel,
+ *        activity, relatedActivity, event, decoded, fields{...}, stack[...], payload}; ids that the header lacks are null,
+ *        absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is the hex of what is not decoded.
+ * Threads: one per reader. Not for: opening files (etl/reader). */
+#ifndef AUTOLOGGER_CONSUMER_DUMP_H
+#define AUTOLOGGER_CONSUMER_DUMP_H
+#include "autologger/etl/reader.h"
+
+#include <stdio.h>
+
+/* All zeros: everything, as text. */
+struct dump_options {
+    bool               json, iso;
+    const struct guid *provider;      /* only this one; a kernel class has the GUID of its class */
+    const char        *provider_name; /* only this one: a TraceLogging name, a class name, or a name that hashes to the GUID */
+    bool               by_process;
+    uint32_t           process_id; /* with by_process */
+    uint64_t           from, to; /* FILETIME, inclusive; 0 = open */
+    uint64_t           limit; /* events at most; 0 = all */
+};
+struct dump_counts {
+    uint64_t read, written;
+    uint64_t unknown;  /* written as hex: nothing describes them */
+    uint64_t mismatch; /* partly decoded: description and payload differ */
+};
+
+/* Writes the events that are still to come from `r` to `out`. 112 and others when `out` fails. */
+wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
+                    struct reason *why);
+#endif

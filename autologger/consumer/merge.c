@@ -1,0 +1,312 @@
+#include "autologger/consumer/merge.h"
+
+#include "autologger/etl/header.h"
+#include "autologger/etl/reader.h"
+#include "autologger/etl/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEAD = sizeof(struct etl_buffer_header), BUFFER_LEAST = 128 << 10, BUFFER_MOST = 16 << 20, PEEK = 1000,
+       ANCHOR_SLACK = 500000 /* 50 ms */, ANCHOR_PER_MILLION = 500 };
+
+struct input {
+    const char                   *path;
+    struct etl_reader            *reader;
+    const struct etl_file_header *header;
+    struct etl_event              event;
+    bool                          has_event;
+};
+struct output {
+    uint8_t *data;
+    uint32_t filled;
+    int64_t  last;
+};
+struct merge {
+    struct os          *os;
+    struct input       *inputs;
+    unsigned            count, leader;
+    struct output      *outputs; /* one per CPU */
+    uint32_t            processors, buffer_size;
+    struct etl_writer  *writer;
+    struct merge_counts counts;
+};
+
+static bool is_header(const struct etl_event *e) { return e->kind == ETL_KIND_SYSTEM && e->hook == 0 && e->file_offset == HEAD; }
+
+/* Does the file say, or do its first events show, that it is a kernel session's? */
+static bool is_kernel(const struct input *in)
+{
+    struct etl_reader *look;
+    struct etl_event   e;
+    bool               kernel = in->header->raw.log_file_mode & ETL_MODE_SYSTEM_LOGGER;
+
+    if (kernel || etl_reader_open(in->path, &look, NULL) != W_SUCCESS)
+        return kernel;
+    for (unsigned i = 0; i < PEEK && !kernel && etl_next(look, &e); i++)
+        kernel = (e.kind == ETL_KIND_SYSTEM || e.kind == ETL_KIND_PERFINFO) && e.hook >> 8 != ETL_GROUP_HEADER;
+    etl_reader_close(look);
+    return kernel;
+}
+
+static const char *clock_name(const struct etl_file_header *h, char text[64])
+{
+    static const char *const names[] = {"system time", "performance counter", "system time", "CPU cycles"};
+    unsigned                 type    = h->raw.clock_type;
+
+    if (type == 3)
+        snprintf(text, 64, "%s at %u MHz", names[3], h->raw.cpu_mhz);
+    else if (type == 1)
+        snprintf(text, 64, "%s at %" PRId64 " Hz", names[1], h->raw.perf_freq);
+    else
+        snprintf(text, 64, "%s", type < 4 ? names[type] : "an unknown clock");
+    return text;
+}
+
+/* One clock, one line? */
+static wstatus check_clock(const struct input *a, const struct input *b, struct reason *why)
+{
+    char one[64], two[64];
+
+    if (strcmp(clock_name(a->header, one), clock_name(b->header, two)) != 0)
+        return reason_set(why, W_INVALID_PARAMETER, "%s has the clock %s, %s has %s: files of different clocks can't be merged",
+                          a->path, one, b->path, two);
+    if (a->header->raw.clock_type != 1 && a->header->raw.clock_type != 3)
+        return W_SUCCESS; /* raw values are times */
+    uint64_t want = etl_filetime(a->header, b->header->start_raw), got = (uint64_t)b->header->raw.start_time;
+    uint64_t from = (uint64_t)a->header->raw.start_time;
+    uint64_t off = want > got ? want - got : got - want, distance = want > from ? want - from : from - want;
+    if (off <= ANCHOR_SLACK + distance / 1000000 * ANCHOR_PER_MILLION)
+        return W_SUCCESS;
+    return reason_set(why, W_INVALID_PARAMETER,
+                      "%s and %s are not of one boot: by the first one's clock the second starts %" PRIu64
+                      ".%03" PRIu64 " s away from where it says",
+                      a->path, b->path, off / 10000000, off / 10000 % 1000);
+}
+
+static wstatus open_inputs(struct merge *m, const char *const *files, struct reason *why)
+{
+    bool kernel = false;
+
+    for (unsigned i = 0; i < m->count; i++) {
+        struct input *in = &m->inputs[i];
+        in->path         = files[i];
+        wstatus st       = etl_reader_open(files[i], &in->reader, why);
+        if (st != W_SUCCESS)
+            return st;
+        in->header = etl_reader_header(in->reader);
+        if (!kernel && is_kernel(in)) {
+            kernel    = true;
+            m->leader = i;
+        }
+    }
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct etl_file_header *h  = m->inputs[i].header;
+        wstatus                       st = check_clock(&m->inputs[m->leader], &m->inputs[i], why);
+        if (st != W_SUCCESS)
+            return st;
+        uint32_t cpus = h->raw.processors > h->highest_cpu + 1u ? h->raw.processors : h->highest_cpu + 1u;
+        if (cpus > 2048)
+            return reason_set(why, W_INVALID_DATA, "%s: %u processors", files[i], cpus);
+        m->processors  = cpus > m->processors ? cpus : m->processors;
+        uint32_t size  = h->raw.buffer_size > BUFFER_MOST ? BUFFER_MOST : (h->raw.buffer_size + 1023) & ~1023u;
+        m->buffer_size = size > m->buffer_size ? size : m->buffer_size;
+        m->counts.events_lost += h->raw.events_lost;
+        m->counts.buffers_lost += h->raw.buffers_lost;
+    }
+    return W_SUCCESS;
+}
+
+/* The target may be nothing, an empty file or an .etl, but none of the inputs. */
+static wstatus check_target(struct merge *m, const char *target, struct reason *why)
+{
+    struct os_stat t, in;
+    uint8_t        start[HEADER_LEAST];
+
+    if (m->os->lstat(m->os, target, &t) < 0)
+        return W_SUCCESS;
+    if (!S_ISREG(t.mode))
+        return reason_set(why, S_ISDIR(t.mode) ? W_BAD_PATHNAME : W_ALREADY_EXISTS, "%s is not a regular file", target);
+    for (unsigned i = 0; i < m->count; i++)
+        if (m->os->stat(m->os, m->inputs[i].path, &in) == 0 && in.device == t.device && in.inode == t.inode)
+            return reason_set(why, W_INVALID_PARAMETER, "%s is to be read and written", target);
+    int fd = m->os->open(m->os, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(-fd), "%s: %s", target, strerror(-fd));
+    ssize_t n = m->os->pread(m->os, fd, start, sizeof start, 0);
+    m->os->close(m->os, fd);
+    if (n > 0 && !etl_header_like(start, (size_t)n))
+        return reason_set(why, W_ALREADY_EXISTS, "%s exists and is not an .etl file; it is not replaced", target);
+    return W_SUCCESS;
+}
+
+static wstatus start_output(struct merge *m, const char *temporary, const char *target, struct reason *why)
+{
+    const struct etl_file_header *h    = m->inputs[m->leader].header;
+    const char                   *base = strrchr(target, '/');
+    int64_t                       raw  = h->start_raw;
+
+    for (unsigned i = 0; i < m->count; i++) { /* no event may come before the header event: the earliest anchor counts */
+        if (m->inputs[i].header->start_raw < raw)
+            raw = m->inputs[i].header->start_raw;
+    }
+    struct etl_file_info info = {
+        .logger_name = h->logger_name, .file_name = base ? base + 1 : target, .buffer_size = m->buffer_size,
+        .processors = m->processors, .log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG,
+        .clock_type = h->raw.clock_type >= 1 && h->raw.clock_type <= 3 ? h->raw.clock_type : 2,
+        .perf_freq = (uint64_t)h->raw.perf_freq, .cpu_mhz = h->raw.cpu_mhz, .boot_time = (uint64_t)h->raw.boot_time,
+        .start_time = etl_filetime(h, raw), .start_raw = raw, .thread_id = (uint32_t)gettid(),
+        .process_id = (uint32_t)getpid()};
+    m->outputs = calloc(m->processors, sizeof *m->outputs);
+    if (!m->outputs)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", m->processors);
+    wstatus st = etl_writer_create(m->os, temporary, &info, 0, &m->writer, why);
+    if (st == W_SUCCESS)
+        etl_writer_add_lost(m->writer, m->counts.buffers_lost > UINT32_MAX ? UINT32_MAX : (uint32_t)m->counts.buffers_lost);
+    return st;
+}
+
+static wstatus flush(struct merge *m, uint16_t cpu, struct reason *why)
+{
+    struct output *o = &m->outputs[cpu];
+    if (!o->data || o->filled == HEAD)
+        return W_SUCCESS;
+    wstatus st = etl_writer_put(m->writer, o->data, o->filled, cpu, o->last, why);
+    o->filled  = HEAD;
+    return st;
+}
+
+static wstatus copy(struct merge *m, const struct etl_event *e, struct reason *why)
+{
+    struct output *o    = &m->outputs[e->cpu];
+    uint32_t       size = (e->record_size + 7) & ~7u;
+    wstatus        st;
+
+    if (!o->data) {
+        if (!(o->data = malloc(m->buffer_size)))
+            return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the buffer of CPU %u", e->cpu);
+        o->filled = HEAD;
+    }
+    if (o->filled + size > m->buffer_size && (st = flush(m, e->cpu, why)) != W_SUCCESS)
+        return st;
+    memcpy(o->data + o->filled, e->record, e->record_size);
+    memset(o->data + o->filled + e->record_size, 0, size - e->record_size);
+    o->filled += size;
+    o->last = e->raw_time;
+    m->counts.out++;
+    return W_SUCCESS;
+}
+
+/* The next event of an input; its own header event is counted and passed over. */
+static void advance(struct merge *m, struct input *in)
+{
+    while ((in->has_event = etl_next(in->reader, &in->event))) {
+        m->counts.in++;
+        if (!is_header(&in->event))
+            return;
+        m->counts.headers_dropped++;
+    }
+}
+
+static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
+{
+    int64_t last = INT64_MIN;
+    wstatus st   = W_SUCCESS;
+
+    for (unsigned i = 0; i < m->count; i++)
+        advance(m, &m->inputs[i]);
+    while (st == W_SUCCESS) {
+        struct input *least = NULL;
+        for (unsigned i = 0; i < m->count; i++) { /* few files: no heap. Equal stamps: lower CPU, then argument order */
+            struct input *in = &m->inputs[i];
+            if (in->has_event && (!least || in->event.raw_time < least->event.raw_time ||
+                                  (in->event.raw_time == least->event.raw_time && in->event.cpu < least->event.cpu)))
+                least = in;
+        }
+        if (!least)
+            break;
+        m->counts.inversions += least->event.raw_time < last;
+        last = least->event.raw_time;
+        if (least->event.filetime > *end_time)
+            *end_time = least->event.filetime;
+        st = copy(m, &least->event, why);
+        advance(m, least);
+    }
+    for (uint32_t cpu = 0; cpu < m->processors && st == W_SUCCESS; cpu++)
+        st = flush(m, (uint16_t)cpu, why);
+    return st;
+}
+
+static wstatus finish_output(struct merge *m, uint64_t end_time, struct reason *why)
+{
+    unsigned damage;
+
+    for (unsigned i = 0; i < m->count; i++) {
+        uint64_t end = (uint64_t)m->inputs[i].header->raw.end_time;
+        if (m->inputs[i].header->raw.end_time > 0 && end > end_time)
+            end_time = end;
+        etl_reader_damage(m->inputs[i].reader, &damage);
+        m->counts.damage += damage;
+    }
+    if (m->counts.headers_dropped) { /* the writer made one anew: the leader's */
+        m->counts.headers_dropped--;
+        m->counts.out++;
+    }
+    return etl_writer_finish(m->writer, end_time, m->counts.events_lost, true, why);
+}
+
+static void merge_finish(struct merge *m)
+{
+    etl_writer_destroy(m->writer);
+    for (unsigned i = 0; m->inputs && i < m->count; i++)
+        etl_reader_close(m->inputs[i].reader);
+    for (uint32_t i = 0; m->outputs && i < m->processors; i++)
+        free(m->outputs[i].data);
+    free(m->inputs);
+    free(m->outputs);
+}
+
+wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target,
+                    struct merge_counts *counts, struct reason *why)
+{
+    struct merge m         = {.os = os, .count = count, .buffer_size = BUFFER_LEAST, .processors = 1};
+    char        *temporary = NULL;
+    uint64_t     end_time  = 0;
+    bool         made      = false;
+    wstatus      st;
+
+    *counts = m.counts;
+    if (count == 0)
+        return reason_set(why, W_INVALID_PARAMETER, "no file to merge into %s", target);
+    m.inputs = calloc(count, sizeof *m.inputs);
+    if (asprintf(&temporary, "%s.merging-%d", target, (int)getpid()) < 0)
+        temporary = NULL;
+    if (!m.inputs || !temporary) {
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
+        goto out;
+    }
+    if ((st = open_inputs(&m, files, why)) != W_SUCCESS || (st = check_target(&m, target, why)) != W_SUCCESS ||
+        (st = start_output(&m, temporary, target, why)) != W_SUCCESS)
+        goto out;
+    made = true;
+    if ((st = copy_all(&m, &end_time, why)) != W_SUCCESS || (st = finish_output(&m, end_time, why)) != W_SUCCESS)
+        goto out;
+    int r = os->rename(os, temporary, target);
+    if (r < 0)
+        st = reason_set(why, wstatus_from_errno(-r), "%s: %s", target, strerror(-r));
+    else
+        made = false;
+    *counts = m.counts;
+out:
+    if (made)
+        os->unlink(os, temporary);
+    merge_finish(&m);
+    free(temporary);
+    return st;
+}

@@ -1,0 +1,40 @@
+/* summary.h - what an .etl file holds, in figures: its header, events by provider and name, order, damage, stacks.
+ * Memory: 8 bytes for each event and each stack (stacks are matched to their trigger by the exact raw time).
+ * Threads: one. Ownership: create/destroy; borrows from the reader, which must outlive it. */
+#ifndef AUTOLOGGER_CONSUMER_SUMMARY_H
+#define AUTOLOGGER_CONSUMER_SUMMARY_H
+#include "autologger/etl/reader.h"
+
+#include <stdio.h>
+
+struct summary_row {
+    struct guid provider;
+    char       *provider_name; /* NULL when only the GUID is known */
+    char       *event;
+    uint64_t    count;
+};
+struct summary {
+    const struct etl_file_header *header;
+    const struct etl_damage      *damage;
+    unsigned                      damage_count;
+    uint64_t                      events;
+    uint64_t                      undecoded; /* events that nothing describes, or whose description does not fit */
+    uint64_t                      first_time, last_time; /* FILETIME; header event included */
+    uint64_t                      inversions; /* events earlier than the one before */
+    uint64_t                      stacks; /* StackWalk events that refer to a trigger */
+    uint64_t                      stacks_matched; /* a trigger with exactly that raw time is in the file */
+    uint64_t                      stacks_extended; /* stacks inside user events */
+    uint64_t                      frames; /* of both */
+    struct summary_row           *rows; /* by provider, then most frequent first */
+    size_t                        row_count;
+};
+
+/* Reads all events that are still to come from `r`. 8 when out of memory. */
+wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why);
+void    summary_destroy(struct summary *s); /* NULL is fine */
+/* Events whose provider name, or "provider/event", is `name` ("Thread", "Thread/CSwitch"); case counts. */
+uint64_t summary_count(const struct summary *s, const char *name);
+void     summary_print(const struct summary *s, FILE *out);
+/* One JSON object, one line. 8 when out of memory. */
+wstatus summary_print_json(const struct summary *s, FILE *out);
+#endif

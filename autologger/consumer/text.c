@@ -1,0 +1,129 @@
+#include "autologger/consumer/text.h"
+
+#include "registry-sim/win32/utf16.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void text_finish(struct text *t)
+{
+    free(t->data);
+    *t = (struct text){0};
+}
+
+void text_cut(struct text *t, size_t length)
+{
+    if (t->data && length <= t->length) {
+        t->length       = length;
+        t->data[length] = 0;
+    }
+}
+
+const char *text_get(const struct text *t) { return t->data ? t->data : ""; }
+
+/* Room for `more` bytes and a NUL. */
+static bool reserve(struct text *t, size_t more)
+{
+    if (t->length + more + 1 > t->capacity) {
+        size_t capacity = (t->length + more + 1) * 2;
+        char  *grown    = realloc(t->data, capacity);
+        if (!grown) {
+            t->failed = true;
+            return false;
+        }
+        t->data     = grown;
+        t->capacity = capacity;
+    }
+    return true;
+}
+
+void text_add(struct text *t, const void *bytes, size_t size)
+{
+    if (!reserve(t, size))
+        return;
+    if (size)
+        memcpy(t->data + t->length, bytes, size);
+    t->length += size;
+    t->data[t->length] = 0;
+}
+
+void text_printf(struct text *t, const char *format, ...)
+{
+    va_list args;
+
+    if (!reserve(t, 64))
+        return;
+    va_start(args, format);
+    int n = vsnprintf(t->data + t->length, t->capacity - t->length, format, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n >= t->capacity - t->length && reserve(t, (size_t)n)) {
+        va_start(args, format);
+        n = vsnprintf(t->data + t->length, t->capacity - t->length, format, args);
+        va_end(args);
+    }
+    if (n > 0 && (size_t)n < t->capacity - t->length)
+        t->length += (size_t)n;
+    t->data[t->length] = 0;
+}
+
+/* Bytes of the well-formed UTF-8 character at p, or 0. */
+static size_t utf8_length(const uint8_t *p, size_t left)
+{
+    if (p[0] < 0x80)
+        return 1;
+    size_t n = p[0] >= 0xC2 && p[0] < 0xE0 ? 2 : (p[0] & 0xF0) == 0xE0 ? 3 : p[0] >= 0xF0 && p[0] < 0xF5 ? 4 : 0;
+    if (n == 0 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+    bool too_long = (p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xF0 && p[1] < 0x90);
+    bool outside  = (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF4 && p[1] > 0x8F); /* surrogates; over U+10FFFF */
+    return too_long || outside ? 0 : n;
+}
+
+void text_utf8(struct text *t, const void *bytes, size_t size)
+{
+    const uint8_t *p = bytes;
+
+    for (size_t i = 0, good = 0; i < size || good < size; good = i) {
+        size_t n;
+        while (i < size && (n = utf8_length(p + i, size - i)))
+            i += n;
+        text_add(t, p + good, i - good);
+        if (i == size)
+            break;
+        bool surrogate = p[i] == 0xED && size - i >= 3 && p[i + 1] >= 0xA0;
+        text_add(t, "\xEF\xBF\xBD", 3);
+        i += surrogate ? 3 : 1;
+    }
+}
+
+void text_utf16(struct text *t, const void *bytes, size_t size)
+{
+    size_t most = size / 2 * 3 + 1;
+    char  *utf8 = malloc(most);
+
+    if (!utf8) {
+        t->failed = true;
+        return;
+    }
+    text_utf8(t, utf8, utf16le_to_utf8(bytes, size, utf8, most));
+    free(utf8);
+}
+
+void text_hex(struct text *t, const void *bytes, size_t size)
+{
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t    *p        = bytes;
+
+    if (!reserve(t, 2 * size))
+        return;
+    for (size_t i = 0; i < size; i++) {
+        t->data[t->length++] = digits[p[i] >> 4];
+        t->data[t->length++] = digits[p[i] & 15];
+    }
+    t->data[t->length] = 0;
+}

@@ -1,0 +1,25 @@
+/* text.h - a growing UTF-8 text. Invariant: what is in it is valid UTF-8 when it came through text_utf8 or text_utf16.
+ * Out of memory sets `failed` and drops; the rest goes on. Threads: one. Ownership: init by zeros, text_finish. */
+#ifndef AUTOLOGGER_CONSUMER_TEXT_H
+#define AUTOLOGGER_CONSUMER_TEXT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct text {
+    char  *data;
+    size_t length, capacity;
+    bool   failed;
+};
+
+void        text_finish(struct text *t);
+void        text_cut(struct text *t, size_t length); /* shortens to `length` */
+const char *text_get(const struct text *t);          /* NUL-terminated, never NULL */
+void        text_add(struct text *t, const void *bytes, size_t size);
+void        text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds bytes meant to be UTF-8; what is not becomes U+FFFD. */
+void text_utf8(struct text *t, const void *bytes, size_t size);
+/* Adds UTF-16LE; unpaired surrogates become U+FFFD. */
+void text_utf16(struct text *t, const void *bytes, size_t size);
+void text_hex(struct text *t, const void *bytes, size_t size);
+#endif
