@@ -56,4 +56,9 @@ struct clockmap {
 void     clockmap_init(struct clockmap *map, uint64_t tsc_hz);
 void     clockmap_sync(struct clockmap *map); /* takes a pair now: at arming, each drain (at most every 50 ms), clocksource change */
 uint64_t clockmap_tsc(const struct clockmap *map, uint64_t raw_ns);
+/* For pairs that were taken elsewhere (raw kernel records carry them), and for any session clock: with `tsc_hz` set to the
+ * clock's frequency, `value` and the result are that clock's. A pair that would turn the line back is dropped. */
+void     clockmap_add(struct clockmap *map, uint64_t raw_ns, uint64_t value, uint64_t error_ns);
+/* One instant on CLOCK_MONOTONIC_RAW and on `clock`; returns the error bound in ns. */
+uint64_t clock_pair(const struct session_clock *clock, uint64_t *raw_ns, uint64_t *value);
 #endif
