@@ -43,4 +43,7 @@ struct ring_piece {
 wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                    struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
                    bool *written);
+
+/* For tests: every thread uses the fallback stream from now on (or no longer). */
+void ring_force_fallback(bool on);
 #endif

@@ -92,7 +92,8 @@ struct shm_control {
     uint32_t max_event; /* largest Size of an event: BufferSize - 72, at most 65,535 */
     uint32_t stream_offset; /* of struct shm_stream_control[stream_count] */
     uint32_t uid;
-    uint8_t  reserved[64];
+    uint32_t quarantine_offset; /* of uint8_t[chunk_count]: 1 = a stalled writer may still write there, never grant it again */
+    uint8_t  reserved[60];
 };
 _Static_assert(sizeof(struct shm_control) == 128, "shm_control");
 
@@ -114,10 +115,14 @@ struct shm_data {
 };
 _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
 
-/* A record of the fallback stream while it is being written: its first 8 bytes are {size | SHM_RESERVED, tid}; publishing
- * swaps them for the final first 8 bytes of the event (release). The logger may swap in SHM_ABANDONED when the thread is
- * gone or has not published within a bound; the writer then counts a loss. The record's CPU is kept in kernel_time, which
- * the logger sets to 0 in the file. Before reuse the daemon zeroes a fallback chunk. */
+/* The fallback stream. Its wpos moves by LOCK cmpxchg; bit 63 (SHM_CLOSED, set and cleared by the daemon) makes every such
+ * cmpxchg fail, so that closing needs no quiesce there. A reserved record's first 8 bytes go from 0 to {size | SHM_RESERVED,
+ * tid} at once, and publishing swaps those for the final first 8 bytes of the event (release). The logger may swap in
+ * SHM_ABANDONED when the thread is gone or has not published within a bound; the logger counts the loss, the writer returns
+ * 8. The record's CPU is kept in kernel_time, which the logger sets to 0 in the file. The daemon zeroes a chunk before it
+ * grants it to this stream; a chunk that holds an abandoned record of a living thread is never granted again.
+ * By the last byte of the first dword: 0xC0 published, 0x40 reserved, 0x20 abandoned, 0xFF filler. */
 #define SHM_RESERVED UINT32_C(0x40000000)
 #define SHM_ABANDONED UINT32_C(0x20000000)
+#define SHM_CLOSED (UINT64_C(1) << 63)
 #endif

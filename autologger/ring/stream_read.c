@@ -1,0 +1,269 @@
+/* stream_read.c - reading what hostile clients wrote: clamp, copy once, walk the copy. See stream.h. */
+#include "autologger/ring/stream_private.h"
+#include "autologger/wire/etl.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { HEADER_SIZE = sizeof(struct etl_event_header), ABANDON_NS = 1000000000 };
+
+static uint32_t padded(uint32_t size) { return (size + 7) & ~7u; }
+
+void stream_snapshot(struct stream_set *s)
+{
+    for (unsigned i = 0; i < s->count; i++) {
+        struct stream *st   = &s->stream[i];
+        uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE);
+        uint64_t       ok   = stream_is_fallback(s, i) ? wpos & ~SHM_CLOSED : wpos;
+        if (ok < st->snap || ok < st->pos || ok > st->control->limit || ok % 8 != 0) { /* R1 */
+            if (wpos != st->bad_wpos)
+                s->corrupt++;
+            st->bad_wpos = wpos;
+            ok = ok > st->control->limit ? st->control->limit : ok < st->pos ? st->pos : ok & ~UINT64_C(7);
+            if (ok < st->snap)
+                ok = st->snap;
+        }
+        st->snap = ok > st->pos ? ok : st->pos;
+    }
+}
+
+/* Bytes of the record at `data` (of which `left` are there), or 0 when it makes no sense. */
+static uint32_t record_size(const struct stream_set *s, const uint8_t *data, uint32_t left)
+{
+    uint16_t size;
+    if (left < HEADER_SIZE)
+        return 0;
+    memcpy(&size, data, sizeof size);
+    if (size < HEADER_SIZE || size > s->control->max_event || padded(size) > left ||
+        (data[2] != ETL_EVENT64 && data[2] != ETL_EVENT32) || data[3] != ETL_MARKER)
+        return 0;
+    return size;
+}
+static bool is_filler(const uint8_t *data, uint32_t left)
+{
+    uint32_t word;
+    if (left < sizeof word)
+        return false;
+    memcpy(&word, data, sizeof word);
+    return word == ETL_FILLER;
+}
+static uint64_t record_time(const uint8_t *data)
+{
+    uint64_t time;
+    memcpy(&time, data + offsetof(struct etl_event_header, time), sizeof time);
+    return time;
+}
+static uint64_t chunk_end(const struct stream_set *s, uint64_t pos)
+{
+    return (pos | (stream_chunk_size(s) - 1)) + 1;
+}
+
+/* R2: makes the private copy cover `pos`, up to the end of the chunk or of the snapshot. */
+static bool copy_at(struct stream_set *s, struct stream *st, uint64_t pos)
+{
+    if (pos >= st->copy_pos && pos < st->copy_pos + st->copy_size)
+        return true;
+    if (!st->copy && !(st->copy = malloc(stream_chunk_size(s))))
+        return false;
+    uint64_t end  = chunk_end(s, pos) < st->snap ? chunk_end(s, pos) : st->snap;
+    st->copy_pos  = pos;
+    st->copy_size = (uint32_t)(end - pos);
+    memcpy(st->copy, stream_at(s, st, pos), st->copy_size);
+    return true;
+}
+
+static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record *out)
+{
+    struct stream *st = &s->stream[index];
+    while (st->pos < st->snap) {
+        if (!copy_at(s, st, st->pos))
+            return false;
+        const uint8_t *data = st->copy + (st->pos - st->copy_pos);
+        uint32_t       left = (uint32_t)(st->copy_pos + st->copy_size - st->pos);
+        uint32_t       size = record_size(s, data, left);
+        if (size) {
+            *out = (struct stream_record){data, size, (uint16_t)index, record_time(data), st->pos + padded(size)};
+            return true;
+        }
+        s->corrupt += !is_filler(data, left);
+        st->pos += left; /* after nonsense too: where the next one starts can't be known */
+    }
+    return false;
+}
+
+/* The head of the fallback stream: 0 (reserved, not marked yet), or its first word. */
+static uint64_t head_word(const struct stream_set *s, const struct stream *st)
+{
+    return __atomic_load_n((uint64_t *)(void *)stream_at(s, st, st->pos), __ATOMIC_ACQUIRE);
+}
+static bool is_pending(uint64_t word) { return word == 0 || (word & 0xFF000000u) == SHM_RESERVED; }
+
+/* How far the head reaches when it is no record: filler, abandoned or nonsense. Moves the position. */
+static void skip_head(struct stream_set *s, struct stream *st, uint64_t word)
+{
+    uint64_t end  = chunk_end(s, st->pos);
+    uint32_t size = padded((uint32_t)(word & 0xFFFF));
+    if ((uint32_t)word == ETL_FILLER) {
+        st->pos = end < st->snap ? end : st->snap;
+    } else if ((word & 0xFF000000u) == SHM_ABANDONED && size >= 8 && size <= end - st->pos) {
+        st->pos += size;
+    } else {
+        s->corrupt++;
+        st->pos = end < st->snap ? end : st->snap;
+    }
+}
+
+static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_record *out)
+{
+    struct stream *st = &s->stream[index];
+    if (!st->copy && !(st->copy = malloc(stream_chunk_size(s))))
+        return false;
+    while (st->pos < st->snap) {
+        uint64_t       word = head_word(s, st);
+        uint64_t       end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
+        const uint32_t left = (uint32_t)(end - st->pos);
+        if (is_pending(word))
+            return false;
+        uint32_t size = (uint32_t)(word & 0xFFFF), cpu;
+        if ((word >> 24 & 0xFF) == ETL_MARKER && size >= HEADER_SIZE && padded(size) <= left) {
+            memcpy(st->copy, stream_at(s, st, st->pos), padded(size));
+            memcpy(st->copy, &word, sizeof word);
+        }
+        if ((word >> 24 & 0xFF) != ETL_MARKER || padded(size) > left || !record_size(s, st->copy, padded(size))) {
+            skip_head(s, st, word);
+            continue;
+        }
+        memcpy(&cpu, st->copy + offsetof(struct etl_event_header, kernel_time), sizeof cpu);
+        memset(st->copy + offsetof(struct etl_event_header, kernel_time), 0, sizeof cpu);
+        if (cpu >= s->count - 1) {
+            s->corrupt++;
+            cpu = 0;
+        }
+        *out = (struct stream_record){st->copy, size, (uint16_t)cpu, record_time(st->copy), st->pos + padded(size)};
+        return true;
+    }
+    return false;
+}
+
+bool stream_peek(struct stream_set *s, unsigned index, struct stream_record *out)
+{
+    bool some = stream_is_fallback(s, index) ? peek_fallback(s, index, out) : peek_cpu(s, index, out);
+    s->stream[index].peeked = some ? out->end : 0;
+    return some;
+}
+
+void stream_pop(struct stream_set *s, unsigned index)
+{
+    struct stream *st = &s->stream[index];
+    if (st->peeked) {
+        st->pos    = st->peeked;
+        st->peeked = 0;
+        s->events++;
+    }
+}
+
+struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon)
+{
+    struct stream    *st  = &s->stream[index];
+    struct stream_run run = {.end = st->pos};
+    bool              stop = stream_is_fallback(s, index);
+
+    st->peeked = 0;
+    while (!stop && st->pos < st->snap && capacity - run.bytes >= HEADER_SIZE) {
+        uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
+        uint64_t have = end - st->pos;
+        uint32_t take = have < capacity - run.bytes ? (uint32_t)have : (capacity - run.bytes) & ~7u;
+        uint8_t *base = (uint8_t *)out + run.bytes;
+        uint32_t at   = 0;
+        memcpy(base, stream_at(s, st, st->pos), take);
+        while (at < take) {
+            uint32_t size = record_size(s, base + at, (uint32_t)have - at);
+            if (size && (padded(size) > take - at || record_time(base + at) >= horizon)) {
+                stop = true;
+                break;
+            }
+            if (!size) {
+                s->corrupt += !is_filler(base + at, take - at);
+                st->pos = end;
+                break;
+            }
+            run.last_time = record_time(base + at);
+            if (run.events++ == 0)
+                run.first_time = run.last_time;
+            run.bytes += padded(size);
+            at += padded(size);
+            st->pos += padded(size);
+        }
+    }
+    run.end = st->pos;
+    s->events += run.events;
+    return run;
+}
+
+static bool thread_gone(uint32_t tid)
+{
+    return tid != 0 && tid <= INT32_MAX && syscall(SYS_tkill, (int)tid, 0) < 0 && errno == ESRCH;
+}
+
+static void quarantine_head(struct stream_set *s, struct stream *st)
+{
+    s->quarantine[*stream_slot(s, st, st->pos)] = 1;
+}
+
+/* Nobody marked this place: its thread was stopped or died between two instructions. Every word up to the next mark is
+ * taken, so that a late mark of anybody in there fails; the memory is never used again. */
+static void abandon_unmarked(struct stream_set *s, struct stream *st)
+{
+    uint64_t end = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
+    quarantine_head(s, st);
+    for (uint64_t p = st->pos; p < end; p += 8) {
+        uint64_t empty = 0;
+        if (!__atomic_compare_exchange_n((uint64_t *)(void *)stream_at(s, st, p), &empty, (uint64_t)(SHM_ABANDONED | 8),
+                                         false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            break;
+    }
+    s->abandoned++;
+}
+
+bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
+{
+    struct stream *st = &s->stream[s->count - 1];
+    if (st->pos >= st->snap)
+        return false;
+    uint64_t word = head_word(s, st);
+    if (!is_pending(word))
+        return false;
+    if (st->blocked_since == 0 || st->blocked_pos != st->pos) {
+        st->blocked_pos   = st->pos;
+        st->blocked_since = now_ns ? now_ns : 1;
+    }
+    bool gone = word != 0 && thread_gone((uint32_t)(word >> 32));
+    if (!gone && now_ns - st->blocked_since < ABANDON_NS)
+        return true;
+    st->blocked_since = 0;
+    if (word == 0) {
+        abandon_unmarked(s, st);
+        return false;
+    }
+    if (!gone)
+        quarantine_head(s, st); /* before the swap: it may still write there */
+    uint64_t given_up = SHM_ABANDONED | (word & 0xFFFF);
+    if (__atomic_compare_exchange_n((uint64_t *)(void *)stream_at(s, st, st->pos), &word, given_up, false,
+                                    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        s->abandoned++;
+    return false;
+}
+
+void stream_counters(const struct stream_set *s, struct stream_counters *out)
+{
+    *out = (struct stream_counters){
+        .corrupt = s->corrupt, .abandoned = s->abandoned, .lost = s->abandoned, .events = s->events};
+    for (unsigned i = 0; i < s->count; i++) {
+        out->lost += __atomic_load_n(&s->stream[i].shared->lost, __ATOMIC_RELAXED);
+        out->aborts += __atomic_load_n(&s->stream[i].shared->aborts, __ATOMIC_RELAXED);
+    }
+}

@@ -1,0 +1,302 @@
+/* writer.c - see writer.h. The hot path is ring_write -> section_write (section.h); everything else is rare. */
+#include "autologger/ring/writer.h"
+
+#include "autologger/ring/section.h"
+#include "registry-sim/base/clock.h"
+#include "registry-sim/win32/filetime.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ABORTS_IN_A_ROW = 100, HEADER_SIZE = sizeof(struct etl_event_header) };
+
+/* glibc 2.35 and later registers rseq for every thread and says where. Weak: other C libraries don't have it. */
+extern const ptrdiff_t    __rseq_offset __attribute__((weak));
+extern const unsigned int __rseq_size __attribute__((weak));
+static struct {
+    ptrdiff_t offset;
+    bool      usable;
+    bool      forced_off; /* by a test */
+} rseq_area;
+
+static void find_rseq(void)
+{
+#if SECTION_AVAILABLE
+    if (&__rseq_offset && &__rseq_size && __rseq_size != 0) {
+        rseq_area.offset = __rseq_offset;
+        __atomic_store_n(&rseq_area.usable, !rseq_area.forced_off, __ATOMIC_RELEASE);
+    }
+#endif
+}
+
+void ring_force_fallback(bool on)
+{
+    rseq_area.forced_off = on;
+    find_rseq();
+}
+
+static bool control_fits(const struct shm_control *c, size_t size)
+{
+    if (size < sizeof *c || c->header.magic != SHM_MAGIC_CONTROL || c->header.major != SHM_MAJOR ||
+        c->header.header_size < sizeof *c || c->header.size != size || c->stream_count < 2 || c->stream_count > 65536 ||
+        c->chunk_shift < 12 || c->chunk_shift > 16 || c->max_event > ETL_MAX_EVENT ||
+        ((c->max_event + 7u) & ~7u) > 1u << c->chunk_shift || c->stream_offset % 64 != 0 || c->stream_offset > size ||
+        (size - c->stream_offset) / sizeof(struct shm_stream_control) < c->stream_count)
+        return false;
+    const struct shm_stream_control *sc = (const void *)((const char *)c + c->stream_offset);
+    for (uint32_t i = 0; i < c->stream_count; i++) {
+        uint64_t slots = (uint64_t)sc[i].table_mask + 1;
+        if ((slots & sc[i].table_mask) != 0 || sc[i].table_offset % 4 != 0 || sc[i].table_offset > size ||
+            (size - sc[i].table_offset) / 4 < slots)
+            return false;
+    }
+    return true;
+}
+
+wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
+                       int eventfd, struct reason *why)
+{
+    const struct shm_control *c = control;
+    struct shm_data           d;
+
+    if (!control_fits(c, control_size))
+        return reason_set(why, W_INVALID_DATA, "the control page of the session makes no sense");
+    if (data_size < sizeof d)
+        return reason_set(why, W_INVALID_DATA, "the data memory of the session is too small");
+    memcpy(&d, data, sizeof d);
+    if (d.header.magic != SHM_MAGIC_DATA || d.header.major != SHM_MAJOR || d.header.size != data_size ||
+        d.stream_count != c->stream_count || d.stream_offset % 64 != 0 || d.stream_offset > data_size ||
+        (data_size - d.stream_offset) / sizeof(struct shm_stream) < d.stream_count || d.chunk_offset % 4096 != 0 ||
+        d.chunk_offset > data_size || (data_size - d.chunk_offset) >> c->chunk_shift < c->chunk_count)
+        return reason_set(why, W_INVALID_DATA, "the data memory of the session does not fit its control page");
+    *view = (struct ring_view){.control        = c,
+                               .stream_control = (const void *)((const char *)control + c->stream_offset),
+                               .stream         = (void *)((char *)data + d.stream_offset),
+                               .chunks         = (uint8_t *)data + d.chunk_offset,
+                               .cpus           = c->stream_count - 1,
+                               .chunk_shift    = c->chunk_shift,
+                               .chunk_count    = c->chunk_count,
+                               .max_event      = c->max_event,
+                               .clock_kind     = c->clock_kind,
+                               .eventfd        = eventfd};
+    find_rseq();
+    return W_SUCCESS;
+}
+
+static uint64_t read_clock(uint32_t kind)
+{
+    struct timespec t;
+#if defined(__x86_64__)
+    if (kind == CLOCK_READ_TSC) {
+        __builtin_ia32_lfence(); /* not before the load of wpos: another CPU may have moved it since */
+        return __builtin_ia32_rdtsc();
+    }
+#endif
+    clock_gettime(kind == CLOCK_READ_COARSE ? CLOCK_REALTIME_COARSE : CLOCK_MONOTONIC_RAW, &t);
+    uint64_t ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return kind == CLOCK_READ_COARSE ? filetime_from_unix_ns(ns) : ns;
+}
+
+/* One event's place in a stream. */
+struct place {
+    uint64_t start;
+    uint8_t *dst;
+    uint8_t *fill; /* where the filler goes; dst when there is no gap */
+};
+
+/* False: no room, or a table entry that can't be. */
+static inline bool find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned,
+                              struct place *out)
+{
+    const struct shm_stream_control *sc    = &view->stream_control[index];
+    const uint64_t                   chunk = UINT64_C(1) << view->chunk_shift;
+    const uint64_t                   room  = chunk - (old & (chunk - 1));
+    const uint64_t                   start = aligned <= room ? old : old + room;
+
+    if (__builtin_expect(start + aligned > __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE), 0))
+        return false;
+    const uint32_t *table = (const uint32_t *)((const char *)view->control + sc->table_offset);
+    uint32_t        entry = __atomic_load_n(&table[(start >> view->chunk_shift) & sc->table_mask], __ATOMIC_RELAXED);
+    if (__builtin_expect(entry >= view->chunk_count, 0))
+        return false;
+    out->start = start;
+    out->dst   = view->chunks + ((uint64_t)entry << view->chunk_shift) + (start & (chunk - 1));
+    out->fill  = out->dst;
+    if (__builtin_expect(start != old, 0)) {
+        entry = __atomic_load_n(&table[(old >> view->chunk_shift) & sc->table_mask], __ATOMIC_RELAXED);
+        if (entry >= view->chunk_count)
+            return false;
+        out->fill = view->chunks + ((uint64_t)entry << view->chunk_shift) + (old & (chunk - 1));
+    }
+    return true;
+}
+
+/* The one system call. The program may have closed the descriptor behind our back and got its number for something of its
+ * own: an eventfd has no file type. */
+static __attribute__((noinline)) void wake(int eventfd)
+{
+    int         error = errno;
+    uint64_t    one   = 1;
+    struct stat st;
+    if (eventfd >= 0 && fstat(eventfd, &st) == 0 && (st.st_mode & S_IFMT) == 0) {
+        ssize_t n = write(eventfd, &one, sizeof one);
+        (void)n; /* full: the logger is awake already */
+    }
+    errno = error;
+}
+
+static inline void wake_if_crossed(const struct ring_view *view, unsigned index, uint64_t old, uint64_t next)
+{
+    uint64_t mark = __atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED);
+    if (__builtin_expect(old < mark && next >= mark, 0))
+        wake(view->eventfd);
+}
+
+static bool still_enabled(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
+{
+    return __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 &&
+           __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) == ticket;
+}
+
+static wstatus fallback_lost(const struct ring_view *view, wstatus status)
+{
+    __atomic_fetch_add(&view->stream[view->cpus].lost, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
+/* Counts a loss on this CPU's stream, exactly (no loss is counted after a quiesce), and gives `status`. */
+static __attribute__((noinline)) wstatus count_lost(const struct ring_view *view, const struct shm_enable *enable,
+                                                    uint64_t ticket, wstatus status)
+{
+    if (rseq_area.usable) {
+        char *rseq = (char *)__builtin_thread_pointer() + rseq_area.offset;
+        for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
+            struct section s = {.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED),
+                                .open = &view->control->open, .enable = enable, .ticket = ticket};
+            if (s.cpu >= view->cpus)
+                break;
+            s.lost = &view->stream[s.cpu].lost;
+            switch (section_count_lost(&s, rseq)) {
+            case SECTION_DONE: return status;
+            case SECTION_CLOSED: return W_SUCCESS;
+            case SECTION_ABORTED: break;
+            }
+        }
+    }
+    return still_enabled(view, enable, ticket) ? fallback_lost(view, status) : W_SUCCESS;
+}
+
+/* Copies everything but the first 8 bytes into a slot that this thread has reserved. */
+static void fill_slot(uint8_t *dst, const struct etl_event_header *header, const struct ring_piece *pieces, unsigned count)
+{
+    memcpy(dst + 8, (const char *)header + 8, HEADER_SIZE - 8);
+    dst += HEADER_SIZE;
+    for (unsigned i = 0; i < count; i++)
+        if (pieces[i].size) {
+            memcpy(dst, (const void *)(uintptr_t)pieces[i].ptr, pieces[i].size);
+            dst += pieces[i].size;
+        }
+}
+
+void (*ring_fallback_testpoint)(void); /* tests: called between reserve and publish */
+
+static wstatus publish(struct place *place, const struct etl_event_header *header, const struct ring_piece *pieces,
+                       unsigned count)
+{
+    uint64_t *word = (uint64_t *)(void *)place->dst;
+    uint64_t  mark = (header->size | SHM_RESERVED) | (uint64_t)header->thread_id << 32;
+    uint64_t  seen = 0, final;
+
+    if (!__atomic_compare_exchange_n(word, &seen, mark, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return W_NOT_ENOUGH_MEMORY; /* given up by the logger, which counted it */
+    if (ring_fallback_testpoint)
+        ring_fallback_testpoint();
+    fill_slot(place->dst, header, pieces, count);
+    memcpy(&final, header, sizeof final);
+    if (!__atomic_compare_exchange_n(word, &mark, final, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        return W_NOT_ENOUGH_MEMORY;
+    return W_SUCCESS;
+}
+
+static __attribute__((noinline)) wstatus write_fallback(const struct ring_view *view, const struct shm_enable *enable,
+                                                        uint64_t ticket, struct etl_event_header *header,
+                                                        const struct ring_piece *pieces, unsigned count, bool *written)
+{
+    uint64_t *wpos    = &view->stream[view->cpus].wpos;
+    uint32_t  aligned = (header->size + 7u) & ~7u;
+    int       cpu     = sched_getcpu();
+
+    header->kernel_time = cpu < 0 ? 0 : (uint32_t)cpu;
+    for (;;) {
+        uint64_t     old = __atomic_load_n(wpos, __ATOMIC_ACQUIRE);
+        struct place place;
+        if ((old & SHM_CLOSED) || !still_enabled(view, enable, ticket))
+            return W_SUCCESS;
+        header->time = (int64_t)read_clock(view->clock_kind);
+        if (!find_place(view, view->cpus, old, aligned, &place))
+            return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;
+        uint64_t next = place.start + aligned;
+        if (!__atomic_compare_exchange_n(wpos, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            continue;
+        if (place.fill != place.dst) {
+            uint64_t empty = 0;
+            __atomic_compare_exchange_n((uint64_t *)(void *)place.fill, &empty, (uint64_t)ETL_FILLER, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+        }
+        wstatus status = publish(&place, header, pieces, count);
+        wake_if_crossed(view, view->cpus, old, next);
+        *written = status == W_SUCCESS;
+        return status;
+    }
+}
+
+wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
+                   struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
+                   bool *written)
+{
+    uint64_t first;
+    uint32_t size    = HEADER_SIZE + total;
+    uint32_t aligned = (size + 7) & ~7u;
+
+    *written = false;
+    if (__builtin_expect(total > ETL_MAX_EVENT || size > view->max_event, 0))
+        return count_lost(view, enable, ticket, W_MORE_DATA);
+    memcpy(&first, header, sizeof first); /* as one word: the section loads it so */
+    first = (first & ~UINT64_C(0xFFFF)) | size;
+    memcpy(header, &first, sizeof first);
+    if (__builtin_expect(!rseq_area.usable, 0))
+        return write_fallback(view, enable, ticket, header, pieces, count, written);
+
+    char          *rseq = (char *)__builtin_thread_pointer() + rseq_area.offset;
+    struct section s    = {.tsc = view->clock_kind == CLOCK_READ_TSC, .header = header, .piece = pieces,
+                           .end = pieces + count, .open = &view->control->open, .enable = enable, .ticket = ticket};
+    for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
+        struct place place;
+        s.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
+        if (__builtin_expect(s.cpu >= view->cpus, 0))
+            break; /* not registered for this thread */
+        s.wpos = &view->stream[s.cpu].wpos;
+        s.old  = __atomic_load_n(s.wpos, __ATOMIC_ACQUIRE);
+        if (!s.tsc)
+            header->time = (int64_t)read_clock(view->clock_kind);
+        if (__builtin_expect(!find_place(view, s.cpu, s.old, aligned, &place), 0))
+            return count_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
+        s.next = place.start + aligned;
+        s.fill = place.fill;
+        s.dst  = place.dst;
+        s.last = place.dst + aligned - 8;
+        switch (section_write(&s, rseq)) {
+        case SECTION_DONE:
+            wake_if_crossed(view, s.cpu, s.old, s.next);
+            *written = true;
+            return W_SUCCESS;
+        case SECTION_CLOSED: return W_SUCCESS;
+        case SECTION_ABORTED: __atomic_fetch_add(&view->stream[s.cpu].aborts, 1, __ATOMIC_RELAXED); break;
+        }
+    }
+    return write_fallback(view, enable, ticket, header, pieces, count, written);
+}
