@@ -273,7 +273,7 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
 
     char          *rseq = (char *)__builtin_thread_pointer() + rseq_area.offset;
     struct section s    = {.tsc = view->clock_kind == CLOCK_READ_TSC, .header = header, .piece = pieces,
-                           .end = pieces + count, .open = &view->control->open, .enable = enable, .ticket = ticket};
+                           .end = (const void *)((uintptr_t)pieces + count * sizeof *pieces), .open = &view->control->open, .enable = enable, .ticket = ticket};
     for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
         struct place place;
         s.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
