@@ -1,0 +1,226 @@
+/* Sessions as a whole: held in memory, written, merged over UIDs, full, refused.
+ * Proves: COR-04, COR-13, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, LGT-01, ENB-08. */
+#include "autologger/session/tests/fixture.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+static struct session *add(struct fixture *f, struct plan_text *t, const char *name, uint32_t kb, uint32_t min, uint32_t max,
+                           unsigned *slot, unsigned *entry)
+{
+    struct plan        plan = plan_make(f, t, name, kb, min, max);
+    struct session    *s    = NULL;
+    struct enable_terms all  = {0};
+    struct reason      why  = {0};
+    assert_int_equal(table_add(&f->table, &plan, &s, &why), 0);
+    assert_int_equal(session_enable(s, &test_provider, "key", &all, slot, entry, &why), 0);
+    assert_int_equal(session_start(s, &why), 0);
+    return s;
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+static void held_until_the_file_system_is_ready(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    struct program   w;
+    unsigned         slot, entry;
+    (void)state;
+    fixture_init(&f, true);
+    struct session *s = add(&f, &t, "held", 64, 8, 64, &slot, &entry);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    for (int i = 0; i < 3000; i++)
+        assert_int_equal(program_write(&w, &i, sizeof i), 0);
+    usleep(50000);
+    assert_false(exists(t.path));
+    session_fs_ready(s);
+    for (int i = 0; i < 3000; i++)
+        assert_int_equal(program_write(&w, &i, sizeof i), 0);
+    session_stop(s);
+    struct ctl_session_info info;
+    session_info(s, &info);
+    struct found found = file_read(t.path);
+    assert_int_equal(found.events, 6000);
+    assert_int_equal(found.inversions + found.damage + found.lost, 0);
+    assert_int_equal(info.events_written, 6000);
+    assert_int_equal(info.late_events, 0);
+    assert_int_equal(info.state, SESSION_STOPPED);
+    fixture_finish(&f);
+}
+
+static void memory_full_is_refused_and_counted(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    struct program   w;
+    unsigned         slot, entry;
+    uint8_t          payload[1000] = {0};
+    (void)state;
+    fixture_init(&f, true);
+    struct session *s = add(&f, &t, "full", 64, 4, 12, &slot, &entry);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    wstatus last = 0;
+    for (int i = 0; i < 5000; i++) {
+        last = program_write(&w, payload, sizeof payload);
+        if (i % 100 == 0)
+            usleep(1000); /* let the daemon grant: it grows before it refuses */
+    }
+    assert_int_equal(last, W_NOT_ENOUGH_MEMORY);
+    assert_true(w.refused > 0 && w.written > 6 * 60); /* more than the minimum: it grew */
+    session_fs_ready(s);
+    session_stop(s);
+    struct ctl_session_info info;
+    session_info(s, &info);
+    struct found found = file_read(t.path);
+    assert_int_equal(found.events, w.written);
+    assert_int_equal(found.lost, w.refused);
+    assert_int_equal(info.lost_ring, w.refused);
+    assert_int_equal(w.attempted, found.events + found.lost);
+    fixture_finish(&f);
+}
+
+struct racer {
+    struct program w;
+    unsigned       cpu;
+    uint32_t       count;
+};
+static void *race(void *ctx)
+{
+    struct racer *r = ctx;
+    cpu_set_t     set;
+    CPU_ZERO(&set);
+    CPU_SET(r->cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint8_t payload[300] = {0};
+        program_write(&r->w, payload, 8 + i % 290);
+    }
+    return NULL;
+}
+
+/* Two UIDs on one CPU, and one on each: merged by time within each CPU. */
+static void uids_are_merged_in_time_order(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    struct racer     r[4];
+    pthread_t        threads[4];
+    unsigned         slot, entry;
+    uint64_t         attempted = 0, written = 0, refused = 0;
+    (void)state;
+    fixture_init(&f, true);
+    struct session *s = add(&f, &t, "uids", 64, 64, 1024, &slot, &entry);
+    session_fs_ready(s);
+    for (unsigned i = 0; i < 4; i++) {
+        program_attach(&r[i].w, s, 1000 + i % 2, slot, entry);
+        r[i].cpu   = i < 3 ? 0 : f.env.cpus - 1;
+        r[i].count = 40000;
+    }
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, race, &r[i]), 0);
+    for (unsigned i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        attempted += r[i].w.attempted;
+        written += r[i].w.written;
+        refused += r[i].w.refused;
+    }
+    session_stop(s);
+    struct found found = file_read(t.path);
+    assert_int_equal(attempted, 160000);
+    assert_int_equal(found.events, written);
+    assert_int_equal(found.lost, refused);
+    assert_int_equal(written + refused, attempted);
+    assert_int_equal(found.inversions, 0);
+    fixture_finish(&f);
+}
+
+static void names_guids_and_files_are_unique(void **state)
+{
+    struct fixture   f;
+    struct plan_text t, u;
+    struct session  *s = NULL, *x = NULL;
+    struct reason    why;
+    (void)state;
+    fixture_init(&f, true);
+    struct plan a = plan_make(&f, &t, "Same", 64, 4, 8), b = plan_make(&f, &u, "sAME", 64, 4, 8);
+    assert_int_equal(table_add(&f.table, &a, &s, &why), 0);
+    assert_int_equal(table_add(&f.table, &b, &x, &why), W_ALREADY_EXISTS);
+    assert_non_null(strstr(why.text, "Same"));
+    strcpy(u.name, "other");
+    b.guid = a.guid;
+    assert_int_equal(table_add(&f.table, &b, &x, &why), W_ALREADY_EXISTS);
+    assert_non_null(strstr(why.text, "Guid"));
+    b.guid = guid_from_name("other");
+    strcpy(u.path, t.path);
+    assert_int_equal(table_add(&f.table, &b, &x, &why), W_SHARING_VIOLATION);
+    fixture_finish(&f);
+}
+
+static void a_provider_is_in_eight_sessions_at_most(void **state)
+{
+    struct fixture    f;
+    struct plan_text  t[9];
+    struct session   *s;
+    unsigned          slot, entry;
+    struct reason     why;
+    struct enable_terms all = {0};
+    (void)state;
+    fixture_init(&f, true);
+    for (int i = 0; i < 9; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "s%d", i);
+        struct plan p = plan_make(&f, &t[i], name, 64, 4, 8);
+        assert_int_equal(table_add(&f.table, &p, &s, &why), 0);
+        assert_int_equal(session_enable(s, &test_provider, "k", &all, &slot, &entry, &why), i < 8 ? 0 : W_NO_SYSTEM_RESOURCES);
+    }
+    fixture_finish(&f);
+}
+
+static void a_file_that_cannot_be_opened_is_a_status(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    struct program   w;
+    unsigned         slot, entry;
+    struct reason    why = {0};
+    (void)state;
+    fixture_init(&f, true);
+    struct plan     plan = plan_make(&f, &t, "dir", 64, 4, 16);
+    struct session *s    = NULL;
+    struct enable_terms all = {0};
+    char            folder[128];
+    snprintf(folder, sizeof folder, "%s/new", f.dir);
+    assert_int_equal(mkdir(folder, 0755), 0);
+    assert_int_equal(mkdir(t.path, 0755), 0);
+    assert_int_equal(table_add(&f.table, &plan, &s, &why), 0);
+    assert_int_equal(session_enable(s, &test_provider, "key", &all, &slot, &entry, &why), 0);
+    session_fs_ready(s);
+    assert_int_equal(session_start(s, &why), 0);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    for (int i = 0; i < 100; i++)
+        program_write(&w, &i, sizeof i);
+    session_stop(s);
+    struct ctl_session_info info;
+    session_info(s, &info);
+    assert_int_not_equal(session_file_status(s, &why), 0);
+    assert_true(strlen(why.text) > 10);
+    assert_int_equal(info.state, SESSION_FAILED);
+    assert_int_equal(info.lost_file, w.written); /* attempted = written + lost, also without a file */
+    fixture_finish(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(memory_full_is_refused_and_counted),
+        cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(names_guids_and_files_are_unique),
+        cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
