@@ -10,7 +10,7 @@ static const char *const roots[][2] = {
     {"HKEY_CLASSES_ROOT", "HKCR"},   {"HKEY_CURRENT_CONFIG", "HKCC"},
 };
 
-static const char *root_find(const char *name)
+const char *regpath_root_get(const char *name)
 {
     for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
         if (name_compare(name, roots[i][0]) == 0 || name_compare(name, roots[i][1]) == 0)
@@ -42,7 +42,7 @@ static wstatus take_part(struct regpath *path, char **end, const char *part, str
     if (path->count == REGPATH_MAX_PARTS)
         return reason_set(why, W_INVALID_PARAMETER, "the path has more than %d parts", REGPATH_MAX_PARTS);
     if (path->count == 0) {
-        const char *root = root_find(part);
+        const char *root = regpath_root_get(part);
         if (!root)
             return reason_set(why, W_INVALID_PARAMETER, "'%.60s' is not a root key such as HKEY_LOCAL_MACHINE", part);
         part = root;

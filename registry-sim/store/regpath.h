@@ -21,6 +21,8 @@ struct regpath {
 /* Status 87 with the reason when `key` is no path, 8 when out of memory; out may be passed to regpath_finish always. */
 wstatus regpath_split(const char *key, struct regpath *out, struct reason *why);
 void    regpath_finish(struct regpath *path);
+/* The full spelling of a root key ("HKLM" or "HKEY_LOCAL_MACHINE", any case), or NULL; static. */
+const char *regpath_root_get(const char *name);
 /* The name behind `name` in the list. */
 static inline const char *regpath_next(const char *name)
 {

@@ -372,7 +372,7 @@ wstatus reg_import(struct regstore *store, const void *data, size_t size, const 
     size_t           length = 0;
     enum encoding    was;
     wstatus          st = size > 256u << 20 ? reason_set(why, W_INVALID_PARAMETER, "%s has more than 256 MB", file)
-                                            : encoding_to_utf8(data, size, &text, &length, &was, why);
+                                            : encoding_to_utf8(size ? data : "", size, &text, &length, &was, why);
     if (st == W_NOT_SUPPORTED) {
         diag_report(r.sink, DIAG_ERROR, file, 0, "save it as UTF-8 or UTF-16LE", "the file is big-endian UTF-16");
         return reason_set(why, W_INVALID_DATA, "%s: nothing was imported", file);

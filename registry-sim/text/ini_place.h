@@ -1,0 +1,29 @@
+/* ini_place.h - where an INI section lives in the registry.
+ * Sections are paths relative to the WMI key, or absolute from HKLM on; [Boot] is the key Autologger itself. A provider
+ * section is named freely; its key is a GUID: the name if that is a braced GUID, else its Guid value, else the hash of
+ * "session/name" for Unit and Tracepoint providers, else the hash of its name.
+ * Threads: pure, any. Ownership: ini_place_finish frees what the others fill in. */
+#ifndef REGISTRY_SIM_TEXT_INI_PLACE_H
+#define REGISTRY_SIM_TEXT_INI_PLACE_H
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+enum ini_kind { INI_PLAIN, INI_GLOBAL_LOGGER, INI_SESSION, INI_PROVIDER, INI_BELOW_PROVIDER };
+
+struct ini_place {
+    enum ini_kind kind;
+    char         *key;      /* full registry path; the provider's part is still its name until ini_place_set_provider */
+    char         *session;  /* its name, or NULL */
+    char         *provider; /* the provider's part as written, or NULL */
+    bool          braced;   /* that part is a braced GUID */
+    bool          known;    /* false: a relative path that nothing of ours or of Windows reads */
+};
+
+wstatus ini_place_resolve(const char *section, struct ini_place *out, struct reason *why);
+/* Puts `guid` ("{...}") in the place of the provider's part of the key. */
+wstatus ini_place_set_provider(struct ini_place *place, const char *guid, struct reason *why);
+void    ini_place_finish(struct ini_place *place);
+/* True for a canonical path of a key below WMI; *relative is what follows the WMI key ("" for itself). */
+bool ini_place_below_wmi(const char *key, const char **relative);
+#endif
