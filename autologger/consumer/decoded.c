@@ -5,6 +5,27 @@
 
 #include <stdio.h>
 
+/* Copies a name from the file as valid UTF-8; too long ones are cut at a whole character. */
+static void copy_name(char *out, size_t size, const char *name)
+{
+    size_t n = strlen(name), i = 0;
+
+    while (i < n && (unsigned char)name[i] < 0x80)
+        i++;
+    if (i == n && n < size) {
+        memcpy(out, name, n + 1);
+        return;
+    }
+    struct text clean = {0};
+    text_utf8(&clean, name, n);
+    n = clean.length < size ? clean.length : size - 1;
+    while (n > 0 && n < clean.length && ((unsigned char)clean.data[n] & 0xC0) == 0x80)
+        n--;
+    memcpy(out, text_get(&clean), n);
+    out[n] = 0;
+    text_finish(&clean);
+}
+
 void decoded_names(const struct etl_event *e, struct decoded *out)
 {
     struct tracelogging_names names = {0};
@@ -21,7 +42,7 @@ void decoded_names(const struct etl_event *e, struct decoded *out)
         tracelogging_names(e, &names);
     out->provider = names.provider && *names.provider ? names.provider : NULL;
     if (names.event) {
-        snprintf(out->event, sizeof out->event, "%s", names.event);
+        copy_name(out->event, sizeof out->event, names.event);
         out->by = DESCRIBED_TRACELOGGING;
     } else if (e->kind == ETL_KIND_EVENT && e->flags & ETL_EVENT_STRING_ONLY) {
         snprintf(out->event, sizeof out->event, "String");

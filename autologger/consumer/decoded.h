@@ -11,7 +11,7 @@ enum description { DESCRIBED_NOT, DESCRIBED_TRACELOGGING, DESCRIBED_CLASSIC, DES
 struct decoded {
     enum description by;
     const char      *provider; /* UTF-8 but not checked; NULL when only its GUID is known */
-    char             event[256]; /* "Start"; "7" (the id or opcode) where nothing gives a name */
+    char             event[256]; /* UTF-8: "Start"; "7" (the id or opcode) where nothing gives a name */
     uint16_t         hook; /* CLASSIC_NONE when it is no kernel event */
 };
 

@@ -1,6 +1,7 @@
 /* The two faces of a summary: text for people, one JSON object for programs. */
 #include "autologger/consumer/summary.h"
 
+#include "autologger/consumer/text.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>
@@ -93,6 +94,14 @@ static void put_text(yajl_gen g, const char *key, const char *text)
         yajl_gen_null(g);
 }
 static void put_key(yajl_gen g, const char *key) { yajl_gen_string(g, (const unsigned char *)key, strlen(key)); }
+/* A name from the file, which may be no valid UTF-8. */
+static void put_name(yajl_gen g, const char *key, const char *name)
+{
+    struct text clean = {0};
+    text_utf8(&clean, name, strlen(name));
+    put_text(g, key, text_get(&clean));
+    text_finish(&clean);
+}
 static void put_number(yajl_gen g, const char *key, uint64_t value)
 {
     char text[24];
@@ -113,8 +122,8 @@ static void put_header(yajl_gen g, const struct summary *s)
 
     put_key(g, "header");
     yajl_gen_map_open(g);
-    put_text(g, "logger", h->logger_name);
-    put_text(g, "file", h->file_name);
+    put_name(g, "logger", h->logger_name);
+    put_name(g, "file", h->file_name);
     put_text(g, "clock", clock_name(f->clock_type));
     put_number(g, "clockType", f->clock_type);
     put_number(g, "perfFreq", (uint64_t)f->perf_freq);

@@ -1,0 +1,175 @@
+/* The table of the built-in classes, and chosen events field by field.
+ * Proves: KRN-03..09 (their fields by name), CON-05, CON-15. */
+#include "autologger/consumer/classic.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static char seen[4096];
+static void see(void *self, const struct field *f)
+{
+    (void)self;
+    size_t n = strlen(seen);
+    snprintf(seen + n, sizeof seen - n, "%s%s=%s", n ? " " : "", f->path, f->text);
+}
+
+static struct etl_event kernel(uint16_t hook, uint8_t version, const void *body, size_t size)
+{
+    return (struct etl_event){.kind = ETL_KIND_PERFINFO, .is_64bit = true, .hook = hook, .opcode = (uint8_t)hook,
+                              .version = version, .payload = body, .payload_size = (uint32_t)size};
+}
+static enum decode_result decode(const struct etl_event *e, uint32_t *used)
+{
+    struct field_sink sink = {.emit = see};
+    seen[0]                = 0;
+    enum decode_result r   = classic_decode(e, &sink, used);
+    field_sink_finish(&sink);
+    return r;
+}
+
+/* Every row is well formed: zeros of just the right length decode wholly, and no shorter payload is read past. */
+static void every_row(void **state)
+{
+    static const uint8_t zeros[8192];
+    unsigned             rows = 0;
+    uint32_t             need, used;
+    (void)state;
+    for (unsigned hook = 0; hook < 0xFFFF; hook++)
+        for (uint8_t version = 0; version < 7; version++)
+            for (int wide = 0; wide < 2; wide++) {
+                struct etl_event e = kernel((uint16_t)hook, version, zeros, sizeof zeros);
+                e.is_64bit         = wide;
+                if (decode(&e, &need) == DECODE_UNKNOWN)
+                    continue;
+                rows++;
+                uint8_t *exact = calloc(1, need ? need : 1); /* ASan sees any byte past it */
+                e              = kernel((uint16_t)hook, version, exact, need);
+                e.is_64bit     = wide;
+                if (decode(&e, &used) != DECODE_OK || used != need)
+                    fail_msg("hook %04x version %u: %u of %u bytes", hook, version, used, need);
+                free(exact);
+                if (need == 0 || need == sizeof zeros)
+                    continue;
+                exact          = calloc(1, need);
+                e.payload      = exact;
+                e.payload_size = need - 1;
+                assert_int_not_equal(decode(&e, &used), DECODE_UNKNOWN);
+                assert_true(used <= need - 1);
+                free(exact);
+            }
+    assert_true(rows > 500);
+}
+
+static void process_start(void **state)
+{
+    static const uint8_t body[] = "\x10\0\0\0\0\x80\xFF\xFF" "\x0A\0\0\0" "\1\0\0\0" "\0\0\0\0" "\3\1\0\0" "\0\0\0\0\0\0\0\0"
+                                  "\2\0\0\0" "\1\0\0\0\0\0\0\0" "\0\0\0\0\0\0\0\0" "\1\2\0\0\0\0\0\x16\1\0\0\0\xE8\3\0\0"
+                                  "sh\0" "s\0h\0 \0x\0\0\0" "\0\0" "\0\0";
+    uint32_t             used;
+    char                 name[64];
+    struct etl_event     e = kernel(0x0301, 4, body, sizeof body - 1);
+    (void)state;
+    assert_int_equal(decode(&e, &used), DECODE_OK);
+    assert_string_equal(seen, "UniqueProcessKey=0xffff800000000010 ProcessId=10 ParentId=1 SessionId=0 ExitStatus=259 "
+                              "DirectoryTableBase=0x0 Flags=0x2 UserSID=S-1-22-1-1000 ImageFileName=sh CommandLine=sh x "
+                              "PackageFullName= ApplicationId=");
+    assert_true(classic_name(0x0301, name, sizeof name));
+    assert_string_equal(name, "Process/Start");
+    e.payload_size -= 5; /* ends inside CommandLine */
+    assert_int_equal(decode(&e, &used), DECODE_MISMATCH);
+    assert_non_null(strstr(seen, "ImageFileName=sh"));
+    assert_null(strstr(seen, "CommandLine"));
+    assert_int_equal(e.payload_size - used, 9); /* what follows the last whole field stays to be shown */
+}
+
+static void other_events(void **state)
+{
+    static const struct {
+        uint16_t    hook;
+        uint8_t     version;
+        bool        is_64bit;
+        const char *bytes;
+        size_t      size;
+        const char *name, *text;
+        int         result;
+    } rows[] = {
+#define R(hook, v, wide, bytes, name, text, result) {hook, v, wide, bytes, sizeof(bytes) - 1, name, text, result}
+        R(0x0524, 4, true, "\7\0\0\0\5\0\0\0\x08\x09\1\0\x20\1\5\2\0\0\0\0\0\0\0\0", "Thread/CSwitch",
+          "NewThreadId=7 OldThreadId=5 NewThreadPriority=8 OldThreadPriority=9 PreviousCState=1 SpareByte=0 "
+          "OldThreadWaitReason=32 OldThreadWaitMode=1 OldThreadState=5 OldThreadWaitIdealProcessor=2 "
+          "NewThreadWaitTime=0 Reserved=0",
+          DECODE_OK),
+        R(0x0532, 2, true, "\7\0\0\0\1\2\1\0", "Thread/ReadyThread", "TThreadId=7 AdjustReason=1 AdjustIncrement=2 Flag=0x1",
+          DECODE_OK),
+        R(0x0F2E, 2, true, "\x10\0\0\0\0\0\xFF\xFF\7\0\0\0\1\0\x41\0", "PerfInfo/SampledProfile",
+          "InstructionPointer=0xffff000000000010 ThreadId=7 Count=1 Flags=0x41 Rank=0", DECODE_OK),
+        R(0x0F2E, 2, false, "\x10\0\0\0\7\0\0\0\1\0\x41\0", "PerfInfo/SampledProfile",
+          "InstructionPointer=0x10 ThreadId=7 Count=1 Flags=0x41 Rank=0", DECODE_OK),
+        R(0x0F2E, 2, true, "\x10\0\0\0\0\0\xFF\xFF\7\0\0\0\1\0\x41\0xy", "PerfInfo/SampledProfile",
+          "InstructionPointer=0xffff000000000010 ThreadId=7 Count=1 Flags=0x41 Rank=0", DECODE_MISMATCH),
+        R(0x0F49, 3, true, "\0\0\0\0\x10\x27\0\0\x10\x27\0\0T\0i\0m\0e\0r\0\0\0", "PerfInfo/CollectionStart",
+          "Source=0 NewInterval=10000 OldInterval=10000 SourceName=Timer", DECODE_OK),
+        R(0x0F44, 2, true, "\5\0\0\0\0\0\0\0\x10\0\0\0\0\0\0\0", "PerfInfo/DPC", "InitialTime=5 Routine=0x10", DECODE_OK),
+        R(0x1820, 2, true, "\5\0\0\0\0\0\0\0\1\0\0\0\2\0\0\0\x10\0\0\0\0\0\0\0\x20\0\0\0\0\0\0\0", "StackWalk/Stack",
+          "EventTimeStamp=5 StackProcess=1 StackThread=2 Stack=0x10,0x20", DECODE_OK),
+        R(0x010A, 3, true,
+          "\1\0\0\0\x43\0\6\0\0\x10\0\0\0\0\0\0\0\0\x10\0\0\0\0\0\1\0\0\0\0\0\0\0\2\0\0\0\0\0\0\0\x64\0\0\0\0\0\0\0\7\0\0\0",
+          "DiskIo/Read",
+          "DiskNumber=1 IrpFlags=0x60043 TransferSize=4096 Reserved=0 ByteOffset=1048576 FileObject=0x1 Irp=0x2 "
+          "HighResResponseTime=100 IssuingThreadId=7",
+          DECODE_OK),
+        R(0x0420, 2, true, "\1\0\0\0\0\0\0\0/\0x\0\0\0", "FileIo/FileCreate", "FileObject=0x1 FileName=/x", DECODE_OK),
+        R(0x0548, 2, true, "\1\0\0\0\2\0\0\0n\0\0\0", "Thread/SetName", "ProcessId=1 ThreadId=2 ThreadName=n", DECODE_OK),
+        R(0x060B, 2, true, "\1\0\0\0\x10\0\0\0\x7F\0\0\1\x7F\0\0\2\0\x50\x1F\x90\0\0\0\0\0\0\0\0\0\0\0\0", "TcpIp/RecvIPV4",
+          "PID=1 size=16 daddr=127.0.0.1 saddr=127.0.0.2 dport=80 sport=8080 seqnum=0 connid=0", DECODE_OK),
+        R(0x0599, 2, true, "\1\2\3", "Thread/153", "", DECODE_UNKNOWN),
+        R(0x0301, 1, true, "\1\2\3", "Process/Start", "", DECODE_UNKNOWN), /* older than we know */
+#undef R
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct etl_event e = kernel(rows[i].hook, rows[i].version, rows[i].bytes, rows[i].size);
+        char             name[64];
+        uint32_t         used;
+        e.is_64bit = rows[i].is_64bit;
+        assert_int_equal(decode(&e, &used), rows[i].result);
+        assert_string_equal(seen, rows[i].text);
+        assert_true(classic_name(rows[i].hook, name, sizeof name));
+        assert_string_equal(name, rows[i].name);
+    }
+}
+
+static void classes_by_guid(void **state)
+{
+    struct etl_event e = {.kind = ETL_KIND_FULL, .opcode = 36,
+                          .provider = {0xb3e675d7, 0x2554, 0x4f18, {0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde}}};
+    char             name[64];
+    (void)state;
+    assert_int_equal(classic_hook(&e), CLASSIC_IMAGE_ID | 36);
+    assert_true(classic_name(classic_hook(&e), name, sizeof name));
+    assert_string_equal(name, "ImageID/DbgID_RSDS");
+    e.provider = etl_group_guid(0x030A);
+    e.opcode   = 10;
+    assert_int_equal(classic_hook(&e), 0x030A);
+    assert_true(classic_name(0x030A, name, sizeof name));
+    assert_string_equal(name, "Image/Load");
+    e.provider.data1++;
+    assert_int_equal(classic_hook(&e), CLASSIC_NONE);
+    assert_false(classic_name(CLASSIC_NONE, name, sizeof name));
+    assert_false(classic_name(0x2001, name, sizeof name));
+    e.kind = ETL_KIND_EVENT;
+    assert_int_equal(classic_hook(&e), CLASSIC_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_row), cmocka_unit_test(process_start),
+                                       cmocka_unit_test(other_events), cmocka_unit_test(classes_by_guid)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
