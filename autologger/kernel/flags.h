@@ -1,5 +1,7 @@
-/* flags.h - kernel flags, group masks, keyword groups and stack-walk hook ids as tables (flags.def, groups.def, hooks.def).
- * Pure; any thread. Not for: what the machine can deliver (sources.h). */
+/* flags.h - kernel flags, group masks, keyword groups and stack-walk hook ids as tables (flags.def,
+ * keywords.def, groups.def, hooks.def). A mask is eight words; a known event is always at its real place: the readers
+ * move the eight alias bits of word 0. Bits that no table knows are kept.
+ * Pure; any thread. Not for: what this machine can deliver (sources.h); `offer` is what Linux and this version have. */
 #ifndef AUTOLOGGER_KERNEL_FLAGS_H
 #define AUTOLOGGER_KERNEL_FLAGS_H
 #include "registry-sim/win32/guid.h"
@@ -11,31 +13,43 @@
 
 enum { GROUP_MASK_WORDS = 8, HOOK_MAX = 256 };
 
+enum kernel_offer {
+    KERNEL_OFFER_NOW,    /* delivered */
+    KERNEL_OFFER_PARTLY, /* comes with a keyword that is delivered; `source` says what is missing */
+    KERNEL_OFFER_LATER,  /* Linux has a source, this version does not use it */
+    KERNEL_OFFER_NONE,   /* Linux has no counterpart */
+};
+
 struct kernel_flag {
     const char *symbol;  /* PROCESS */
     const char *keyword; /* PROC_THREAD, or NULL when it has none */
     uint8_t     word;    /* 0..7 */
     uint32_t    bits;    /* within the word */
     const char *what;
+    enum kernel_offer offer;
+    const char *source; /* the Linux source, or why there is none */
 };
-const struct kernel_flag *kernel_flags(size_t *count); /* every bit of kernel-flags.md section 3 */
+const struct kernel_flag *kernel_flags(size_t *count); /* every known bit */
 struct kernel_keyword { const char *name; uint8_t word; uint32_t bits; };
-const struct kernel_keyword *kernel_keywords(size_t *count); /* xperf keywords (section 4) in canonical order */
+const struct kernel_keyword *kernel_keywords(size_t *count); /* xperf keywords in canonical order */
 struct kernel_group { const char *name; uint32_t mask[GROUP_MASK_WORDS]; };
-const struct kernel_group *kernel_groups(size_t *count); /* Base, Diag, ... (section 5) */
+const struct kernel_group *kernel_groups(size_t *count); /* Base, Diag, ... */
 struct kernel_hook { const char *name; uint16_t hook; const char *enabled_by; };
-const struct kernel_hook *kernel_hooks(size_t *count); /* stack-walk keywords (section 7) */
+const struct kernel_hook *kernel_hooks(size_t *count); /* stack-walk keywords */
 
-/* "PROC_THREAD+LOADER+Base" (any case) -> mask. 87 with the unknown word and a suggestion. */
+/* "PROC_THREAD+LOADER+Base" (any case; also "MASK0:0x8000000" and symbols) -> mask. 87 with the unknown word and a
+ * suggestion. */
 wstatus group_mask_parse(const char *text, uint32_t mask[GROUP_MASK_WORDS], struct reason *why);
 /* Registry bytes -> mask, alias bits of word 0 moved to their real places. 1784 when over 40 bytes. */
 wstatus group_mask_from_bytes(const uint8_t *data, size_t size, uint32_t mask[GROUP_MASK_WORDS], struct reason *why);
-/* Canonical text: keywords in table order joined by '+', unknown bits as MASKn:0x.... Returns the length needed. */
+/* Canonical text: keywords in table order joined by '+', then symbols without a keyword, unknown bits as MASKn:0x....
+ * group_mask_parse gives the same mask back; an empty mask is "". Returns the length needed, NUL not counted. */
 size_t  group_mask_format(const uint32_t mask[GROUP_MASK_WORDS], char *out, size_t capacity);
 bool    group_mask_has(const uint32_t mask[GROUP_MASK_WORDS], const char *keyword); /* any of its bits */
-/* "Profile+CSwitch+0x0501" -> hook ids. 87 unknown name, 1784 more than HOOK_MAX. */
+/* "Profile+CSwitch+0x0501" ('+' or white space between) -> hook ids. 87 unknown name, 1784 more than HOOK_MAX. */
 wstatus hooks_parse(const char *text, uint16_t hooks[HOOK_MAX], unsigned *count, struct reason *why);
-wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_MAX], unsigned *count, struct reason *why);
+wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_MAX], unsigned *count,
+                         struct reason *why);
 size_t  hooks_format(const uint16_t *hooks, unsigned count, char *out, size_t capacity);
 const char *hook_name(uint16_t hook); /* keyword, or NULL */
 /* The known word nearest to `word` by edit distance (at most 3), or NULL: for "did you mean". */
