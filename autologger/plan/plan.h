@@ -19,10 +19,12 @@ struct condition {
 struct condition_list {
     struct condition *items; /* malloc */
     unsigned          count, capacity;
+    unsigned          dropped; /* for want of memory; to be shown as a row of its own */
 };
-/* Appends; out of memory drops the condition and sets the list's count of dropped ones (never silent: shown as its own row). */
+/* Appends; out of memory drops the condition and counts it. */
 void condition_add(struct condition_list *list, wstatus number, bool note, const char *item, const char *source_file,
-                   uint32_t source_line, const char *advice, const char *format, ...) __attribute__((format(printf, 8, 9)));
+                   uint32_t source_line, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 8, 9)));
 void condition_list_finish(struct condition_list *list);
 
 /* The machine, as far as a plan depends on it. */
@@ -74,9 +76,10 @@ struct plan {
     uint32_t    source_line;
 };
 
-/* Reads the session key at `key` (.../WMI/GlobalLogger or .../WMI/Autologger/<name>). `Start` is read first, alone: when 0
- * or absent, out->start is false, Status 0 and nothing else was read. A non-zero return is the session's Status. The out
- * struct may be passed to plan_finish in every case. */
+/* Reads the session key at `key` (.../WMI/GlobalLogger or .../WMI/Autologger/<name>). `Start` is read first, alone:
+ * when 0 or absent, out->start is false, Status 0 and nothing else was read. A non-zero return is the session's Status,
+ * and out->source_file and source_line are then the place to correct; file_counter is valid also then. The out struct
+ * may be passed to plan_finish in every case. */
 wstatus plan_from_key(struct regstore *store, const char *key, const struct plan_limits *limits, struct plan *out,
                       struct reason *why);
 void    plan_finish(struct plan *plan);

@@ -1,0 +1,23 @@
+/* boot_settings.h - the values of [Boot], the key WMI\Autologger itself: how often and how long boots are traced.
+ * Pure; threads: any. A settings struct holds no memory but its conditions. */
+#ifndef AUTOLOGGER_PLAN_BOOT_SETTINGS_H
+#define AUTOLOGGER_PLAN_BOOT_SETTINGS_H
+#include "autologger/plan/plan.h"
+
+struct boot_settings {
+    bool     once;
+    bool     stops;           /* StopAfter is given */
+    bool     after_boot_done; /* stop_after_ms counts from boot-done, else from the start */
+    uint64_t stop_after_ms;
+    uint64_t max_wait_ms; /* 0 = no limit */
+    uint64_t keep_boots, keep_bytes; /* 0 = no limit */
+    struct condition_list conditions;
+};
+/* "boot-done", "boot-done + 10 s", "90 s" */
+wstatus boot_stop_after_parse(const char *text, bool *after_boot_done, uint64_t *milliseconds, struct reason *why);
+/* "10 boots, 2 GB", either part alone */
+wstatus boot_keep_parse(const char *text, uint64_t *boots, uint64_t *bytes, struct reason *why);
+/* Reads the key; a missing key or value is its default. A wrong type or text is 87. finish: boot_settings_finish. */
+wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, struct reason *why);
+void    boot_settings_finish(struct boot_settings *settings);
+#endif

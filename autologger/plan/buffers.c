@@ -1,0 +1,98 @@
+#include "autologger/plan/modes.h"
+#include "autologger/plan/reading.h"
+
+enum { MAXIMUM_OVER_MINIMUM = 22, LARGE_BUFFER_KB = 1024 };
+
+uint64_t plan_memory_ceiling(uint64_t ram_bytes) { return ram_bytes / 10; }
+
+static uint32_t clamp(uint64_t number, uint64_t low, uint64_t high)
+{
+    number = number < low ? low : number;
+    return (uint32_t)(number > high ? high : number);
+}
+
+static void buffer_size(struct reading *r)
+{
+    const struct value     *v   = reading_value(r, VALUE_BUFFER_SIZE);
+    const struct value_row *row = &value_rows[VALUE_BUFFER_SIZE];
+    struct plan            *p   = r->plan;
+
+    p->asked.buffer_kb = (uint32_t)(v->number ? v->number : row->fallback); /* 0 asks for the default */
+    p->given.buffer_kb = clamp(p->asked.buffer_kb, row->low, row->high);
+    if (p->given.buffer_kb != p->asked.buffer_kb)
+        reading_condition(r, W_INVALID_PARAMETER, false, VALUE_BUFFER_SIZE, "choose a BufferSize within the range",
+                          "BufferSize %u KB is out of range (%u to %u KB): %u KB is used", p->asked.buffer_kb,
+                          (unsigned)row->low, (unsigned)row->high, p->given.buffer_kb);
+    else if (p->given.buffer_kb > LARGE_BUFFER_KB)
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_BUFFER_SIZE,
+                          "1024 KB suffices: an event has at most 64 KB",
+                          "BufferSize is above the documented 1024 KB; it is used as it is");
+}
+
+/* Counts before the memory ceiling: the floor of 2 x processors, Maximum not below Minimum. */
+static void buffer_counts(struct reading *r, uint32_t floor)
+{
+    struct plan *p            = r->plan;
+    uint64_t     declared     = reading_value(r, VALUE_MINIMUM_BUFFERS)->number;
+    uint64_t     declared_max = reading_value(r, VALUE_MAXIMUM_BUFFERS)->number;
+
+    p->asked.minimum_buffers = (uint32_t)(declared ? declared : floor);
+    p->given.minimum_buffers = clamp(p->asked.minimum_buffers, floor, UINT32_MAX);
+    if (p->given.minimum_buffers != p->asked.minimum_buffers)
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_MINIMUM_BUFFERS, "nothing to do",
+                          "MinimumBuffers %u is below the floor of 2 per processor: %u are used",
+                          p->asked.minimum_buffers, p->given.minimum_buffers);
+    p->asked.maximum_buffers =
+        clamp(declared_max ? declared_max : (uint64_t)p->asked.minimum_buffers + MAXIMUM_OVER_MINIMUM, 0, UINT32_MAX);
+    p->given.maximum_buffers =
+        clamp(declared_max ? declared_max : (uint64_t)p->given.minimum_buffers + MAXIMUM_OVER_MINIMUM, 0, UINT32_MAX);
+    if (p->given.maximum_buffers < p->given.minimum_buffers) {
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_MAXIMUM_BUFFERS, "raise MaximumBuffers",
+                          "MaximumBuffers %u is below MinimumBuffers: %u are used", p->asked.maximum_buffers,
+                          p->given.minimum_buffers);
+        p->given.maximum_buffers = p->given.minimum_buffers;
+    }
+    if (p->log_file_mode & MODE_BUFFERING) /* a ring of MinimumBuffers; nothing to grow into */
+        p->given.maximum_buffers = p->given.minimum_buffers;
+}
+
+wstatus reading_buffers(struct reading *r)
+{
+    struct plan *p          = r->plan;
+    unsigned     processors = r->limits->processors ? r->limits->processors : 1;
+
+    if (p->log_file_mode & MODE_NO_PER_PROCESSOR_BUFFERING)
+        processors = 1;
+    uint32_t floor = 2 * processors;
+    buffer_size(r);
+    buffer_counts(r, floor);
+
+    uint64_t buffer_bytes = (uint64_t)p->given.buffer_kb * 1024;
+    uint64_t fit          = r->limits->memory_left / buffer_bytes;
+    if (fit < floor) {
+        reading_blame(r, VALUE_BUFFER_SIZE);
+        return reason_set(r->why, W_NOT_ENOUGH_MEMORY,
+                          "the least that a session needs is 2 x %u processors x %u KB = %llu KB, but %llu KB are left "
+                          "of "
+                          "the %llu KB (10 %% of memory) for all boot sessions; lower BufferSize",
+                          processors, p->given.buffer_kb, (unsigned long long)(floor * buffer_bytes / 1024),
+                          (unsigned long long)(r->limits->memory_left / 1024),
+                          (unsigned long long)(plan_memory_ceiling(r->limits->ram_bytes) / 1024));
+    }
+    if (p->given.maximum_buffers > fit) {
+        enum value_id id =
+            reading_value(r, VALUE_MAXIMUM_BUFFERS)->present ? VALUE_MAXIMUM_BUFFERS : VALUE_MINIMUM_BUFFERS;
+        p->given.maximum_buffers = (uint32_t)fit;
+        p->given.minimum_buffers = clamp(p->given.minimum_buffers, floor, fit);
+        reading_condition(r, W_NOT_ENOUGH_MEMORY, false, id, "lower MinimumBuffers, MaximumBuffers or BufferSize",
+                          "%u to %u buffers of %u KB were asked; %u to %u are given, because %llu KB are left of the "
+                          "%llu "
+                          "KB (10 %% of memory) for all boot sessions",
+                          p->asked.minimum_buffers, p->asked.maximum_buffers, p->given.buffer_kb,
+                          p->given.minimum_buffers, p->given.maximum_buffers,
+                          (unsigned long long)(r->limits->memory_left / 1024),
+                          (unsigned long long)(plan_memory_ceiling(r->limits->ram_bytes) / 1024));
+    }
+    p->memory_bytes = p->given.maximum_buffers * buffer_bytes;
+    return W_SUCCESS;
+}

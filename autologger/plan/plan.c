@@ -1,0 +1,209 @@
+#include "autologger/plan/plan.h"
+
+#include "autologger/plan/modes.h"
+#include "autologger/plan/reading.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KERNEL_LOGGER_NAME "NT Kernel Logger"
+
+/* Session GUIDs that mean something. `kernel`: the session holds kernel events whatever its mode. */
+static const struct reserved {
+    const char *guid, *name; /* name: forced, or NULL */
+    bool        kernel, system;
+} reserved[] = {
+    {"{9e814aad-3204-11d2-9a82-006008a86939}", KERNEL_LOGGER_NAME, true, true},
+    {"{54dea73a-ed1f-42a4-af71-3e63d056f174}", "Circular Kernel Context Logger", true, true},
+    {"{0e66e20b-b802-ba6a-9272-31199d0ed295}", "Eventlog-Security", false, true},
+};
+static const char global_logger_guid[] = "{e8908abc-aa84-11d2-9a93-00805f85d7c6}";
+
+void reading_blame(struct reading *r, enum value_id id)
+{
+    const struct value *v    = reading_value(r, id);
+    char               *file = v->source_file ? strdup(v->source_file) : NULL;
+
+    if (file) {
+        free(r->plan->source_file);
+        r->plan->source_file = file;
+        r->plan->source_line = v->source_line;
+    }
+}
+
+static wstatus set_name(struct reading *r, const char *name)
+{
+    char *copy = strdup(name);
+
+    if (!copy)
+        return reason_set(r->why, W_OUTOFMEMORY, "no memory for a session");
+    free(r->plan->name);
+    r->plan->name = copy;
+    return W_SUCCESS;
+}
+
+static wstatus begin(struct reading *r)
+{
+    struct plan       *p     = r->plan;
+    unsigned           scope = value_scope_of(r->key);
+    struct regkey_info info;
+    wstatus            st;
+
+    if (scope != IN_GLOBAL_LOGGER && scope != IN_AUTOLOGGER)
+        return reason_set(r->why, W_INVALID_PARAMETER, "%s is not the key of a boot session", r->key);
+    st = regstore_key_info(r->store, r->key, &info);
+    if (st != W_SUCCESS)
+        return reason_set(r->why, st, "the key %s can't be read", r->key);
+    p->global_logger = scope == IN_GLOBAL_LOGGER;
+    p->source_line   = info.source_line;
+    if (info.source_file && !(p->source_file = strdup(info.source_file)))
+        return reason_set(r->why, W_OUTOFMEMORY, "no memory for a session");
+    if (!(p->key = strdup(r->key)))
+        return reason_set(r->why, W_OUTOFMEMORY, "no memory for a session");
+    return set_name(r, p->global_logger ? "GlobalLogger" : info.name);
+}
+
+/* GUID, forced name, and whether kernel flags count. Status 87 for a missing or bad Guid. */
+static wstatus identity(struct reading *r, uint32_t mode, bool *system)
+{
+    struct plan        *p    = r->plan;
+    const struct value *guid = reading_value(r, VALUE_GUID);
+
+    if (p->global_logger) {
+        guid_parse(global_logger_guid, &p->guid);
+        p->kernel = *system = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS)->present;
+        return p->kernel ? set_name(r, KERNEL_LOGGER_NAME) : W_SUCCESS;
+    }
+    if (!guid->present)
+        return reason_set(r->why, W_INVALID_PARAMETER, "Guid is missing; an Autologger session must have one");
+    if (!guid_parse_braced(guid->text, &p->guid)) {
+        reading_blame(r, VALUE_GUID);
+        return reason_set(r->why, W_INVALID_PARAMETER,
+                          "Guid '%.64s' is not of the form {xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}", guid->text);
+    }
+    if (guid_is_zero(&p->guid))
+        p->guid = guid_from_name(p->name); /* asked to be made up: always the same for one name */
+    p->kernel = *system = (mode & MODE_SYSTEM_LOGGER) != 0;
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        struct guid known;
+        guid_parse(reserved[i].guid, &known);
+        if (!guid_equal(&known, &p->guid))
+            continue;
+        p->kernel = p->kernel || reserved[i].kernel;
+        *system   = true;
+        return set_name(r, reserved[i].name);
+    }
+    return W_SUCCESS;
+}
+
+static wstatus mode_and_size(struct reading *r, bool system)
+{
+    struct plan        *p    = r->plan;
+    const struct value *mode = reading_value(r, VALUE_LOG_FILE_MODE), *size = reading_value(r, VALUE_MAX_FILE_SIZE);
+    const struct value *name = reading_value(r, VALUE_FILE_NAME);
+    uint32_t            bits = (uint32_t)mode->number;
+
+    p->max_file_size = (uint32_t)size->number;
+    if (!size->present && (bits & MODE_USE_KBYTES_FOR_SIZE))
+        p->max_file_size *= 1024; /* the default is in MB whatever the unit */
+    struct mode_facts facts = {name->text && *name->text, p->max_file_size != 0, system};
+    wstatus           st    = mode_check(bits, &facts, r->why);
+    if (st != W_SUCCESS) {
+        reading_blame(r, VALUE_LOG_FILE_MODE);
+        return st;
+    }
+    p->log_file_mode = mode_adjust(bits, mode, &p->conditions);
+    if (reading_value(r, VALUE_ENABLE_SECURITY_PROVIDER)->number &&
+        (!(bits & MODE_SECURE) || !(bits & MODE_REAL_TIME) || facts.file_name)) {
+        reading_blame(r, VALUE_ENABLE_SECURITY_PROVIDER);
+        return reason_set(r->why, W_ACCESS_DENIED,
+                          "EnableSecurityProvider needs the modes SECURE and REAL_TIME, and no FileName");
+    }
+    return W_SUCCESS;
+}
+
+/* Clock and flushing: adjusted, never refused. After the buffers, whose number bounds the threshold. */
+static void clock_and_flush(struct reading *r)
+{
+    struct plan *p         = r->plan;
+    uint64_t     clock     = reading_value(r, VALUE_CLOCK_TYPE)->number;
+    uint64_t     threshold = reading_value(r, VALUE_FLUSH_THRESHOLD)->number;
+    bool         known     = clock >= value_rows[VALUE_CLOCK_TYPE].low && clock <= value_rows[VALUE_CLOCK_TYPE].high;
+
+    p->clock_type = (uint32_t)(known ? clock : value_rows[VALUE_CLOCK_TYPE].fallback);
+    if (!known)
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_CLOCK_TYPE, "use QPC, SystemTime or CPUCycle",
+                          "ClockType %llu is not known and counts as 1, QPC", (unsigned long long)clock);
+    p->flush_timer = (uint32_t)reading_value(r, VALUE_FLUSH_TIMER)->number;
+    if (p->log_file_mode & MODE_BUFFERING)
+        p->flush_timer = 0;
+    else if (p->flush_timer == 0 && (p->log_file_mode & MODE_REAL_TIME))
+        p->flush_timer = p->log_file_mode & MODE_USE_MS_FLUSH_TIMER ? 1000 : 1;
+    if (p->flush_timer || (p->log_file_mode & MODE_BUFFERING) || threshold > value_rows[VALUE_FLUSH_THRESHOLD].high)
+        threshold = 0;
+    uint32_t spare =
+        p->given.maximum_buffers > r->limits->processors + 1 ? p->given.maximum_buffers - r->limits->processors - 1 : 0;
+    p->flush_threshold = (uint32_t)(threshold > spare ? spare : threshold);
+}
+
+static wstatus read_session(struct reading *r)
+{
+    enum value_id failed = VALUE_START;
+    bool          system = false;
+    struct plan  *p      = r->plan;
+    wstatus       st     = begin(r);
+
+    if (st != W_SUCCESS)
+        return st;
+    if ((st = value_read(r->store, r->key, VALUE_START, &r->set, &p->conditions, r->why)) != W_SUCCESS) {
+        reading_blame(r, VALUE_START);
+        return st;
+    }
+    p->start = reading_value(r, VALUE_START)->number != 0;
+    if (!p->start)
+        return W_SUCCESS;
+    st = value_set_read(r->store, r->key, p->global_logger ? IN_GLOBAL_LOGGER : IN_AUTOLOGGER, &r->set, &p->conditions,
+                        &failed, r->why);
+    if (st != W_SUCCESS) {
+        reading_blame(r, failed);
+        return st;
+    }
+    reading_file_number(r); /* before anything that can fail: the counter moves even when the session does not start */
+    if ((st = identity(r, (uint32_t)reading_value(r, VALUE_LOG_FILE_MODE)->number, &system)) != W_SUCCESS ||
+        (st = mode_and_size(r, system)) != W_SUCCESS || (st = reading_kernel_events(r)) != W_SUCCESS ||
+        (st = reading_log_file(r)) != W_SUCCESS || (st = reading_buffers(r)) != W_SUCCESS)
+        return st;
+    clock_and_flush(r);
+    value_report_strangers(r->store, r->key, p->global_logger ? IN_GLOBAL_LOGGER : IN_AUTOLOGGER, &p->conditions);
+    return reading_providers(r);
+}
+
+wstatus plan_from_key(struct regstore *store, const char *key, const struct plan_limits *limits, struct plan *out,
+                      struct reason *why)
+{
+    struct reading *r;
+    wstatus         st;
+
+    memset(out, 0, sizeof *out);
+    if (!(r = calloc(1, sizeof *r)))
+        return reason_set(why, W_OUTOFMEMORY, "no memory to read a session");
+    *r = (struct reading){.store = store, .key = key, .limits = limits, .plan = out, .why = why};
+    st = read_session(r);
+    value_set_finish(&r->set);
+    free(r);
+    return st;
+}
+
+void plan_finish(struct plan *p)
+{
+    for (unsigned i = 0; i < p->provider_count; i++)
+        plan_provider_finish(&p->providers[i]);
+    free(p->providers);
+    condition_list_finish(&p->conditions);
+    free(p->name);
+    free(p->key);
+    free(p->file_name);
+    free(p->log_path);
+    free(p->source_file);
+    memset(p, 0, sizeof *p);
+}

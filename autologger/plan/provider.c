@@ -1,0 +1,200 @@
+#include "autologger/plan/reading.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void plan_provider_finish(struct plan_provider *p)
+{
+    free(p->name);
+    free(p->key);
+    free(p->source_file);
+    condition_list_finish(&p->conditions);
+    memset(p, 0, sizeof *p);
+}
+
+static void report_properties(struct plan_provider *p, const struct value *v)
+{
+    size_t                  count;
+    const struct value_bit *bits    = property_bits(&count);
+    uint32_t                unknown = p->enable_property;
+
+    for (size_t i = 0; i < count; i++) {
+        unknown &= ~bits[i].bit;
+        if (p->enable_property & bits[i].bit)
+            condition_add(&p->conditions, W_NOT_SUPPORTED, false, bits[i].name, v->source_file, v->source_line,
+                          "nothing to do; remove the bit if it must have an effect now",
+                          "EnableProperty %s (%s) is accepted and kept, this version does not act on it", bits[i].name,
+                          bits[i].help);
+    }
+    if (unknown)
+        condition_add(&p->conditions, W_NOT_SUPPORTED, false, "EnableProperty", v->source_file, v->source_line,
+                      "remove the bits", "the bits 0x%x have no known meaning; they are kept", unknown);
+}
+
+static void report_filters(struct regstore *store, struct plan_provider *p)
+{
+    struct value_set set = {0};
+    char            *key = NULL;
+
+    if (asprintf(&key, "%s\\Filters", p->key) < 0) {
+        p->conditions.dropped++;
+        return;
+    }
+    if (regstore_key_exists(store, key)) {
+        struct reason why;
+        bool          on = value_read(store, key, VALUE_FILTER_ENABLED, &set, &p->conditions, &why) == W_SUCCESS &&
+                  set.at[VALUE_FILTER_ENABLED].number;
+        const struct value *v = &set.at[VALUE_FILTER_ENABLED];
+        condition_add(&p->conditions, W_NOT_SUPPORTED, !on, "Filters", v->source_file ? v->source_file : p->source_file,
+                      v->source_line ? v->source_line : p->source_line, "nothing to do", "%s",
+                      on ? "filters are accepted and kept, this version does not apply them: more events arrive"
+                         : "the filters are not enabled (Filters\\Enabled), so none is applied, as on Windows");
+        value_set_finish(&set);
+    }
+    free(key);
+}
+
+static void take_values(struct plan_provider *p, const struct value_set *set)
+{
+    const struct value *level = &set->at[VALUE_ENABLE_LEVEL], *flags = &set->at[VALUE_ENABLE_FLAGS];
+
+    p->level           = (uint8_t)level->number;
+    p->match_any_value = set->at[VALUE_MATCH_ANY_KEYWORD].number;
+    p->match_all       = set->at[VALUE_MATCH_ALL_KEYWORD].number;
+    p->enable_flags    = (uint32_t)flags->number;
+    p->enable_property = (uint32_t)set->at[VALUE_ENABLE_PROPERTY].number;
+    p->match_any       = p->match_any_value ? p->match_any_value : p->enable_flags;
+    if (level->number > UINT8_MAX)
+        condition_add(&p->conditions, W_INVALID_PARAMETER, true, "EnableLevel", level->source_file, level->source_line,
+                      "use a level of at most 255", "only 8 bits of EnableLevel 0x%llx count: level %u is used",
+                      (unsigned long long)level->number, p->level);
+    if (p->enable_flags && p->match_any_value)
+        condition_add(&p->conditions, W_INVALID_PARAMETER, true, "EnableFlags", flags->source_file, flags->source_line,
+                      "remove one of the two", "EnableFlags has no effect beside a MatchAnyKeyword");
+    if (p->match_all && !p->match_any)
+        condition_add(&p->conditions, W_INVALID_PARAMETER, true, "MatchAllKeyword",
+                      set->at[VALUE_MATCH_ALL_KEYWORD].source_file, set->at[VALUE_MATCH_ALL_KEYWORD].source_line,
+                      "set MatchAnyKeyword too", "MatchAllKeyword has no effect while MatchAnyKeyword is 0");
+    report_properties(p, &set->at[VALUE_ENABLE_PROPERTY]);
+}
+
+/* Points the provider's row at the value that is wrong. */
+static void blame(struct plan_provider *p, const struct value *v)
+{
+    char *file = v->source_file ? strdup(v->source_file) : NULL;
+
+    if (file) {
+        free(p->source_file);
+        p->source_file = file;
+        p->source_line = v->source_line;
+    }
+}
+
+/* Status 0 or the provider's own Status; only W_OUTOFMEMORY is the session's. */
+static wstatus read_values(struct regstore *store, struct plan_provider *p)
+{
+    struct value_set set    = {0};
+    enum value_id    failed = VALUE_ENABLED;
+    struct reason    ignored;
+    wstatus          st;
+
+    regstore_get_string_dup(store, p->key, value_rows[VALUE_PROVIDER_FRIENDLY_NAME].name, &p->name, &ignored);
+    st =
+        value_read(store, p->key, VALUE_ENABLED, &set, &p->conditions, &p->reason); /* first: 0 means no more is read */
+    p->enabled = st == W_SUCCESS && set.at[VALUE_ENABLED].number != 0;
+    if (st == W_SUCCESS && p->enabled)
+        st = value_set_read(store, p->key, IN_PROVIDER, &set, &p->conditions, &failed, &p->reason);
+    if (st == W_SUCCESS && p->enabled) {
+        take_values(p, &set);
+        report_filters(store, p);
+    }
+    if (st != W_SUCCESS) {
+        blame(p, &set.at[failed]);
+        p->enabled = false;
+    }
+    value_report_strangers(store, p->key, IN_PROVIDER, &p->conditions);
+    value_set_finish(&set);
+    return p->status = st;
+}
+
+struct found {
+    struct reading *r;
+    unsigned        dropped;
+};
+
+/* Only names and places here: the store may not be asked for more while it enumerates. */
+static wstatus found_key(void *ctx, const struct regkey_info *info)
+{
+    struct found         *f = ctx;
+    struct plan          *p = f->r->plan;
+    struct plan_provider *provider;
+
+    if (p->provider_count == PLAN_MAX_PROVIDERS) {
+        f->dropped++;
+        return W_SUCCESS;
+    }
+    provider  = &p->providers[p->provider_count++];
+    *provider = (struct plan_provider){.source_line = info->source_line};
+    if (asprintf(&provider->key, "%s\\%s", p->key, info->name) < 0) {
+        provider->key = NULL;
+        return W_OUTOFMEMORY;
+    }
+    if (info->source_file && !(provider->source_file = strdup(info->source_file)))
+        return W_OUTOFMEMORY;
+    return W_SUCCESS;
+}
+
+static wstatus find_keys(struct reading *r)
+{
+    struct found f = {.r = r};
+    struct plan *p = r->plan;
+
+    p->providers = calloc(PLAN_MAX_PROVIDERS, sizeof *p->providers);
+    if (!p->providers)
+        return reason_set(r->why, W_OUTOFMEMORY, "no memory for the providers");
+    wstatus st = regstore_enum_keys(r->store, r->key, found_key, &f);
+    if (st != W_SUCCESS)
+        return reason_set(r->why, st, "the providers of %s can't be read", p->name);
+    if (f.dropped)
+        condition_add(&p->conditions, W_NO_SYSTEM_RESOURCES, false, "providers", p->source_file, p->source_line,
+                      "spread the providers over several sessions",
+                      "a session has at most %d providers; %u more are left out", PLAN_MAX_PROVIDERS, f.dropped);
+    return W_SUCCESS;
+}
+
+/* GlobalLogger enables nobody: a WPP provider looks at its subkey by itself. */
+static void report_wpp(struct plan *p)
+{
+    for (unsigned i = 0; i < p->provider_count; i++) {
+        struct plan_provider *w = &p->providers[i];
+        condition_add(&p->conditions, W_NOT_SUPPORTED, true, strrchr(w->key, '\\') + 1, w->source_file, w->source_line,
+                      "declare the provider in an Autologger session",
+                      "GlobalLogger does not enable providers; the subkey is for a provider that reads it by itself");
+        plan_provider_finish(w);
+    }
+    p->provider_count = 0;
+}
+
+wstatus reading_providers(struct reading *r)
+{
+    struct plan *p  = r->plan;
+    wstatus      st = find_keys(r);
+
+    if (st != W_SUCCESS)
+        return st;
+    if (p->global_logger) {
+        report_wpp(p);
+        return W_SUCCESS;
+    }
+    for (unsigned i = 0; i < p->provider_count; i++) {
+        struct plan_provider *provider = &p->providers[i];
+        const char           *name     = strrchr(provider->key, '\\') + 1;
+        if (!guid_parse_braced(name, &provider->guid))
+            provider->status =
+                reason_set(&provider->reason, W_INVALID_PARAMETER, "the key '%s' is not a GUID in braces", name);
+        else
+            read_values(r->store, provider);
+    }
+    return W_SUCCESS;
+}

@@ -1,0 +1,237 @@
+/* Checking a whole store, and the real XBootMgr configuration.
+ * Proves: REG-01, REG-02, REG-03, REG-06, REG-07, REG-11, REG-13, REG-15, KRN-11, KRN-12. */
+#include "autologger/kernel/flags.h"
+#include "autologger/plan/check.h"
+#include "registry-sim/text/dialect.h"
+#include "registry-sim/text/winpath.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MIB (1ull << 20)
+#define GIB (1ull << 30)
+#define WMI "[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI\\"
+#define GUID(n) "\"Guid\"=\"{11111111-0000-0000-0000-00000000000" n "}\"\n"
+
+static void note_row(void *ctx, const struct check_row *row)
+{
+    static const char *const kinds[] = {"boot", "session", "provider"};
+    FILE                    *out     = ctx;
+
+    fprintf(out, "%s %s start %d status %u line %u conditions %u", kinds[row->kind], row->name, row->start, row->status,
+            row->source_line, row->conditions->count);
+    if (row->kind == CHECK_SESSION && row->start && !row->status)
+        fprintf(out, " max %u path %s", row->plan->given.maximum_buffers, row->plan->log_path);
+    fprintf(out, "%s%s\n", *row->reason ? ": " : "", row->reason);
+}
+
+static char *check_text(const char *text, const struct plan_limits *limits)
+{
+    struct regstore *store;
+    struct diag_sink sink = {0};
+    struct reason    why  = {0};
+    char            *rows = NULL;
+    size_t           size;
+
+    assert_int_equal(regstore_open_memory(&store, &why), W_SUCCESS);
+    if (text && reg_import(store, text, strlen(text), "all.reg", 0, &sink, &why) != W_SUCCESS)
+        fail_msg("not imported: %s", why.text);
+    FILE *out = open_memstream(&rows, &size);
+    assert_int_equal(plan_check(store, limits, note_row, out, &why), W_SUCCESS);
+    fclose(out);
+    regstore_close(store);
+    return rows;
+}
+
+static void rows_in_the_order_of_boot(void **state)
+{
+    static const char text[] = "Windows Registry Editor Version 5.00\n" WMI "Autologger\\zeta]\n\"Start\"=dword:"
+                                                                            "1\n" GUID("1") /* 2 */
+        WMI "Autologger\\Beta]\n\"Start\"=dword:1\n" GUID("1")                              /* 5 */
+        WMI "Autologger\\alpha]\n\"Start\"=dword:1\n"                                       /* 8: no Guid */
+        WMI "Autologger\\nt kernel logger]\n\"Start\"=dword:1\n" GUID("2")                  /* 10 */
+        WMI "Autologger\\off]\n\"Start\"=dword:0\n" GUID("1") /* 13: not started, no clash */
+        WMI "Autologger\\Beta\\{aaaaaaaa-0000-0000-0000-000000000001}]\n\"Enabled\"=dword:1\n" /* 16 */
+        WMI "Autologger\\Beta\\other]\n\"Enabled\"=dword:1\n"                                  /* 18 */
+        WMI "GlobalLogger]\n\"Start\"=dword:1\n\"EnableKernelFlags\"=hex:07,00,00,00\n"        /* 20 */
+        WMI "Autologger]\n\"Once\"=dword:1\n";                                                 /* 23 */
+    struct plan_limits limits = {.processors = 1, .ram_bytes = GIB, .memory_left = GIB / 10, .log_dir = "/l"};
+    (void)state;
+    char *rows = check_text(text, &limits);
+    /* the line of [Boot] is that of its key; where its first subkey made it, the store says which it keeps */
+    char *boot = strstr(rows, "boot Boot start 1 status 0");
+    assert_ptr_equal(boot, rows);
+    assert_string_equal(strchr(rows, '\n') + 1, "session NT Kernel Logger start 1 status 0 line 20 conditions 0 max 24 "
+                                                "path "
+                                                "/l/c/Windows/System32/LogFiles/WMI/NT Kernel Logger.etl\n"
+                                                "session alpha start 1 status 87 line 8 conditions 0: Guid is missing; "
+                                                "an Autologger session must have one\n"
+                                                "session Beta start 1 status 0 line 5 conditions 0 max 24 path "
+                                                "/l/c/Windows/System32/LogFiles/WMI/Beta.etl\n"
+                                                "provider other start 0 status 87 line 18 conditions 0: the key "
+                                                "'other' is not a GUID in braces\n"
+                                                "provider {aaaaaaaa-0000-0000-0000-000000000001} start 1 status 0 line "
+                                                "16 conditions 0\n"
+                                                "session nt kernel logger start 1 status 183 line 10 conditions 0: a "
+                                                "session named 'nt kernel logger' is started "
+                                                "before this one\n"
+                                                "session off start 0 status 0 line 13 conditions 0\n"
+                                                "session zeta start 1 status 183 line 2 conditions 0: the session "
+                                                "'Beta', started before this one, has the same Guid "
+                                                "{11111111-0000-0000-0000-000000000001}\n");
+    free(rows);
+    rows = check_text(NULL, &limits);
+    assert_string_equal(rows, "");
+    free(rows);
+}
+
+static void sessions_share_the_ceiling(void **state)
+{
+    static const char text[] = "Windows Registry Editor Version 5.00\n" WMI "Autologger\\a]\n\"Start\"=dword:1\n" GUID(
+        "1") "\"BufferSize\"=dword:400\n\"MinimumBuffers\"=dword:40\n" WMI
+             "Autologger\\b]\n\"Start\"=dword:1\n" GUID("2") "\"BufferSize\"=dword:400\n\"MinimumBuffers\"=dword:"
+                                                             "40\n" WMI "Autologger\\c]\n\"Start\"=dword:1\n" GUID(
+                                                                 "3") "\"BufferSize\"=dword:400\n" WMI
+                                                                      "Autologger\\d]\n\"Start\"=dword:1\n" GUID(
+                                                                          "4") "\"BufferSize\"=dword:4\n";
+    struct plan_limits limits = {.processors = 1, .ram_bytes = 1000 * MIB, .memory_left = 100 * MIB, .log_dir = "/l"};
+    (void)state;
+    char *rows = check_text(text, &limits);
+    assert_non_null(strstr(rows, "session a start 1 status 0 line 2 conditions 0 max 86 "));
+    assert_non_null(strstr(rows, "session b start 1 status 0 line 7 conditions 1 max 14 ")); /* 100 - 86 */
+    assert_non_null(strstr(rows, "session c start 1 status 8 line 15 conditions 0: the least that a session needs is 2 "
+                                 "x 1 "
+                                 "processors x 1024 KB = 2048 KB, but 0 KB are left of the 102400 KB"));
+    assert_non_null(strstr(rows, "session d start 1 status 8 "));
+    free(rows);
+}
+
+/* -- the real configuration -------------------------------------------------------------------------------------- */
+
+static struct regstore *real_store(void)
+{
+    const char      *data = getenv("AUTOLOGGER_DATA");
+    char             path[1024];
+    struct regstore *store;
+    struct diag_sink sink = {0};
+    struct reason    why  = {0};
+
+    snprintf(path, sizeof path, "%s/reg/xbootmgr.reg", data ? data : AL_SOURCE_DIR "/../shared/data");
+    FILE *file = fopen(path, "rb");
+    if (!file) {
+        print_message("skipped: %s is not at hand (AUTOLOGGER_DATA)\n", path);
+        return NULL;
+    }
+    static uint8_t bytes[65536];
+    size_t         size = fread(bytes, 1, sizeof bytes, file);
+    fclose(file);
+    assert_int_equal(regstore_open_memory(&store, &why), W_SUCCESS);
+    assert_int_equal(reg_import(store, bytes, size, "xbootmgr.reg", 0, &sink, &why), W_SUCCESS);
+    return store;
+}
+
+#define REAL_NAME "boot_PROC_THREAD+LOADER+DISK_IO+DISK_IO_INIT+DPC+CSWITCH+DISPATCHER+PROFILE_1_"
+
+static void check_real_kernel(struct regstore *store, struct plan_limits *limits)
+{
+    struct plan   p;
+    struct reason why;
+    char          text[512];
+    size_t        count, named = 0;
+
+    assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", limits, &p, &why), W_SUCCESS);
+    assert_string_equal(p.name, "NT Kernel Logger");
+    assert_true(p.start && p.kernel && p.global_logger);
+    assert_int_equal(p.asked.buffer_kb, 1024);
+    assert_int_equal(p.asked.minimum_buffers, 300);
+    assert_int_equal(p.asked.maximum_buffers, 600);
+    assert_memory_equal(&p.asked, &p.given, sizeof p.asked);
+    assert_int_equal(p.memory_bytes, 600 * MIB);
+    assert_int_equal(p.clock_type, 1);
+    assert_int_equal(p.max_file_size, 0);
+    assert_int_equal(p.log_file_mode, 0);
+    assert_string_equal(p.log_path, "/logs/c/test/" REAL_NAME "km_premerge.etl");
+    /* the keywords in the file's name are the flags, none missing, none more */
+    group_mask_format(p.group_mask, text, sizeof text);
+    for (char *word = strtok(text, "+"); word; word = strtok(NULL, "+"), named++) {
+        char pattern[40];
+        snprintf(pattern, sizeof pattern, named ? "%s" : "_%s", word);
+        assert_non_null(strstr(REAL_NAME, pattern));
+    }
+    assert_int_equal(named, 8);
+    assert_int_equal(p.hook_count, 3);
+    assert_string_equal(hook_name(p.hooks[0]), "Profile");
+    assert_string_equal(hook_name(p.hooks[1]), "CSwitch");
+    assert_string_equal(hook_name(p.hooks[2]), "ReadyThread");
+    for (count = 0; count < p.conditions.count; count++)
+        assert_true(p.conditions.items[count].note);
+    assert_string_equal(p.source_file, "xbootmgr.reg");
+    limits->memory_left -= p.memory_bytes;
+    plan_finish(&p);
+}
+
+static void check_real_user(struct regstore *store, const struct plan_limits *limits)
+{
+    struct plan   p;
+    struct reason why;
+    char          guid[GUID_TEXT_SIZE];
+
+    assert_int_equal(plan_from_key(store, WINPATH_WMI "\\Autologger\\XBootMgrSession", limits, &p, &why), W_SUCCESS);
+    assert_string_equal(p.name, "XBootMgrSession");
+    assert_string_equal(guid_format(&p.guid, guid), "{1a15901b-0686-4433-955f-2ee7f9c61cfc}");
+    assert_int_equal(p.given.minimum_buffers, 4);
+    assert_int_equal(p.given.maximum_buffers, 12);
+    assert_int_equal(p.given.buffer_kb, 1024);
+    assert_false(p.kernel);
+    assert_int_equal(p.conditions.count, 0);
+    assert_string_equal(p.log_path, "/logs/c/test/" REAL_NAME "um_premerge.etl");
+    assert_int_equal(p.provider_count, 2);
+    assert_string_equal(p.providers[0].name, "Service Control Manager");
+    assert_string_equal(p.providers[1].name, "ReadyBoost");
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(p.providers[i].status, 0);
+        assert_true(p.providers[i].enabled);
+        assert_int_equal(p.providers[i].level, 0);
+        assert_int_equal(p.providers[i].match_any, i ? 0x40 : 0);
+        assert_true(p.providers[i].source_line > 0);
+    }
+    plan_finish(&p);
+}
+
+static void the_real_configuration(void **state)
+{
+    struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .log_dir = "/logs"};
+    struct regstore   *store  = real_store();
+    struct plan        small;
+    struct reason      why;
+    (void)state;
+    if (!store)
+        skip();
+    limits.memory_left = plan_memory_ceiling(limits.ram_bytes);
+    check_real_kernel(store, &limits);
+    check_real_user(store, &limits);
+    limits.ram_bytes   = 4 * GIB; /* 409.6 MB: what a small machine gives */
+    limits.memory_left = plan_memory_ceiling(limits.ram_bytes);
+    assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", &limits, &small, &why), W_SUCCESS);
+    assert_int_equal(small.asked.maximum_buffers, 600);
+    assert_int_equal(small.given.maximum_buffers, 409);
+    assert_int_equal(small.given.minimum_buffers, 300);
+    plan_finish(&small);
+    regstore_close(store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_in_the_order_of_boot),
+        cmocka_unit_test(sessions_share_the_ceiling),
+        cmocka_unit_test(the_real_configuration),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
