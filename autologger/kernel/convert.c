@@ -1,0 +1,393 @@
+/* convert.c - reading the raw log, ordering records over CPUs, and handing each to its converter. See convert.h. */
+#include "autologger/kernel/convert.h"
+#include "autologger/kernel/rings.h"
+#include "autologger/kernel/sources.h"
+#include "registry-sim/base/cursor.h"
+
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHAIN_MAX = 4096 };
+
+static bool has(const struct klog_config *config, uint32_t word0, uint32_t word1)
+{
+    return (config->mask[0] & word0) || (config->mask[1] & word1);
+}
+
+static bool special_processes(struct convert *c)
+{
+    c->idle   = process_add(c, 0);
+    c->system = process_add(c, 4);
+    if (!c->idle || !c->system)
+        return false;
+    process_text(&c->idle->name, "Idle");
+    process_text(&c->system->name, "System");
+    c->idle->session = c->system->session = UINT32_MAX;
+    c->idle->images_shown = c->system->images_shown = true;
+    c->system->flags                                = RAW_PROCESS_KERNEL;
+    return true;
+}
+
+wstatus convert_init(struct convert *c, const struct klog_config *config, struct rawlog *log, struct reason *why)
+{
+    *c = (struct convert){.config = config, .log = log, .cpus = log->header->cpus, .next_key = 1, .next_irp = 1};
+    c->processes        = has(config, 0x1, 0);
+    c->threads          = has(config, 0x2, 0);
+    c->images           = has(config, 0x4, 0);
+    c->switches         = has(config, 0x10, 0x4);
+    c->ready            = has(config, 0x800, 0x200);
+    c->profile          = has(config, 0x01000000, 0x2);
+    c->dpc              = has(config, 0x20, 0x80);
+    c->disk             = has(config, 0x100, 0);
+    c->disk_init        = has(config, 0x400, 0);
+    c->sysconfig        = !has(config, 0x10000000, 0);
+    c->profile_interval = config->profile_interval ? config->profile_interval : 10000;
+    for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
+        c->hook[config->hooks[i] >> 3] |= (uint8_t)(1u << (config->hooks[i] & 7));
+    clockmap_init(&c->map, config->clock.freq);
+    c->stream   = calloc(c->cpus + 1, sizeof *c->stream);
+    c->queue    = calloc(c->cpus, sizeof *c->queue);
+    c->cpu      = calloc(c->cpus, sizeof *c->cpu);
+    c->scratch  = malloc(SCRATCH);
+    c->read_pos = log->header->free_pos;
+    if (!c->stream || !c->queue || !c->cpu || !c->scratch || !special_processes(c))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the converter");
+    return W_SUCCESS;
+}
+
+void convert_finish(struct convert *c)
+{
+    for (size_t i = 0; i < c->process.capacity; i++)
+        if (c->process.slot[i].value) {
+            process_remove(c, c->process.slot[i].value);
+            i = (size_t)-1; /* removal moves others: begin again */
+        }
+    if (c->idle)
+        process_remove(c, c->idle);
+    if (c->system)
+        process_remove(c, c->system);
+    for (size_t i = 0; i < c->request.capacity; i++)
+        free(c->request.slot[i].value);
+    for (struct disk_request *r = c->free_requests, *next; r; r = next) {
+        next = r->next_free;
+        free(r);
+    }
+    for (struct queue_block *b = c->free_blocks, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+    for (unsigned i = 0; c->stream && i <= c->cpus; i++)
+        free(c->stream[i].entry);
+    for (unsigned i = 0; c->queue && i < c->cpus; i++)
+        queue_finish(&c->queue[i]);
+    idmap_finish(&c->process);
+    idmap_finish(&c->thread);
+    idmap_finish(&c->request);
+    idmap_finish(&c->note);
+    free(c->stream);
+    free(c->queue);
+    free(c->cpu);
+    free(c->scratch);
+}
+
+uint64_t convert_time(const struct convert *c, uint64_t raw_ns)
+{
+    return c->config->clock.read_kind == CLOCK_READ_RAW ? raw_ns : clockmap_tsc(&c->map, raw_ns);
+}
+
+/* ---- loading ---- */
+
+/* Records come nearly in order: an interrupt may put its own before the one that it interrupted. */
+static bool stream_add(struct stream *s, uint64_t time, uint64_t pos)
+{
+    if (s->count == s->capacity) {
+        if (s->head > s->count / 2) {
+            memmove(s->entry, s->entry + s->head, (s->count - s->head) * sizeof *s->entry);
+            s->count -= s->head;
+            s->head = 0;
+        } else {
+            size_t n = s->capacity ? s->capacity * 2 : 1024;
+            void  *p = realloc(s->entry, n * sizeof *s->entry);
+            if (!p)
+                return false;
+            s->entry    = p;
+            s->capacity = n;
+        }
+    }
+    size_t i = s->count++;
+    while (i > s->head && s->entry[i - 1].time > time) {
+        s->entry[i] = s->entry[i - 1];
+        i--;
+    }
+    s->entry[i] = (struct stream_entry){time, pos};
+    return true;
+}
+
+static uint64_t note_key(uint32_t type, uint32_t pid, uint64_t time) { return time * 31 + pid + ((uint64_t)type << 52); }
+
+static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t pos)
+{
+    struct raw_own own;
+    if (size < sizeof own)
+        return false;
+    memcpy(&own, p, sizeof own);
+    if (own.type >= RAW_TIMED && own.type < RAW_TIMED_END)
+        return stream_add(&c->stream[c->cpus], own.time, pos);
+    if (own.type >= RAW_NOTE && own.type < RAW_NOTE_END)
+        idmap_put(&c->note, note_key(own.type, own.pid, own.time), (void *)(uintptr_t)(pos + 1));
+    return true;
+}
+
+static bool is_event(uint32_t type)
+{
+    return type != PERF_RECORD_LOST && type != PERF_RECORD_THROTTLE && type != PERF_RECORD_UNTHROTTLE;
+}
+
+static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_t pos)
+{
+    uint64_t end  = pos + chunk->bytes;
+    uint32_t left = chunk->records;
+    while (pos < end) {
+        struct perf_event_header h;
+        const uint8_t           *p = rawlog_at(c->log, pos);
+        uint64_t                 time;
+        memcpy(&h, p, sizeof h);
+        if (h.size < 16 || h.size % 8 || h.size > end - pos) {
+            c->lost += left; /* R3: the rest of the chunk can't be told apart */
+            c->loaded += left;
+            return;
+        }
+        if (chunk->kind == RAW_CHUNK_OWN) {
+            load_own(c, p, h.size, pos);
+        } else if (is_event(h.type)) {
+            left -= left > 0;
+            c->loaded++;
+            bool sample = h.type == PERF_RECORD_SAMPLE;
+            if (h.size < (sample ? SAMPLE_BODY_AT : 8 + TRAILER_SIZE)) {
+                c->lost++;
+            } else {
+                memcpy(&time, sample ? p + SAMPLE_TIME_AT : p + h.size - 24, 8);
+                if (!stream_add(&c->stream[chunk->cpu], time, pos))
+                    c->lost++;
+            }
+        }
+        pos += h.size;
+    }
+}
+
+/* One more pass from the log. False: all that is published has been loaded. */
+static bool load_pass(struct convert *c, const struct raw_slot *slot)
+{
+    bool any = false;
+    while (slot->write_pos - c->read_pos >= sizeof(struct raw_chunk)) {
+        struct raw_chunk chunk;
+        uint64_t         body = c->read_pos + sizeof chunk;
+        memcpy(&chunk, rawlog_at(c->log, c->read_pos), sizeof chunk);
+        any = true;
+        if (chunk.magic != RAW_CHUNK_MAGIC || chunk.bytes % 8 || chunk.bytes > slot->write_pos - body ||
+            (chunk.kind == RAW_CHUNK_PERF && chunk.cpu >= c->cpus)) {
+            uint64_t drained = 0; /* damaged: nothing behind it can be found */
+            for (unsigned i = 0; i < RAW_SOURCES; i++)
+                drained += slot->drained[i];
+            c->lost += drained - c->loaded;
+            c->loaded   = drained;
+            c->read_pos = slot->write_pos;
+            return true;
+        }
+        c->read_pos = body + chunk.bytes;
+        if (chunk.kind != RAW_CHUNK_PASS) {
+            load_chunk(c, &chunk, body);
+        } else if (chunk.bytes == sizeof(struct raw_pass) - sizeof chunk) {
+            struct raw_pass pass;
+            memcpy(&pass, rawlog_at(c->log, body - sizeof chunk), sizeof pass);
+            clockmap_add(&c->map, pass.raw_ns, pass.value, pass.error_ns);
+            if (pass.horizon_ns > c->horizon)
+                c->horizon = pass.horizon_ns;
+            return true;
+        }
+    }
+    if (slot->horizon_ns > c->horizon) /* passes whose end did not fit into the log */
+        c->horizon = slot->horizon_ns;
+    return any;
+}
+
+/* ---- one record ---- */
+
+int64_t sample_field(const struct sample *s, unsigned field)
+{
+    const struct raw_field *f = &s->source->field[field];
+    uint32_t                v4;
+    uint16_t                v2;
+    uint64_t                v8;
+    if (f->offset == RAW_NO_FIELD || (uint32_t)f->offset + f->size > s->raw_size)
+        return 0;
+    switch (f->size) {
+    case 8: memcpy(&v8, s->raw + f->offset, 8); return (int64_t)v8;
+    case 4: memcpy(&v4, s->raw + f->offset, 4); return (int32_t)v4;
+    case 2: memcpy(&v2, s->raw + f->offset, 2); return v2;
+    case 1: return s->raw[f->offset];
+    default: return 0;
+    }
+}
+
+static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsigned cpu, struct sample *s)
+{
+    struct cursor   cur = cur_make(p, size);
+    const uint64_t *ids = rawlog_ids(c->log, cpu);
+    cur_take(&cur, 8);
+    uint64_t id = cur_u64(&cur);
+    unsigned i  = 0;
+    while (i < c->log->header->source_count && i < RAW_SOURCES && ids[i] != id)
+        i++;
+    if (i >= c->log->header->source_count || i >= RAW_SOURCES)
+        return false;
+    *s     = (struct sample){.cpu = cpu, .source = &c->log->header->source[i]};
+    s->ip  = cur_u64(&cur);
+    s->pid = cur_u32(&cur);
+    s->tid = cur_u32(&cur);
+    s->time = cur_u64(&cur);
+    cur_take(&cur, 8);
+    if (s->source->flags & RAW_SOURCE_CHAIN) {
+        s->chain_count = cur_u64(&cur);
+        s->chain       = cur_take(&cur, s->chain_count > CHAIN_MAX ? SIZE_MAX : s->chain_count * 8);
+    }
+    if (s->source->kind != SRC_CLOCK && s->source->kind != SRC_SIDEBAND) {
+        s->raw_size = cur_u32(&cur);
+        s->raw      = cur_take(&cur, s->raw_size);
+    }
+    return cur_ok(&cur);
+}
+
+static bool convert_sample(struct convert *c, const uint8_t *p, size_t size, unsigned cpu, uint64_t raw)
+{
+    struct sample s;
+    if (!sample_parse(c, p, size, cpu, &s))
+        return false;
+    s.time = raw;
+    switch (s.source->kind) {
+    case SRC_SWITCH: convert_switch(c, &s); break;
+    case SRC_WAKING: convert_waking(c, &s); break;
+    case SRC_CLOCK: convert_clock(c, &s); break;
+    case SRC_SOFTIRQ_ENTRY: convert_softirq(c, &s, true); break;
+    case SRC_SOFTIRQ_EXIT: convert_softirq(c, &s, false); break;
+    case SRC_RQ_INSERT: convert_request(c, &s, false); break;
+    case SRC_RQ_ISSUE: convert_request(c, &s, true); break;
+    case SRC_RQ_COMPLETE: convert_complete(c, &s); break;
+    case SRC_EXEC: break; /* its note came with the COMM record */
+    default: return false;
+    }
+    return true;
+}
+
+static void convert_record(struct convert *c, unsigned stream, const struct stream_entry *e)
+{
+    struct perf_event_header h;
+    const uint8_t           *p = rawlog_at(c->log, e->pos);
+    memcpy(&h, p, sizeof h);
+    uint64_t raw = e->time;
+    if (raw < c->frontier) { /* V2 */
+        raw = c->frontier;
+        c->late++;
+    }
+    c->frontier = raw;
+    if (stream == c->cpus) {
+        convert_own(c, p, h.size, raw);
+        return;
+    }
+    bool   good = true;
+    size_t body = h.size - TRAILER_SIZE;
+    switch (h.type) {
+    case PERF_RECORD_SAMPLE: good = convert_sample(c, p, h.size, stream, raw); break;
+    case PERF_RECORD_FORK: convert_fork(c, stream, p, body, raw); break;
+    case PERF_RECORD_EXIT: convert_exit(c, stream, p, body, raw); break;
+    case PERF_RECORD_COMM: convert_comm(c, stream, p, body, raw); break;
+    case PERF_RECORD_MMAP2: convert_mmap(c, stream, p, body, raw); break;
+    default: break; /* symbols, cgroups: no counterpart, state of nothing */
+    }
+    *(good ? &c->converted : &c->lost) += 1;
+}
+
+/* ---- order ---- */
+
+static uint64_t stream_time(const struct stream *s)
+{
+    return s->head < s->count ? s->entry[s->head].time : UINT64_MAX;
+}
+
+/* The stream with the earliest record; *limit gets the time at which another one is due. */
+static unsigned earliest(const struct convert *c, uint64_t *limit)
+{
+    unsigned best = 0;
+    uint64_t low = UINT64_MAX, second = UINT64_MAX;
+    for (unsigned i = 0; i <= c->cpus; i++) {
+        uint64_t t = stream_time(&c->stream[i]);
+        if (t < low) {
+            second = low;
+            low    = t;
+            best   = i;
+        } else if (t < second) {
+            second = t;
+        }
+    }
+    *limit = second;
+    return best;
+}
+
+static bool queue_empty(const struct queue *q) { return !q->first || (q->first->head == q->first->tail && !q->first->next); }
+
+void convert_run(struct convert *c, unsigned cpu)
+{
+    const struct raw_slot *slot = rawlog_published(c->log);
+    while (queue_empty(&c->queue[cpu]) && c->queued < QUEUE_LIMIT) {
+        uint64_t       limit;
+        unsigned       i = earliest(c, &limit);
+        struct stream *s = &c->stream[i];
+        if (stream_time(s) == UINT64_MAX || stream_time(s) > c->horizon) {
+            if (load_pass(c, slot))
+                continue;
+            slot = rawlog_published(c->log);
+            if (!load_pass(c, slot))
+                return;
+            continue;
+        }
+        if (limit > c->horizon)
+            limit = c->horizon;
+        do {
+            convert_record(c, i, &s->entry[s->head++]);
+        } while (s->head < s->count && s->entry[s->head].time <= limit && c->queued < QUEUE_LIMIT);
+        if (s->head == s->count)
+            s->head = s->count = 0;
+    }
+}
+
+uint64_t convert_horizon(const struct convert *c)
+{
+    uint64_t limit, low = stream_time(&c->stream[earliest(c, &limit)]);
+    if (low > c->horizon)
+        low = c->horizon;
+    if (low == UINT64_MAX) /* stopped, and everything is converted */
+        return UINT64_MAX;
+    return convert_time(c, low < c->frontier ? c->frontier : low);
+}
+
+uint64_t convert_needed(const struct convert *c)
+{
+    uint64_t low = c->read_pos;
+    for (unsigned i = 0; i <= c->cpus; i++)
+        for (size_t j = c->stream[i].head; j < c->stream[i].count; j++)
+            if (c->stream[i].entry[j].pos < low)
+                low = c->stream[i].entry[j].pos;
+    return low;
+}
+
+const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least)
+{
+    uintptr_t at = (uintptr_t)idmap_remove(&c->note, note_key(type, pid, time));
+    if (!at || at - 1 < c->log->header->free_pos)
+        return NULL;
+    const uint8_t *p = rawlog_at(c->log, at - 1);
+    struct raw_own own;
+    memcpy(&own, p, sizeof own);
+    return own.type == type && own.pid == pid && own.time == time && own.size >= least ? p : NULL;
+}

@@ -1,0 +1,184 @@
+/* convert.h - raw records to ETL records: order over CPUs, the state of threads and processes, one queue per CPU.
+ * Reads the raw log only (L2 of klog.h), so it runs the same on recorded bytes.
+ * Invariants
+ *   V1 within a CPU's queue times rise strictly (L5): a stamp that is taken is moved on by ticks.
+ *   V2 a record beyond the published horizon is not touched; one that comes late is placed at the time reached.
+ *   V3 a raw record counts once: converted (an event, or state by design) or lost in conversion (damaged).
+ * Threads: one (the logger). Ownership: init ... finish; log and configuration are borrowed.
+ * Not for: reading /proc. */
+#ifndef AUTOLOGGER_KERNEL_CONVERT_H
+#define AUTOLOGGER_KERNEL_CONVERT_H
+#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/klog.h"
+#include "autologger/kernel/rawrec.h"
+#include "autologger/kernel/rawlog.h"
+
+enum { STACK_FRAMES = 192, QUEUE_LIMIT = 4 << 20 };
+
+struct image_name { /* shared by every process that maps the file */
+    uint32_t references;
+    uint32_t size; /* NUL included */
+    char     text[];
+};
+struct image {
+    struct image      *next;
+    struct image_name *name;
+    uint64_t           base, size, default_base;
+    uint32_t           stamp, checksum;
+};
+struct process {
+    uint32_t       pid, ppid, session, uid, flags; /* RAW_PROCESS_* */
+    int32_t        exit_status;
+    uint64_t       key, rundown_time;
+    char          *name, *command; /* never NULL */
+    struct image  *images;
+    bool           images_shown; /* false: inherited by fork, not written yet */
+    uint32_t       thread_count;
+    struct thread *threads;
+};
+struct thread {
+    uint32_t        tid;
+    int32_t         prio;
+    bool            dead;
+    struct process *process;
+    struct thread  *next, *prev; /* of the process */
+    uint64_t        affinity;
+    uint64_t       *chain; /* where it blocked: the stack of its next switch-in */
+    uint16_t        chain_count, chain_capacity;
+    char            name[16];
+};
+struct disk_request {
+    struct disk_request *next_free;
+    uint64_t             time, irp, start_sector;
+    uint32_t             dev, tid, sectors, done, flags; /* IRP flags */
+    bool                 issued, flush;
+};
+
+struct stream_entry { uint64_t time, pos; };
+struct stream { /* records of one CPU (or our own), by time */
+    struct stream_entry *entry;
+    size_t               head, count, capacity;
+};
+enum { BLOCK_BYTES = 128 << 10 };
+struct queue_block { /* records never move: a peeked one stays where it is */
+    struct queue_block *next;
+    size_t              head, tail;
+    uint8_t             data[BLOCK_BYTES];
+};
+struct queue { /* ETL records of one CPU */
+    struct queue_block *first, *last_block;
+    uint64_t last; /* V1 */
+    uint64_t suppress; /* an adopter: up to here the predecessor wrote it */
+};
+struct cpu_state {
+    uint64_t softirq[RAW_SOFTIRQS]; /* start, 0 = not open */
+    uint32_t open_softirqs;
+};
+
+struct convert {
+    const struct klog_config *config;
+    struct rawlog            *log;
+    unsigned                  cpus;
+    bool processes, threads, images, switches, ready, profile, dpc, disk, disk_init, sysconfig;
+    uint8_t                   hook[8192]; /* bit set: stack wanted */
+    struct clockmap           map;
+    uint64_t                  read_pos;
+    uint64_t                  horizon; /* of what is loaded, raw ns */
+    uint64_t                  frontier; /* raw ns: everything before it is converted */
+    struct stream            *stream; /* cpus + 1: the last is our own records */
+    struct queue             *queue;
+    size_t                    queued; /* bytes in all queues */
+    struct cpu_state         *cpu;
+    struct idmap              thread, process, request, note;
+    struct process           *system, *idle;
+    struct disk_request      *free_requests;
+    struct queue_block       *free_blocks;
+    uint64_t                  next_key, next_irp;
+    uint32_t                  disk_dev[64]; /* DiskNumber = index */
+    unsigned                  disk_count;
+    uint64_t                  softirq_routine[RAW_SOFTIRQS];
+    uint32_t                  profile_interval;
+    uint8_t                  *scratch; /* one payload */
+    uint64_t loaded; /* event records seen in the log */
+    uint64_t converted, lost, events, stacks, stacks_missing, late;
+};
+enum { SCRATCH = 65536 };
+
+wstatus convert_init(struct convert *c, const struct klog_config *config, struct rawlog *log, struct reason *why);
+void    convert_finish(struct convert *c);
+/* Converts until a queue of `cpu` has something, the horizon is reached or enough is queued. */
+void    convert_run(struct convert *c, unsigned cpu);
+bool    convert_peek(struct convert *c, unsigned cpu, struct klog_record *out);
+void    convert_pop(struct convert *c, unsigned cpu);
+uint64_t convert_horizon(const struct convert *c);
+uint64_t convert_time(const struct convert *c, uint64_t raw_ns);
+/* The lowest raw position that is still needed. */
+uint64_t convert_needed(const struct convert *c);
+
+/* Within the folder. A sample, taken apart; everything is inside the record. */
+struct sample {
+    unsigned                 cpu;
+    const struct raw_source *source;
+    uint64_t                 time, ip;
+    uint32_t                 pid, tid;
+    const uint8_t           *chain; /* unaligned */
+    uint64_t                 chain_count;
+    const uint8_t           *raw;
+    uint32_t                 raw_size;
+};
+int64_t sample_field(const struct sample *s, unsigned field);
+
+void queue_finish(struct queue *q);
+/* emit.c: events into queues. `*time` is a wish; it becomes the time that was given. */
+struct event { /* what every event needs */
+    unsigned cpu;
+    uint16_t hook;
+    uint8_t  header_type, version;
+    uint32_t pid, tid;
+};
+uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, size_t payload);
+void     emit(struct convert *c, const struct event *e, uint64_t *time, const void *payload, size_t size);
+void     emit_stack(struct convert *c, unsigned cpu, uint64_t trigger, uint32_t pid, uint32_t tid, const uint8_t *chain,
+                    uint64_t count);
+void     emit_volume_mapping(struct convert *c, uint64_t *time);
+static inline bool stack_wanted(const struct convert *c, uint16_t hook) { return c->hook[hook >> 3] & (1u << (hook & 7)); }
+
+/* state.c */
+struct thread  *thread_get(struct convert *c, uint32_t tid);
+struct thread  *thread_add(struct convert *c, struct process *p, uint32_t tid, const char *name);
+void            thread_remove(struct convert *c, struct thread *t);
+struct process *process_get(struct convert *c, uint32_t pid);
+struct process *process_add(struct convert *c, uint32_t pid);
+void            process_remove(struct convert *c, struct process *p); /* threads and images too */
+void            process_text(char **text, const char *value);
+struct image   *image_add(struct process *p, const struct image *like, const char *name, struct image_name *shared);
+void            images_drop(struct process *p);
+bool            images_inherit(struct process *child, const struct process *parent);
+
+/* convert_process.c */
+void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
+void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
+void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
+void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
+void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *time);
+const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
+/* convert_rundown.c */
+void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void rundown_done(struct convert *c, uint64_t raw);
+void rundown_stop(struct convert *c, uint64_t raw);
+void process_event(struct convert *c, unsigned cpu, const struct process *p, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid);
+void thread_event(struct convert *c, unsigned cpu, const struct thread *t, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid);
+void image_event(struct convert *c, unsigned cpu, const struct process *p, const struct image *i, uint16_t hook, uint64_t *time,
+                 uint32_t tid);
+/* convert_sched.c, convert_disk.c */
+void convert_switch(struct convert *c, const struct sample *s);
+void convert_waking(struct convert *c, const struct sample *s);
+void convert_clock(struct convert *c, const struct sample *s);
+void convert_softirq(struct convert *c, const struct sample *s, bool entry);
+void convert_request(struct convert *c, const struct sample *s, bool issue);
+void convert_complete(struct convert *c, const struct sample *s);
+/* Linux priorities (-1 deadline, 0..99 real time with 0 the highest, 120 = nice 0) -> 0..31; tid 0 is idle. */
+uint8_t windows_priority(int64_t prio, uint32_t tid);
+uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid);
+#endif

@@ -1,0 +1,341 @@
+/* convert_process.c - fork, exec, exit, names and mappings. See convert.h.
+ * fork of a new process = Process Start + Thread Start; exec = everything of the old program ends and the new one starts
+ * under a new UniqueProcessKey; the last thread's exit = Process End. Kernel threads belong to pid 4. */
+#include "autologger/kernel/convert.h"
+#include "autologger/wire/etl.h"
+#include "registry-sim/base/cursor.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { KTHREADD = 2, RUNDOWN_RACE_NS = 200000000 };
+
+uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid)
+{
+    const struct thread *t = idmap_get(&c->thread, tid);
+    return t && t->process ? t->process->pid : pid;
+}
+
+static void start_process(struct convert *c, unsigned cpu, struct process *p, uint64_t *time, uint32_t by_pid, uint32_t by_tid)
+{
+    if (c->processes)
+        process_event(c, cpu, p, 0x0301, time, by_pid, by_tid);
+}
+
+static void start_thread(struct convert *c, unsigned cpu, struct thread *t, uint64_t *time, uint32_t by_pid, uint32_t by_tid)
+{
+    if (c->threads)
+        thread_event(c, cpu, t, 0x0501, time, by_pid, by_tid);
+}
+
+static void end_thread(struct convert *c, unsigned cpu, struct thread *t, uint64_t *time)
+{
+    if (c->threads)
+        thread_event(c, cpu, t, 0x0502, time, t->process->pid, t->tid);
+}
+
+static void end_process(struct convert *c, unsigned cpu, struct process *p, uint64_t *time, uint32_t tid)
+{
+    for (struct image *i = c->images && p->images_shown ? p->images : NULL; i; i = i->next)
+        image_event(c, cpu, p, i, 0x1402, time, tid);
+    if (c->processes)
+        process_event(c, cpu, p, 0x0302, time, p->pid, tid);
+}
+
+/* Images that fork handed down are written when they matter: at the first stack of the child. Most children exec first. */
+void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *time)
+{
+    p->images_shown = true;
+    for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
+        image_event(c, cpu, p, i, 0x030A, time, p->pid);
+}
+
+void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct cursor cur = cur_make(record, size);
+    cur_take(&cur, 8);
+    uint32_t        pid = cur_u32(&cur), ppid = cur_u32(&cur), tid = cur_u32(&cur), ptid = cur_u32(&cur);
+    uint64_t        time   = convert_time(c, raw);
+    struct thread  *by     = thread_get(c, ptid);
+    struct process *parent = by ? by->process : process_get(c, ppid), *p = NULL;
+    if (!cur_ok(&cur) || pid == 0 || tid == 0 || pid == UINT32_MAX)
+        return;
+    uint32_t by_pid = parent ? parent->pid : ppid;
+    if (pid != tid) { /* a thread of an existing process */
+        p = process_get(c, pid);
+        if (!p && !(p = process_add(c, pid)))
+            return;
+    } else if (ppid == KTHREADD || (pid == KTHREADD && ppid == 0)) {
+        p = c->system;
+    } else {
+        struct process *old = process_get(c, pid);
+        if (old && old->rundown_time && raw - old->rundown_time < RUNDOWN_RACE_NS)
+            return; /* the walk of /proc saw it first */
+        p = process_add(c, pid);
+        if (!p)
+            return;
+        p->ppid = by_pid;
+        if (parent) {
+            p->session = parent->session;
+            p->uid     = parent->uid;
+            p->flags   = parent->flags & RAW_PROCESS_32BIT;
+            process_text(&p->name, parent == c->system && by ? by->name : parent->name);
+            process_text(&p->command, parent->command);
+            images_inherit(p, parent);
+        }
+        start_process(c, cpu, p, &time, by_pid, ptid);
+    }
+    struct thread *t = thread_get(c, tid);
+    if (t && t->process == p && p->rundown_time && raw - p->rundown_time < RUNDOWN_RACE_NS)
+        return;
+    t = thread_add(c, p, tid, by ? by->name : NULL);
+    if (!t)
+        return;
+    if (by) {
+        t->prio     = by->prio;
+        t->affinity = by->affinity;
+    }
+    start_thread(c, cpu, t, &time, by_pid, ptid);
+}
+
+void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct cursor cur = cur_make(record, size);
+    cur_take(&cur, 8);
+    uint32_t pid = cur_u32(&cur);
+    cur_u32(&cur);
+    uint32_t       tid  = cur_u32(&cur);
+    uint64_t       time = convert_time(c, raw);
+    struct thread *t    = thread_get(c, tid);
+    if (!cur_ok(&cur) || !t || t->dead || !t->process)
+        return;
+    struct process *p = t->process;
+    const uint8_t  *n = tid == pid ? note_take(c, RAW_NOTE_EXIT, pid, raw, sizeof(struct raw_process)) : NULL;
+    if (n) {
+        struct raw_process note;
+        memcpy(&note, n, sizeof note);
+        p->exit_status = note.exit_code & 0x7F ? 128 + (note.exit_code & 0x7F) : note.exit_code >> 8 & 0xFF;
+    }
+    end_thread(c, cpu, t, &time);
+    if (p != c->system && p->thread_count == 1)
+        end_process(c, cpu, p, &time, tid);
+    bool last = p != c->system && p->thread_count == 1;
+    if (last)
+        process_remove(c, p);
+    else
+        thread_remove(c, t);
+}
+
+/* The note of an exec: ids, name and command line as /proc showed them. */
+static void exec_note(struct convert *c, struct process *p, const char *comm, uint32_t pid, uint64_t raw)
+{
+    struct raw_process note;
+    const uint8_t     *n = note_take(c, RAW_NOTE_EXEC, pid, raw, sizeof note);
+    process_text(&p->name, comm);
+    process_text(&p->command, "");
+    if (!n)
+        return;
+    memcpy(&note, n, sizeof note);
+    struct cursor cur = cur_make(n + sizeof note, note.own.size - sizeof note);
+    const char   *name = cur_zstring(&cur), *command = cur_zstring(&cur);
+    if (name && *name)
+        process_text(&p->name, name);
+    if (command)
+        process_text(&p->command, command);
+    if (note.flags & RAW_PROCESS_NO_COMMAND)
+        return;
+    p->uid     = note.uid;
+    p->session = note.session;
+    p->flags   = note.flags & RAW_PROCESS_32BIT;
+}
+
+static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t tid, const char *comm, uint64_t raw)
+{
+    uint64_t        time = convert_time(c, raw);
+    struct thread  *t    = thread_get(c, tid);
+    struct process *old = t && t->process != c->system ? t->process : process_get(c, pid);
+    struct process  was  = {.pid = pid};
+    struct thread   kept = {.prio = 120};
+    if (old == c->system || old == c->idle)
+        old = NULL;
+    if (t) {
+        kept.prio     = t->prio;
+        kept.affinity = t->affinity;
+        if (old && t->process == old)
+            end_thread(c, cpu, t, &time);
+    }
+    if (old) {
+        was.ppid    = old->ppid;
+        was.session = old->session;
+        was.uid     = old->uid;
+        old->exit_status = 0;
+        end_process(c, cpu, old, &time, tid);
+    }
+    struct process *p = process_add(c, pid); /* the old one goes, with its threads and images */
+    if (!p)
+        return;
+    p->ppid         = was.ppid;
+    p->session      = was.session;
+    p->uid          = was.uid;
+    p->images_shown = true;
+    exec_note(c, p, comm, pid, raw);
+    start_process(c, cpu, p, &time, pid, tid);
+    t = thread_add(c, p, tid, comm);
+    if (!t)
+        return;
+    t->prio     = kept.prio;
+    t->affinity = kept.affinity;
+    start_thread(c, cpu, t, &time, pid, tid);
+}
+
+void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct perf_event_header h;
+    struct cursor            cur = cur_make(record, size);
+    cur_copy(&cur, &h, sizeof h);
+    uint32_t    pid = cur_u32(&cur), tid = cur_u32(&cur);
+    const char *comm = cur_zstring(&cur);
+    if (!comm || !pid || !tid)
+        return;
+    if (h.misc & PERF_RECORD_MISC_COMM_EXEC) {
+        convert_exec(c, cpu, pid, tid, comm, raw);
+        return;
+    }
+    struct thread *t = thread_get(c, tid);
+    if (!t)
+        return;
+    memset(t->name, 0, sizeof t->name);
+    memcpy(t->name, comm, strnlen(comm, sizeof t->name - 1));
+    if (!c->threads)
+        return;
+    uint64_t      time = convert_time(c, raw);
+    struct writer w    = wr_make(c->scratch, SCRATCH);
+    wr_u32(&w, t->process->pid);
+    wr_u32(&w, tid);
+    for (const char *s = t->name; *s; s++)
+        wr_u16(&w, (uint8_t)*s);
+    wr_u16(&w, 0);
+    emit(c, &(struct event){cpu, 0x0548, ETL_PERFINFO64, 2, 0, 0}, &time, c->scratch, w.pos);
+}
+
+void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct perf_event_header h;
+    struct cursor            cur = cur_make(record, size);
+    uint8_t                  id[24];
+    uint32_t                 checksum;
+    cur_copy(&cur, &h, sizeof h);
+    uint32_t     pid = cur_u32(&cur), tid = cur_u32(&cur);
+    struct image i = {.base = cur_u64(&cur), .size = cur_u64(&cur)};
+    cur_u64(&cur);
+    cur_copy(&cur, id, sizeof id);
+    uint32_t prot = cur_u32(&cur);
+    cur_u32(&cur);
+    const char     *name = cur_zstring(&cur);
+    struct process *p    = process_get(c, pid);
+    if (!name || !(prot & PROT_EXEC) || !pid || !p || p == c->system)
+        return;
+    bool has_id = (h.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && id[0] >= 8 && id[0] <= 20;
+    i.stamp     = 1;
+    if (has_id) {
+        memcpy(&i.stamp, id + 4, 4);
+        memcpy(&checksum, id + 8, 4);
+        i.checksum = checksum;
+    }
+    const uint8_t *n = note_take(c, RAW_NOTE_IMAGE, pid, raw, sizeof(struct raw_image));
+    if (n) {
+        struct raw_image note;
+        memcpy(&note, n, sizeof note);
+        i.base         = note.base;
+        i.size         = note.size;
+        i.default_base = note.default_base;
+        i.stamp        = note.stamp;
+        i.checksum     = note.checksum;
+    }
+    uint64_t time = convert_time(c, raw);
+    if (!p->images_shown)
+        images_show(c, cpu, p, &time);
+    struct image *image = image_add(p, &i, name, NULL);
+    if (image && c->images)
+        image_event(c, cpu, p, image, 0x030A, &time, tid);
+}
+
+static void own_process(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct raw_process r;
+    struct cursor      cur = cur_make(record, size);
+    cur_copy(&cur, &r, sizeof r);
+    const char *name = cur_zstring(&cur), *command = cur_zstring(&cur);
+    if (!command || (r.flags & RAW_PROCESS_KERNEL))
+        return; /* kernel threads: only their threads */
+    struct process *p     = process_get(c, r.own.pid);
+    bool            known = p != NULL; /* its fork or exec was seen */
+    if (!known && !(p = process_add(c, r.own.pid)))
+        return;
+    p->uid     = r.uid;
+    p->session = r.session;
+    p->ppid    = r.ppid;
+    if (!known || !*p->command)
+        process_text(&p->command, command);
+    if (known)
+        return;
+    uint64_t time   = convert_time(c, raw);
+    p->flags        = r.flags;
+    p->rundown_time = raw;
+    p->images_shown = true;
+    process_text(&p->name, name);
+    if (c->processes)
+        process_event(c, 0, p, 0x0303, &time, 0, 0);
+}
+
+static void own_thread(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct raw_thread r;
+    if (size < sizeof r)
+        return;
+    memcpy(&r, record, sizeof r);
+    r.name[sizeof r.name - 1] = 0;
+    struct process *p         = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
+    if (!p || !r.own.tid || thread_get(c, r.own.tid))
+        return;
+    struct thread *t    = thread_add(c, p, r.own.tid, r.name);
+    uint64_t       time = convert_time(c, raw);
+    if (!t)
+        return;
+    t->prio     = r.prio;
+    t->affinity = r.affinity;
+    if (c->threads)
+        thread_event(c, 0, t, 0x0503, &time, p->pid, t->tid);
+}
+
+static void own_image(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct raw_image r;
+    struct cursor    cur = cur_make(record, size);
+    cur_copy(&cur, &r, sizeof r);
+    const char     *name = cur_zstring(&cur);
+    struct process *p    = process_get(c, r.own.pid);
+    if (!name || !p || p == c->system)
+        return;
+    struct image  like  = {.base = r.base, .size = r.size, .default_base = r.default_base, .stamp = r.stamp, .checksum = r.checksum};
+    struct image *image = image_add(p, &like, name, NULL);
+    uint64_t      time  = convert_time(c, raw);
+    if (image && c->images)
+        image_event(c, 0, p, image, 0x1403, &time, r.own.tid);
+}
+
+void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct raw_own own;
+    memcpy(&own, record, sizeof own);
+    switch (own.type) {
+    case RAW_SYSTEM: rundown_start(c, record, size, raw); break;
+    case RAW_PROCESS: own_process(c, record, size, raw); break;
+    case RAW_THREAD: own_thread(c, record, size, raw); break;
+    case RAW_IMAGE: own_image(c, record, size, raw); break;
+    case RAW_RUNDOWN_DONE: rundown_done(c, raw); break;
+    case RAW_STOP: rundown_stop(c, raw); break;
+    default: break;
+    }
+}

@@ -1,0 +1,206 @@
+/* convert_rundown.c - the layouts of Process, Thread and Image events, and what a session writes at its start and stop. */
+#include "autologger/kernel/convert.h"
+#include "autologger/wire/etl.h"
+#include "registry-sim/base/cursor.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <string.h>
+
+enum { STILL_ACTIVE = 0x103, KERNEL_EVENT_VERSION = 70 };
+
+static void wr_text16(struct writer *w, const char *text, size_t length)
+{
+    if (w->bad || w->pos + 4 > w->size)
+        return;
+    size_t room = (w->size - w->pos - 2) & ~(size_t)1, n = utf8_to_utf16le(text, length, w->data + w->pos, room);
+    w->pos += n < room ? n : room;
+    wr_u16(w, 0);
+}
+
+/* A SID needs a non-zero "pointer" before it; S-1-5-18 for root, S-1-22-1-uid for others (as Samba writes Unix users). */
+static void wr_sid(struct writer *w, uint32_t uid)
+{
+    static const uint8_t root[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
+    wr_u64(w, UINT64_C(0xffff800000000001));
+    wr_u64(w, 0);
+    wr_bytes(w, uid ? unix_user : root, 12);
+    if (uid)
+        wr_u32(w, uid);
+}
+
+void process_event(struct convert *c, unsigned cpu, const struct process *p, uint16_t hook, uint64_t *time, uint32_t pid,
+                   uint32_t tid)
+{
+    struct writer w       = wr_make(c->scratch, SCRATCH / 2);
+    bool          rundown = hook == 0x0303 || hook == 0x0304;
+    wr_u64(&w, p->key);
+    wr_u32(&w, p->pid);
+    wr_u32(&w, p->ppid);
+    wr_u32(&w, p->session);
+    wr_u32(&w, hook == 0x0302 ? (uint32_t)p->exit_status : p == c->idle ? 0 : STILL_ACTIVE);
+    wr_u64(&w, 0); /* page tables: not visible */
+    wr_u32(&w, p->flags & RAW_PROCESS_32BIT ? 2 : 0);
+    wr_sid(&w, p->uid);
+    wr_bytes(&w, p->name, strnlen(p->name, 255));
+    wr_u8(&w, 0);
+    wr_text16(&w, p->command, strlen(p->command));
+    wr_u32(&w, 0); /* package name and application id: two empty strings */
+    emit(c, &(struct event){cpu, hook, rundown ? ETL_PERFINFO64 : ETL_SYSTEM64, 4, pid, tid}, time, c->scratch, w.pos);
+}
+
+static void thread_fields(struct convert *c, unsigned cpu, uint32_t of_pid, uint32_t of_tid, uint64_t affinity, uint8_t priority,
+                          const char *name, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid)
+{
+    uint8_t       bytes[128];
+    struct writer w = wr_make(bytes, sizeof bytes);
+    wr_u32(&w, of_pid);
+    wr_u32(&w, of_tid);
+    for (int i = 0; i < 4; i++) /* stacks: not visible */
+        wr_u64(&w, 0);
+    wr_u64(&w, affinity);
+    wr_u64(&w, 0); /* start address, TEB: not visible */
+    wr_u64(&w, 0);
+    wr_u32(&w, 0);
+    wr_u8(&w, priority);
+    wr_u8(&w, 5); /* page and I/O priority: normal */
+    wr_u8(&w, 2);
+    wr_u8(&w, 0);
+    wr_text16(&w, name, strnlen(name, 15));
+    emit(c, &(struct event){cpu, hook, ETL_SYSTEM64, 3, pid, tid}, time, bytes, w.pos);
+}
+
+void thread_event(struct convert *c, unsigned cpu, const struct thread *t, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid)
+{
+    thread_fields(c, cpu, t->process->pid, t->tid, t->affinity, windows_priority(t->prio, t->tid), t->name, hook, time, pid, tid);
+}
+
+static void wr_path(struct writer *w, const char *path)
+{
+    static const char volume[] = "\\Device\\HarddiskVolume1";
+    size_t            from     = w->pos;
+    if (path[0] == '/' && path[1] != '/') { /* "//anon", "[vdso]" and the like are no files */
+        wr_text16(w, volume, sizeof volume - 1);
+        w->pos -= 2; /* its NUL: the path goes on */
+    }
+    wr_text16(w, path, strlen(path));
+    for (size_t i = from; i + 1 < w->pos && path[0] == '/'; i += 2)
+        if (w->data[i] == '/' && w->data[i + 1] == 0)
+            w->data[i] = '\\';
+}
+
+void image_event(struct convert *c, unsigned cpu, const struct process *p, const struct image *i, uint16_t hook, uint64_t *time,
+                 uint32_t tid)
+{
+    struct writer w       = wr_make(c->scratch, SCRATCH / 2);
+    bool          rundown = (hook == 0x1403 || hook == 0x1404) && p->pid != 0;
+    wr_u64(&w, i->base);
+    wr_u64(&w, i->size);
+    wr_u32(&w, p->pid);
+    wr_u32(&w, i->checksum);
+    wr_u32(&w, i->stamp);
+    wr_u32(&w, 0); /* signature level and type */
+    wr_u64(&w, i->default_base);
+    wr_u64(&w, 0);
+    wr_u64(&w, 0);
+    wr_path(&w, i->name->text);
+    emit(c, &(struct event){cpu, hook, rundown ? ETL_PERFINFO64 : ETL_SYSTEM64, 3, p->pid, tid}, time, c->scratch, w.pos);
+}
+
+static void masks_event(struct convert *c, uint16_t hook, bool real, uint64_t *time)
+{
+    uint32_t payload[GROUP_MASK_WORDS + 1] = {0};
+    if (real)
+        memcpy(payload, c->config->mask, sizeof c->config->mask);
+    payload[GROUP_MASK_WORDS] = KERNEL_EVENT_VERSION;
+    emit(c, &(struct event){0, hook, ETL_PERFINFO64, 2, 0, 0}, time, payload, sizeof payload);
+}
+
+static void interval_event(struct convert *c, uint16_t hook, uint64_t *time)
+{
+    uint8_t       bytes[32];
+    struct writer w = wr_make(bytes, sizeof bytes);
+    if (!c->profile)
+        return;
+    wr_u32(&w, 0);
+    wr_u32(&w, c->profile_interval);
+    wr_u32(&w, c->profile_interval);
+    wr_text16(&w, "Timer", 5);
+    emit(c, &(struct event){0, hook, ETL_SYSTEM64, 3, 0, 0}, time, bytes, w.pos);
+}
+
+static void system_event(struct convert *c, const struct raw_system *s, uint64_t *time)
+{
+    uint8_t       bytes[828] = {0};
+    struct writer w          = wr_make(bytes, sizeof bytes);
+    wr_u32(&w, s->mhz);
+    wr_u32(&w, s->cpus);
+    wr_u32(&w, (uint32_t)(s->memory_bytes >> 20));
+    wr_u32(&w, s->page_bytes);
+    wr_u32(&w, 65536); /* allocation granularity, as Windows has it */
+    wr_text16(&w, s->host, strnlen(s->host, sizeof s->host));
+    w.pos = 808;
+    wr_u64(&w, UINT64_C(0x7ffffffeffff));
+    wr_u16(&w, 9); /* x64 */
+    wr_u16(&w, 0);
+    wr_u16(&w, 0);
+    wr_u8(&w, 1);
+    wr_u8(&w, 1);
+    wr_u32(&w, 0);
+    emit(c, &(struct event){0, 0x0B0A, ETL_SYSTEM64, 3, 0, 0}, time, bytes, sizeof bytes);
+}
+
+/* Idle and System are no Linux processes: their rundown is ours. */
+static void special_events(struct convert *c, bool start, uint64_t *time)
+{
+    for (int i = 0; i < 2 && c->processes; i++)
+        process_event(c, 0, i ? c->system : c->idle, start ? 0x0303 : 0x0304, time, 0, 0);
+    for (unsigned i = 0; i < c->cpus && c->threads; i++)
+        thread_fields(c, 0, 0, 0, UINT64_C(1) << (i & 63), 0, "Idle", start ? 0x0503 : 0x0504, time, 0, 0);
+}
+
+void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct raw_system s;
+    uint64_t          time = convert_time(c, raw);
+    if (size < sizeof s)
+        return;
+    memcpy(&s, record, sizeof s);
+    memcpy(c->softirq_routine, s.softirq, sizeof c->softirq_routine);
+    masks_event(c, 0x0005, true, &time);
+    emit_volume_mapping(c, &time);
+    if (c->sysconfig)
+        system_event(c, &s, &time);
+    interval_event(c, 0x0F49, &time);
+    special_events(c, true, &time);
+}
+
+void rundown_done(struct convert *c, uint64_t raw)
+{
+    uint64_t time = convert_time(c, raw);
+    emit(c, &(struct event){0, 0x0008, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
+}
+
+static void process_rundown(struct convert *c, struct process *p, uint64_t *time)
+{
+    for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
+        image_event(c, 0, p, i, 0x1404, time, p->pid);
+    for (struct thread *t = c->threads ? p->threads : NULL; t; t = t->next)
+        thread_event(c, 0, t, 0x0504, time, p->pid, t->tid);
+    if (c->processes && p != c->system && p != c->idle)
+        process_event(c, 0, p, 0x0304, time, 0, 0);
+}
+
+void rundown_stop(struct convert *c, uint64_t raw)
+{
+    uint64_t time = convert_time(c, raw);
+    masks_event(c, 0x0020, true, &time);
+    for (size_t i = 0; i < c->process.capacity; i++)
+        if (c->process.slot[i].value)
+            process_rundown(c, c->process.slot[i].value, &time);
+    process_rundown(c, c->idle, &time);
+    process_rundown(c, c->system, &time);
+    special_events(c, false, &time);
+    interval_event(c, 0x0F4A, &time);
+    masks_event(c, 0x0005, false, &time);
+    emit(c, &(struct event){0, 0x0008, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
+}

@@ -1,0 +1,210 @@
+/* drain.c - one pass over the rings. See drain.h. */
+#include "autologger/kernel/drain.h"
+#include "autologger/kernel/sources.h"
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PASS_RESERVE = 4096 };
+
+uint64_t raw_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, const struct klog_config *config,
+                   struct reason *why)
+{
+    *d = (struct drain){.rings = rings, .log = log, .clock = config->clock, .proc = -1,
+                        .profile_interval = config->profile_interval ? config->profile_interval : 10000};
+    pthread_mutex_init(&d->lock, NULL);
+    d->proc  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    d->elves = calloc(1, sizeof *d->elves);
+    d->notes = malloc(sizeof *d->notes);
+    d->text  = malloc(DRAIN_TEXT);
+    if (!d->elves || !d->notes || !d->text)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the drainer");
+    d->notes->used = d->notes->records = 0;
+    for (unsigned i = 0; i < log->header->source_count; i++)
+        d->has_exec |= log->header->source[i].kind == SRC_EXEC;
+    return W_SUCCESS;
+}
+
+void drain_finish(struct drain *d)
+{
+    if (d->proc >= 0)
+        close(d->proc);
+    free(d->elves);
+    free(d->notes);
+    free(d->text);
+    free(d->trigger);
+    pthread_mutex_destroy(&d->lock);
+}
+
+static uint64_t ring_u64(const struct drain *d, const struct ring *r, uint64_t pos)
+{
+    uint64_t v; /* positions are multiples of 8: never across the end */
+    memcpy(&v, r->data + (pos & (d->rings->bytes - 1)), sizeof v);
+    return v;
+}
+
+static unsigned source_of(const struct drain *d, unsigned cpu, uint64_t id)
+{
+    const uint64_t *ids = rawlog_ids(d->log, cpu);
+    for (unsigned i = 0; i < d->rings->count; i++)
+        if (ids[i] == id)
+            return i;
+    return RAW_SOURCES;
+}
+
+static void trigger_add(struct drain *d, uint64_t pos, unsigned cpu, unsigned source)
+{
+    if (d->trigger_count == d->trigger_capacity) {
+        size_t n = d->trigger_capacity ? d->trigger_capacity * 2 : 256;
+        void  *p = realloc(d->trigger, n * sizeof *d->trigger);
+        if (!p)
+            return; /* the record stays, without a note */
+        d->trigger          = p;
+        d->trigger_capacity = n;
+    }
+    d->trigger[d->trigger_count++] = (struct drain_trigger){pos, (uint16_t)cpu, (uint16_t)source};
+}
+
+/* Is it one of those that need a note? */
+static bool deserves_note(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t misc,
+                          unsigned source)
+{
+    switch (type) {
+    case PERF_RECORD_SAMPLE: return d->log->header->source[source].kind == SRC_EXEC;
+    case PERF_RECORD_COMM: return misc & PERF_RECORD_MISC_COMM_EXEC;
+    case PERF_RECORD_MMAP2: return true;
+    case PERF_RECORD_EXIT: return (uint32_t)ring_u64(d, r, pos + 8) == (uint32_t)ring_u64(d, r, pos + 16); /* pid == tid */
+    default: return false;
+    }
+}
+
+struct walk { uint64_t from, to, cut; unsigned kept; };
+
+/* Counts every record of a ring (D1); those up to w->cut fit into `room` bytes. */
+static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chunk_pos, struct walk *w)
+{
+    const struct ring *r    = &d->rings->ring[cpu];
+    struct raw_slot   *slot = d->log->work;
+    bool               fits = true;
+    uint64_t           pos  = w->from;
+    while (pos + 8 <= w->to) {
+        uint64_t head = ring_u64(d, r, pos);
+        uint32_t type = (uint32_t)head;
+        uint16_t misc = (uint16_t)(head >> 32), size = (uint16_t)(head >> 48);
+        if (size < 16 || size % 8 || size > w->to - pos)
+            break; /* not as the kernel writes it: nothing behind it can be trusted */
+        if (fits && pos + size - w->from > room) {
+            fits   = false;
+            w->cut = pos;
+        }
+        unsigned source = source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
+        if (type == PERF_RECORD_THROTTLE)
+            slot->throttled++;
+        else if (type != PERF_RECORD_LOST && type != PERF_RECORD_UNTHROTTLE && source < RAW_SOURCES)
+            (fits ? (w->kept++, slot->drained) : slot->lost_memory)[source]++;
+        if (fits && source < RAW_SOURCES && deserves_note(d, r, pos, type, misc, source))
+            trigger_add(d, chunk_pos + (pos - w->from), cpu, source);
+        pos += size;
+    }
+    if (fits)
+        w->cut = pos;
+}
+
+static unsigned ring_take(struct drain *d, unsigned cpu)
+{
+    struct ring     *r    = &d->rings->ring[cpu];
+    struct raw_slot *slot = d->log->work;
+    struct walk      w    = {.from = slot->tail[cpu]};
+    w.to                  = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+    if (w.to == w.from)
+        return 0;
+    uint64_t room = rawlog_room(d->log), over = sizeof(struct raw_chunk) + PASS_RESERVE;
+    room          = room > over ? room - over : 0;
+    ring_walk(d, cpu, room, slot->write_pos + sizeof(struct raw_chunk), &w);
+    slot->tail[cpu] = w.to;
+    if (w.cut == w.from)
+        return 0;
+    struct raw_chunk chunk = {RAW_CHUNK_MAGIC, (uint32_t)(w.cut - w.from), (uint16_t)cpu, RAW_CHUNK_PERF, w.kept};
+    rawlog_append(d->log, &chunk, sizeof chunk);
+    size_t at = w.from & (d->rings->bytes - 1), first = d->rings->bytes - at;
+    if (first > chunk.bytes)
+        first = chunk.bytes;
+    rawlog_append(d->log, r->data + at, first);
+    rawlog_append(d->log, r->data, chunk.bytes - first);
+    return w.kept;
+}
+
+unsigned drain_pass(struct drain *d, bool last)
+{
+    struct raw_pass pass = {.chunk = {RAW_CHUNK_MAGIC, sizeof pass - sizeof pass.chunk, 0, RAW_CHUNK_PASS, 0}};
+    unsigned        kept = 0;
+
+    pthread_mutex_lock(&d->lock);
+    pass.error_ns   = clock_pair(&d->clock, &pass.raw_ns, &pass.value);
+    pass.horizon_ns = last ? UINT64_MAX : pass.raw_ns - HORIZON_SLACK_NS;
+    for (unsigned c = 0; c < d->rings->cpus; c++)
+        if (d->rings->ring[c].page)
+            kept += ring_take(d, c);
+    enrich_triggers(d);
+    own_flush(d, d->notes);
+    if (rawlog_room(d->log) >= sizeof pass)
+        rawlog_append(d->log, &pass, sizeof pass);
+    d->log->work->horizon_ns = pass.horizon_ns;
+    rawlog_publish(d->log);
+    const struct raw_slot *slot = rawlog_published(d->log);
+    for (unsigned c = 0; c < d->rings->cpus; c++)
+        if (d->rings->ring[c].page)
+            __atomic_store_n(&d->rings->ring[c].page->data_tail, slot->tail[c], __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&d->lock);
+    return kept;
+}
+
+void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count)
+{
+    size_t total = size;
+    for (unsigned i = 0; i < count; i++)
+        total += strlen(texts[i]) + 1;
+    size_t padded = (total + 7) & ~(size_t)7;
+    if (padded > OWN_BUFFER - sizeof(struct raw_chunk)) {
+        d->log->work->own_lost++;
+        return;
+    }
+    if (padded > OWN_BUFFER - sizeof(struct raw_chunk) - b->used)
+        own_flush(d, b);
+    uint8_t *at = b->data + b->used;
+    memcpy(at, record, size);
+    ((struct raw_own *)(void *)at)->size = (uint16_t)padded;
+    for (unsigned i = 0, w = (unsigned)size; i < count; i++) {
+        size_t n = strlen(texts[i]) + 1;
+        memcpy(at + w, texts[i], n);
+        w += (unsigned)n;
+    }
+    memset(at + total, 0, padded - total);
+    b->used += padded;
+    b->records++;
+}
+
+void own_flush(struct drain *d, struct own_buffer *b)
+{
+    struct raw_chunk chunk = {RAW_CHUNK_MAGIC, (uint32_t)b->used, 0, RAW_CHUNK_OWN, b->records};
+    if (b->used && rawlog_room(d->log) < b->used + sizeof chunk + PASS_RESERVE) {
+        d->log->work->own_lost += b->records; /* D3 */
+    } else if (b->used) {
+        rawlog_append(d->log, &chunk, sizeof chunk);
+        rawlog_append(d->log, b->data, b->used);
+    }
+    b->used    = 0;
+    b->records = 0;
+}

@@ -1,0 +1,55 @@
+/* drain.h - from the perf rings into the raw log, with notes on what only now can be known, and the start's rundown.
+ * A pass copies what each ring holds, looks at the few records that deserve a note (exec, exit, executable mapping), reads
+ * /proc for them, and publishes all of it at once.
+ * Invariants: D1 every record of a ring is counted exactly once, as drained or as lost for memory. D2 data_tail moves only
+ * after the publication (L3 of klog.h). D3 own records never push out room for the end of a pass.
+ * Threads: passes one; drain_rundown may run in another, `lock` keeps them apart. Ownership: init ... finish; rings and log
+ * are borrowed. Not for: converting. */
+#ifndef AUTOLOGGER_KERNEL_DRAIN_H
+#define AUTOLOGGER_KERNEL_DRAIN_H
+#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/rawrec.h"
+#include "autologger/kernel/rings.h"
+
+#include <pthread.h>
+
+enum { PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000 };
+struct drain_trigger { uint64_t pos; uint16_t cpu, source; };
+struct own_buffer {
+    uint8_t  data[OWN_BUFFER];
+    size_t   used;
+    unsigned records;
+};
+struct drain {
+    struct rings         *rings;
+    struct rawlog        *log;
+    struct session_clock  clock;
+    uint32_t              profile_interval;
+    int                   proc;
+    bool                  has_exec; /* the exec tracepoint is open */
+    pthread_mutex_t       lock;
+    struct drain_trigger *trigger;
+    size_t                trigger_count, trigger_capacity;
+    struct { uint32_t pid, tid; uint64_t time; unsigned passes; } pending[PENDING_EXECS]; /* execs that have not finished */
+    unsigned              pending_count;
+    struct elf_cache     *elves;
+    struct own_buffer    *notes;
+    char                 *text; /* command lines and paths */
+};
+enum { DRAIN_TEXT = 16384 };
+
+wstatus  drain_init(struct drain *d, struct rings *rings, struct rawlog *log, const struct klog_config *config,
+                    struct reason *why);
+void     drain_finish(struct drain *d);
+/* One pass; `last`: the sources are disabled, the horizon is the end of time. Returns the records taken. */
+unsigned drain_pass(struct drain *d, bool last);
+/* The start: system facts, processes, threads and images from one walk of /proc. */
+void     drain_rundown(struct drain *d);
+void     drain_mark(struct drain *d, uint32_t type); /* RAW_RUNDOWN_DONE, RAW_STOP */
+
+/* Within the folder (enrich.c) */
+void enrich_triggers(struct drain *d);
+void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count);
+void own_flush(struct drain *d, struct own_buffer *b); /* with the lock held */
+uint64_t raw_now(void);
+#endif

@@ -1,0 +1,163 @@
+/* emit.c - ETL records into per-CPU queues. See convert.h. */
+#include "autologger/kernel/convert.h"
+#include "autologger/wire/etl.h"
+#include "registry-sim/win32/guid.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct queue_prefix { uint64_t time; uint32_t size, reserved; };
+
+/* `bytes` at the end of the queue, or NULL without memory. */
+static uint8_t *queue_room(struct convert *c, struct queue *q, size_t bytes)
+{
+    struct queue_block *b = q->last_block;
+    if (!b || b->tail + bytes > BLOCK_BYTES) {
+        b = c->free_blocks;
+        if (b)
+            c->free_blocks = b->next;
+        else
+            b = malloc(sizeof *b);
+        if (!b)
+            return NULL;
+        b->next = NULL;
+        b->head = b->tail = 0;
+        *(q->last_block ? &q->last_block->next : &q->first) = b;
+        q->last_block                                       = b;
+    }
+    uint8_t *at = b->data + b->tail;
+    b->tail += bytes;
+    c->queued += bytes;
+    return at;
+}
+
+void queue_finish(struct queue *q)
+{
+    for (struct queue_block *b = q->first, *next; b; b = next) {
+        next = b->next;
+        free(b);
+    }
+}
+
+uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, size_t payload)
+{
+    struct queue *q    = &c->queue[e->cpu];
+    size_t        head = e->header_type == ETL_PERFINFO64 ? sizeof(struct etl_perfinfo_header) : sizeof(struct etl_system_header);
+    size_t        size = head + payload, whole = sizeof(struct queue_prefix) + ((size + 7) & ~(size_t)7);
+
+    if (*time <= q->last)
+        *time = q->last + 1; /* V1 */
+    q->last = *time;
+    c->events++;
+    uint8_t *at = *time <= q->suppress || size > ETL_MAX_EVENT ? NULL : queue_room(c, q, whole);
+    if (!at)
+        return NULL;
+    *(struct queue_prefix *)(void *)at = (struct queue_prefix){*time, (uint32_t)size, 0};
+    at += sizeof(struct queue_prefix);
+    if (e->header_type == ETL_PERFINFO64)
+        *(struct etl_perfinfo_header *)(void *)at =
+            (struct etl_perfinfo_header){e->version, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)e->hook,
+                                         (uint8_t)(e->hook >> 8), (int64_t)*time};
+    else
+        *(struct etl_system_header *)(void *)at =
+            (struct etl_system_header){e->version, ETL_SYSTEM64, ETL_MARKER, (uint16_t)size, (uint8_t)e->hook,
+                                       (uint8_t)(e->hook >> 8), e->tid, e->pid, (int64_t)*time, 0, 0};
+    return at + head;
+}
+
+void emit(struct convert *c, const struct event *e, uint64_t *time, const void *payload, size_t size)
+{
+    uint8_t *p = emit_reserve(c, e, time, size);
+    if (p && size)
+        memcpy(p, payload, size);
+}
+
+void emit_stack(struct convert *c, unsigned cpu, uint64_t trigger, uint32_t pid, uint32_t tid, const uint8_t *chain,
+                uint64_t count)
+{
+    struct process *p = process_get(c, pid);
+    uint64_t        time = trigger + 1, frames[STACK_FRAMES];
+    unsigned        n = 0;
+    for (uint64_t i = 0; i < count && n < STACK_FRAMES; i++) {
+        uint64_t ip;
+        memcpy(&ip, chain + i * 8, 8);
+        if (ip < (uint64_t)-4095) /* the rest are markers of where the frames come from */
+            frames[n++] = ip;
+    }
+    if (n == 0) {
+        c->stacks_missing++;
+        return;
+    }
+    if (p && !p->images_shown && !(frames[n - 1] >> 63))
+        images_show(c, cpu, p, &time);
+    uint8_t *at = emit_reserve(c, &(struct event){cpu, 0x1820, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
+    c->stacks++;
+    if (!at)
+        return;
+    memcpy(at, &trigger, 8);
+    memcpy(at + 8, &(uint32_t){pid}, 4);
+    memcpy(at + 12, &(uint32_t){tid}, 4);
+    memcpy(at + 16, frames, n * 8);
+}
+
+/* SystemConfigEx 35: NT path, DOS path. A classic event: its header holds the class GUID. */
+void emit_volume_mapping(struct convert *c, uint64_t *time)
+{
+    static const struct guid class = {0x9b79ee91, 0xb5fd, 0x41c0, {0xa2, 0x43, 0x42, 0x48, 0xe2, 0x66, 0xe9, 0xd0}};
+    static const char *const text[] = {"\\Device\\HarddiskVolume1\\", "C:\\"};
+    uint8_t                  payload[128] = {0};
+    size_t                   n            = 0;
+    for (int i = 0; i < 2; i++)
+        n += utf8_to_utf16le(text[i], strlen(text[i]), payload + n, sizeof payload - n) + 2;
+    struct event e  = {0, 35, ETL_SYSTEM64, 0, 0, 0};
+    uint8_t     *at = emit_reserve(c, &e, time, sizeof(struct etl_full_header) - sizeof(struct etl_system_header) + n);
+    if (!at)
+        return;
+    at -= sizeof(struct etl_system_header);
+    struct etl_full_header h = {.size = (uint16_t)(sizeof h + n), .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = 35,
+                                .time = (int64_t)*time, .guid = class};
+    memcpy(at, &h, sizeof h);
+    memcpy(at + sizeof h, payload, n);
+}
+
+/* The block with the next record, or NULL; empty blocks before it go back. */
+static struct queue_block *front(struct convert *c, struct queue *q)
+{
+    while (q->first && q->first->head == q->first->tail) {
+        struct queue_block *b = q->first;
+        q->first              = b->next;
+        if (!q->first)
+            q->last_block = NULL;
+        b->next        = c->free_blocks;
+        c->free_blocks = b;
+    }
+    return q->first;
+}
+
+bool convert_peek(struct convert *c, unsigned cpu, struct klog_record *out)
+{
+    if (cpu >= c->cpus)
+        return false;
+    struct queue_block *b = front(c, &c->queue[cpu]);
+    if (!b) {
+        convert_run(c, cpu);
+        b = front(c, &c->queue[cpu]);
+    }
+    if (!b)
+        return false;
+    const struct queue_prefix *p = (const void *)(b->data + b->head);
+    *out                         = (struct klog_record){b->data + b->head + sizeof *p, p->size, p->time};
+    return true;
+}
+
+void convert_pop(struct convert *c, unsigned cpu)
+{
+    struct queue_block *b = cpu < c->cpus ? front(c, &c->queue[cpu]) : NULL;
+    if (!b)
+        return;
+    const struct queue_prefix *p     = (const void *)(b->data + b->head);
+    size_t                     whole = sizeof *p + ((p->size + 7u) & ~7u);
+    b->head += whole;
+    c->queued -= whole;
+}

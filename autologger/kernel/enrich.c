@@ -1,0 +1,161 @@
+/* enrich.c - notes on raw records, from /proc and ELF files, as they are drained. See drain.h. */
+#include "autologger/kernel/drain.h"
+#include "autologger/kernel/sources.h"
+#include "registry-sim/base/cursor.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static void note_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, const char *file_name)
+{
+    struct raw_process r = {.own = {RAW_NOTE_EXEC, 0, 0, time, pid, tid}};
+    struct proc_stat   st;
+    uint64_t           affinity;
+    char              *exe = d->text, *command = d->text + DRAIN_TEXT / 2;
+    *exe = *command = 0;
+    if (proc_stat(d->proc, pid, 0, &st)) {
+        r.ppid        = st.ppid;
+        r.session     = st.session;
+        r.start_ticks = st.start_ticks;
+        proc_status(d->proc, pid, 0, &r.uid, &affinity);
+        proc_exe(d->proc, pid, exe, DRAIN_TEXT / 2);
+        proc_command_line(d->proc, pid, command, DRAIN_TEXT / 2);
+        const struct elf_info *elf = *exe ? elf_find(d->elves, d->proc, pid, exe) : NULL;
+        if (elf && elf->is32)
+            r.flags |= RAW_PROCESS_32BIT;
+    } else {
+        r.flags |= RAW_PROCESS_NO_COMMAND; /* ids stay those of the parent */
+    }
+    if (!*command)
+        d->log->work->no_command_line++;
+    const char *texts[2] = {*exe ? base_name(exe) : file_name ? base_name(file_name) : "", command};
+    r.name_size          = (uint16_t)(strlen(texts[0]) + 1);
+    r.command_size       = (uint16_t)(strlen(texts[1]) + 1);
+    own_add(d, d->notes, &r, sizeof r, texts, 2);
+}
+
+static void pending_add(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time)
+{
+    if (!d->has_exec || d->pending_count == PENDING_EXECS) {
+        note_exec(d, pid, tid, time, NULL);
+        return;
+    }
+    unsigned i           = d->pending_count++;
+    d->pending[i].pid    = pid;
+    d->pending[i].tid    = tid;
+    d->pending[i].time   = time;
+    d->pending[i].passes = 0;
+}
+
+/* The exec tracepoint fires once the new program is in place: its file name, and /proc shows the new command line. */
+static void exec_done(struct drain *d, const uint8_t *record, size_t size, const struct raw_source *source)
+{
+    struct cursor c = cur_make(record + SAMPLE_TID_AT, size - SAMPLE_TID_AT);
+    uint32_t      pid = cur_u32(&c), tid = cur_u32(&c);
+    cur_take(&c, SAMPLE_BODY_AT - SAMPLE_TIME_AT);
+    if (source->flags & RAW_SOURCE_CHAIN) {
+        uint64_t n = cur_u64(&c);
+        cur_take(&c, n > 4096 ? SIZE_MAX : n * 8);
+    }
+    uint32_t       raw_size = cur_u32(&c), where = 0;
+    const uint8_t *raw      = cur_take(&c, raw_size);
+    char           name[256] = "";
+    uint16_t       at        = source->field[F_EXEC_FILENAME].offset;
+    if (raw && at != RAW_NO_FIELD && at + 4u <= raw_size) {
+        memcpy(&where, raw + at, 4);
+        uint32_t from = where & 0xFFFF, n = where >> 16;
+        if (from + n <= raw_size && n)
+            memcpy(name, raw + from, n < sizeof name - 1 ? n : sizeof name - 1);
+    }
+    for (unsigned i = 0; i < d->pending_count; i++)
+        if (d->pending[i].tid == tid || d->pending[i].pid == pid) {
+            note_exec(d, pid, tid, d->pending[i].time, name);
+            d->pending[i] = d->pending[--d->pending_count];
+            return;
+        }
+}
+
+static void note_exit(struct drain *d, uint32_t pid, uint64_t time)
+{
+    struct raw_process r = {.own = {RAW_NOTE_EXIT, 0, 0, time, pid, pid}, .name_size = 1, .command_size = 1};
+    struct proc_stat   st;
+    if (!proc_stat(d->proc, pid, 0, &st) || st.state != 'Z')
+        return;
+    r.exit_code = st.exit_code;
+    own_add(d, d->notes, &r, sizeof r, (const char *const[]){"", ""}, 2);
+}
+
+struct mmap2 {
+    struct perf_event_header header;
+    uint32_t pid, tid;
+    uint64_t addr, len, pgoff;
+    union {
+        struct { uint32_t maj, min; uint64_t ino, generation; } file;
+        struct { uint8_t size, reserved[3]; uint8_t id[20]; } build;
+    } u;
+    uint32_t prot, flags;
+    char     name[];
+};
+_Static_assert(offsetof(struct mmap2, name) == 72, "PERF_RECORD_MMAP2");
+
+static void note_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
+{
+    struct mmap2 m;
+    char        *path = d->text;
+    if (size < sizeof m + TRAILER_SIZE)
+        return;
+    memcpy(&m, record, sizeof m);
+    size_t n = size - sizeof m - TRAILER_SIZE;
+    if (!(m.prot & PROT_EXEC) || n == 0 || n >= DRAIN_TEXT)
+        return;
+    memcpy(path, record + sizeof m, n);
+    path[n] = 0;
+    struct raw_image       r   = {.own = {RAW_NOTE_IMAGE, 0, 0, time, m.pid, m.tid}};
+    const struct elf_info *elf = path[0] == '/' ? elf_find(d->elves, d->proc, m.pid, path) : NULL;
+    if (!elf || !elf_place(elf, m.addr, m.pgoff, &r.base, &r.size))
+        return; /* the mapping itself will do */
+    bool     has = (m.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m.u.build.size <= 20;
+    r.stamp      = has ? elf_stamp(m.u.build.id, m.u.build.size, elf->mtime, &r.checksum)
+                       : elf_stamp(elf->build_id, elf->build_id_size, elf->mtime, &r.checksum);
+    r.default_base = elf->is_exec ? elf->low : 0;
+    own_add(d, d->notes, &r, sizeof r, NULL, 0);
+}
+
+void enrich_triggers(struct drain *d)
+{
+    for (size_t i = 0; i < d->trigger_count; i++) {
+        const uint8_t           *p = rawlog_at(d->log, d->trigger[i].pos);
+        struct perf_event_header h;
+        uint64_t                 time;
+        uint32_t                 ids[4]; /* COMM: pid, tid; EXIT: pid, ppid, tid, ptid */
+        memcpy(&h, p, sizeof h);
+        if (h.size < 8 + sizeof ids + TRAILER_SIZE)
+            continue;
+        memcpy(ids, p + 8, sizeof ids);
+        memcpy(&time, p + h.size - 24, sizeof time);
+        if (h.type == PERF_RECORD_SAMPLE && h.size > SAMPLE_BODY_AT)
+            exec_done(d, p, h.size, &d->log->header->source[d->trigger[i].source]);
+        else if (h.type == PERF_RECORD_COMM)
+            pending_add(d, ids[0], ids[1], time);
+        else if (h.type == PERF_RECORD_EXIT)
+            note_exit(d, ids[0], time);
+        else if (h.type == PERF_RECORD_MMAP2)
+            note_image(d, p, h.size, time);
+    }
+    d->trigger_count = 0;
+    for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost: after two passes, without a file name */
+        if (++d->pending[i].passes <= 2) {
+            i++;
+            continue;
+        }
+        note_exec(d, d->pending[i].pid, d->pending[i].tid, d->pending[i].time, NULL);
+        d->pending[i] = d->pending[--d->pending_count];
+    }
+}

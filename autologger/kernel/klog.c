@@ -1,0 +1,292 @@
+/* klog.c - the kernel logger of one session: rings, raw log, drainer and converter put together. See klog.h. */
+#include "autologger/kernel/klog.h"
+#include "autologger/kernel/convert.h"
+#include "autologger/kernel/drain.h"
+#include "autologger/kernel/sources.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct klog {
+    struct klog_config config;
+    struct rings       rings;
+    struct rawlog      log;
+    struct drain       drain;
+    struct convert     convert;
+    int                wake;
+    /* a point of the raw log that may be freed once every CPU is released up to `until` */
+    bool      pending;
+    uint64_t  pending_pos;
+    uint64_t *until;
+};
+
+enum flag_offer { NOW, PARTLY, LATER, NONE };
+static const struct { uint8_t word; uint32_t bits; const char *symbol, *keyword; enum flag_offer offer; const char *source; } flags[] = {
+#define F(word, bits, symbol, keyword, offer, source, what) {word, bits, symbol, keyword, offer, source},
+#include "autologger/kernel/flags.def"
+#undef F
+};
+
+static void tell(const struct klog_config *config, bool note, const char *item, const char *reason, const char *advice)
+{
+    if (config->condition)
+        config->condition(config->condition_ctx, W_NOT_SUPPORTED, note, item, reason, advice);
+}
+
+/* A flag that came and that nothing here delivers is a condition, never a pretence. */
+static void flag_conditions(const struct klog_config *config)
+{
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        char        text[256];
+        const char *name = flags[i].keyword ? flags[i].keyword : flags[i].symbol;
+        if (!(config->mask[flags[i].word] & flags[i].bits) || flags[i].offer == NOW)
+            continue;
+        if (flags[i].offer == PARTLY)
+            tell(config, true, name, flags[i].source, "nothing: the events come, without what is named");
+        else if (flags[i].offer == LATER) {
+            snprintf(text, sizeof text, "this version writes no events for it (Linux has: %.180s)", flags[i].source);
+            tell(config, false, name, text, "leave the flag out, or keep it for a later version");
+        } else {
+            tell(config, false, name, flags[i].source, "leave the flag out");
+        }
+    }
+}
+
+static void hook_conditions(const struct klog_config *config, const struct raw_source *sources, unsigned count)
+{
+    for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++) {
+        const char *reason = "no call stack can be had for this event in this version";
+        char        name[32];
+        bool        have = false;
+        for (unsigned k = 0; k < SRC_COUNT; k++)
+            for (unsigned j = 0; j < SOURCE_HOOKS; j++)
+                if (source_table[k].hooks[j] && source_table[k].hooks[j] == config->hooks[i])
+                    reason = "the event itself is not enabled, or its source is missing";
+        for (unsigned s = 0; s < count; s++)
+            for (unsigned j = 0; j < SOURCE_HOOKS; j++)
+                have |= source_table[sources[s].kind].hooks[j] && source_table[sources[s].kind].hooks[j] == config->hooks[i];
+        if (have)
+            continue;
+        snprintf(name, sizeof name, "stack 0x%04x", config->hooks[i]);
+        const char *known = hook_name(config->hooks[i]);
+        tell(config, false, known ? known : name, reason, "enable the event's flag, or take it off the stack list");
+    }
+}
+
+static struct klog *klog_new(const struct klog_config *config)
+{
+    struct klog *k = calloc(1, sizeof *k);
+    if (!k)
+        return NULL;
+    k->config     = *config;
+    k->log.fd     = -1;
+    k->drain.proc = -1;
+    k->wake       = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    return k;
+}
+
+static wstatus klog_finish_open(struct klog *k, struct reason *why)
+{
+    wstatus status = drain_init(&k->drain, &k->rings, &k->log, &k->config, why);
+    if (!status)
+        status = convert_init(&k->convert, &k->config, &k->log, why);
+    k->until = calloc(k->log.header->cpus, sizeof *k->until);
+    if (!status && (!k->until || k->wake < 0))
+        status = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger");
+    return status;
+}
+
+wstatus klog_create(const struct klog_config *config, struct klog **out, struct reason *why)
+{
+    struct raw_source sources[RAW_SOURCES] = {0};
+    struct klog      *k                    = klog_new(config);
+    *out                                   = NULL;
+    if (!k)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger");
+    wstatus status = rings_open(&k->rings, config, sources, why);
+    if (status)
+        goto out;
+    status = rawlog_init(&k->log, config->raw_bytes, k->rings.cpus, sources, k->rings.count, why);
+    if (status)
+        goto out;
+    rings_ids(&k->rings, &k->log);
+    flag_conditions(config);
+    hook_conditions(config, sources, k->rings.count);
+    status = klog_finish_open(k, why);
+out:
+    if (status) {
+        klog_destroy(k);
+        return status;
+    }
+    *out = k;
+    return W_SUCCESS;
+}
+
+wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, const char *name), void *ctx, struct klog **out,
+                   struct reason *why)
+{
+    struct klog *k = klog_new(config);
+    *out           = NULL;
+    if (!k)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger");
+    wstatus status;
+    int     raw = find(ctx, "raw");
+    if (raw < 0) {
+        status = reason_set(why, W_INVALID_DATA, "the raw kernel records of the predecessor were not handed over");
+        goto out;
+    }
+    status = rawlog_attach(&k->log, raw, why);
+    if (!status)
+        status = rings_adopt(&k->rings, config, &k->log, find, ctx, why);
+    if (!status)
+        status = klog_finish_open(k, why);
+out:
+    if (status) {
+        klog_destroy(k);
+        return status;
+    }
+    for (unsigned c = 0; c < k->convert.cpus; c++)
+        k->convert.queue[c].suppress = rawlog_released(&k->log)[c];
+    *out = k;
+    return W_SUCCESS;
+}
+
+wstatus klog_start(struct klog *k, struct reason *why)
+{
+    (void)why;
+    drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
+    rings_enable(&k->rings, true);
+    drain_rundown(&k->drain);
+    return W_SUCCESS;
+}
+
+void klog_stop(struct klog *k)
+{
+    if (k->log.header->stopped)
+        return;
+    rings_enable(&k->rings, false);
+    drain_pass(&k->drain, false);
+    drain_mark(&k->drain, RAW_STOP);
+    drain_pass(&k->drain, true);
+    __atomic_store_n(&k->log.header->stopped, 1, __ATOMIC_RELEASE);
+}
+
+void klog_destroy(struct klog *k)
+{
+    if (!k)
+        return;
+    convert_finish(&k->convert);
+    drain_finish(&k->drain);
+    rings_close(&k->rings);
+    rawlog_finish(&k->log);
+    if (k->wake >= 0)
+        close(k->wake);
+    free(k->until);
+    free(k);
+}
+
+void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    show(ctx, "raw", k->log.fd, 0);
+    for (unsigned c = 0; c < k->rings.cpus; c++)
+        for (unsigned i = 0; i < k->rings.count; i++) {
+            char name[64];
+            if (k->rings.ring[c].fd[i] < 0)
+                continue;
+            rings_name(name, k->log.header->source[i].name, c);
+            show(ctx, name, k->rings.ring[c].fd[i], i == 0 ? k->rings.bytes + page : 0);
+        }
+}
+
+unsigned klog_drain(struct klog *k, int timeout_ms)
+{
+    rings_wait(&k->rings, k->wake, timeout_ms);
+    if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
+        return 0;
+    return drain_pass(&k->drain, false);
+}
+
+void klog_wake(struct klog *k)
+{
+    uint64_t one = 1;
+    if (write(k->wake, &one, sizeof one) < 0)
+        return; /* full: it is awake already */
+}
+
+bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out) { return convert_peek(&k->convert, cpu, out); }
+void klog_pop(struct klog *k, unsigned cpu) { convert_pop(&k->convert, cpu); }
+uint64_t klog_horizon(const struct klog *k) { return convert_horizon(&k->convert); }
+
+/* Raw bytes are reused in steps: a point is taken when the converter has moved on by an eighth of the log, and freed when
+ * every CPU's events up to it are in the file. */
+void klog_release(struct klog *k, unsigned cpu, uint64_t time)
+{
+    struct convert    *c = &k->convert;
+    struct raw_header *h = k->log.header;
+    if (cpu >= c->cpus || rawlog_released(&k->log)[cpu] >= time)
+        return;
+    rawlog_released(&k->log)[cpu] = time;
+    bool all = true;
+    for (unsigned i = 0; i < c->cpus && k->pending; i++)
+        all &= rawlog_released(&k->log)[i] >= k->until[i];
+    if (k->pending && all) {
+        __atomic_store_n(&h->free_pos, k->pending_pos, __ATOMIC_RELEASE);
+        k->pending = false;
+    }
+    uint64_t needed = convert_needed(c);
+    if (!k->pending && needed - h->free_pos >= k->log.size / 8) {
+        for (unsigned i = 0; i < c->cpus; i++)
+            k->until[i] = c->queue[i].last;
+        k->pending_pos = needed;
+        k->pending     = true;
+    }
+}
+
+static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring)
+{
+    const struct raw_slot *slot = rawlog_published(&k->log);
+    uint64_t               seen = slot->drained[source] + slot->lost_memory[source], value = 0, lost = 0;
+    for (unsigned c = 0; c < k->rings.cpus; c++) {
+        uint64_t v, l;
+        if (rings_count(&k->rings, c, source, &v, &l)) {
+            value += v;
+            lost += l;
+        }
+    }
+    bool counter = k->log.header->source[source].flags & RAW_SOURCE_COUNTER;
+    *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */
+    *lost_ring   = lost;
+}
+
+void klog_counters(struct klog *k, struct klog_counters *out)
+{
+    const struct raw_slot *slot = rawlog_published(&k->log);
+    const struct convert  *c    = &k->convert;
+    *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
+                                  .stacks_missing = c->stacks_missing, .throttled = slot->throttled, .raw_peak = slot->peak,
+                                  .clock_error_ns = c->map.error_ns};
+    for (unsigned i = 0; i < k->rings.count; i++) {
+        uint64_t attempted, lost;
+        source_counts(k, i, &attempted, &lost);
+        out->attempted += attempted;
+        out->lost_ring += lost;
+        out->drained += slot->drained[i];
+        out->lost_memory += slot->lost_memory[i];
+    }
+}
+
+void klog_sources(struct klog *k,
+                  void (*show)(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost), void *ctx)
+{
+    const struct raw_slot *slot = rawlog_published(&k->log);
+    for (unsigned i = 0; i < k->rings.count; i++) {
+        uint64_t attempted, lost;
+        source_counts(k, i, &attempted, &lost);
+        show(ctx, k->log.header->source[i].name, attempted, slot->drained[i], lost + slot->lost_memory[i]);
+    }
+}

@@ -1,0 +1,290 @@
+/* procfs.c - /proc and ELF files. See procfs.h. */
+#include "autologger/kernel/procfs.h"
+#include "registry-sim/base/cursor.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static size_t read_at(int proc, char *out, size_t size, const char *format, uint32_t pid, uint32_t tid)
+{
+    char path[64];
+    snprintf(path, sizeof path, format, pid, tid);
+    int     fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n  = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = 0;
+    return n > 0 ? (size_t)n : 0;
+}
+
+bool proc_stat_parse(const char *text, struct proc_stat *out)
+{
+    const char *open = strchr(text, '('), *close = strrchr(text, ')');
+    uint64_t    field[53] = {0};
+    *out                  = (struct proc_stat){0};
+    if (!open || !close || close < open || close[1] != ' ' || !close[2])
+        return false;
+    size_t n = (size_t)(close - open - 1);
+    memcpy(out->comm, open + 1, n < sizeof out->comm - 1 ? n : sizeof out->comm - 1);
+    out->state    = close[2];
+    const char *p = close + 3;
+    for (int i = 4; i <= 52 && *p; i++) { /* the fields after the state, numbered as in proc(5) */
+        char *end;
+        field[i] = (uint64_t)strtoll(p, &end, 10);
+        if (end == p)
+            break;
+        p = end;
+    }
+    out->ppid          = (uint32_t)field[4];
+    out->session       = (uint32_t)field[6];
+    out->kernel_thread = field[9] & 0x00200000; /* PF_KTHREAD */
+    out->prio          = (int32_t)field[18] + 100;
+    out->start_ticks   = field[22];
+    out->exit_code     = (int32_t)field[52];
+    return true;
+}
+
+bool proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out)
+{
+    char text[1024];
+    return read_at(proc, text, sizeof text, tid ? "%u/task/%u/stat" : "%u/stat", pid, tid) && proc_stat_parse(text, out);
+}
+
+bool proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity)
+{
+    char text[4096];
+    *uid      = 0;
+    *affinity = 0;
+    if (!read_at(proc, text, sizeof text, tid ? "%u/task/%u/status" : "%u/status", pid, tid))
+        return false;
+    const char *p = strstr(text, "\nUid:"), *q = strstr(text, "\nCpus_allowed:");
+    if (p)
+        *uid = (uint32_t)strtoul(p + 5, NULL, 10);
+    if (q) { /* "ffffffff,ffffffff": the last two words are the low 64 */
+        q += 14;
+        for (q += strspn(q, " \t"); *q && *q != '\n'; q++)
+            if (*q != ',')
+                *affinity = *affinity << 4 | (uint64_t)(*q <= '9' ? *q - '0' : (*q | 32) - 'a' + 10);
+    }
+    return p != NULL;
+}
+
+size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size)
+{
+    char   raw[8192];
+    size_t n = read_at(proc, raw, sizeof raw, "%u/cmdline", pid, 0), w = 0;
+    for (size_t i = 0; i < n;) {
+        size_t length = strnlen(raw + i, n - i);
+        bool   quote  = length == 0 || memchr(raw + i, ' ', length) || memchr(raw + i, '"', length);
+        if (w && w + 1 < size)
+            out[w++] = ' ';
+        if (quote && w + 1 < size)
+            out[w++] = '"';
+        for (size_t j = 0; j < length; j++) {
+            if (raw[i + j] == '"' && w + 1 < size)
+                out[w++] = '\\';
+            if (w + 1 < size)
+                out[w++] = raw[i + j];
+        }
+        if (quote && w + 1 < size)
+            out[w++] = '"';
+        i += length + 1;
+    }
+    out[w] = 0;
+    return w;
+}
+
+size_t proc_exe(int proc, uint32_t pid, char *out, size_t size)
+{
+    char path[32];
+    snprintf(path, sizeof path, "%u/exe", pid);
+    ssize_t n          = readlinkat(proc, path, out, size - 1);
+    out[n > 0 ? n : 0] = 0;
+    char *deleted      = strstr(out, " (deleted)");
+    if (deleted)
+        *deleted = 0;
+    return strlen(out);
+}
+
+unsigned elf_note_build_id(const void *notes, size_t size, uint8_t out[20])
+{
+    struct cursor c = cur_make(notes, size);
+    while (cur_left(&c) >= 12) {
+        uint32_t    name_size = cur_u32(&c), desc_size = cur_u32(&c), type = cur_u32(&c);
+        const char *name = name_size > 4096 ? NULL : cur_take(&c, (name_size + 3u) & ~3u);
+        const void *desc = !name || desc_size > 65536 ? NULL : cur_take(&c, desc_size);
+        if (!desc)
+            return 0;
+        if (type == NT_GNU_BUILD_ID && name_size == 4 && memcmp(name, "GNU", 4) == 0 && desc_size >= 8) {
+            unsigned n = desc_size < 20 ? desc_size : 20;
+            memset(out, 0, 20);
+            memcpy(out, desc, n);
+            return n;
+        }
+        cur_take(&c, (4 - desc_size % 4) % 4);
+    }
+    return 0;
+}
+
+static void notes_read(int fd, uint64_t offset, uint64_t size, struct elf_info *out)
+{
+    uint8_t notes[4096];
+    ssize_t n = pread(fd, notes, size < sizeof notes ? size : sizeof notes, (off_t)offset);
+    if (n > 0 && !out->build_id_size)
+        out->build_id_size = elf_note_build_id(notes, (size_t)n, out->build_id);
+}
+
+static void segment_take(int fd, struct elf_info *out, const Elf64_Phdr *p, uint64_t page)
+{
+    if (p->p_type == PT_NOTE)
+        notes_read(fd, p->p_offset, p->p_filesz, out);
+    if (p->p_type != PT_LOAD || p->p_vaddr + p->p_memsz < p->p_vaddr)
+        return;
+    uint64_t low = p->p_vaddr & ~(page - 1), high = (p->p_vaddr + p->p_memsz + page - 1) & ~(page - 1);
+    if (out->high == 0 || low < out->low)
+        out->low = low;
+    if (high > out->high)
+        out->high = high;
+    if ((p->p_flags & PF_X) && out->execs < ELF_EXECS) {
+        out->exec[out->execs].offset  = p->p_offset;
+        out->exec[out->execs].vaddr   = p->p_vaddr;
+        out->exec[out->execs++].size = p->p_filesz;
+    }
+}
+
+bool elf_read(int fd, struct elf_info *out)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    union {
+        Elf64_Ehdr e64;
+        Elf32_Ehdr e32;
+        uint8_t    ident[EI_NIDENT];
+    } h = {0};
+    if (pread(fd, &h, sizeof h, 0) < (ssize_t)sizeof h.e32 || memcmp(h.ident, ELFMAG, SELFMAG) != 0 ||
+        h.ident[EI_DATA] != ELFDATA2LSB)
+        return false;
+    out->is32      = h.ident[EI_CLASS] == ELFCLASS32;
+    unsigned count = out->is32 ? h.e32.e_phnum : h.e64.e_phnum;
+    uint64_t at    = out->is32 ? h.e32.e_phoff : h.e64.e_phoff;
+    out->is_exec   = (out->is32 ? h.e32.e_type : h.e64.e_type) == ET_EXEC;
+    for (unsigned i = 0; i < count && i < 64; i++) {
+        Elf64_Phdr p = {0};
+        Elf32_Phdr q;
+        if (!out->is32 && pread(fd, &p, sizeof p, (off_t)(at + i * sizeof p)) != (ssize_t)sizeof p)
+            return false;
+        if (out->is32) {
+            if (pread(fd, &q, sizeof q, (off_t)(at + i * sizeof q)) != (ssize_t)sizeof q)
+                return false;
+            p = (Elf64_Phdr){.p_type = q.p_type, .p_flags = q.p_flags, .p_offset = q.p_offset, .p_vaddr = q.p_vaddr,
+                             .p_filesz = q.p_filesz, .p_memsz = q.p_memsz};
+        }
+        segment_take(fd, out, &p, page);
+    }
+    return out->high > out->low;
+}
+
+const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid, const char *path)
+{
+    char        full[4200];
+    struct stat st;
+    snprintf(full, sizeof full, "%u/root%s", pid, path);
+    if (path[0] != '/')
+        return NULL;
+    const char *use = full;
+    int         at  = proc;
+    if (fstatat(proc, full, &st, 0) < 0) { /* the process is gone: the file as we see it ourselves */
+        use = path;
+        at  = AT_FDCWD;
+        if (fstatat(at, use, &st, 0) < 0)
+            return NULL;
+    }
+    if (!S_ISREG(st.st_mode))
+        return NULL;
+    uint64_t         mtime = (uint64_t)st.st_mtim.tv_sec;
+    struct elf_info *e     = &cache->slot[(st.st_ino ^ st.st_dev) % ELF_CACHE];
+    if (e->dev != st.st_dev || e->ino != st.st_ino || e->mtime != mtime) {
+        *e     = (struct elf_info){.dev = st.st_dev, .ino = st.st_ino, .mtime = mtime};
+        int fd = openat(at, use, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0) {
+            e->valid = elf_read(fd, e);
+            close(fd);
+        }
+    }
+    return e->valid ? e : NULL;
+}
+
+bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    for (unsigned i = 0; i < elf->execs; i++) {
+        uint64_t offset = elf->exec[i].offset & ~(page - 1), vaddr = elf->exec[i].vaddr & ~(page - 1);
+        if (pgoff < offset || pgoff >= elf->exec[i].offset + elf->exec[i].size)
+            continue;
+        *base = addr - (vaddr + (pgoff - offset)) + elf->low;
+        *size = elf->high - elf->low;
+        return true;
+    }
+    return false;
+}
+
+uint32_t elf_stamp(const uint8_t *build_id, unsigned size, uint64_t mtime, uint32_t *checksum)
+{
+    uint32_t stamp = (uint32_t)mtime;
+    *checksum      = 0;
+    if (size >= 8) {
+        memcpy(&stamp, build_id, 4);
+        memcpy(checksum, build_id + 4, 4);
+    }
+    return stamp ? stamp : 1;
+}
+
+bool proc_mapping_parse(char *line, struct proc_mapping *out)
+{
+    char *p, perms[5];
+    out->start = strtoull(line, &p, 16);
+    if (*p != '-')
+        return false;
+    out->end = strtoull(p + 1, &p, 16);
+    int n    = 0;
+    if (sscanf(p, " %4s %" SCNx64 " %*x:%*x %*u%n", perms, &out->pgoff, &n) != 2 || perms[2] != 'x' || n == 0)
+        return false;
+    p += n;
+    p += strspn(p, " ");
+    p[strcspn(p, "\n")] = 0;
+    char *deleted       = strstr(p, " (deleted)");
+    if (deleted)
+        *deleted = 0;
+    out->path = p;
+    return out->end > out->start;
+}
+
+unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out)
+{
+    char     line[512], type, name[256];
+    uint64_t address;
+    unsigned found = 0;
+    int      fd    = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
+    FILE    *f     = fd < 0 ? NULL : fdopen(fd, "r");
+    memset(out, 0, count * sizeof *out);
+    while (f && found < count && fgets(line, sizeof line, f)) {
+        if (strchr(line, '[') || sscanf(line, "%" SCNx64 " %c %255s", &address, &type, name) != 3)
+            continue;
+        for (unsigned i = 0; i < count; i++)
+            if (!out[i] && address && strcmp(names[i], name) == 0) {
+                out[i] = address;
+                found++;
+                break;
+            }
+    }
+    if (f)
+        fclose(f);
+    else if (fd >= 0)
+        close(fd);
+    return found;
+}

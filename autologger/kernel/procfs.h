@@ -1,0 +1,58 @@
+/* procfs.h - what /proc and ELF files tell about processes, their mappings and the kernel.
+ * Everything goes through a descriptor of /proc, so that it works after switch_root too. All sizes are bounded; a file that
+ * is damaged or gone gives false or 0.
+ * Threads: pure functions any; an elf_cache one. Not for: what to do with it (drain.h). */
+#ifndef AUTOLOGGER_KERNEL_PROCFS_H
+#define AUTOLOGGER_KERNEL_PROCFS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct proc_stat {
+    char     state;
+    bool     kernel_thread;
+    uint32_t ppid, session;
+    int32_t  prio; /* as tracepoints give it */
+    int32_t  exit_code; /* wait status; meaningful in state Z */
+    uint64_t start_ticks;
+    char     comm[16];
+};
+bool     proc_stat_parse(const char *text, struct proc_stat *out);
+bool     proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out);
+/* Real uid and allowed CPUs (low 64). */
+bool     proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity);
+/* Arguments joined by spaces, those with blanks or quotes quoted; always NUL-terminated. Returns the length. */
+size_t   proc_command_line(int proc, uint32_t pid, char *out, size_t size);
+/* The program's path, or "". */
+size_t   proc_exe(int proc, uint32_t pid, char *out, size_t size);
+
+/* The program headers of an ELF file, as far as an image event needs them. */
+enum { ELF_EXECS = 4 };
+struct elf_info {
+    uint64_t dev, ino, mtime;
+    bool     valid, is32, is_exec;
+    uint64_t low, high; /* of all PT_LOAD, page rounded */
+    unsigned execs;
+    struct { uint64_t offset, vaddr, size; } exec[ELF_EXECS];
+    uint8_t  build_id[20];
+    unsigned build_id_size;
+};
+enum { ELF_CACHE = 1024 };
+struct elf_cache { struct elf_info slot[ELF_CACHE]; };
+/* The ELF at `path` as process `pid` sees it. NULL: not to be read, not an ELF. Borrowed until the next call. */
+const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid, const char *path);
+bool elf_read(int fd, struct elf_info *out);
+/* Base and size of the image that has a mapping of `pgoff` at `addr`. False when no segment fits. */
+bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size);
+/* The four bytes that stand for the file in every event about it, never 0; and the next four. */
+uint32_t elf_stamp(const uint8_t *build_id, unsigned size, uint64_t mtime, uint32_t *checksum);
+/* The GNU build id in a note section's bytes; its size, or 0. */
+unsigned elf_note_build_id(const void *notes, size_t size, uint8_t out[20]);
+
+struct proc_mapping { uint64_t start, end, pgoff; const char *path; };
+/* One line of /proc/PID/maps; false when it is not executable or malformed. Cuts `line` at its end. */
+bool proc_mapping_parse(char *line, struct proc_mapping *out);
+
+/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found. */
+unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out);
+#endif

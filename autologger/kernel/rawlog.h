@@ -1,0 +1,97 @@
+/* rawlog.h - raw kernel records of one session in one memfd: what the drainer keeps and the converter reads.
+ *
+ *   header | source table | perf ids | released times | slot 0 | slot 1 |  data: a ring of chunks, mapped twice in a row
+ *
+ * A chunk is the records that one pass took from one CPU's perf ring, or records of our own. A pass ends with a chunk
+ * RAW_CHUNK_PASS that carries a clock pair and the horizon: no later pass brings a record from before it.
+ * Invariants
+ *   R1 the write position, the perf tails and the counts of a pass are published together, by switching slots; what is
+ *      behind the published position never happened.
+ *   R2 positions only grow; a chunk never wraps (the data are mapped twice); free_pos <= read <= write <= free_pos + size.
+ *   R3 a reader checks every length against the published position: the bytes may be damaged.
+ * Threads: one writer (publish), one reader (free). Ownership: init/attach ... finish; the descriptor is the rawlog's.
+ * Not for: what records mean (convert.h), where they come from (drain.h). */
+#ifndef AUTOLOGGER_KERNEL_RAWLOG_H
+#define AUTOLOGGER_KERNEL_RAWLOG_H
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RAW_VERSION = 1, RAW_SOURCES = 16, RAW_FIELDS = 8 };
+#define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
+
+/* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
+struct raw_source {
+    char     name[48];
+    uint32_t kind;  /* enum source_kind */
+    uint32_t flags; /* RAW_SOURCE_* */
+    struct raw_field { uint16_t offset, size; } field[RAW_FIELDS];
+};
+enum { RAW_SOURCE_CHAIN = 1, RAW_SOURCE_COUNTER = 2 /* its perf counter counts events */ };
+#define RAW_NO_FIELD UINT16_C(0xFFFF)
+
+struct raw_slot {
+    uint64_t write_pos;
+    uint64_t horizon_ns; /* of the last pass */
+    uint64_t drained[RAW_SOURCES], lost_memory[RAW_SOURCES];
+    uint64_t throttled;
+    uint64_t own_lost; /* records of our own (rundown, command lines) that did not fit */
+    uint64_t no_command_line; /* programs that were gone before their command line could be read */
+    uint64_t peak;
+    uint64_t tail[]; /* per CPU */
+};
+
+struct raw_header {
+    uint64_t magic;
+    uint32_t version, header_bytes;
+    uint64_t data_bytes;
+    uint32_t cpus, source_count;
+    uint32_t slot_bytes, ids_at, released_at, slots_at;
+    uint32_t active; /* slot in force; atomic */
+    uint32_t stopped;
+    uint64_t free_pos; /* everything before it may be overwritten; atomic */
+    struct raw_source source[RAW_SOURCES];
+};
+
+enum raw_chunk_kind { RAW_CHUNK_PERF = 1, RAW_CHUNK_OWN = 2, RAW_CHUNK_PASS = 3 };
+#define RAW_CHUNK_MAGIC UINT32_C(0x4b4e4843)
+struct raw_chunk {
+    uint32_t magic;
+    uint32_t bytes; /* of what follows; a multiple of 8 */
+    uint16_t cpu;
+    uint16_t kind;
+    uint32_t records;
+};
+struct raw_pass {
+    struct raw_chunk chunk;
+    uint64_t         raw_ns, value, error_ns; /* a clock pair: CLOCK_MONOTONIC_RAW and the session's clock */
+    uint64_t         horizon_ns;
+};
+
+struct rawlog {
+    int                fd;
+    struct raw_header *header;
+    uint8_t           *data; /* twice in a row */
+    uint64_t           size;
+    struct raw_slot   *work; /* the slot being filled by the writer */
+};
+
+/* A new log with about `bytes` of data. 8 when memory is short. */
+wstatus rawlog_init(struct rawlog *log, uint64_t bytes, unsigned cpus, const struct raw_source *sources, unsigned count,
+                    struct reason *why);
+/* Takes over a predecessor's log (owns `fd` then). 13 when it is none of ours, or of another version. */
+wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why);
+void    rawlog_finish(struct rawlog *log);
+
+/* Writer: room for `bytes` more, R2. Then write at rawlog_at and advance. Nothing shows before rawlog_publish. */
+uint64_t rawlog_room(const struct rawlog *log);
+static inline uint8_t *rawlog_at(const struct rawlog *log, uint64_t pos) { return log->data + pos % log->size; }
+void rawlog_append(struct rawlog *log, const void *bytes, size_t size);
+void rawlog_publish(struct rawlog *log);
+/* The published slot; both sides. */
+const struct raw_slot *rawlog_published(const struct rawlog *log);
+uint64_t *rawlog_ids(const struct rawlog *log, unsigned cpu); /* RAW_SOURCES perf ids of a CPU, 0 = not open */
+uint64_t *rawlog_released(const struct rawlog *log); /* per CPU, in session clock; written by the reader's side */
+#endif

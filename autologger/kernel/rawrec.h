@@ -1,0 +1,64 @@
+/* rawrec.h - the raw records that are our own, beside those of perf: what the drainer read from /proc, and marks.
+ * Timed records (rundown, marks) take part in the time order; notes are found by the (pid, time) of the perf record that
+ * they belong to. All are multiples of 8 bytes, in chunks RAW_CHUNK_OWN. Texts follow the struct, NUL-terminated.
+ * Not for: perf's own records (linux/perf_event.h). */
+#ifndef AUTOLOGGER_KERNEL_RAWREC_H
+#define AUTOLOGGER_KERNEL_RAWREC_H
+#include <stdint.h>
+
+enum raw_type {
+    RAW_TIMED = 0x1000, /* the rundown: what there was when the sources were armed */
+    RAW_SYSTEM = RAW_TIMED, /* struct raw_system: the start */
+    RAW_PROCESS, /* struct raw_process */
+    RAW_THREAD, /* struct raw_thread */
+    RAW_IMAGE, /* struct raw_image; pid 0 = the kernel */
+    RAW_RUNDOWN_DONE, /* struct raw_own */
+    RAW_STOP, /* struct raw_own */
+    RAW_TIMED_END,
+    RAW_NOTE = 0x1100,
+    RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
+    RAW_NOTE_EXIT, /* struct raw_process: the exit code of a zombie */
+    RAW_NOTE_IMAGE, /* struct raw_image: the ELF behind an executable mapping; no name (perf has it) */
+    RAW_NOTE_END
+};
+
+struct raw_own {
+    uint32_t type;
+    uint16_t reserved;
+    uint16_t size;
+    uint64_t time; /* CLOCK_MONOTONIC_RAW; of notes: of the record they belong to */
+    uint32_t pid, tid;
+};
+enum { RAW_PROCESS_KERNEL = 1, RAW_PROCESS_32BIT = 2, RAW_PROCESS_NO_COMMAND = 4 };
+struct raw_process { /* name, command line */
+    struct raw_own own;
+    uint64_t       start_ticks;
+    uint32_t       ppid, session, uid, flags;
+    int32_t        exit_code;
+    uint16_t       name_size, command_size; /* NULs included */
+};
+struct raw_thread { /* name */
+    struct raw_own own;
+    uint64_t       affinity;
+    int32_t        prio; /* as tracepoints give it: 120 = nice 0 */
+    uint32_t       flags;
+    char           name[16];
+};
+struct raw_image { /* name */
+    struct raw_own own;
+    uint64_t       base, size, default_base;
+    uint32_t       stamp, checksum;
+    uint32_t       name_size; /* NUL included; 0 in notes */
+    uint32_t       reserved;
+};
+enum { RAW_SOFTIRQS = 10 };
+struct raw_system {
+    struct raw_own own;
+    uint64_t       memory_bytes;
+    uint32_t       mhz, cpus, page_bytes, profile_interval;
+    uint64_t       softirq[RAW_SOFTIRQS]; /* addresses of their handlers */
+    char           host[64];
+};
+_Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
+               sizeof(struct raw_system) % 8 == 0, "records are multiples of 8");
+#endif

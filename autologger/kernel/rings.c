@@ -1,0 +1,319 @@
+/* rings.c - opening, mapping and counting perf events. See rings.h. */
+#include "autologger/kernel/rings.h"
+#include "autologger/kernel/sources.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RING_DEFAULT = 4 << 20 };
+
+static int perf_open(struct perf_event_attr *attr, unsigned cpu)
+{
+    int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+static struct perf_event_attr base_attr(size_t ring_bytes)
+{
+    return (struct perf_event_attr){
+        .size = sizeof(struct perf_event_attr), .disabled = 1, .sample_id_all = 1, .use_clockid = 1,
+        .clockid = CLOCK_MONOTONIC_RAW, .watermark = 1, .wakeup_watermark = (uint32_t)(ring_bytes / 4),
+        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+        .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST};
+}
+
+static wstatus refused(int error, struct reason *why)
+{
+    char  paranoid[16] = "?";
+    FILE *f            = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+    if (f) {
+        if (fscanf(f, "%15s", paranoid) != 1)
+            snprintf(paranoid, sizeof paranoid, "?");
+        fclose(f);
+    }
+    if (error == EACCES || error == EPERM)
+        return reason_set(why, W_PRIVILEGE_NOT_HELD,
+                          "kernel events may not be opened: CAP_PERFMON is missing (perf_event_paranoid is %s)", paranoid);
+    if (error == ENOSYS)
+        return reason_set(why, W_NOT_SUPPORTED, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
+    return reason_set(why, W_NOT_ENOUGH_MEMORY, "kernel events cannot be opened: %s", strerror(error));
+}
+
+/* The side-band event carries fork, exec, exit and mappings, and the ring. Old kernels lack some of its attributes. */
+static int sideband_open(struct perf_event_attr attr, unsigned cpu)
+{
+    attr.type   = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_DUMMY;
+    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+    attr.build_id                                                   = 1;
+    int fd = perf_open(&attr, cpu);
+    if (fd == -EINVAL) { /* before 5.12 */
+        attr.build_id = 0;
+        fd            = perf_open(&attr, cpu);
+    }
+    if (fd == -EINVAL) { /* before 6.0 */
+        attr.read_format = PERF_FORMAT_ID;
+        fd               = perf_open(&attr, cpu);
+    }
+    return fd;
+}
+
+static int source_open(const struct raw_source *s, const struct klog_config *config, struct perf_event_attr attr, int id,
+                       unsigned cpu)
+{
+    attr.type   = PERF_TYPE_TRACEPOINT;
+    attr.config = (uint64_t)id;
+    if (s->kind == SRC_CLOCK) {
+        attr.type          = PERF_TYPE_SOFTWARE;
+        attr.config        = PERF_COUNT_SW_CPU_CLOCK;
+        attr.sample_period = (config->profile_interval ? config->profile_interval : 10000) * UINT64_C(100);
+    } else {
+        attr.sample_period = 1;
+        attr.sample_type |= PERF_SAMPLE_RAW;
+    }
+    if (s->flags & RAW_SOURCE_CHAIN)
+        attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    if (source_table[s->kind].flags & SOURCE_WAKE) {
+        attr.watermark     = 0;
+        attr.wakeup_events = 1;
+    }
+    int fd = perf_open(&attr, cpu);
+    if (fd == -EINVAL) {
+        attr.read_format = PERF_FORMAT_ID;
+        fd               = perf_open(&attr, cpu);
+    }
+    return fd;
+}
+
+static wstatus ring_map(struct rings *rings, unsigned cpu, struct reason *why)
+{
+    size_t       page = (size_t)sysconf(_SC_PAGESIZE);
+    struct ring *r    = &rings->ring[cpu];
+    r->page           = mmap(NULL, rings->bytes + page, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd[0], 0);
+    if (r->page == MAP_FAILED) {
+        r->page = NULL;
+        if (errno == EPERM)
+            return reason_set(why, W_PRIVILEGE_NOT_HELD,
+                              "a ring of %zu KB for CPU %u is over kernel.perf_event_mlock_kb: CAP_IPC_LOCK is missing",
+                              rings->bytes / 1024, cpu);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a ring of %zu KB for CPU %u: %s", rings->bytes / 1024,
+                          cpu, strerror(errno));
+    }
+    r->data = (uint8_t *)r->page + page;
+    return W_SUCCESS;
+}
+
+static bool wanted(const struct source_row *row, const struct klog_config *config)
+{
+    return (config->mask[0] & row->word0) || (config->mask[1] & row->word1);
+}
+
+static bool wants_chain(const struct source_row *row, const struct klog_config *config)
+{
+    for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
+        for (unsigned j = 0; j < SOURCE_HOOKS; j++)
+            if (config->hooks[i] && config->hooks[i] == row->hooks[j])
+                return true;
+    return false;
+}
+
+static void condition(const struct klog_config *config, const char *item, const char *reason, const char *advice)
+{
+    if (config->condition)
+        config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, item, reason, advice);
+}
+
+/* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
+static unsigned sources_find(const struct klog_config *config, struct raw_source *sources, int *ids)
+{
+    unsigned count = 0;
+    int      root  = tracefs_open();
+    for (unsigned kind = 0; kind < SRC_COUNT; kind++) {
+        const struct source_row *row = &source_table[kind];
+        const char              *missing;
+        char                     text[160], field[32];
+        if (!wanted(row, config))
+            continue;
+        struct raw_source s = {.kind = kind};
+        int               id = 0;
+        snprintf(s.name, sizeof s.name, "%s", row->name);
+        if (strchr(row->name, ':')) {
+            id = root < 0 ? root : tracefs_tracepoint(root, row, &s, &missing, field);
+            if (id < 0) {
+                snprintf(text, sizeof text, root < 0 ? "tracefs cannot be opened: %s" : "this kernel has no such tracepoint: %s",
+                         strerror(-id));
+                condition(config, row->name, text, root < 0 ? "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing"
+                                                            : "use a kernel with CONFIG_FTRACE, or leave the flag out");
+                continue;
+            }
+            if (missing) {
+                snprintf(text, sizeof text, "the tracepoint has no field '%s' on this kernel; it is written as 0", field);
+                condition(config, row->name, text, "report the kernel version");
+            }
+            s.flags |= RAW_SOURCE_COUNTER;
+        }
+        if (wants_chain(row, config))
+            s.flags |= RAW_SOURCE_CHAIN;
+        ids[count]       = id;
+        sources[count++] = s;
+    }
+    if (root >= 0)
+        close(root);
+    return count;
+}
+
+static wstatus cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources,
+                        const int *ids, unsigned cpu, struct reason *why)
+{
+    struct ring           *r    = &rings->ring[cpu];
+    struct perf_event_attr attr = base_attr(rings->bytes);
+    int                    fd   = sideband_open(attr, cpu);
+    if (fd == -ENODEV)
+        return W_SUCCESS; /* possible, but not online */
+    if (fd < 0)
+        return refused(-fd, why);
+    r->fd[0]       = fd;
+    wstatus status = ring_map(rings, cpu, why);
+    for (unsigned i = 1; i < rings->count && !status; i++) {
+        char text[160];
+        r->fd[i] = source_open(&sources[i], config, attr, ids[i], cpu);
+        if (r->fd[i] == -EMFILE || r->fd[i] == -ENFILE)
+            status = refused(-r->fd[i], why);
+        if (r->fd[i] >= 0 && ioctl(r->fd[i], PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]) < 0) {
+            int error = errno;
+            close(r->fd[i]);
+            r->fd[i] = -error;
+        }
+        if (r->fd[i] < 0) {
+            snprintf(text, sizeof text, "the source cannot be opened on CPU %u: %s", cpu, strerror(-r->fd[i]));
+            condition(config, sources[i].name, text, "check CAP_PERFMON and kernel.perf_event_paranoid");
+            r->fd[i] = -1;
+        }
+    }
+    return status;
+}
+
+static wstatus rings_init(struct rings *rings, const struct klog_config *config, struct reason *why)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = config->ring_bytes ? config->ring_bytes : RING_DEFAULT;
+    long   cpus = sysconf(_SC_NPROCESSORS_CONF);
+    *rings      = (struct rings){.cpus = cpus < 1 ? 1 : (unsigned)cpus, .bytes = page};
+    while (rings->bytes < bytes)
+        rings->bytes *= 2;
+    rings->ring = calloc(rings->cpus, sizeof *rings->ring);
+    if (!rings->ring)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", rings->cpus);
+    for (unsigned c = 0; c < rings->cpus; c++)
+        for (unsigned i = 0; i < RAW_SOURCES; i++)
+            rings->ring[c].fd[i] = -1;
+    return W_SUCCESS;
+}
+
+wstatus rings_open(struct rings *rings, const struct klog_config *config, struct raw_source sources[RAW_SOURCES],
+                   struct reason *why)
+{
+    int     ids[RAW_SOURCES] = {0};
+    wstatus status           = rings_init(rings, config, why);
+    if (status)
+        return status;
+    struct perf_event_attr attr = base_attr(rings->bytes);
+    int                    fd   = sideband_open(attr, 0); /* the right is asked first: no conditions from a session that can't be */
+    if (fd < 0 && fd != -ENODEV)
+        status = refused(-fd, why);
+    else if (fd >= 0)
+        close(fd);
+    if (!status)
+        rings->count = sources_find(config, sources, ids);
+    for (unsigned c = 0; c < rings->cpus && !status; c++)
+        status = cpu_open(rings, config, sources, ids, c, why);
+    if (status)
+        rings_close(rings);
+    return status;
+}
+
+void rings_name(char out[64], const char *source, unsigned cpu) { snprintf(out, 64, "perf.%s.%u", source, cpu); }
+
+wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const struct rawlog *log,
+                    int (*find)(void *ctx, const char *name), void *ctx, struct reason *why)
+{
+    wstatus status = rings_init(rings, config, why);
+    if (!status && rings->cpus != log->header->cpus)
+        status = reason_set(why, W_INVALID_DATA, "the predecessor saw %u CPUs, this process %u", log->header->cpus, rings->cpus);
+    rings->count = log->header->source_count;
+    for (unsigned c = 0; c < rings->cpus && !status; c++) {
+        for (unsigned i = 0; i < rings->count; i++) {
+            char name[64], source[48];
+            snprintf(source, sizeof source, "%.47s", log->header->source[i].name);
+            rings_name(name, source, c);
+            rings->ring[c].fd[i] = rawlog_ids(log, c)[i] ? find(ctx, name) : -1;
+        }
+        if (rings->ring[c].fd[0] >= 0)
+            status = ring_map(rings, c, why);
+    }
+    return status;
+}
+
+void rings_ids(const struct rings *rings, struct rawlog *log)
+{
+    for (unsigned c = 0; c < rings->cpus; c++)
+        for (unsigned i = 0; i < rings->count; i++)
+            if (rings->ring[c].fd[i] >= 0)
+                ioctl(rings->ring[c].fd[i], PERF_EVENT_IOC_ID, &rawlog_ids(log, c)[i]);
+}
+
+void rings_enable(const struct rings *rings, bool on)
+{
+    for (unsigned c = 0; c < rings->cpus; c++)
+        for (unsigned i = 0; i < rings->count; i++)
+            if (rings->ring[c].fd[i] >= 0)
+                ioctl(rings->ring[c].fd[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void rings_close(struct rings *rings)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (unsigned c = 0; c < rings->cpus && rings->ring; c++) {
+        struct ring *r = &rings->ring[c];
+        if (r->page)
+            munmap(r->page, rings->bytes + page);
+        for (unsigned i = RAW_SOURCES; i-- > 0;)
+            if (r->fd[i] >= 0)
+                close(r->fd[i]);
+    }
+    free(rings->ring);
+    *rings = (struct rings){0};
+}
+
+bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint64_t *value, uint64_t *lost)
+{
+    uint64_t out[3] = {0}; /* value, id, lost */
+    int      fd     = rings->ring[cpu].fd[source];
+    if (fd < 0 || read(fd, out, sizeof out) < 16)
+        return false;
+    *value = out[0];
+    *lost  = out[2];
+    return true;
+}
+
+void rings_wait(const struct rings *rings, int wake_fd, int timeout_ms)
+{
+    enum { POLL_MAX = 1024 };
+    struct pollfd p[POLL_MAX];
+    nfds_t        n = 0;
+    uint64_t      drop;
+    p[n++]          = (struct pollfd){wake_fd, POLLIN, 0};
+    for (unsigned c = 0; c < rings->cpus && n < POLL_MAX; c++)
+        if (rings->ring[c].page)
+            p[n++] = (struct pollfd){rings->ring[c].fd[0], POLLIN, 0};
+    if (poll(p, n, timeout_ms) > 0 && (p[0].revents & POLLIN) && read(wake_fd, &drop, sizeof drop) < 0)
+        return;
+}

@@ -1,0 +1,40 @@
+/* rings.h - perf events of every CPU: one ring per CPU, held by the side-band event; the other sources join it.
+ * Invariants: every record of a ring ends in, or (samples) starts with, the id of its source; all use CLOCK_MONOTONIC_RAW.
+ *   sample:    header, id, ip, pid+tid, time, cpu, [chain], [raw]
+ *   the rest:  header, body, pid+tid, time, cpu, id
+ * Threads: one. Ownership: rings_open/adopt ... rings_close (closing the last descriptor of an event ends it).
+ * Not for: interpreting records (drain.h, convert.h). */
+#ifndef AUTOLOGGER_KERNEL_RINGS_H
+#define AUTOLOGGER_KERNEL_RINGS_H
+#include "autologger/kernel/klog.h"
+#include "autologger/kernel/rawlog.h"
+
+struct perf_event_mmap_page;
+struct ring {
+    struct perf_event_mmap_page *page; /* NULL: this CPU is not online */
+    uint8_t                     *data;
+    int                          fd[RAW_SOURCES]; /* by index in the source table of the raw log; -1 = none */
+};
+struct rings {
+    unsigned     cpus; /* possible */
+    unsigned     count; /* sources */
+    size_t       bytes; /* of one ring's data, a power of two */
+    struct ring *ring;
+};
+enum { SAMPLE_ID_AT = 8, SAMPLE_IP_AT = 16, SAMPLE_TID_AT = 24, SAMPLE_TIME_AT = 32, SAMPLE_CPU_AT = 40, SAMPLE_BODY_AT = 48,
+       TRAILER_SIZE = 32 };
+
+/* Opens what the mask asks for, disabled; fills sources[] (count in rings->count) and, by rings_ids, the ids. */
+wstatus rings_open(struct rings *rings, const struct klog_config *config, struct raw_source sources[RAW_SOURCES],
+                   struct reason *why);
+wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const struct rawlog *log,
+                    int (*find)(void *ctx, const char *name), void *ctx, struct reason *why);
+void    rings_ids(const struct rings *rings, struct rawlog *log);
+void    rings_enable(const struct rings *rings, bool on);
+void    rings_close(struct rings *rings);
+void    rings_name(char out[64], const char *source, unsigned cpu); /* as klog_fds shows it */
+/* The kernel's own numbers of one source on one CPU. False when it is not open. */
+bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint64_t *value, uint64_t *lost);
+/* Waits until a ring wants draining, `wake_fd` is readable, or the time is over. */
+void rings_wait(const struct rings *rings, int wake_fd, int timeout_ms);
+#endif

@@ -1,0 +1,195 @@
+/* rundown.c - what there was at the start: the system, processes, threads and images, from one walk of /proc. See drain.h. */
+#include "autologger/kernel/drain.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static const char *const kernel_symbols[RAW_SOFTIRQS + 3] = {
+    "tasklet_hi_action", "run_timer_softirq", "net_tx_action", "net_rx_action", "blk_done_softirq", "irq_poll_softirq",
+    "tasklet_action", "sched_balance_softirq", "hrtimer_run_softirq", "rcu_core_si", "_stext", "_end",
+    "run_rebalance_domains" /* the balancer's older name */};
+
+/* Own records wait in a buffer; they must reach the log before the horizon passes their times. */
+struct rundown {
+    struct drain      *d;
+    struct own_buffer *buffer;
+    struct elf_cache  *elves; /* the drain thread uses its own at the same time */
+    uint64_t           flushed;
+};
+
+static void flush(struct rundown *r)
+{
+    pthread_mutex_lock(&r->d->lock);
+    own_flush(r->d, r->buffer);
+    rawlog_publish(r->d->log);
+    pthread_mutex_unlock(&r->d->lock);
+    r->flushed = raw_now();
+}
+
+static void add(struct rundown *r, const void *record, size_t size, const char *const *texts, unsigned count)
+{
+    size_t length = size;
+    for (unsigned i = 0; i < count; i++)
+        length += strlen(texts[i]) + 1;
+    if (r->buffer->used + length + 64 > OWN_BUFFER || raw_now() - r->flushed > HORIZON_SLACK_NS / 4)
+        flush(r);
+    own_add(r->d, r->buffer, record, size, texts, count);
+}
+
+static void system_add(struct rundown *r)
+{
+    uint64_t          address[RAW_SOFTIRQS + 3];
+    struct raw_system s = {.own = {RAW_SYSTEM, 0, 0, raw_now(), 0, 0}, .profile_interval = r->d->profile_interval};
+    struct sysinfo    info;
+    struct utsname    name;
+    uint8_t           notes[1024];
+    proc_kallsyms(r->d->proc, kernel_symbols, RAW_SOFTIRQS + 3, address);
+    if (!address[7])
+        address[7] = address[RAW_SOFTIRQS + 2];
+    memcpy(s.softirq, address, sizeof s.softirq);
+    s.mhz = r->d->clock.read_kind == CLOCK_READ_TSC ? (uint32_t)(r->d->clock.freq / 1000000) : 1000;
+    s.cpus                       = r->d->rings->cpus;
+    s.page_bytes                 = (uint32_t)sysconf(_SC_PAGESIZE);
+    s.memory_bytes               = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
+    if (uname(&name) == 0)
+        memcpy(s.host, name.nodename, sizeof s.host - 1);
+    add(r, &s, sizeof s, NULL, 0);
+
+    uint64_t start = address[RAW_SOFTIRQS] & ~UINT64_C(4095), end = address[RAW_SOFTIRQS + 1];
+    if (!start || end <= start)
+        return;
+    struct raw_image image = {.own = {RAW_IMAGE, 0, 0, raw_now(), 0, 0}, .base = start, .size = (end - start + 4095) & ~UINT64_C(4095)};
+    uint8_t          id[20];
+    char             path[160];
+    int              fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+    ssize_t          n  = fd < 0 ? -1 : read(fd, notes, sizeof notes);
+    if (fd >= 0)
+        close(fd);
+    image.stamp = elf_stamp(id, n > 0 ? elf_note_build_id(notes, (size_t)n, id) : 0, 1, &image.checksum);
+    snprintf(path, sizeof path, "/boot/vmlinux-%.100s", name.release);
+    image.name_size = (uint32_t)strlen(path) + 1;
+    add(r, &image, sizeof image, (const char *const[]){path}, 1);
+}
+
+static void threads_add(struct rundown *r, uint32_t pid)
+{
+    char path[32];
+    snprintf(path, sizeof path, "%u/task", pid);
+    int  fd  = openat(r->d->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        uint32_t          tid = (uint32_t)strtoul(e->d_name, NULL, 10), uid;
+        struct raw_thread t   = {.own = {RAW_THREAD, 0, 0, raw_now(), pid, tid}};
+        struct proc_stat  st;
+        if (!tid || !proc_stat(r->d->proc, pid, tid, &st))
+            continue;
+        proc_status(r->d->proc, pid, tid, &uid, &t.affinity);
+        t.prio  = st.prio;
+        t.flags = st.kernel_thread ? RAW_PROCESS_KERNEL : 0;
+        memcpy(t.name, st.comm, sizeof t.name);
+        add(r, &t, sizeof t, NULL, 0);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static void images_add(struct rundown *r, uint32_t pid)
+{
+    char line[4400];
+    snprintf(line, sizeof line, "%u/maps", pid);
+    int   fd = openat(r->d->proc, line, O_RDONLY | O_CLOEXEC);
+    FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        struct proc_mapping m;
+        struct raw_image    image = {.own = {RAW_IMAGE, 0, 0, raw_now(), pid, pid}};
+        if (!proc_mapping_parse(line, &m) || !*m.path || strcmp(m.path, "[vsyscall]") == 0)
+            continue;
+        const struct elf_info *elf = m.path[0] == '/' ? elf_find(r->elves, r->d->proc, pid, m.path) : NULL;
+        if (elf && elf_place(elf, m.start, m.pgoff, &image.base, &image.size)) {
+            image.stamp        = elf_stamp(elf->build_id, elf->build_id_size, elf->mtime, &image.checksum);
+            image.default_base = elf->is_exec ? elf->low : 0;
+        } else {
+            image.base  = m.start;
+            image.size  = m.end - m.start;
+            image.stamp = 1;
+        }
+        image.name_size = (uint32_t)strlen(m.path) + 1;
+        add(r, &image, sizeof image, &m.path, 1);
+    }
+    if (f)
+        fclose(f);
+    else if (fd >= 0)
+        close(fd);
+}
+
+static void process_add(struct rundown *r, uint32_t pid)
+{
+    struct raw_process p = {.own = {RAW_PROCESS, 0, 0, raw_now(), pid, pid}};
+    struct proc_stat   st;
+    uint64_t           affinity;
+    char               exe[4096], *command = malloc(8192);
+    if (command && proc_stat(r->d->proc, pid, 0, &st)) {
+        proc_status(r->d->proc, pid, 0, &p.uid, &affinity);
+        p.ppid        = st.ppid;
+        p.session     = st.session;
+        p.start_ticks = st.start_ticks;
+        p.flags       = st.kernel_thread ? RAW_PROCESS_KERNEL : 0;
+        p.exit_code   = st.exit_code;
+        proc_exe(r->d->proc, pid, exe, sizeof exe);
+        proc_command_line(r->d->proc, pid, command, 8192);
+        const char *slash    = strrchr(exe, '/');
+        const char *texts[2] = {slash && slash[1] ? slash + 1 : st.comm, command};
+        p.name_size          = (uint16_t)(strlen(texts[0]) + 1);
+        p.command_size       = (uint16_t)(strlen(texts[1]) + 1);
+        add(r, &p, sizeof p, texts, 2);
+        threads_add(r, pid);
+        if (!st.kernel_thread)
+            images_add(r, pid);
+    }
+    free(command);
+}
+
+void drain_rundown(struct drain *d)
+{
+    struct rundown r = {.d = d, .flushed = raw_now()};
+    r.buffer         = malloc(sizeof *r.buffer);
+    r.elves          = calloc(1, sizeof *r.elves);
+    if (!r.buffer || !r.elves)
+        goto out;
+    r.buffer->used = r.buffer->records = 0;
+    system_add(&r);
+    int  fd  = openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+        if (isdigit((unsigned char)e->d_name[0]))
+            process_add(&r, (uint32_t)strtoul(e->d_name, NULL, 10));
+    if (dir)
+        closedir(dir);
+    struct raw_own done = {.type = RAW_RUNDOWN_DONE, .time = raw_now()};
+    add(&r, &done, sizeof done, NULL, 0);
+    flush(&r);
+out:
+    free(r.buffer);
+    free(r.elves);
+}
+
+void drain_mark(struct drain *d, uint32_t type)
+{
+    struct raw_own     mark   = {.type = type, .time = raw_now()};
+    struct own_buffer *buffer = malloc(sizeof *buffer);
+    if (!buffer)
+        return;
+    buffer->used = buffer->records = 0;
+    pthread_mutex_lock(&d->lock);
+    own_add(d, buffer, &mark, sizeof mark, NULL, 0);
+    own_flush(d, buffer);
+    pthread_mutex_unlock(&d->lock);
+    free(buffer);
+}

@@ -1,0 +1,104 @@
+/* sources.c - the source table and tracefs. See sources.h. */
+#include "autologger/kernel/sources.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define HOOKS(...) {__VA_ARGS__}
+#define WAKE SOURCE_WAKE
+const struct source_row source_table[SRC_COUNT] = {
+#define SOURCE(kind, name, w0, w1, fields, hooks, flags) {name, w0, w1, fields, hooks, flags},
+#include "autologger/kernel/sources.def"
+#undef SOURCE
+};
+
+int tracefs_open(void)
+{
+    static const char *const places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        int fd = open(places[i], O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fd >= 0 && faccessat(fd, "events", F_OK, 0) == 0)
+            return fd;
+        if (fd >= 0)
+            close(fd);
+    }
+    /* not mounted: a detached mount, that nobody else sees and that goes with its descriptor */
+    int context = fsopen("tracefs", FSOPEN_CLOEXEC);
+    if (context < 0)
+        return -errno;
+    int mount = -1;
+    if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
+        mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
+    int error = errno;
+    close(context);
+    return mount < 0 ? -error : mount;
+}
+
+int tracefs_read(int root, const char *path, char *out, size_t size)
+{
+    int    fd   = openat(root, path, O_RDONLY | O_CLOEXEC);
+    size_t have = 0;
+    if (fd < 0)
+        return -errno;
+    while (have + 1 < size) {
+        ssize_t n = read(fd, out + have, size - 1 - have);
+        if (n <= 0)
+            break;
+        have += (size_t)n;
+    }
+    close(fd);
+    out[have] = 0;
+    return (int)have;
+}
+
+/* "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;": the name ends before '[' or ';' */
+bool format_field(const char *text, const char *name, size_t name_length, struct raw_field *out)
+{
+    for (const char *p = strstr(text, "\tfield:"); p; p = strstr(p + 1, "\tfield:")) {
+        const char *end = p + strcspn(p, ";\n"), *stop = end;
+        const char *bracket = memchr(p, '[', (size_t)(end - p));
+        if (bracket && (bracket[1] != ']' || bracket[2] != ' ')) /* "__data_loc char[] name" has its bracket before */
+            stop = bracket;
+        if ((size_t)(stop - p) <= name_length || memcmp(stop - name_length, name, name_length) != 0 ||
+            !strchr(" *\t", stop[-(ptrdiff_t)name_length - 1]))
+            continue;
+        unsigned offset, size;
+        if (sscanf(end, "; offset:%u; size:%u;", &offset, &size) != 2 || offset > 60000 || size > 60000)
+            return false;
+        *out = (struct raw_field){(uint16_t)offset, (uint16_t)size};
+        return true;
+    }
+    return false;
+}
+
+int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source *out, const char **missing,
+                       char missing_text[32])
+{
+    char        path[128], text[16384];
+    const char *colon = strchr(row->name, ':');
+    *missing          = NULL;
+    for (int i = 0; i < RAW_FIELDS; i++)
+        out->field[i] = (struct raw_field){RAW_NO_FIELD, 0};
+    snprintf(path, sizeof path, "events/%.*s/%s/format", (int)(colon - row->name), row->name, colon + 1);
+    int n = tracefs_read(root, path, text, sizeof text);
+    if (n < 0)
+        return n;
+    const char *id = strstr(text, "\nID: ");
+    if (!id)
+        return -EINVAL;
+    unsigned i = 0;
+    for (const char *p = row->fields; *p && i < RAW_FIELDS; i++) {
+        size_t length = strcspn(p, " ");
+        if (!format_field(text, p, length, &out->field[i]) && !*missing) {
+            snprintf(missing_text, 32, "%.*s", (int)length, p);
+            *missing = missing_text;
+        }
+        p += length + (p[length] == ' ');
+    }
+    return atoi(id + 5);
+}

@@ -1,0 +1,44 @@
+/* sources.h - the table of what this machine can be asked for (sources.def), and how tracepoints are laid out here.
+ * Field offsets are never assumed: they are read from the kernel's format files, by name; a missing field or tracepoint is
+ * a condition, never a failure.
+ * Threads: constant tables; tracefs functions from one. Ownership: tracefs_open's descriptor is the caller's.
+ * Not for: perf events themselves (rings.h). */
+#ifndef AUTOLOGGER_KERNEL_SOURCES_H
+#define AUTOLOGGER_KERNEL_SOURCES_H
+#include "autologger/kernel/rawlog.h"
+
+enum source_kind {
+#define SOURCE(kind, name, w0, w1, fields, hooks, flags) SRC_##kind,
+#include "autologger/kernel/sources.def"
+#undef SOURCE
+    SRC_COUNT
+};
+_Static_assert(SRC_COUNT <= (int)RAW_SOURCES, "raw header");
+
+/* Field numbers, in the order of sources.def */
+enum { F_EXEC_FILENAME, F_EXEC_PID };
+enum { F_SWITCH_PREV_PID, F_SWITCH_PREV_PRIO, F_SWITCH_PREV_STATE, F_SWITCH_NEXT_PID, F_SWITCH_NEXT_PRIO };
+enum { F_WAKING_PID, F_WAKING_PRIO };
+enum { F_RQ_DEV, F_RQ_SECTOR, F_RQ_NR_SECTOR, F_RQ_RWBS, F_RQ_IOPRIO };
+enum { F_SOFTIRQ_VEC };
+
+enum { SOURCE_WAKE = 1, SOURCE_HOOKS = 4 };
+struct source_row {
+    const char *name;
+    uint32_t    word0, word1;
+    const char *fields;
+    uint16_t    hooks[SOURCE_HOOKS]; /* 0 = none */
+    uint32_t    flags;
+};
+extern const struct source_row source_table[SRC_COUNT];
+
+/* A descriptor of tracefs' root: the mounted one, or a mount of our own that no other process sees. -errno. */
+int tracefs_open(void);
+/* Reads one file below it. Returns its length (NUL added), or -errno. */
+int tracefs_read(int root, const char *path, char *out, size_t size);
+/* "group:name" -> its id, and the offsets of the wanted fields. -errno; *missing gets the first missing field or NULL. */
+int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source *out, const char **missing,
+                       char missing_text[32]);
+/* Finds `name` in a format file's text. False when it has no such field. */
+bool format_field(const char *text, const char *name, size_t name_length, struct raw_field *out);
+#endif

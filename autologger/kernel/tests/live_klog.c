@@ -1,0 +1,377 @@
+/* The kernel logger on this machine's real events. Proves: KRN-03, KRN-04, KRN-05, KRN-06, KRN-07, KRN-08, KRN-09, KRN-12,
+ * KRN-16, KRN-17, KRN-19, KRN-24, and issue 2 "a CSwitch stack test". Needs CAP_PERFMON; else skipped. */
+// timeout: 60
+#include "autologger/kernel/klog.h"
+#include "autologger/wire/etl.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { EVENTS_MAX = 2000000 };
+struct seen { /* one event, copied */
+    uint16_t       hook, version;
+    uint8_t        header_type;
+    unsigned       cpu;
+    uint32_t       pid, tid, size; /* of the header; size of the payload */
+    uint64_t       time;
+    const uint8_t *payload;
+};
+struct collector {
+    struct klog *k;
+    pthread_t    drainer;
+    int          stop;
+    struct seen *event;
+    size_t       count;
+    uint8_t     *bytes;
+    size_t       used, capacity;
+    unsigned     cpus;
+    uint64_t     last[256];
+    uint64_t     released;
+    unsigned     conditions;
+};
+
+static void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+{
+    struct collector *c = ctx;
+    c->conditions++;
+    assert_int_equal(number, W_NOT_SUPPORTED);
+    assert_true(strlen(item) > 0 && strlen(reason) > 0 && strlen(advice) > 0);
+    print_message("condition%s: %s: %s. Do: %s\n", note ? " (note)" : "", item, reason, advice);
+}
+
+static struct klog_config config_make(struct collector *c, uint32_t word0, uint32_t word1)
+{
+    static struct clock_machine machine;
+    if (!machine.cpu_mhz)
+        clock_machine_find(&machine);
+    struct klog_config config = {.mask = {word0, word1}, .hooks = {0x0F2E, 0x0524, 0x0532}, .hook_count = 3,
+                                 .raw_bytes = 64 << 20, .clock = clock_for_type(1, &machine, NULL),
+                                 .condition = on_condition, .condition_ctx = c};
+    return config;
+}
+
+static void *drain_main(void *arg)
+{
+    struct collector *c = arg;
+    while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE))
+        klog_drain(c->k, 10);
+    return NULL;
+}
+
+static void take(struct collector *c, unsigned cpu, const struct klog_record *r)
+{
+    struct etl_system_header h;
+    struct etl_full_header   f;
+    if (c->count == EVENTS_MAX || c->used + r->size > c->capacity)
+        return;
+    memcpy(&h, r->data, sizeof h < r->size ? sizeof h : r->size);
+    assert_true(r->time > c->last[cpu]); /* L5 */
+    c->last[cpu]   = r->time;
+    struct seen *s = &c->event[c->count++];
+    *s             = (struct seen){.hook = (uint16_t)(h.group << 8 | h.type), .version = h.version, .header_type = h.header_type,
+                                   .cpu = cpu, .time = r->time};
+    size_t head    = h.header_type == ETL_PERFINFO64 ? 16 : 32;
+    if (h.header_type == ETL_SYSTEM64) {
+        assert_int_equal(h.time, r->time);
+        assert_int_equal(h.size, r->size);
+        s->pid = h.process_id;
+        s->tid = h.thread_id;
+    } else if (h.header_type == ETL_FULL64) {
+        memcpy(&f, r->data, sizeof f);
+        assert_int_equal(f.size, r->size);
+        assert_int_equal(f.time, r->time);
+        s->hook = 0xFFFF;
+        head    = sizeof f;
+    } else {
+        assert_int_equal(h.header_type, ETL_PERFINFO64);
+        assert_int_equal(h.size, r->size);
+    }
+    s->size    = (uint32_t)(r->size - head);
+    s->payload = c->bytes + c->used;
+    memcpy(c->bytes + c->used, r->data + head, s->size);
+    c->used += (s->size + 7) & ~(size_t)7;
+}
+
+static size_t collect(struct collector *c)
+{
+    size_t before = c->count;
+    bool   any    = true;
+    while (any) {
+        any = false;
+        for (unsigned cpu = 0; cpu < c->cpus; cpu++) {
+            struct klog_record r;
+            uint64_t           time = 0;
+            for (int i = 0; i < 1000 && klog_peek(c->k, cpu, &r); i++) {
+                take(c, cpu, &r);
+                time = r.time;
+                klog_pop(c->k, cpu);
+                any = true;
+            }
+            if (time)
+                klog_release(c->k, cpu, time);
+        }
+    }
+    return c->count - before;
+}
+
+static bool start(struct collector *c, const struct klog_config *config)
+{
+    struct reason why = {0};
+    wstatus       r   = klog_create(config, &c->k, &why);
+    if (r == W_PRIVILEGE_NOT_HELD || r == W_NOT_SUPPORTED) {
+        print_message("skipped: %s\n", why.text);
+        return false;
+    }
+    if (r)
+        fail_msg("%u: %s", r, why.text);
+    c->cpus     = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+    c->event    = malloc(EVENTS_MAX * sizeof *c->event);
+    c->capacity = 512u << 20;
+    c->bytes    = mmap(NULL, c->capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_non_null(c->event);
+    assert_true(c->bytes != MAP_FAILED);
+    assert_int_equal(pthread_create(&c->drainer, NULL, drain_main, c), 0);
+    assert_int_equal(klog_start(c->k, &why), 0);
+    return true;
+}
+
+static void halt(struct collector *c)
+{
+    klog_stop(c->k);
+    __atomic_store_n(&c->stop, 1, __ATOMIC_RELEASE);
+    klog_wake(c->k);
+    pthread_join(c->drainer, NULL);
+    collect(c);
+}
+
+static void finish(struct collector *c)
+{
+    klog_destroy(c->k);
+    munmap(c->bytes, c->capacity);
+    free(c->event);
+    memset(c, 0, sizeof *c);
+}
+
+static void show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
+{
+    (void)ctx;
+    print_message("  %-28s attempted %8llu drained %8llu lost %6llu\n", name, (unsigned long long)attempted,
+                  (unsigned long long)drained, (unsigned long long)lost);
+    assert_int_equal(attempted, drained + lost);
+}
+
+static void check_balance(struct collector *c, struct klog_counters *n)
+{
+    klog_counters(c->k, n);
+    klog_sources(c->k, show_source, NULL);
+    print_message("  attempted %llu converted %llu lost ring %llu memory %llu conversion %llu; events %llu stacks %llu (missing "
+                  "%llu), peak %llu KB, clock error %llu ns\n",
+                  (unsigned long long)n->attempted, (unsigned long long)n->converted, (unsigned long long)n->lost_ring,
+                  (unsigned long long)n->lost_memory, (unsigned long long)n->lost_conversion, (unsigned long long)n->events,
+                  (unsigned long long)n->stacks, (unsigned long long)n->stacks_missing, (unsigned long long)n->raw_peak >> 10,
+                  (unsigned long long)n->clock_error_ns);
+    assert_int_equal(n->attempted, n->converted + n->lost_ring + n->lost_memory + n->lost_conversion);
+    assert_int_equal(n->lost_conversion, 0);
+    assert_int_equal(n->events, c->count);
+}
+
+static uint32_t u32_at(const struct seen *s, size_t at)
+{
+    uint32_t v = 0;
+    if (at + 4 <= s->size)
+        memcpy(&v, s->payload + at, 4);
+    return v;
+}
+static uint64_t u64_at(const struct seen *s, size_t at)
+{
+    uint64_t v = 0;
+    if (at + 8 <= s->size)
+        memcpy(&v, s->payload + at, 8);
+    return v;
+}
+
+static size_t count_of(const struct collector *c, uint16_t hook)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++)
+        n += c->event[i].hook == hook;
+    return n;
+}
+
+static const struct seen *find(const struct collector *c, uint16_t hook, size_t at, uint32_t value, size_t from)
+{
+    for (size_t i = from; i < c->count; i++)
+        if (c->event[i].hook == hook && u32_at(&c->event[i], at) == value)
+            return &c->event[i];
+    return NULL;
+}
+
+/* Does the UTF-16 text at `at` of the payload end in / contain `part`? */
+static bool text_has(const struct seen *s, size_t at, const char *part)
+{
+    char text[4096];
+    utf16le_to_utf8(s->payload + at, s->size - at, text, sizeof text);
+    for (size_t i = 0; i + strlen(part) < sizeof text; i++)
+        if (memcmp(text + i, part, strlen(part)) == 0)
+            return true;
+    return false;
+}
+
+static pid_t run_true(const char *marker)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/bin/sh", "sh", "-c", "sleep 0.05; : $0", marker, (char *)NULL);
+        _exit(127);
+    }
+    return pid;
+}
+
+static void write_and_sync(void)
+{
+    char path[] = AL_BINARY_DIR "/klogXXXXXX", block[65536];
+    int  fd     = mkstemp(path);
+    assert_true(fd >= 0);
+    memset(block, 'k', sizeof block);
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(write(fd, block, sizeof block), sizeof block);
+    assert_int_equal(fsync(fd), 0);
+    close(fd);
+    unlink(path);
+}
+
+static void spin(uint64_t ms)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &b);
+    } while ((uint64_t)(b.tv_sec - a.tv_sec) * 1000 + (uint64_t)(b.tv_nsec / 1000000) < ms + (uint64_t)(a.tv_nsec / 1000000));
+}
+
+static void check_process(const struct collector *c, pid_t pid)
+{
+    const struct seen *fork_start = find(c, 0x0301, 8, (uint32_t)pid, 0);
+    assert_non_null(fork_start);
+    assert_int_equal(fork_start->version, 4);
+    assert_int_equal(u32_at(fork_start, 12), getpid());
+    assert_int_equal(fork_start->pid, getpid());
+    const struct seen *fork_end = find(c, 0x0302, 8, (uint32_t)pid, 0);
+    const struct seen *exec     = find(c, 0x0301, 8, (uint32_t)pid, (size_t)(fork_start - c->event) + 1);
+    assert_non_null(fork_end);
+    assert_non_null(exec);
+    const struct seen *end = find(c, 0x0302, 8, (uint32_t)pid, (size_t)(exec - c->event) + 1);
+    if (!end) /* order in the array is per CPU */
+        for (size_t i = 0; i < c->count; i++)
+            if (c->event[i].hook == 0x0302 && u32_at(&c->event[i], 8) == (uint32_t)pid && u64_at(&c->event[i], 0) == u64_at(exec, 0))
+                end = &c->event[i];
+    assert_non_null(end);
+    assert_true(u64_at(fork_start, 0) == u64_at(fork_end, 0) || u64_at(fork_start, 0) == u64_at(end, 0));
+    assert_true(u64_at(fork_start, 0) != u64_at(exec, 0)); /* a new life: a new key */
+    /* root: pointer 8, attributes 8, SID 12, then the image name and the command line */
+    size_t at = 36 + 16 + (getuid() ? 16 : 12);
+    const struct seen *second = exec->time > fork_start->time ? exec : fork_start;
+    print_message("  program name '%s'\n", (const char *)second->payload + at);
+    assert_true(text_has(second, at + strlen((const char *)second->payload + at) + 1, "klog-marker"));
+}
+
+static void check_images(const struct collector *c, pid_t pid)
+{
+    bool libc = false;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct seen *s = &c->event[i];
+        if (s->hook != 0x030A || u32_at(s, 16) != (uint32_t)pid)
+            continue;
+        assert_int_equal(s->version, 3);
+        assert_true(u64_at(s, 0) % 4096 == 0 && u64_at(s, 8) % 4096 == 0 && u64_at(s, 8) > 0 && u32_at(s, 24) != 0);
+        if (text_has(s, 56, "\\Device\\HarddiskVolume1\\") && text_has(s, 56, "libc.so"))
+            libc = u64_at(s, 8) > 1 << 20; /* the whole file, not one segment */
+    }
+    assert_true(libc);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    return x->time < y->time ? -1 : x->time > y->time;
+}
+
+/* Every stack names, by exact time and on the same CPU, an event that asked for one. */
+static void check_stacks(struct collector *c)
+{
+    size_t profile = 0, switches = 0, ready = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct seen *s = &c->event[i], *t = NULL;
+        if (s->hook != 0x1820)
+            continue;
+        assert_true(s->size > 16 && s->size % 8 == 0);
+        for (size_t back = 1; back <= i && back < 400 && !t; back++)
+            if (c->event[i - back].cpu == s->cpu && c->event[i - back].time == u64_at(s, 0) && c->event[i - back].hook != 0x1820)
+                t = &c->event[i - back];
+        assert_non_null(t);
+        profile += t->hook == 0x0F2E;
+        switches += t->hook == 0x0524;
+        ready += t->hook == 0x0532;
+        if (t->hook == 0x0F2E)
+            assert_int_equal(u32_at(s, 12), u32_at(t, 8));
+        if (t->hook == 0x0524)
+            assert_int_equal(u32_at(s, 12), u32_at(t, 0)); /* the thread that comes in */
+    }
+    print_message("  stacks: %zu of samples, %zu of switches, %zu of ready threads\n", profile, switches, ready);
+    assert_true(profile > 0 && switches > 0 && ready > 0);
+}
+
+static void real_configuration(void **state)
+{
+    static struct collector c;
+    struct klog_counters    n;
+    (void)state;
+    struct klog_config config = config_make(&c, 0x707, 0x286);
+    if (!start(&c, &config))
+        skip();
+    usleep(50000);
+    pid_t pid = run_true("klog-marker");
+    write_and_sync();
+    spin(200);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    collect(&c);
+    usleep(100000);
+    halt(&c);
+    check_balance(&c, &n);
+    assert_int_equal(c.conditions, 1); /* file names of disk I/O */
+    check_process(&c, pid);
+    check_images(&c, pid);
+    check_stacks(&c);
+    assert_true(count_of(&c, 0x0524) > 10 && count_of(&c, 0x0532) > 10 && count_of(&c, 0x0F2E) > 50);
+    assert_true(count_of(&c, 0x0F44) + count_of(&c, 0x0F45) > 0);
+    assert_true(count_of(&c, 0x010D) > 0 && count_of(&c, 0x010B) > 0);
+    assert_true(count_of(&c, 0x0303) > 2 && count_of(&c, 0x0503) > 2 && count_of(&c, 0x1403) > 2);
+    assert_true(count_of(&c, 0x0304) > 2 && count_of(&c, 0x0504) > 2 && count_of(&c, 0x1404) > 2);
+    assert_true(count_of(&c, 0x0F49) == 1 && count_of(&c, 0x0F4A) == 1 && count_of(&c, 0x0008) == 2 && count_of(&c, 0x0005) == 2);
+    assert_int_equal(klog_horizon(c.k), UINT64_MAX);
+    qsort(c.event, c.count, sizeof *c.event, by_time);
+    finish(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(real_configuration),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
