@@ -1,0 +1,353 @@
+/* client.c - see client.h. What the other end sends is checked before it is used: its size against what recvmsg gave, the
+ * sequence and type against the request, row counts against the size, names for their NUL. */
+#include "autologger/control/client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WAIT_MS      = 30 * 1000,      /* an answer that only needs a look at tables */
+    WAIT_LONG_MS = 10 * 60 * 1000, /* one that waits for files to be complete */
+    MAX_ROWS     = 65536
+};
+
+struct control_client {
+    int      fd;
+    uint32_t sequence;
+    size_t   size; /* of the answer in `buffer` */
+    _Alignas(8) uint8_t buffer[CTL_MAX];
+};
+
+static bool has_socket(const char *dir)
+{
+    char        path[CTL_PATH];
+    struct stat st;
+    int         n = snprintf(path, sizeof path, "%s/control", dir);
+    return n > 0 && (size_t)n < sizeof path && stat(path, &st) == 0 && S_ISSOCK(st.st_mode);
+}
+
+const char *control_runtime_dir(void)
+{
+    static char own[CTL_PATH];
+    const char *dir = getenv("AUTOLOGGER_RUNTIME_DIR");
+    if (dir && *dir)
+        return dir;
+    const char *xdg = getenv("XDG_RUNTIME_DIR");
+    if (geteuid() != 0 && xdg && *xdg && !has_socket("/run/autologger")) {
+        int n = snprintf(own, sizeof own, "%s/autologger", xdg);
+        if (n > 0 && (size_t)n < sizeof own)
+            return own;
+    }
+    return "/run/autologger";
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* A path longer than a socket address is reached through its folder's descriptor. 0 or -errno. */
+static int connect_in(int fd, const char *dir)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int                n = snprintf(to.sun_path, sizeof to.sun_path, "%s/control", dir), folder = -1;
+    if (n < 0 || (size_t)n >= sizeof to.sun_path) {
+        folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (folder < 0)
+            return -errno;
+        snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/control", folder);
+    }
+    int rc = connect(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -errno : 0;
+    if (folder >= 0)
+        close(folder);
+    return rc;
+}
+
+/* Descriptors that came along are of no use here. */
+static void drop_descriptors(struct msghdr *m)
+{
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+            close(fd);
+        }
+    }
+}
+
+/* One message into c->buffer, or a Status. */
+static wstatus receive(struct control_client *c, int64_t deadline, struct reason *why)
+{
+    for (;;) {
+        struct pollfd p    = {.fd = c->fd, .events = POLLIN};
+        int64_t       left = deadline - now_ms();
+        int           rc   = poll(&p, 1, left > 0 ? (int)left : 0);
+        if (rc == 0)
+            return reason_set(why, W_TIMEOUT, "the daemon did not answer in time");
+        if (rc < 0 && errno != EINTR)
+            return reason_set(why, wstatus_from_errno(errno), "waiting for the daemon: %s", strerror(errno));
+        if (rc < 0)
+            continue;
+        _Alignas(struct cmsghdr) char control[CMSG_SPACE(8 * sizeof(int))];
+        struct iovec  io = {.iov_base = c->buffer, .iov_len = sizeof c->buffer};
+        struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
+        ssize_t       n  = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+        if (n < 0 && (errno == EINTR || errno == EAGAIN))
+            continue;
+        if (n < 0)
+            return reason_set(why, wstatus_from_errno(errno), "reading from the daemon: %s", strerror(errno));
+        drop_descriptors(&m);
+        if (n == 0)
+            return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "the daemon closed the connection");
+        struct ctl_header h;
+        if ((size_t)n < sizeof h || (m.msg_flags & MSG_TRUNC))
+            return reason_set(why, W_INVALID_DATA, "the daemon sent a message of a size that cannot be");
+        memcpy(&h, c->buffer, sizeof h);
+        if (h.size != (size_t)n)
+            return reason_set(why, W_INVALID_DATA, "the daemon sent %zd bytes and calls them %u", n, h.size);
+        c->size = (size_t)n;
+        return W_SUCCESS;
+    }
+}
+
+/* Sends `request` (its header's size and type are set by the caller) and waits for its answer of at least `least` bytes. */
+static wstatus ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
+{
+    int64_t deadline  = now_ms() + wait_ms;
+    request->version  = CTL_VERSION;
+    request->sequence = ++c->sequence ? c->sequence : ++c->sequence; /* 0 is the daemon's own */
+    while (send(c->fd, request, request->size, MSG_NOSIGNAL) < 0) {
+        if (errno == EINTR)
+            continue;
+        wstatus st = errno == EPIPE || errno == ECONNRESET ? W_WMI_INSTANCE_NOT_FOUND : wstatus_from_errno(errno);
+        return reason_set(why, st, "asking the daemon: %s", strerror(errno));
+    }
+    for (;;) {
+        wstatus st = receive(c, deadline, why);
+        if (st)
+            return st;
+        struct ctl_header h;
+        memcpy(&h, c->buffer, sizeof h);
+        if (h.sequence == 0 && h.type >= CTL_ATTACH)
+            continue; /* for provider libraries */
+        if (h.sequence != request->sequence || h.type != request->type)
+            return reason_set(why, W_INVALID_DATA, "the daemon answered request %u of type %u with %u of type %u",
+                              request->sequence, request->type, h.sequence, h.type);
+        if (h.status)
+            return reason_set(why, h.status, "the daemon refused: %s", wstatus_text(h.status));
+        if (c->size < least)
+            return reason_set(why, W_INVALID_DATA, "the daemon's answer is too short (%zu of %zu bytes)", c->size, least);
+        return W_SUCCESS;
+    }
+}
+
+static wstatus hello(struct control_client *c, struct reason *why)
+{
+    struct ctl_hello h  = {.header = {.size = sizeof h, .type = CTL_HELLO}, .highest_version = CTL_VERSION};
+    wstatus          st = ask(c, &h.header, sizeof h, WAIT_MS, why);
+    if (st)
+        return st;
+    memcpy(&h, c->buffer, sizeof h);
+    if (h.highest_version == 0 || h.highest_version > CTL_VERSION)
+        return reason_set(why, W_NOT_SUPPORTED, "the daemon speaks version %u of the control protocol, this program %u",
+                          h.highest_version, CTL_VERSION);
+    return W_SUCCESS;
+}
+
+wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why)
+{
+    const char            *dir = runtime_dir ? runtime_dir : control_runtime_dir();
+    struct control_client *c   = calloc(1, sizeof *c);
+    if (!c)
+        return reason_set(why, W_OUTOFMEMORY, "not enough memory");
+    wstatus st;
+    c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (c->fd < 0) {
+        st = reason_set(why, wstatus_from_errno(errno), "socket: %s", strerror(errno));
+        goto out;
+    }
+    int rc = connect_in(c->fd, dir);
+    if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -ENOTDIR) {
+        st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "no daemon listens in %s", dir);
+        goto out;
+    }
+    if (rc < 0) {
+        st = reason_set(why, wstatus_from_errno(-rc), "%s/control: %s", dir, strerror(-rc));
+        goto out;
+    }
+    if ((st = hello(c, why)))
+        goto out;
+    *out = c;
+    c    = NULL;
+out:
+    control_close(c);
+    return st;
+}
+
+void control_close(struct control_client *c)
+{
+    if (!c)
+        return;
+    if (c->fd >= 0)
+        close(c->fd);
+    free(c);
+}
+
+static wstatus name_set(struct ctl_session_request *r, const char *name, struct reason *why)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length >= sizeof r->name)
+        return reason_set(why, W_INVALID_PARAMETER, "a session name has 1 to %zu bytes", sizeof r->name - 1);
+    memcpy(r->name, name, length + 1);
+    return W_SUCCESS;
+}
+
+/* The rows of a paged answer in c->buffer, checked: `head` bytes, then `count` rows of `row` bytes. */
+static wstatus rows_check(const struct control_client *c, uint32_t total, uint32_t count, size_t head, size_t row,
+                          struct reason *why)
+{
+    if (count > (c->size - head) / row || total > MAX_ROWS || count > total)
+        return reason_set(why, W_INVALID_DATA, "the daemon announces %u of %u rows in %zu bytes", count, total, c->size);
+    return W_SUCCESS;
+}
+
+static void session_terminate(struct ctl_session_info *s)
+{
+    s->name[sizeof s->name - 1]         = 0;
+    s->log_path[sizeof s->log_path - 1] = 0;
+}
+
+/* A request about one session, answered by exactly one row (`out` may be NULL, then the answer need hold none). */
+static wstatus session_ask(struct control_client *c, enum ctl_type type, const char *name, int wait_ms,
+                           struct ctl_session_info *out, struct reason *why)
+{
+    struct ctl_session_request r  = {.header = {.size = sizeof r, .type = (uint16_t)type}};
+    wstatus                    st = name_set(&r, name, why);
+    if (st)
+        return st;
+    size_t least = out ? sizeof(struct ctl_query_answer) : sizeof(struct ctl_header);
+    if ((st = ask(c, &r.header, least, wait_ms, why))) {
+        if (st == W_WMI_INSTANCE_NOT_FOUND)
+            reason_set(why, st, "no session named \"%s\" is running", name);
+        return st;
+    }
+    if (!out)
+        return W_SUCCESS;
+    const struct ctl_query_answer *a = (const struct ctl_query_answer *)c->buffer;
+    if ((st = rows_check(c, a->total, a->count, sizeof *a, sizeof a->row[0], why)))
+        return st;
+    if (a->count != 1)
+        return reason_set(why, W_INVALID_DATA, "the daemon answered with %u sessions where one was asked for", a->count);
+    *out = a->row[0];
+    session_terminate(out);
+    return W_SUCCESS;
+}
+
+wstatus control_query(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
+{
+    return session_ask(c, CTL_QUERY, name, WAIT_MS, out, why);
+}
+wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why)
+{
+    return session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
+}
+wstatus control_flush(struct control_client *c, const char *name, struct reason *why)
+{
+    return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
+}
+
+/* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row. *rows is malloc. */
+static wstatus pages(struct control_client *c, enum ctl_type type, size_t head, size_t row, void **rows, unsigned *count,
+                     struct reason *why)
+{
+    uint8_t *all  = NULL;
+    uint32_t have = 0, total = 0;
+    do {
+        struct ctl_session_request r  = {.header = {.size = sizeof r, .type = (uint16_t)type}, .start = have};
+        wstatus                    st = ask(c, &r.header, head, WAIT_MS, why);
+        uint32_t                   page = 0;
+        if (!st) {
+            memcpy(&total, c->buffer + sizeof(struct ctl_header), sizeof total);
+            memcpy(&page, c->buffer + sizeof(struct ctl_header) + sizeof total, sizeof page);
+            st = rows_check(c, total, page, head, row, why);
+        }
+        uint8_t *more = NULL;
+        if (!st && page && !(more = realloc(all, (have + page) * row)))
+            st = reason_set(why, W_OUTOFMEMORY, "not enough memory");
+        if (st) {
+            free(all);
+            return st;
+        }
+        if (!page)
+            break; /* sessions went away between two pages */
+        all = more;
+        memcpy(all + have * row, c->buffer + head, page * row);
+        have += page;
+    } while (have < total && have < MAX_ROWS);
+    *rows  = all;
+    *count = have;
+    return W_SUCCESS;
+}
+
+wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why)
+{
+    void   *all = NULL;
+    wstatus st  = pages(c, CTL_QUERY, sizeof(struct ctl_query_answer), sizeof **rows, &all, count, why);
+    if (st)
+        return st;
+    *rows = all;
+    for (unsigned i = 0; i < *count; i++)
+        session_terminate(&(*rows)[i]);
+    return W_SUCCESS;
+}
+
+wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why)
+{
+    void   *all = NULL;
+    wstatus st  = pages(c, CTL_PROVIDERS, sizeof(struct ctl_providers_answer), sizeof **rows, &all, count, why);
+    if (st)
+        return st;
+    *rows = all;
+    for (unsigned i = 0; i < *count; i++)
+        (*rows)[i].name[sizeof(*rows)[i].name - 1] = 0;
+    return W_SUCCESS;
+}
+
+static wstatus plain_ask(struct control_client *c, enum ctl_type type, size_t least, int wait_ms, struct reason *why)
+{
+    struct ctl_header h = {.size = sizeof h, .type = (uint16_t)type};
+    return ask(c, &h, least, wait_ms, why);
+}
+
+wstatus control_fs_ready(struct control_client *c, struct reason *why)
+{
+    return plain_ask(c, CTL_FS_READY, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+}
+wstatus control_shutdown(struct control_client *c, struct reason *why)
+{
+    return plain_ask(c, CTL_SHUTDOWN, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+}
+wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why)
+{
+    wstatus st = plain_ask(c, CTL_STATE, sizeof *out, WAIT_MS, why);
+    if (st)
+        return st;
+    memcpy(out, c->buffer, sizeof *out);
+    out->store[sizeof out->store - 1]     = 0;
+    out->log_dir[sizeof out->log_dir - 1] = 0;
+    return W_SUCCESS;
+}
