@@ -1,0 +1,126 @@
+/* autologger import: a configuration file into the store, all or nothing. */
+#include "autologger/plan/plan.h"
+#include "tools/key_names.h"
+#include "tools/store_access.h"
+#include "tools/verb.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct import_args {
+    struct cmdline common;
+    const char    *file;
+    bool           lenient, dry_run;
+};
+struct import_count {
+    unsigned keys, values;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct import_args *a = state->input;
+    switch (key) {
+    case 'l': a->lenient = true; return 0;
+    case 'n': a->dry_run = true; return 0;
+    case ARGP_KEY_ARG:
+        if (a->file)
+            argp_error(state, "one FILE at a time");
+        a->file = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->file)
+            argp_error(state, "FILE is missing");
+        return 0;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+static wstatus count_value(void *ctx, const struct regvalue *value)
+{
+    (void)value;
+    ((struct import_count *)ctx)->values++;
+    return W_SUCCESS;
+}
+
+/* Keys that the file names (not the folders on the way to them), and all values. */
+static void count_below(struct regstore *store, const char *key, unsigned depth, struct import_count *n)
+{
+    struct key_names   names;
+    struct regkey_info info;
+    unsigned           before = n->values;
+    if (key_names_load(store, key, &names))
+        return;
+    regstore_enum_values(store, key, count_value, n);
+    bool declared = regstore_key_info(store, key, &info) == W_SUCCESS && info.source_line;
+    if (declared || n->values > before || (!names.count && depth))
+        n->keys++;
+    for (unsigned i = 0; i < names.count; i++) {
+        char *below = NULL;
+        if (asprintf(&below, "%s\\%s", key, names.names[i]) < 0)
+            break;
+        count_below(store, below, depth + 1, n);
+        free(below);
+    }
+    key_names_finish(&names);
+}
+
+static wstatus import_into(const struct import_args *a, struct regstore *store, struct diag_sink *sink, struct reason *why)
+{
+    return dialect_import_file(store, a->file, a->lenient ? REG_IMPORT_LENIENT : 0, plan_vocabulary(), sink, why);
+}
+
+/* Into memory first: every mistake is found, and counted what there is, before the store is touched. */
+static wstatus rehearse_import(const struct import_args *a, struct import_count *n, struct diag_sink *sink,
+                               struct reason *why)
+{
+    static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT",
+                                        "HKEY_CURRENT_CONFIG"};
+    struct regstore *memory = NULL;
+    wstatus          st     = regstore_open_memory(&memory, why);
+    if (!st)
+        st = import_into(a, memory, sink, why);
+    for (size_t i = 0; !st && i < sizeof roots / sizeof roots[0]; i++)
+        count_below(memory, roots[i], 0, n);
+    regstore_close(memory);
+    return st;
+}
+
+int cmd_import(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        OPT_STORE,
+        {"lenient", 'l', NULL, 0, "accept a .reg without its first line, and typographic quotes, with warnings", 0},
+        {"dry-run", 'n', NULL, 0, "find all mistakes, change nothing", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse, "FILE",
+        CMDLINE_DOC("Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing.",
+                    "  autologger import --store r.db xbootmgr.reg"),
+        NULL, NULL, NULL};
+    struct import_args  a     = {0};
+    struct import_count n     = {0};
+    struct regstore    *store = NULL;
+    struct diag_sink    sink = {.fn = diag_print}, quiet = {0};
+    struct reason       why = {0};
+    int                 code;
+    if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    wstatus st = rehearse_import(&a, &n, &sink, &why);
+    if (!st && !a.dry_run && !(st = store_access_open(&a.common, true, &store, &why)))
+        st = import_into(&a, store, &quiet, &why);
+    regstore_close(store);
+    if (st && sink.errors) {
+        fprintf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
+                sink.errors == 1 ? "" : "s");
+        return VERB_FAILED;
+    }
+    if (st)
+        return failure_print("autologger import", st, &why);
+    if (a.dry_run)
+        printf("%s is fine: %u keys, %u values; nothing was changed\n", a.file, n.keys, n.values);
+    else
+        printf("imported %u keys, %u values from %s into %s\n", n.keys, n.values, a.file, a.common.store);
+    return VERB_FINE;
+}

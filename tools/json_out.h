@@ -1,0 +1,21 @@
+/* json_out.h - JSON on stdout by yajl: values with the name they have in the object around them (NULL inside an array).
+ * Threads: one. Ownership: create/destroy; destroy ends the line. Text that is not UTF-8 has its bad bytes as '?'. */
+#ifndef TOOLS_JSON_OUT_H
+#define TOOLS_JSON_OUT_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json;
+
+struct json *json_create(FILE *to, bool pretty); /* NULL when out of memory */
+void         json_destroy(struct json *j);
+void         json_object(struct json *j, const char *name);
+void         json_array(struct json *j, const char *name);
+void         json_object_end(struct json *j);
+void         json_array_end(struct json *j);
+void         json_text(struct json *j, const char *name, const char *value); /* NULL value: null */
+void         json_number(struct json *j, const char *name, uint64_t value);
+void         json_real(struct json *j, const char *name, double value);
+void         json_flag(struct json *j, const char *name, bool value);
+#endif

@@ -1,0 +1,14 @@
+/* key_names.h - the names of the keys below a key, taken out of the store so that the store may be asked again meanwhile.
+ * Threads: one. Ownership: load/finish; finish is fine with a zeroed list. */
+#ifndef TOOLS_KEY_NAMES_H
+#define TOOLS_KEY_NAMES_H
+#include "registry-sim/store/regstore.h"
+
+struct key_names {
+    char   **names; /* malloc */
+    unsigned count, capacity;
+};
+/* 2 when there is no such key. */
+wstatus key_names_load(struct regstore *store, const char *key, struct key_names *out);
+void    key_names_finish(struct key_names *n);
+#endif

@@ -1,0 +1,213 @@
+/* result_view.c - see result_view.h. `Start` is looked at before Status 0 is called good: a session that was not asked to
+ * start is "off", not "ok". */
+#include "tools/result_view.h"
+#include "registry-sim/win32/filetime.h"
+#include "tools/text_table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static bool is_session(const struct result_row *r)
+{
+    return r->provider[0] == 0;
+}
+
+/* "ok", "note", "failed", or "off" for what was declared with Start or Enabled 0. */
+static const char *level_word(const struct result_row *r)
+{
+    if (!r->start && r->status == W_SUCCESS)
+        return "off";
+    return result_level_name(result_level(r));
+}
+
+unsigned result_view_failed(const struct result_list *list)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < list->count; i++)
+        n += result_level(&list->rows[i]) == RESULT_FAILED;
+    return n;
+}
+
+const char *result_view_merged(const struct result_list *list)
+{
+    for (unsigned i = 0; i < list->count; i++)
+        if (list->rows[i].merged_path[0])
+            return list->rows[i].merged_path;
+    return "";
+}
+
+static uint64_t lost_of(const struct result_row *r)
+{
+    return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file;
+}
+
+static void numbers_line(struct text_table *t, const struct result_row *r)
+{
+    if (!r->start || r->status)
+        return;
+    bool differ = r->asked.buffer_kb != r->given.buffer_kb || r->asked.minimum_buffers != r->given.minimum_buffers ||
+                  r->asked.maximum_buffers != r->given.maximum_buffers;
+    if (differ)
+        text_table_line(t, "    buffers: asked %u KB x %u..%u, given %u KB x %u..%u", r->asked.buffer_kb,
+                        r->asked.minimum_buffers, r->asked.maximum_buffers, r->given.buffer_kb, r->given.minimum_buffers,
+                        r->given.maximum_buffers);
+    else if (r->given.buffer_kb)
+        text_table_line(t, "    buffers: %u KB x %u..%u", r->given.buffer_kb, r->given.minimum_buffers,
+                        r->given.maximum_buffers);
+    if (r->peak_bytes && r->suggested_minimum)
+        text_table_line(t, "    most memory in use: %" PRIu64 " KB; suggested: MinimumBuffers %u, MaximumBuffers %u",
+                        (r->peak_bytes + 1023) / 1024, r->suggested_minimum, r->suggested_maximum);
+    text_table_line(t, "    events: %" PRIu64 " written, %" PRIu64 " lost", r->written, lost_of(r));
+    if (lost_of(r))
+        text_table_line(t, "    lost: ring %" PRIu64 ", memory bound %" PRIu64 ", conversion %" PRIu64 ", file %" PRIu64,
+                        r->lost_ring, r->lost_memory, r->lost_conversion, r->lost_file);
+    if (r->log_path[0])
+        text_table_line(t, "    file: %s", r->merged_path[0] ? r->merged_path : r->log_path);
+}
+
+static void row_print(struct text_table *t, const struct result_row *r)
+{
+    char status[80], who[320];
+    if (r->status)
+        snprintf(status, sizeof status, "%u %s", r->status, wstatus_name(r->status));
+    else
+        snprintf(status, sizeof status, "0");
+    snprintf(who, sizeof who, "%s", r->name[0] ? r->name : r->provider);
+    text_table_row(t, r->session, is_session(r) ? (r->kernel ? "(kernel session)" : "(session)") : who, level_word(r), status);
+    if (r->status) {
+        text_table_line(t, "    why: %s", r->reason[0] ? r->reason : wstatus_text(r->status));
+        text_table_line(t, "    do:  %s", wstatus_advice(r->status));
+    }
+    for (unsigned i = 0; i < r->conditions.count; i++) {
+        const struct condition *c = &r->conditions.items[i];
+        text_table_line(t, "    %s %u%s%s: %s%s%s", c->note ? "note" : "condition", c->number, c->item[0] ? " " : "", c->item,
+                        c->reason, c->advice[0] ? ". Do: " : "", c->advice);
+        if (!c->note && c->source_line)
+            text_table_line(t, "    at:  %s:%u", c->source_file, c->source_line);
+    }
+    if (result_level(r) == RESULT_FAILED && r->source_file[0])
+        text_table_line(t, "    at:  %s:%u", r->source_file, r->source_line);
+    if (is_session(r))
+        numbers_line(t, r);
+}
+
+void result_view_print(const struct result_list *list, FILE *to)
+{
+    static const char *const titles[] = {"SESSION", "PROVIDER", "RESULT", "STATUS", NULL};
+    char                     when[FILETIME_TEXT_SIZE];
+    struct text_table        t;
+    unsigned                 failed = result_view_failed(list), levels[3] = {0};
+    text_table_init(&t, titles);
+    for (unsigned i = 0; i < list->count; i++) {
+        row_print(&t, &list->rows[i]);
+        levels[result_level(&list->rows[i])]++;
+    }
+    fprintf(to, "%s of %s, boot %s\n\n", list->rehearsal ? "Rehearsal" : "Boot", filetime_format(list->time, when),
+            list->boot_id[0] ? list->boot_id : "(no id)");
+    text_table_print(&t, to);
+    fprintf(to, "\n%u ok, %u with a note, %u failed%s\n", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
+            failed ? "" : list->count ? ": everything that was asked for runs" : ": nothing was declared");
+    text_table_finish(&t);
+}
+
+static void conditions_json(const struct result_row *r, struct json *j)
+{
+    json_array(j, "conditions");
+    for (unsigned i = 0; i < r->conditions.count; i++) {
+        const struct condition *c = &r->conditions.items[i];
+        json_object(j, NULL);
+        json_number(j, "number", c->number);
+        json_flag(j, "note", c->note);
+        json_text(j, "item", c->item);
+        json_text(j, "reason", c->reason);
+        json_text(j, "advice", c->advice);
+        json_text(j, "file", c->source_file);
+        json_number(j, "line", c->source_line);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+static void outcome_json(const struct result_row *r, struct json *j)
+{
+    json_text(j, "key", r->key);
+    json_flag(j, is_session(r) ? "start" : "enabled", r->start);
+    json_text(j, "result", level_word(r));
+    json_number(j, "status", r->status);
+    json_text(j, "status_name", wstatus_name(r->status));
+    json_text(j, "reason", r->reason);
+    json_text(j, "advice", r->status ? wstatus_advice(r->status) : "");
+    json_text(j, "file", r->source_file);
+    json_number(j, "line", r->source_line);
+    conditions_json(r, j);
+}
+
+static void provider_json(const struct result_row *r, struct json *j)
+{
+    json_object(j, NULL);
+    json_text(j, "guid", r->provider);
+    json_text(j, "name", r->name);
+    outcome_json(r, j);
+    json_number(j, "registrations", r->registrations);
+    json_object_end(j);
+}
+
+static void session_numbers_json(const struct result_row *r, struct json *j)
+{
+    json_flag(j, "kernel", r->kernel);
+    json_object(j, "asked");
+    json_number(j, "buffer_kb", r->asked.buffer_kb);
+    json_number(j, "minimum_buffers", r->asked.minimum_buffers);
+    json_number(j, "maximum_buffers", r->asked.maximum_buffers);
+    json_object_end(j);
+    json_object(j, "given");
+    json_number(j, "buffer_kb", r->given.buffer_kb);
+    json_number(j, "minimum_buffers", r->given.minimum_buffers);
+    json_number(j, "maximum_buffers", r->given.maximum_buffers);
+    json_object_end(j);
+    json_text(j, "log_path", r->log_path);
+    json_text(j, "merged_path", r->merged_path);
+    json_flag(j, "stopped", r->stopped);
+    json_number(j, "attempted", r->attempted);
+    json_number(j, "converted", r->converted);
+    json_number(j, "written", r->written);
+    json_object(j, "lost");
+    json_number(j, "total", lost_of(r));
+    json_number(j, "ring", r->lost_ring);
+    json_number(j, "memory", r->lost_memory);
+    json_number(j, "conversion", r->lost_conversion);
+    json_number(j, "file", r->lost_file);
+    json_object_end(j);
+    json_number(j, "peak_bytes", r->peak_bytes);
+    json_number(j, "suggested_minimum", r->suggested_minimum);
+    json_number(j, "suggested_maximum", r->suggested_maximum);
+    json_number(j, "late_events", r->late_events);
+    json_number(j, "clock_error_ns", r->clock_error_ns);
+}
+
+void result_view_json(const struct result_list *list, struct json *j)
+{
+    char when[FILETIME_TEXT_SIZE];
+    json_text(j, "boot_id", list->boot_id);
+    json_text(j, "time", filetime_format(list->time, when));
+    json_flag(j, "rehearsal", list->rehearsal);
+    json_text(j, "merged", result_view_merged(list));
+    json_number(j, "failed", result_view_failed(list));
+    json_array(j, "sessions");
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct result_row *r = &list->rows[i];
+        if (!is_session(r))
+            continue;
+        json_object(j, NULL);
+        json_text(j, "name", r->session);
+        outcome_json(r, j);
+        session_numbers_json(r, j);
+        json_array(j, "providers");
+        for (unsigned k = 0; k < list->count; k++)
+            if (!is_session(&list->rows[k]) && !strcmp(list->rows[k].session, r->session))
+                provider_json(&list->rows[k], j);
+        json_array_end(j);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}

@@ -1,0 +1,16 @@
+/* result_view.h - the rows of a boot (autologger/boot/result.h) as a table for people and as JSON.
+ * Threads: one. Not for: loading or judging rows (boot/result). */
+#ifndef TOOLS_RESULT_VIEW_H
+#define TOOLS_RESULT_VIEW_H
+#include "autologger/boot/result.h"
+#include "tools/json_out.h"
+
+/* The Status table: a line a row; below it why, what to do, where it was declared, asked and given, losses. */
+void result_view_print(const struct result_list *list, FILE *to);
+/* Members of the object that is open: boot_id, time, rehearsal, merged, failed, sessions [... providers [...]]. */
+void result_view_json(const struct result_list *list, struct json *j);
+/* Rows that are RESULT_FAILED. */
+unsigned result_view_failed(const struct result_list *list);
+/* The merged file of the boot, "" when there is none. */
+const char *result_view_merged(const struct result_list *list);
+#endif

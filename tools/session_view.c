@@ -1,0 +1,114 @@
+/* session_view.c - see session_view.h. One table drives text and JSON. */
+#include "tools/session_view.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+struct field {
+    const char *json, *text;
+    size_t      offset;
+    bool        wide;
+};
+#define NARROW(member, text) {#member, text, offsetof(struct ctl_session_info, member), false}
+#define WIDE(member, text) {#member, text, offsetof(struct ctl_session_info, member), true}
+static const struct field fields[] = {
+    NARROW(logger_id, "logger id"),
+    NARROW(log_file_mode, "log file mode"),
+    NARROW(clock_type, "clock type"),
+    NARROW(buffer_kb, "buffer size, KB"),
+    NARROW(minimum_buffers, "minimum buffers"),
+    NARROW(maximum_buffers, "maximum buffers"),
+    NARROW(number_of_buffers, "buffers now"),
+    NARROW(free_buffers, "free buffers"),
+    NARROW(buffers_written, "buffers written"),
+    NARROW(log_buffers_lost, "log buffers lost"),
+    NARROW(realtime_buffers_lost, "real-time buffers lost"),
+    NARROW(logger_thread_id, "logger thread"),
+    NARROW(flush_timer, "flush timer, s"),
+    NARROW(max_file_size, "maximum file size, MB"),
+    NARROW(provider_count, "providers"),
+    WIDE(events_written, "events written"),
+    WIDE(lost_ring, "lost: ring"),
+    WIDE(lost_memory, "lost: memory bound"),
+    WIDE(lost_conversion, "lost: conversion"),
+    WIDE(lost_file, "lost: file"),
+    WIDE(attempted_kernel, "kernel records"),
+    WIDE(events_refused, "refused as too large"),
+    WIDE(corrupt, "damaged records"),
+    WIDE(pid_corrected, "process ids corrected"),
+    WIDE(bytes_written, "bytes written"),
+    WIDE(peak_bytes, "most memory in use, bytes"),
+    WIDE(late_events, "late events"),
+    WIDE(clock_error_ns, "clock error, ns"),
+};
+
+static uint64_t field_get(const struct ctl_session_info *s, const struct field *f)
+{
+    uint32_t narrow;
+    uint64_t wide;
+    memcpy(&narrow, (const char *)s + f->offset, sizeof narrow);
+    if (!f->wide)
+        return narrow;
+    memcpy(&wide, (const char *)s + f->offset, sizeof wide);
+    return wide;
+}
+
+const char *session_state_name(uint32_t state)
+{
+    static const char *const names[] = {"starting", "in memory", "writing", "stopping", "stopped", "stopped by an error"};
+    return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
+}
+
+uint64_t session_lost(const struct ctl_session_info *s)
+{
+    return s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file;
+}
+
+void session_view_print(const struct ctl_session_info *s, FILE *to)
+{
+    char guid[GUID_TEXT_SIZE];
+    fprintf(to, "%-26s %s%s\n", "session:", s->name, s->kernel ? " (kernel)" : "");
+    fprintf(to, "%-26s %s\n", "GUID:", guid_format(&s->guid, guid));
+    fprintf(to, "%-26s %s\n", "state:", session_state_name(s->state));
+    fprintf(to, "%-26s %u %s\n", "Status:", s->status, wstatus_name(s->status));
+    if (s->status)
+        fprintf(to, "%-26s %s. Do: %s\n", "", wstatus_text(s->status), wstatus_advice(s->status));
+    fprintf(to, "%-26s %s\n", "file:", s->log_path[0] ? s->log_path : "(none)");
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        char label[40];
+        snprintf(label, sizeof label, "%s:", fields[i].text);
+        fprintf(to, "%-26s %" PRIu64 "\n", label, field_get(s, &fields[i]));
+    }
+    fprintf(to, "%-26s %" PRIu64 "\n", "events lost:", session_lost(s));
+}
+
+void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j)
+{
+    char guid[GUID_TEXT_SIZE];
+    json_object(j, name);
+    json_text(j, "name", s->name);
+    json_text(j, "guid", guid_format(&s->guid, guid));
+    json_flag(j, "kernel", s->kernel != 0);
+    json_text(j, "state", session_state_name(s->state));
+    json_number(j, "status", s->status);
+    json_text(j, "status_name", wstatus_name(s->status));
+    json_text(j, "log_path", s->log_path);
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        json_number(j, fields[i].json, field_get(s, &fields[i]));
+    json_number(j, "events_lost", session_lost(s));
+    json_object_end(j);
+}
+
+void session_view_show(const struct ctl_session_info *s, bool as_json)
+{
+    if (!as_json) {
+        session_view_print(s, stdout);
+        return;
+    }
+    struct json *j = json_create(stdout, true);
+    if (j)
+        session_view_json(s, NULL, j);
+    json_destroy(j);
+}

@@ -1,0 +1,15 @@
+/* session_view.h - running sessions (control protocol) as text and JSON. Threads: one. */
+#ifndef TOOLS_SESSION_VIEW_H
+#define TOOLS_SESSION_VIEW_H
+#include "autologger/control/client.h"
+#include "tools/json_out.h"
+
+const char *session_state_name(uint32_t state);
+uint64_t    session_lost(const struct ctl_session_info *s);
+/* One session, a "name: value" line each. */
+void session_view_print(const struct ctl_session_info *s, FILE *to);
+/* One object; `name` as in json_out.h. */
+void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j);
+/* The same by --json or not, on stdout. */
+void session_view_show(const struct ctl_session_info *s, bool as_json);
+#endif

@@ -1,0 +1,17 @@
+/* store_access.h - opening the store that a command line names, and saying why not.
+ * Threads: one. Ownership: what opens is closed by regstore_close. */
+#ifndef TOOLS_STORE_ACCESS_H
+#define TOOLS_STORE_ACCESS_H
+#include "registry-sim/store/regstore.h"
+#include "registry-sim/text/dialect.h"
+#include "tools/cmdline.h"
+
+/* The exit code that a failure gives: 111 where the system refused, 1 otherwise. */
+int exit_of(wstatus status);
+/* "VERB: text. Do: advice" on stderr; returns exit_of(status). */
+int failure_print(const char *verb, wstatus status, const struct reason *why);
+/* Opens c->store. `write` creates a missing store; the folder above it only when it is the default's. */
+wstatus store_access_open(const struct cmdline *c, bool write, struct regstore **out, struct reason *why);
+/* A diag_fn: "file:line: what. Do: advice" on stderr. */
+void diag_print(void *ctx, const struct diag *diag);
+#endif

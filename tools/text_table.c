@@ -1,0 +1,95 @@
+/* text_table.c - see text_table.h. */
+#include "tools/text_table.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one more row of empty cells, or NULL. */
+static char **row_add(struct text_table *t)
+{
+    if (t->rows == t->capacity) {
+        unsigned more  = t->capacity ? t->capacity * 2 : 32;
+        char   **cells = realloc(t->cells, (size_t)more * TEXT_TABLE_COLUMNS * sizeof *cells);
+        if (!cells)
+            return NULL;
+        t->cells    = cells;
+        t->capacity = more;
+    }
+    char **row = t->cells + (size_t)t->rows++ * TEXT_TABLE_COLUMNS;
+    memset(row, 0, TEXT_TABLE_COLUMNS * sizeof *row);
+    return row;
+}
+
+void text_table_init(struct text_table *t, const char *const *titles)
+{
+    *t         = (struct text_table){0};
+    char **row = row_add(t);
+    for (; titles[t->columns] && t->columns < TEXT_TABLE_COLUMNS; t->columns++)
+        if (row)
+            row[t->columns] = strdup(titles[t->columns]);
+}
+
+void text_table_row(struct text_table *t, ...)
+{
+    char **row = row_add(t);
+    if (!row)
+        return;
+    va_list args;
+    va_start(args, t);
+    for (unsigned i = 0; i < t->columns; i++)
+        row[i] = strdup(va_arg(args, const char *));
+    va_end(args);
+}
+
+void text_table_line(struct text_table *t, const char *format, ...)
+{
+    char **row = row_add(t);
+    if (!row)
+        return;
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&row[0], format, args) < 0)
+        row[0] = NULL;
+    va_end(args);
+}
+
+static int width(const char *text)
+{
+    int n = 0;
+    for (; text && *text; text++)
+        n += (*text & 0xC0) != 0x80;
+    return n;
+}
+
+void text_table_print(const struct text_table *t, FILE *to)
+{
+    int widths[TEXT_TABLE_COLUMNS] = {0};
+    for (unsigned r = 0; r < t->rows; r++)
+        for (unsigned c = 0; c < t->columns; c++) {
+            char *const *row = t->cells + (size_t)r * TEXT_TABLE_COLUMNS;
+            int          w   = row[1] ? width(row[c]) : 0;
+            if (w > widths[c])
+                widths[c] = w;
+        }
+    for (unsigned r = 0; r < t->rows; r++) {
+        char *const *row  = t->cells + (size_t)r * TEXT_TABLE_COLUMNS;
+        unsigned     last = t->columns - 1;
+        while (last && (!row[last] || !*row[last]))
+            last--;
+        for (unsigned c = 0; c <= last; c++) {
+            const char *cell = row[c] ? row[c] : "";
+            fprintf(to, "%s%*s", cell, c < last ? widths[c] - width(cell) + 2 : 0, "");
+        }
+        fputc('\n', to);
+    }
+}
+
+void text_table_finish(struct text_table *t)
+{
+    for (size_t i = 0; i < (size_t)t->rows * TEXT_TABLE_COLUMNS; i++)
+        free(t->cells[i]);
+    free(t->cells);
+    *t = (struct text_table){0};
+}

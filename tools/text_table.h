@@ -1,0 +1,22 @@
+/* text_table.h - rows of text in columns that line up; lines of their own may stand between rows.
+ * Threads: one. Ownership: init/finish; cells are copied. Widths count characters, not bytes. */
+#ifndef TOOLS_TEXT_TABLE_H
+#define TOOLS_TEXT_TABLE_H
+#include <stdio.h>
+
+enum { TEXT_TABLE_COLUMNS = 8 };
+
+struct text_table {
+    unsigned columns;
+    unsigned rows, capacity;
+    char   **cells; /* rows x TEXT_TABLE_COLUMNS; a row whose second cell is NULL is a line of its own */
+};
+/* `titles` has one NULL-terminated word per column. */
+void text_table_init(struct text_table *t, const char *const *titles);
+/* One row; as many strings as there are columns. Out of memory drops the row. */
+void text_table_row(struct text_table *t, ...);
+/* A line below the last row, not part of any column. */
+void text_table_line(struct text_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_table_print(const struct text_table *t, FILE *to);
+void text_table_finish(struct text_table *t);
+#endif
