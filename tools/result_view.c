@@ -2,7 +2,7 @@
  * start is "off", not "ok". */
 #include "tools/result_view.h"
 #include "registry-sim/win32/filetime.h"
-#include "tools/text_table.h"
+#include "tools/outcome_view.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -65,28 +65,18 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
         text_table_line(t, "    file: %s", r->merged_path[0] ? r->merged_path : r->log_path);
 }
 
+static struct outcome outcome_of(const struct result_row *r)
+{
+    return (struct outcome){level_word(r), r->status, r->reason, &r->conditions, r->source_file, r->source_line};
+}
+
 static void row_print(struct text_table *t, const struct result_row *r)
 {
-    char status[80], who[320];
-    if (r->status)
-        snprintf(status, sizeof status, "%u %s", r->status, wstatus_name(r->status));
-    else
-        snprintf(status, sizeof status, "0");
-    snprintf(who, sizeof who, "%s", r->name[0] ? r->name : r->provider);
-    text_table_row(t, r->session, is_session(r) ? (r->kernel ? "(kernel session)" : "(session)") : who, level_word(r), status);
-    if (r->status) {
-        text_table_line(t, "    why: %s", r->reason[0] ? r->reason : wstatus_text(r->status));
-        text_table_line(t, "    do:  %s", wstatus_advice(r->status));
-    }
-    for (unsigned i = 0; i < r->conditions.count; i++) {
-        const struct condition *c = &r->conditions.items[i];
-        text_table_line(t, "    %s %u%s%s: %s%s%s", c->note ? "note" : "condition", c->number, c->item[0] ? " " : "", c->item,
-                        c->reason, c->advice[0] ? ". Do: " : "", c->advice);
-        if (!c->note && c->source_line)
-            text_table_line(t, "    at:  %s:%u", c->source_file, c->source_line);
-    }
-    if (result_level(r) == RESULT_FAILED && r->source_file[0])
-        text_table_line(t, "    at:  %s:%u", r->source_file, r->source_line);
+    char           status[OUTCOME_STATUS_SIZE];
+    struct outcome o   = outcome_of(r);
+    const char    *who = is_session(r) ? (r->kernel ? "(kernel session)" : "(session)") : r->name[0] ? r->name : r->provider;
+    text_table_row(t, r->session, who, o.result, outcome_status(r->status, status));
+    outcome_lines(&o, t);
     if (is_session(r))
         numbers_line(t, r);
 }
@@ -110,36 +100,12 @@ void result_view_print(const struct result_list *list, FILE *to)
     text_table_finish(&t);
 }
 
-static void conditions_json(const struct result_row *r, struct json *j)
+static void row_json(const struct result_row *r, struct json *j)
 {
-    json_array(j, "conditions");
-    for (unsigned i = 0; i < r->conditions.count; i++) {
-        const struct condition *c = &r->conditions.items[i];
-        json_object(j, NULL);
-        json_number(j, "number", c->number);
-        json_flag(j, "note", c->note);
-        json_text(j, "item", c->item);
-        json_text(j, "reason", c->reason);
-        json_text(j, "advice", c->advice);
-        json_text(j, "file", c->source_file);
-        json_number(j, "line", c->source_line);
-        json_object_end(j);
-    }
-    json_array_end(j);
-}
-
-static void outcome_json(const struct result_row *r, struct json *j)
-{
+    struct outcome o = outcome_of(r);
     json_text(j, "key", r->key);
     json_flag(j, is_session(r) ? "start" : "enabled", r->start);
-    json_text(j, "result", level_word(r));
-    json_number(j, "status", r->status);
-    json_text(j, "status_name", wstatus_name(r->status));
-    json_text(j, "reason", r->reason);
-    json_text(j, "advice", r->status ? wstatus_advice(r->status) : "");
-    json_text(j, "file", r->source_file);
-    json_number(j, "line", r->source_line);
-    conditions_json(r, j);
+    outcome_json(&o, j);
 }
 
 static void provider_json(const struct result_row *r, struct json *j)
@@ -147,7 +113,7 @@ static void provider_json(const struct result_row *r, struct json *j)
     json_object(j, NULL);
     json_text(j, "guid", r->provider);
     json_text(j, "name", r->name);
-    outcome_json(r, j);
+    row_json(r, j);
     json_number(j, "registrations", r->registrations);
     json_object_end(j);
 }
@@ -200,7 +166,7 @@ void result_view_json(const struct result_list *list, struct json *j)
             continue;
         json_object(j, NULL);
         json_text(j, "name", r->session);
-        outcome_json(r, j);
+        row_json(r, j);
         session_numbers_json(r, j);
         json_array(j, "providers");
         for (unsigned k = 0; k < list->count; k++)

@@ -1,0 +1,98 @@
+# steps.sh - sourced by tools/quickstart and tools/check: steps with progress and seconds, one log, and the packages.
+# The caller sets NAME (for messages) and LOG (a file). Everything that a step prints goes to the log.
+
+STARTED=$SECONDS
+
+say() {
+    printf '%s\n' "$*" | tee -a "$LOG"
+}
+
+# step "words" COMMAND...: a progress line; on failure the end of the log. Returns the command's exit code.
+step() {
+    local words=$1 from=$SECONDS code
+    shift
+    printf '[%4d s] %s ... ' $((SECONDS - STARTED)) "$words"
+    printf '\n== %s: %s\n' "$words" "$*" >>"$LOG"
+    "$@" >>"$LOG" 2>&1
+    code=$?
+    if [ "$code" -eq 0 ]; then
+        printf 'done (%d s)\n' $((SECONDS - from))
+    else
+        printf 'FAILED, exit code %d (%d s)\n' "$code" $((SECONDS - from))
+    fi
+    return "$code"
+}
+
+# show_log_end: what a person needs to see of a failed step.
+show_log_end() {
+    echo "---- the end of $LOG"
+    tail -n "${1:-40}" "$LOG"
+    echo "----"
+}
+
+packages_for() { # build | build check
+    local words=$1
+    awk -v words=" $words " '/^[^#]/ && index(words, " " $2 " ") { print $1 }' tools/packages
+}
+
+missing_of() {
+    local package
+    for package in "$@"; do
+        dpkg-query -W -f='${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || echo "$package"
+    done
+}
+
+as_root() {
+    if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 -o APT::Get::Lock::Timeout=600 \
+        -o Acquire::Retries=3 "$@" </dev/null
+}
+
+# The lists may be locked by another apt-get: updating waits, too.
+apt_update() {
+    local try
+    for try in 1 2 3 4 5 6; do
+        apt update -q && return 0
+        sleep 5
+    done
+    return 1
+}
+
+# install_packages "build check": what is missing of it, if we may. Sets STILL_MISSING.
+install_packages() {
+    local missing
+    STILL_MISSING=""
+    # shellcheck disable=SC2046
+    missing=$(missing_of $(packages_for "$1"))
+    if [ -z "$missing" ]; then
+        say "[$(printf %4d $((SECONDS - STARTED))) s] packages: everything is there"
+        return 0
+    fi
+    missing=$(echo $missing)
+    if ! command -v apt-get >/dev/null || { [ "$(id -u)" -ne 0 ] && ! sudo -n true 2>/dev/null; }; then
+        STILL_MISSING=$missing
+        say "$NAME: without root these packages stay missing: $missing"
+        say "$NAME: as root: apt-get install --no-install-recommends $missing"
+        return 0
+    fi
+    step "updating the package lists" apt_update
+    # shellcheck disable=SC2086
+    step "installing $missing" apt install -y -q --no-install-recommends $missing
+    # shellcheck disable=SC2086
+    STILL_MISSING=$(echo $(missing_of $missing))
+    if [ -n "$STILL_MISSING" ]; then
+        say "$NAME: could not be installed: $STILL_MISSING"
+    fi
+    return 0
+}
+
+# configure_and_build PRESET [TARGET...]
+configure_and_build() {
+    local preset=$1
+    shift
+    step "configuring ($preset)" cmake --preset "$preset" || return 1
+    step "building ($preset)" cmake --build --preset "$preset" ${1:+--target "$@"}
+}

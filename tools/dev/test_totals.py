@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+"""What ctest's JUnit files say: a line a file, the failed and skipped tests by name; with --sum one line over all of them.
+
+Usage: test_totals.py [--sum] FILE.xml... Exit codes: 0; files that are missing count as nothing.
+"""
+import pathlib
+import sys
+import xml.etree.ElementTree
+
+
+def totals(path):
+    passed, failed, skipped, seconds = 0, [], [], 0.0
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        seconds += float(case.get("time") or 0)
+        if case.get("status") == "fail" or case.find("failure") is not None:
+            failed.append(case.get("name"))
+        elif case.get("status") in ("notrun", "disabled") or case.find("skipped") is not None:
+            skipped.append(case.get("name"))
+        else:
+            passed += 1
+    return passed, failed, skipped, seconds
+
+
+def main():
+    as_sum = "--sum" in sys.argv
+    found = [totals(p) for p in map(pathlib.Path, sys.argv[1:]) if p.suffix == ".xml" and p.is_file()]
+    passed, failed, skipped = (sum(f[0] for f in found), sum(len(f[1]) for f in found), sum(len(f[2]) for f in found))
+    if as_sum:
+        print(f"{passed} passed, {failed} failed, {skipped} skipped")
+        return
+    for _, names_failed, names_skipped, seconds in found:
+        for name in names_failed:
+            print(f"         FAILED: {name}")
+        if names_skipped:
+            print(f"         skipped: {', '.join(names_skipped)}")
+        print(f"         {passed} passed, {failed} failed, {skipped} skipped ({seconds:.0f} s of tests)")
+
+
+if __name__ == "__main__":
+    main()

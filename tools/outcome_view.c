@@ -1,0 +1,62 @@
+/* outcome_view.c - see outcome_view.h. */
+#include "tools/outcome_view.h"
+
+#include <string.h>
+
+const char *outcome_status(wstatus status, char out[OUTCOME_STATUS_SIZE])
+{
+    if (status)
+        snprintf(out, OUTCOME_STATUS_SIZE, "%u %s", status, wstatus_name(status));
+    else
+        snprintf(out, OUTCOME_STATUS_SIZE, "0");
+    return out;
+}
+
+void outcome_lines(const struct outcome *o, struct text_table *t)
+{
+    bool at = false;
+    if (o->status) {
+        text_table_line(t, "    why: %s", o->reason[0] ? o->reason : wstatus_text(o->status));
+        if (!strstr(o->reason, " Do: "))
+            text_table_line(t, "    do:  %s", wstatus_advice(o->status));
+    }
+    for (unsigned i = 0; i < o->conditions->count; i++) {
+        const struct condition *c = &o->conditions->items[i];
+        text_table_line(t, "    %s %u%s%s: %s%s%s", c->note ? "note" : "condition", c->number, c->item[0] ? " " : "", c->item,
+                        c->reason, c->advice[0] ? ". Do: " : "", c->advice);
+        if (!c->note && c->source_line)
+            text_table_line(t, "        at %s:%u", c->source_file, c->source_line);
+    }
+    if (o->conditions->dropped)
+        text_table_line(t, "    condition %u: %u more conditions did not fit in memory", W_OUTOFMEMORY, o->conditions->dropped);
+    at = o->status && o->source_file[0];
+    if (at && o->source_line)
+        text_table_line(t, "    at:  %s:%u", o->source_file, o->source_line);
+    else if (at)
+        text_table_line(t, "    at:  %s", o->source_file);
+}
+
+void outcome_json(const struct outcome *o, struct json *j)
+{
+    json_text(j, "result", o->result);
+    json_number(j, "status", o->status);
+    json_text(j, "status_name", wstatus_name(o->status));
+    json_text(j, "reason", o->reason);
+    json_text(j, "advice", o->status ? wstatus_advice(o->status) : "");
+    json_text(j, "file", o->source_file);
+    json_number(j, "line", o->source_line);
+    json_array(j, "conditions");
+    for (unsigned i = 0; i < o->conditions->count; i++) {
+        const struct condition *c = &o->conditions->items[i];
+        json_object(j, NULL);
+        json_number(j, "number", c->number);
+        json_flag(j, "note", c->note);
+        json_text(j, "item", c->item);
+        json_text(j, "reason", c->reason);
+        json_text(j, "advice", c->advice);
+        json_text(j, "file", c->source_file);
+        json_number(j, "line", c->source_line);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}

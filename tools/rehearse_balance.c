@@ -1,0 +1,110 @@
+/* rehearse_balance.c - see rehearse_balance.h. */
+#include "tools/rehearse_balance.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+void demo_report_read(const char *path, struct demo_report *out)
+{
+    char  line[256];
+    FILE *from = fopen(path, "r");
+    *out       = (struct demo_report){0};
+    while (from && fgets(line, sizeof line, from) && out->count < BALANCE_PROVIDERS) {
+        char     text[64];
+        uint64_t attempted, succeeded, failed;
+        if (sscanf(line, "provider=%63s attempted=%" SCNu64 " succeeded=%" SCNu64 " failed=%" SCNu64, text, &attempted,
+                   &succeeded, &failed) != 4 ||
+            !guid_parse(text, &out->provider[out->count].guid))
+            continue;
+        out->provider[out->count].attempted = attempted;
+        out->provider[out->count].succeeded = succeeded;
+        out->provider[out->count].failed    = failed;
+        out->count++;
+    }
+    if (from)
+        fclose(from);
+}
+
+/* Does the declaration keep some of the provider's events out? The demo writes at level 4 and below. */
+static bool is_filtered(struct regstore *store, const struct result_row *row)
+{
+    uint32_t level = 0;
+    uint64_t any = 0, all = 0;
+    regstore_get_dword(store, row->key, "EnableLevel", &level, NULL);
+    if (regstore_get_qword(store, row->key, "MatchAnyKeyword", &any, NULL)) {
+        uint32_t narrow = 0;
+        if (regstore_get_dword(store, row->key, "MatchAnyKeyword", &narrow, NULL) == W_SUCCESS)
+            any = narrow;
+    }
+    regstore_get_qword(store, row->key, "MatchAllKeyword", &all, NULL);
+    return (level && level < 4) || any || all;
+}
+
+static void add_demo(const struct demo_report *demo, const struct result_row *provider, struct regstore *store,
+                     struct balance *out)
+{
+    struct guid guid;
+    if (!guid_parse(provider->provider, &guid))
+        return;
+    for (unsigned i = 0; i < demo->count; i++)
+        if (guid_equal(&demo->provider[i].guid, &guid)) {
+            out->attempted += demo->provider[i].attempted;
+            out->counted_by = "autologger-demo";
+            out->filtered |= is_filtered(store, provider);
+        }
+}
+
+bool balance_of(const struct result_list *list, const struct result_row *row, const struct demo_report *demo,
+                struct regstore *store, struct balance *out)
+{
+    if (row->provider[0] || !row->start || row->status)
+        return false;
+    *out = (struct balance){.session = row->session};
+    out->lost    = row->lost_ring + row->lost_memory + row->lost_conversion;
+    out->written = row->written;
+    if (row->kernel) {
+        /* the kernel counts records; one record may become several events, so records are compared with records */
+        out->counted_by = "the kernel";
+        out->attempted  = row->attempted;
+        out->written    = row->converted;
+        return true;
+    }
+    out->lost += row->lost_file;
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct result_row *p = &list->rows[i];
+        if (p->provider[0] && p->start && !p->status && !strcmp(p->session, row->session))
+            add_demo(demo, p, store, out);
+    }
+    return true;
+}
+
+bool balance_holds(const struct balance *b)
+{
+    if (!b->counted_by)
+        return true;
+    return b->filtered ? b->attempted >= b->written + b->lost : b->attempted == b->written + b->lost;
+}
+
+void balance_print(const struct balance *b, FILE *to)
+{
+    if (!b->counted_by) {
+        fprintf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written, b->lost);
+        return;
+    }
+    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s)\n", b->session,
+            b->attempted, b->attempted == b->written + b->lost ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost,
+            b->counted_by, b->filtered ? "; the session filters" : "");
+}
+
+void balance_json(const struct balance *b, struct json *j)
+{
+    json_object(j, NULL);
+    json_text(j, "session", b->session);
+    json_text(j, "counted_by", b->counted_by);
+    json_number(j, "attempted", b->attempted);
+    json_number(j, "written", b->written);
+    json_number(j, "lost", b->lost);
+    json_flag(j, "filtered", b->filtered);
+    json_flag(j, "balanced", balance_holds(b));
+    json_object_end(j);
+}
