@@ -207,7 +207,7 @@ static int report_text(const struct rehearsal *r, struct regstore *store)
     result_view_print(&r->rows, stdout);
     if (r->result.merged_path[0]) {
         putchar('\n');
-        code = summary_view_file("autologger rehearse", r->result.merged_path, NULL);
+        code = summary_view_file("autologger rehearse", r->result.merged_path, false);
     }
     putchar('\n');
     if (!balances_show(r, store, NULL))
@@ -238,12 +238,6 @@ static int report_json(const struct rehearsal *r, struct regstore *store)
     json_number(j, "events_merged", r->result.events_merged);
     json_number(j, "files_created_early", r->result.files_created_early);
     json_number(j, "programs_failed", r->result.programs_failed);
-    if (r->result.merged_path[0]) {
-        json_object(j, "summary");
-        int seen = summary_view_file("autologger rehearse", r->result.merged_path, j);
-        code     = seen ? seen : code;
-        json_object_end(j);
-    }
     json_text(j, "trace", r->result.merged_path);
     json_object_end(j);
     json_destroy(j);

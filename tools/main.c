@@ -1,4 +1,5 @@
 /* autologger: finds the verb and calls it. */
+#include "registry-sim/base/nearest.h"
 #include "tools/cmdline.h"
 #include "tools/verb.h"
 
@@ -40,43 +41,14 @@ static void help_print(FILE *to)
           to);
 }
 
-/* How many letters differ, by the shortest way of edits; words are short. */
-static unsigned distance(const char *a, const char *b)
-{
-    unsigned row[32];
-    size_t   n = strlen(b);
-    if (n >= 31)
-        return 99;
-    for (unsigned j = 0; j <= n; j++)
-        row[j] = j;
-    for (unsigned i = 1; a[i - 1]; i++) {
-        unsigned diagonal = row[0];
-        row[0]            = i;
-        for (size_t j = 1; j <= n; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal      = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 static int unknown_verb(const char *word)
 {
-    const struct verb *near = NULL;
-    unsigned           best = 3;
-    for (size_t i = 0; i < VERBS; i++) {
-        unsigned d = distance(word, verbs[i].name);
-        if (d < best)
-            best = d, near = &verbs[i];
-    }
+    struct nearest near = nearest_make(word, 2);
+    for (size_t i = 0; i < VERBS; i++)
+        nearest_try(&near, verbs[i].name);
     fprintf(stderr, "autologger: there is no verb \"%s\".", word);
-    if (near)
-        fprintf(stderr, " Did you mean \"%s\"?", near->name);
+    if (near.found)
+        fprintf(stderr, " Did you mean \"%s\"?", near.found);
     fputs(" Do: autologger --help\n", stderr);
     return VERB_USAGE;
 }

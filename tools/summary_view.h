@@ -1,10 +1,13 @@
-/* summary_view.h - the summary of a trace file as text and JSON: used by `summary` and at the end of `rehearse`.
+/* summary_view.h - the summary of a trace file on stdout: what `summary` prints, and `rehearse` at its end.
  * Threads: one. Not for: counting (autologger/consumer/summary.h). */
 #ifndef TOOLS_SUMMARY_VIEW_H
 #define TOOLS_SUMMARY_VIEW_H
-#include "tools/json_out.h"
+#include "autologger/etl/reader.h"
 
-/* Reads the file and prints what is in it; mistakes on stderr. Gives an exit code: 1 when the file is damaged. `j` NULL:
- * text on stdout; else members of the object that is open. */
-int summary_view_file(const char *verb, const char *path, struct json *j);
+#include <stdbool.h>
+
+/* Reads the file and prints what is in it, as text or as one JSON object. Gives an exit code: 1 when it is damaged. */
+int summary_view_file(const char *verb, const char *path, bool as_json);
+/* Says on stderr where the file is damaged; true when it is. */
+bool damage_print(const char *verb, const char *path, const struct etl_reader *reader);
 #endif

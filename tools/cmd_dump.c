@@ -1,0 +1,124 @@
+/* autologger dump: the events of a trace file in time order. */
+#include "autologger/consumer/dump.h"
+#include "tools/store_access.h"
+#include "tools/summary_view.h"
+#include "tools/verb.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct dump_args {
+    struct cmdline      common;
+    const char         *file;
+    struct dump_options options;
+    struct guid         provider;
+    double              from, to; /* seconds since the file's start, < 0: not given */
+};
+
+/* A number that is all of `arg`, at least 0. */
+static double number_parse(const char *arg, const char *option, struct argp_state *state)
+{
+    char  *end;
+    double value = strtod(arg, &end);
+    if (end == arg || *end || !(value >= 0) || !(value < 1e12))
+        argp_error(state, "--%s takes a number, not \"%s\"", option, arg);
+    return value;
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct dump_args    *a = state->input;
+    struct dump_options *o = &a->options;
+    switch (key) {
+    case 'f':
+        o->json = !strcmp(arg, "json");
+        if (!o->json && strcmp(arg, "text"))
+            argp_error(state, "--format is text or json, not \"%s\"", arg);
+        return 0;
+    case KEY_JSON: o->json = true; return 0;
+    case 'i': o->iso = true; return 0;
+    case 'p':
+        if (guid_parse(arg, &a->provider))
+            o->provider = &a->provider;
+        else
+            o->provider_name = arg;
+        return 0;
+    case 'P':
+        o->by_process = true;
+        o->process_id = (uint32_t)number_parse(arg, "process", state);
+        return 0;
+    case 'n': o->limit = (uint64_t)number_parse(arg, "limit", state); return 0;
+    case 'a': a->from = number_parse(arg, "from", state); return 0;
+    case 'b': a->to = number_parse(arg, "to", state); return 0;
+    case ARGP_KEY_ARG:
+        if (a->file)
+            argp_error(state, "one FILE at a time. Do: autologger merge -o ALL.etl FILES");
+        a->file = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->file)
+            argp_error(state, "FILE is missing");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Seconds since the start of the file -> FILETIME. */
+static uint64_t time_at(const struct etl_reader *reader, double seconds)
+{
+    return (uint64_t)etl_reader_header(reader)->raw.start_time + (uint64_t)llround(seconds * 1e7);
+}
+
+static int dump(struct dump_args *a)
+{
+    struct etl_reader *reader = NULL;
+    struct dump_counts counts = {0};
+    struct reason      why    = {0};
+    int                code   = VERB_FINE;
+    wstatus            st     = etl_reader_open(a->file, &reader, &why);
+    if (!st) {
+        a->options.from = a->from >= 0 ? time_at(reader, a->from) : 0;
+        a->options.to   = a->to >= 0 ? time_at(reader, a->to) : 0;
+        st              = dump_events(reader, &a->options, stdout, &counts, &why);
+    }
+    if (st)
+        code = failure_print("autologger dump", st, &why);
+    else if (damage_print("autologger dump", a->file, reader))
+        code = VERB_FAILED;
+    if (!st && (counts.unknown || counts.mismatch)) {
+        fflush(stdout);
+        fprintf(stderr, "autologger dump: %" PRIu64 " of %" PRIu64 " events written without names of fields (%" PRIu64
+                        " not described, %" PRIu64 " not as described)\n",
+                counts.unknown + counts.mismatch, counts.written, counts.unknown, counts.mismatch);
+    }
+    etl_reader_close(reader);
+    return code;
+}
+
+int cmd_dump(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"format", 'f', "FORMAT", 0, "text (the default) or json (a line an event)", 0},
+        {"json", KEY_JSON, NULL, 0, "the same as --format json", 0},
+        {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the file", 0},
+        {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name or a {GUID}", 0},
+        {"process", 'P', "PID", 0, "only events of this process", 0},
+        {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file", 0},
+        {"to", 'b', "SECONDS", 0, "only events up to here", 0},
+        {"limit", 'n', "N", 0, "the first N that are left", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse, "FILE",
+        CMDLINE_DOC("The events of a trace file (.etl, of Windows too) in time order, with the names of their fields. A damaged "
+                    "file is read up to the damage, which is named; the exit code is then 1.",
+                    "  autologger dump trace.etl --provider Contoso-Demo --format json"),
+        NULL, NULL, NULL};
+    struct dump_args a = {.from = -1, .to = -1};
+    int              code;
+    if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    return dump(&a);
+}

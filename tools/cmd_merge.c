@@ -1,0 +1,84 @@
+/* autologger merge: one file out of several of one boot. */
+#include "autologger/consumer/merge.h"
+#include "tools/json_out.h"
+#include "tools/store_access.h"
+#include "tools/verb.h"
+
+#include <inttypes.h>
+
+enum { FILES_MAX = 64 };
+
+struct merge_args {
+    struct cmdline common;
+    const char    *out;
+    const char    *files[FILES_MAX];
+    unsigned       count;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct merge_args *a = state->input;
+    switch (key) {
+    case 'o': a->out = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (a->count == FILES_MAX)
+            argp_error(state, "at most %d files", FILES_MAX);
+        a->files[a->count++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->out)
+            argp_error(state, "the result is not named. Do: -o FILE");
+        if (!a->count)
+            argp_error(state, "FILES are missing");
+        return 0;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+static void counts_json(const struct merge_args *a, const struct merge_counts *n)
+{
+    struct json *j = json_create(stdout, true);
+    if (!j)
+        return;
+    json_object(j, NULL);
+    json_text(j, "trace", a->out);
+    json_number(j, "files", a->count);
+    json_number(j, "events_in", n->in);
+    json_number(j, "events_out", n->out);
+    json_number(j, "headers_dropped", n->headers_dropped);
+    json_number(j, "events_lost", n->events_lost);
+    json_number(j, "buffers_lost", n->buffers_lost);
+    json_number(j, "inversions", n->inversions);
+    json_number(j, "damage", n->damage);
+    json_object_end(j);
+    json_destroy(j);
+}
+
+int cmd_merge(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0}, OPT_JSON, {0}};
+    static const struct argp argp = {
+        options, parse, "FILE...",
+        CMDLINE_DOC("One file out of several that were written in one boot with one clock, in time order. Files of different "
+                    "boots or clocks are refused, and both are named.",
+                    "  autologger merge -o boot.etl boot_km_premerge.etl boot_um_premerge.etl"),
+        NULL, NULL, NULL};
+    struct merge_args   a   = {0};
+    struct merge_counts n   = {0};
+    struct reason       why = {0};
+    int                 code;
+    if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    wstatus st = merge_files(os_linux(), a.files, a.count, a.out, &n, &why);
+    if (st)
+        return failure_print("autologger merge", st, &why);
+    if (a.common.json)
+        counts_json(&a, &n);
+    else
+        printf("merged %u files: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, n.out, n.events_lost, a.out);
+    if (n.damage)
+        fprintf(stderr, "autologger merge: the files are damaged in %u places; what lies there is not in %s. Do: autologger "
+                        "summary FILE says where\n", n.damage, a.out);
+    return n.damage || n.inversions ? VERB_FAILED : VERB_FINE;
+}

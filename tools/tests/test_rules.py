@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""The checks of the project's rules find what they are there to find. Proves: the rules of docs/ARCHITECTURE.md are held.
+
+Usage: test_rules.py, with AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["AL_SOURCE_DIR"])
+
+
+def run(rule, folder):
+    done = subprocess.run([sys.executable, str(SOURCE / "tools/dev" / f"check_{rule}.py"), str(folder)], capture_output=True,
+                          text=True, check=False)
+    return done.returncode, done.stdout
+
+
+class Rules(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="al-rules-"))
+        (self.folder / "docs").mkdir()
+        shutil.copy(SOURCE / "docs/ARCHITECTURE.md", self.folder / "docs/ARCHITECTURE.md")
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def put(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def test_layers(self):
+        self.put("autologger/etl/reader.h", "")
+        self.put("autologger/ring/stream.h", "")
+        self.put("autologger/etl/tests/seed.h", "")
+        rows = [
+            ("autologger/consumer/a.c", '#include "autologger/etl/reader.h"\n', 0),
+            ("autologger/ring/a.c", '#include "autologger/etl/reader.h"\n', 1),
+            ("registry-sim/base/a.c", '#include "autologger/ring/stream.h"\n', 1),
+            ("autologger/etl/a.c", '#include "autologger/etl/tests/seed.h"\n', 1),
+            ("autologger/etl/a.c", '#include "reader.h"\n', 1),
+            ("autologger/include/evntprov.h", '#include "autologger/etl/reader.h"\n', 1),
+            ("autologger/plan/a.c", "#include <sqlite3.h>\n", 1),
+            ("registry-sim/store/a.c", "#include <sqlite3.h>\n", 0),
+            ("somewhere/a.c", "#include <stdio.h>\n", 1),
+        ]
+        for name, text, wanted in rows:
+            self.put(name, text)
+            code, out = run("layers", self.folder)
+            self.assertEqual(code, wanted, f"{name}: {text}{out}")
+            (self.folder / name).unlink()
+
+    def test_lengths(self):
+        for body, wanted in ((95, 0), (99, 1)):
+            self.put("a.c", "int f(void)\n{\n" + "    ;\n" * body + "}\n")
+            code, out = run("lengths", self.folder)
+            self.assertEqual(code, wanted, out)
+        self.put("a.c", "int f(void)\n{\n}\n" + "\n" * 1000)
+        self.assertEqual(run("lengths", self.folder)[0], 1)
+
+    def test_docs(self):
+        self.put("tools/verbs.def", 'V(stop, RUNNING, "stop")\n')
+        self.put("docs/ARCHITECTURE.md", "")
+        code, out = run("docs", self.folder)
+        self.assertEqual(code, 1)
+        for part in ("tools/cmd_stop.c", "autologger-stop.1", "stop-*.case"):
+            self.assertIn(part, out)
+        self.put("tools/cmd_stop.c", "")
+        self.put("docs/man/autologger.1", ".BR autologger-stop (1)\n")
+        self.put("docs/man/autologger-stop.1", ".SH NAME\n.SH SYNOPSIS\n.SH EXAMPLE\n.SH EXIT STATUS\n")
+        self.put("tools/tests/cases/stop-x.case", "")
+        self.assertEqual(run("docs", self.folder)[0], 0, run("docs", self.folder)[1])
+        self.put("docs/ARCHITECTURE.md", "`tools/gone.c` and [that](there.md)")
+        code, out = run("docs", self.folder)
+        self.assertEqual((code, "tools/gone.c" in out, "there.md" in out), (1, True, True))
+
+
+if __name__ == "__main__":
+    unittest.main()
