@@ -1,5 +1,5 @@
 /* autologger rehearse: a whole boot of a configuration on this running machine, and its report. */
-#include "autologger/boot/rehearse.h"
+#include "autologger/daemon/rehearse.h"
 #include "registry-sim/base/os.h"
 #include "tools/rehearse_balance.h"
 #include "tools/result_view.h"

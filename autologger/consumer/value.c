@@ -194,7 +194,7 @@ static const struct {
 #undef V
 };
 
-bool value_read(struct cursor *c, enum value_kind kind, bool is_64bit, struct text *out, enum value_json *json)
+bool value_decode(struct cursor *c, enum value_kind kind, bool is_64bit, struct text *out, enum value_json *json)
 {
     struct reading r = {c, kinds[kind].width, is_64bit, out, json};
     *json            = JSON_STRING;
@@ -207,7 +207,7 @@ bool field_read(struct field_sink *sink, struct cursor *c, enum value_kind kind,
     enum value_json json;
 
     text_cut(&sink->value, 0);
-    if (!value_read(c, kind, is_64bit, &sink->value, &json))
+    if (!value_decode(c, kind, is_64bit, &sink->value, &json))
         return false;
     const char  *path = text_get(&sink->path), *dot = strrchr(path, '.');
     struct field f = {.path = path, .name = dot ? dot + 1 : path, .text = text_get(&sink->value),

@@ -38,7 +38,7 @@ enum decode_result {
 };
 
 /* Reads a value at the cursor, adds its text to `out`. False when it does not fit (the cursor is bad then). */
-bool value_read(struct cursor *c, enum value_kind kind, bool is_64bit, struct text *out, enum value_json *json);
+bool value_decode(struct cursor *c, enum value_kind kind, bool is_64bit, struct text *out, enum value_json *json);
 /* Reads a value and emits it under the path that the sink holds. */
 bool field_read(struct field_sink *sink, struct cursor *c, enum value_kind kind, bool is_64bit);
 /* The kind that a word of classic.def means ("u32", "w"); VALUE_KINDS when there is none. */

@@ -199,7 +199,7 @@ static wstatus on_hello(struct control_server *v, unsigned c, const void *messag
                                .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR, .processors = v->table->env->cpus,
                                .daemon_instance = v->instance};
     (void)size;
-    if (m->highest_version < CTL_VERSION || m->shm_major < SHM_MAJOR)
+    if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR)) /* 0: a controller, maps nothing */
         answer.header.status = W_NOT_SUPPORTED;
     tell(v, c, &answer, sizeof answer, &v->table->directory->fd_readonly, 1);
     return W_SUCCESS;
