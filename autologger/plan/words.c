@@ -41,7 +41,7 @@ static wstatus set_bytes(struct regvalue *out, uint32_t type, const void *data, 
     uint8_t *copy = malloc(size ? size : 1);
 
     if (!copy)
-        return reason_set(why, W_OUTOFMEMORY, "no memory for a value");
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a value");
     if (size)
         memcpy(copy, data, size);
     out->type = type;
@@ -66,7 +66,7 @@ static wstatus set_string(const char *text, struct regvalue *out, struct reason 
 {
     size_t   size  = utf8_to_utf16le(text, strlen(text), NULL, 0);
     uint8_t *utf16 = calloc(1, size + 2);
-    wstatus  st    = W_OUTOFMEMORY;
+    wstatus  st    = W_NOT_ENOUGH_MEMORY;
 
     if (!utf16)
         return reason_set(why, st, "no memory for a value");
@@ -531,7 +531,6 @@ static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, co
     unsigned                scope = value_scope_of(key);
     const struct value_row *row   = value_find(scope, name);
     struct asked            asked = {row, text, base_dir};
-    struct reason           inner = {0};
 
     (void)ctx;
     if (!scope)
@@ -539,12 +538,17 @@ static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, co
                           "no words are known for values of this key; write a literal, as in dword:00000001");
     if (!row) {
         const char *near = value_suggest(scope, name);
-        return reason_set(why, W_INVALID_PARAMETER, "unknown value '%.64s'%s%s%s", name, near ? ", did you mean " : "",
-                          near ? near : "", near ? "?" : "");
+        return reason_set(why, W_INVALID_PARAMETER, "no value of this name is known here%s%s%s",
+                          near ? ", did you mean " : "", near ? near : "", near ? "?" : "");
     }
-    wstatus st = by_words[row->words].parse(&asked, out, &inner);
-    if (st != W_SUCCESS)
-        return reason_set(why, st, "%s: %.440s", row->name, inner.text);
+    wstatus st = by_words[row->words].parse(&asked, out, why);
+    if (st == W_NOT_ENOUGH_MEMORY)
+        return st;
+    if (st != W_SUCCESS) {
+        if (why) /* whatever is wrong with a text is a mistake of the declaration */
+            why->status = W_INVALID_PARAMETER;
+        return W_INVALID_PARAMETER;
+    }
     out->name = row->name;
     return W_SUCCESS;
 }

@@ -112,6 +112,99 @@ static void sessions_share_the_ceiling(void **state)
     free(rows);
 }
 
+/* -- the INI dialect with these words ---------------------------------------------------------------------------- */
+
+static const char ini[] = "[Boot]\nOnce = yes\nStopAfter = boot-done + 10 s\nMaxWait = 5 min\nKeep = 10 boots, 2 GB\n"
+                          "[GlobalLogger]\n"
+                          "EnableKernelFlags = PROC_THREAD+LOADER+CSWITCH+DISPATCHER+PROFILE+DISK_IO\n"
+                          "StackWalkingFilter = Profile+CSwitch\nBufferSize = 1024 KB\n"
+                          "[Autologger/web]\nLogFileMode = SEQUENTIAL+USE_KBYTES_FOR_SIZE\nMaxFileSize = 512\n"
+                          "[Autologger/web/Contoso-Web]\nEnableLevel = Informational\nMatchAnyKeyword = 0x40\n"
+                          "[Autologger/web/service]\nUnit = web.service\n"
+                          "[Autologger/web/Service Control Manager]\nGuid = {0063715b-eeda-4007-9429-ad526f62696e}\n";
+
+static void ini_store(const char *text, struct regstore **store, struct diag_sink *sink, wstatus expected)
+{
+    struct reason why = {0};
+
+    assert_int_equal(regstore_open_memory(store, &why), W_SUCCESS);
+    wstatus st = ini_import(*store, text, strlen(text), "boot.ini", plan_vocabulary(), sink, &why);
+    if (st != expected)
+        fail_msg("ini_import: %u %s", st, why.text);
+}
+
+static void ini_words_become_a_plan(void **state)
+{
+    struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
+    struct regstore   *store, *again;
+    struct diag_sink   sink = {0};
+    struct plan        p;
+    struct reason      why;
+    char              *text;
+    size_t             size;
+    (void)state;
+    ini_store(ini, &store, &sink, W_SUCCESS);
+    assert_int_equal(sink.errors + sink.warnings, 0);
+    assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", &limits, &p, &why), W_SUCCESS);
+    assert_true(p.start && p.kernel && p.hook_count == 2);
+    assert_int_equal(p.given.buffer_kb, 1024);
+    assert_string_equal(p.source_file, "boot.ini");
+    assert_int_equal(p.source_line, 6);
+    plan_finish(&p);
+    assert_int_equal(plan_from_key(store, WINPATH_WMI "\\Autologger\\web", &limits, &p, &why), W_SUCCESS);
+    assert_int_equal(p.max_file_size, 512);
+    assert_int_equal(p.provider_count, 3);
+    for (unsigned i = 0; i < p.provider_count; i++) {
+        bool unit = strcmp(p.providers[i].name, "service") == 0;
+        assert_true(p.providers[i].enabled && p.providers[i].status == W_SUCCESS);
+        assert_int_equal(p.providers[i].conditions.count, unit);
+        if (strcmp(p.providers[i].name, "Contoso-Web") == 0) {
+            struct guid hash = guid_from_name("Contoso-Web");
+            assert_true(guid_equal(&p.providers[i].guid, &hash));
+            assert_int_equal(p.providers[i].level, 4);
+            assert_int_equal(p.providers[i].match_any, 0x40);
+        }
+    }
+    plan_finish(&p);
+    /* export gives words again, and they mean the same */
+    assert_int_equal(ini_export(store, WINPATH_WMI, plan_vocabulary(), &text, &size, &why), W_SUCCESS);
+    assert_non_null(strstr(text, "PROC_THREAD+LOADER+DISK_IO+PROFILE+CSWITCH+DISPATCHER"));
+    assert_non_null(strstr(text, "Informational"));
+    assert_null(strstr(text, "hex"));
+    assert_null(strstr(text, "dword"));
+    ini_store(text, &again, &sink, W_SUCCESS);
+    assert_int_equal(plan_from_key(again, WINPATH_WMI "\\Autologger\\web", &limits, &p, &why), W_SUCCESS);
+    assert_int_equal(p.provider_count, 3);
+    plan_finish(&p);
+    free(text);
+    regstore_close(store);
+    regstore_close(again);
+}
+
+static void collect(void *ctx, const struct diag *diag) { fprintf(ctx, "%u: %s\n", diag->line, diag->what); }
+
+static void ini_mistakes_come_all_at_once(void **state)
+{
+    static const char bad[] = "[GlobalLogger]\nEnableKernelFlags = PROC_THRED\nBuferSize = 64 KB\nBufferSize = 64 KiB\n"
+                              "[Autologger/web]\nLogFileMode = SEQUENTAL\n";
+    struct regstore  *store;
+    char             *seen = NULL;
+    size_t            size;
+    FILE             *out  = open_memstream(&seen, &size);
+    struct diag_sink  sink = {.fn = collect, .ctx = out};
+    (void)state;
+    ini_store(bad, &store, &sink, W_INVALID_DATA);
+    fclose(out);
+    assert_int_equal(sink.errors, 4);
+    assert_non_null(strstr(seen, "2: EnableKernelFlags: unknown kernel flag 'PROC_THRED', did you mean PROC_THREAD?"));
+    assert_non_null(strstr(seen, "3: BuferSize: no value of this name is known here, did you mean BufferSize?"));
+    assert_non_null(strstr(seen, "4: BufferSize: '64 KiB'"));
+    assert_non_null(strstr(seen, "6: LogFileMode: unknown word 'SEQUENTAL', did you mean SEQUENTIAL?"));
+    assert_false(regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"));
+    free(seen);
+    regstore_close(store);
+}
+
 /* -- the real configuration -------------------------------------------------------------------------------------- */
 
 static struct regstore *real_store(void)
@@ -231,6 +324,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_in_the_order_of_boot),
         cmocka_unit_test(sessions_share_the_ceiling),
+        cmocka_unit_test(ini_words_become_a_plan),
+        cmocka_unit_test(ini_mistakes_come_all_at_once),
         cmocka_unit_test(the_real_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
