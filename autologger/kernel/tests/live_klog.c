@@ -285,8 +285,11 @@ static void check_process(const struct collector *c, pid_t pid)
     /* root: pointer 8, attributes 8, SID 12, then the image name and the command line */
     size_t at = 36 + 16 + (getuid() ? 16 : 12);
     const struct seen *second = exec->time > fork_start->time ? exec : fork_start;
-    print_message("  program name '%s'\n", (const char *)second->payload + at);
-    assert_true(text_has(second, at + strlen((const char *)second->payload + at) + 1, "klog-marker"));
+    char   text[512];
+    size_t text_at = at + strlen((const char *)second->payload + at) + 1;
+    utf16le_to_utf8(second->payload + text_at, second->size - text_at, text, sizeof text);
+    print_message("  program '%s', command line '%s'\n", (const char *)second->payload + at, text);
+    assert_true(text_has(second, text_at, "klog-marker"));
 }
 
 static void check_images(const struct collector *c, pid_t pid)
@@ -319,7 +322,7 @@ static void check_stacks(struct collector *c)
         if (s->hook != 0x1820)
             continue;
         assert_true(s->size > 16 && s->size % 8 == 0);
-        for (size_t back = 1; back <= i && back < 400 && !t; back++)
+        for (size_t back = 1; back <= i && back < 5000 && !t; back++)
             if (c->event[i - back].cpu == s->cpu && c->event[i - back].time == u64_at(s, 0) && c->event[i - back].hook != 0x1820)
                 t = &c->event[i - back];
         assert_non_null(t);
