@@ -22,6 +22,7 @@ struct exporter {
     struct textbuf               text;  /* scratch: one value */
     struct ini_place             place; /* of the key being written */
     size_t                       section_size;
+    wstatus                      failed; /* of a look into the store */
     const char                  *hidden; /* value that the section's name stands for, or NULL */
     struct reason               *why;
 };
@@ -132,11 +133,20 @@ static wstatus write_value(void *ctx, const struct regvalue *v)
     return e->out.bad ? no_memory(e) : W_SUCCESS;
 }
 
+/* The value of the key being written; true when it is there. */
+static bool look(struct exporter *e, const char *name, struct regvalue *out)
+{
+    wstatus st = regstore_get(e->store, e->path.data, name, out);
+    if (st != W_SUCCESS && st != W_FILE_NOT_FOUND)
+        e->failed = reason_set(e->why, st, "%s of %.300s can't be read: %s", name, e->path.data, wstatus_text(st));
+    return st == W_SUCCESS;
+}
+
 /* What the dialect would add and the key does not have. */
 static void write_absent(struct exporter *e, const char *name)
 {
     struct regvalue v;
-    if (regstore_get(e->store, e->path.data, name, &v) == W_FILE_NOT_FOUND) {
+    if (!look(e, name, &v)) {
         textbuf_puts(&e->out, name);
         textbuf_puts(&e->out, " = -\n");
     }
@@ -162,8 +172,7 @@ static char *friendly_dup(struct exporter *e)
 {
     struct regvalue v;
     struct guid     guid;
-    bool ok = regstore_get(e->store, e->path.data, "Guid", &v) == W_FILE_NOT_FOUND &&
-              regstore_get(e->store, e->path.data, "ProviderFriendlyName", &v) == W_SUCCESS &&
+    bool ok = !look(e, "Guid", &v) && look(e, "ProviderFriendlyName", &v) &&
               strcmp(v.name, "ProviderFriendlyName") == 0;
     char *name = ok ? string_dup(&v) : NULL;
     if (name && *name && part_is_sayable(name) && strlen(name) <= REGPATH_MAX_NAME && !guid_parse_braced(name, &guid) &&
@@ -185,9 +194,7 @@ static bool guid_is_implied(struct exporter *e, const char *friendly, const char
     struct regvalue v;
     char            text[GUID_TEXT_SIZE];
     struct guid     guid = guid_from_name(friendly);
-    return strcmp(guid_format(&guid, text), key) == 0 &&
-           regstore_get(e->store, e->path.data, "Unit", &v) == W_FILE_NOT_FOUND &&
-           regstore_get(e->store, e->path.data, "Tracepoint", &v) == W_FILE_NOT_FOUND;
+    return strcmp(guid_format(&guid, text), key) == 0 && !look(e, "Unit", &v) && !look(e, "Tracepoint", &v);
 }
 
 static wstatus write_header(struct exporter *e)
@@ -241,12 +248,15 @@ static wstatus found_value(void *ctx, const struct regvalue *value)
 /* A key that only leads to others needs no section: theirs create it. */
 static wstatus write_section(struct exporter *e)
 {
-    bool values = false, keys = false;
-    regstore_enum_values(e->store, e->path.data, found_value, &values);
-    regstore_enum_keys(e->store, e->path.data, found, &keys);
+    bool    values = false, keys = false;
+    wstatus st     = regstore_enum_values(e->store, e->path.data, found_value, &values);
+    if (st == W_SUCCESS)
+        st = regstore_enum_keys(e->store, e->path.data, found, &keys);
+    if (st != W_SUCCESS && st != W_CANCELLED)
+        return reason_set(e->why, st, "%.300s can't be read: %s", e->path.data, wstatus_text(st));
     if (!values && keys)
         return W_SUCCESS;
-    wstatus st = write_header(e);
+    st = write_header(e);
     if (st == W_SUCCESS)
         st = regstore_enum_values(e->store, e->path.data, write_value, e);
     if (e->place.kind == INI_SESSION || e->place.kind == INI_GLOBAL_LOGGER)
@@ -255,7 +265,7 @@ static wstatus write_section(struct exporter *e)
         write_absent(e, "Guid");
     if (e->place.kind == INI_PROVIDER)
         write_absent(e, "Enabled");
-    return st;
+    return st == W_SUCCESS ? e->failed : st;
 }
 
 static wstatus write_tree(struct exporter *e);

@@ -356,9 +356,14 @@ static void warn_orphan(struct importer *m, unsigned section)
     char                   *up    = place->kind == INI_PROVIDER && place->key ? strdup(place->key) : NULL;
     struct regvalue         start;
 
+    if (place->kind == INI_PROVIDER && place->key && !up)
+        m->fatal = reason_set(m->why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
     if (up && strrchr(up, '\\')) {
         *strrchr(up, '\\') = 0;
-        if (regstore_get(m->store, up, "Start", &start) == W_FILE_NOT_FOUND)
+        wstatus st = regstore_get(m->store, up, "Start", &start);
+        if (st != W_SUCCESS && st != W_FILE_NOT_FOUND)
+            m->fatal = reason_set(m->why, st, "%.300s can't be read: %s", up, wstatus_text(st));
+        if (st == W_FILE_NOT_FOUND)
             diag_report(m->sink, DIAG_WARNING, m->file, m->scan.sections[section].line,
                         "add its section, [Autologger/session]", "the session %.80s of this provider is not declared",
                         place->session);

@@ -308,9 +308,8 @@ static void read_value(struct reader *r)
     const char *eol = line_end(r, r->p);
     go_to(r, skip_blanks(r->p + 1, eol));
     bool erase = r->p < eol && *r->p == '-' && rest_is_blank(r, r->p + 1);
-    if (!erase && !read_data(r, &lit))
-        return;
-    if (!r->key_bad && !r->name.bad) {
+    bool read = erase || read_data(r, &lit);
+    if (read && !r->key_bad && !r->name.bad) {
         if (erase)
             delete_value(r, line);
         else
