@@ -129,7 +129,8 @@ static bool decode_word(const char *word, size_t length, const struct etl_event 
     return kind != VALUE_KINDS && field_read(sink, c, kind, e->is_64bit);
 }
 
-enum decode_result classic_layout(const char *layout, const struct etl_event *e, struct field_sink *sink, uint32_t *used)
+enum decode_result classic_layout(const char *layout, const struct etl_event *e, struct field_sink *sink,
+                                  uint32_t *used)
 {
     struct cursor c  = cur_make(e->payload, e->payload_size);
     bool          ok = true;

@@ -6,19 +6,19 @@
 #include "autologger/etl/reader.h"
 
 enum {
-    CLASSIC_IMAGE_ID = 0xF000, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, /* ours, for the table */
+    CLASSIC_IMAGE_ID = 0xF000, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, /* ours */
     CLASSIC_NONE = 0xFFFF,
     CLASSIC_STACK = 0x1820, CLASSIC_STACK_KEY_KERNEL = 0x1825, CLASSIC_STACK_KEY_USER = 0x1826
 };
 
-/* The hook of a kernel event, whatever header carries it; CLASSIC_... + opcode for merge extras; CLASSIC_NONE for others. */
+/* The hook of a kernel event, whatever header carries it; CLASSIC_... + opcode for merge extras; else CLASSIC_NONE. */
 uint16_t classic_hook(const struct etl_event *event);
 /* "Process" for a hook's class; NULL when unknown. */
 const char *classic_class(uint16_t hook);
 /* "Process/Start" into `out`; opcodes without a name: "Process/55"; returns false for hooks of no known class. */
 bool classic_name(uint16_t hook, char *out, size_t size);
-/* Gives each field to the sink. DECODE_UNKNOWN: no layout for it; DECODE_MISMATCH: payload too short or bytes left over,
- * *used tells how many were accounted for. */
+/* Gives each field to the sink. DECODE_UNKNOWN: no layout for it; DECODE_MISMATCH: payload too short or bytes left
+ * over; *used tells how many were accounted for. */
 enum decode_result classic_decode(const struct etl_event *event, struct field_sink *sink, uint32_t *used);
 /* A layout as in classic.def ("Name:kind ...") over a payload: for classes that are described elsewhere. */
 enum decode_result classic_layout(const char *layout, const struct etl_event *event, struct field_sink *sink,

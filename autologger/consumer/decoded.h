@@ -16,7 +16,7 @@ struct decoded {
 };
 
 void decoded_names(const struct etl_event *event, struct decoded *out);
-/* Gives the fields to the sink; *used = payload bytes they account for. Never fails: what can't be decoded is left over. */
+/* Gives the fields to the sink; *used = payload bytes they account for. What can't be decoded is left over. */
 enum decode_result decoded_fields(const struct etl_event *event, const struct decoded *names, struct field_sink *sink,
                                   uint32_t *used);
 /* The stack in the extended items: addresses into frames[], at most `most`; the number. */

@@ -3,8 +3,8 @@
  * Text:  TIME cpu N pid N tid N Provider/Event name=value ... [stack=A,B] [payload=HEX (n bytes not decoded)]
  *        TIME: seconds since the file's start with 7 digits, or ISO with `iso`; "-" for an id that the header lacks.
  * JSON:  {time, raw, cpu, pid, tid, provider{guid,name}, id, version, level, opcode, task, keyword, channel,
- *        activity, relatedActivity, event, decoded, fields{...}, stack[...], payload}; ids that the header lacks are null,
- *        absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is the hex of what is not decoded.
+ *        activity, relatedActivity, event, fields{...}, decoded, stack[...], payload}; ids that the header lacks are
+ *        null, absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is hex, not decoded.
  * Threads: one per reader. Not for: opening files (etl/reader). */
 #ifndef AUTOLOGGER_CONSUMER_DUMP_H
 #define AUTOLOGGER_CONSUMER_DUMP_H
@@ -16,7 +16,7 @@
 struct dump_options {
     bool               json, iso;
     const struct guid *provider;      /* only this one; a kernel class has the GUID of its class */
-    const char        *provider_name; /* only this one: a TraceLogging name, a class name, or a name that hashes to the GUID */
+    const char        *provider_name; /* a TraceLogging name, a class name, or one that hashes to the GUID */
     bool               by_process;
     uint32_t           process_id; /* with by_process */
     uint64_t           from, to; /* FILETIME, inclusive; 0 = open */

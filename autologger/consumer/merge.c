@@ -38,7 +38,10 @@ struct merge {
     struct merge_counts counts;
 };
 
-static bool is_header(const struct etl_event *e) { return e->kind == ETL_KIND_SYSTEM && e->hook == 0 && e->file_offset == HEAD; }
+static bool is_header(const struct etl_event *e)
+{
+    return e->kind == ETL_KIND_SYSTEM && e->hook == 0 && e->file_offset == HEAD;
+}
 
 /* Does the file say, or do its first events show, that it is a kernel session's? */
 static bool is_kernel(const struct input *in)
@@ -75,8 +78,8 @@ static wstatus check_clock(const struct input *a, const struct input *b, struct 
     char one[64], two[64];
 
     if (strcmp(clock_name(a->header, one), clock_name(b->header, two)) != 0)
-        return reason_set(why, W_INVALID_PARAMETER, "%s has the clock %s, %s has %s: files of different clocks can't be merged",
-                          a->path, one, b->path, two);
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "%s has the clock %s, %s has %s: files of different clocks can't be merged", a->path, one, b->path, two);
     if (a->header->raw.clock_type != 1 && a->header->raw.clock_type != 3)
         return W_SUCCESS; /* raw values are times */
     uint64_t want = etl_filetime(a->header, b->header->start_raw), got = (uint64_t)b->header->raw.start_time;
@@ -151,11 +154,11 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
     const struct etl_file_header *h    = m->inputs[m->leader].header;
     const char                   *base = strrchr(target, '/');
     int64_t                       raw  = h->start_raw;
+    uint64_t                      lost = m->counts.buffers_lost;
 
-    for (unsigned i = 0; i < m->count; i++) { /* no event may come before the header event: the earliest anchor counts */
+    for (unsigned i = 0; i < m->count; i++) /* no event comes before the header event: the earliest anchor counts */
         if (m->inputs[i].header->start_raw < raw)
             raw = m->inputs[i].header->start_raw;
-    }
     struct etl_file_info info = {
         .logger_name = h->logger_name, .file_name = base ? base + 1 : target, .buffer_size = m->buffer_size,
         .processors = m->processors, .log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG,
@@ -168,7 +171,7 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", m->processors);
     wstatus st = etl_writer_create(m->os, temporary, &info, 0, &m->writer, why);
     if (st == W_SUCCESS)
-        etl_writer_add_lost(m->writer, m->counts.buffers_lost > UINT32_MAX ? UINT32_MAX : (uint32_t)m->counts.buffers_lost);
+        etl_writer_add_lost(m->writer, lost > UINT32_MAX ? UINT32_MAX : (uint32_t)lost);
     return st;
 }
 

@@ -53,7 +53,8 @@ void summary_print(const struct summary *s, FILE *out)
     const struct guid *last = NULL;
 
     print_header(s, out);
-    fprintf(out, "events          %" PRIu64 ", %" PRIu64 " of them not or not wholly decoded\n", s->events, s->undecoded);
+    fprintf(out, "events          %" PRIu64 ", %" PRIu64 " of them not or not wholly decoded\n", s->events,
+            s->undecoded);
     if (s->events) {
         print_time(out, "first event", (int64_t)s->first_time, "unknown");
         print_time(out, "last event", (int64_t)s->last_time, "unknown");

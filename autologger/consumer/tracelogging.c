@@ -175,7 +175,8 @@ static bool decode_fields(struct decoder *d, unsigned members, bool skip, unsign
         return false;
     for (unsigned i = 0; depth > 0 ? i < members : cur_left(&d->schema) > 0; i++) {
         struct field_type f;
-        if (++d->steps > STEPS_MAX || !read_type(&d->schema, &f) || (f.in != IN_STRUCT && f.kind != KIND_CUSTOM && kind_of(&f) == VALUE_KINDS))
+        if (++d->steps > STEPS_MAX || !read_type(&d->schema, &f) ||
+            (f.in != IN_STRUCT && f.kind != KIND_CUSTOM && kind_of(&f) == VALUE_KINDS))
             return false;
         text_cut(&d->sink->path, path);
         if (path)

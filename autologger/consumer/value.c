@@ -35,7 +35,10 @@ static void form_UNSIGNED(struct reading *r)
     text_printf(r->out, "%llu", (unsigned long long)take_uint(r->c, r->width));
     *r->json = JSON_BARE;
 }
-static void form_HEX(struct reading *r) { text_printf(r->out, "0x%llx", (unsigned long long)take_uint(r->c, r->width)); }
+static void form_HEX(struct reading *r)
+{
+    text_printf(r->out, "0x%llx", (unsigned long long)take_uint(r->c, r->width));
+}
 static void form_POINTER(struct reading *r)
 {
     text_printf(r->out, "0x%llx", (unsigned long long)take_uint(r->c, r->is_64bit ? 8 : 4));

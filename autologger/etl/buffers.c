@@ -118,7 +118,7 @@ static wstatus enter(struct etl_buffers *b, uint64_t at, const struct etl_buffer
     return append(b, &e);
 }
 
-/* Bytes to step from `at`; repairs a size that can't be right where the usual size leads to a buffer. 0 = not at a buffer. */
+/* Bytes to step from `at`; 0 = not at a buffer. Repairs a size that can't be right where the usual size leads to one. */
 static uint32_t step_from(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h)
 {
     if (!b->stride || h->buffer_size == b->stride)

@@ -35,7 +35,8 @@ static const struct shape {
     [ETL_PERFINFO32] = {ETL_KIND_PERFINFO, 0x10, 4, false}, [ETL_PERFINFO64] = {ETL_KIND_PERFINFO, 0x10, 4, true},
     [ETL_EVENT32] = {ETL_KIND_EVENT, 0x50, 0, false},       [ETL_EVENT64] = {ETL_KIND_EVENT, 0x50, 0, true},
 };
-static const struct shape other = {ETL_KIND_OTHER, PLAIN_SIZE, 0, true}, message = {ETL_KIND_MESSAGE, MESSAGE_SIZE, 0, true};
+static const struct shape other   = {ETL_KIND_OTHER, PLAIN_SIZE, 0, true};
+static const struct shape message = {ETL_KIND_MESSAGE, MESSAGE_SIZE, 0, true};
 
 static uint16_t u16_at(const uint8_t *p) { return (uint16_t)(p[0] | p[1] << 8); }
 

@@ -45,7 +45,8 @@ wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file
 wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file_info *info,
                           const struct etl_write_state *state, uint64_t free_floor, struct etl_writer **out,
                           struct reason *why);
-/* Writes one buffer; one without events (filled = 72) is left out, as readers stumble over it. `buffer` has info.buffer_size bytes; bytes [72, filled) hold events, the writer fills in the 72-byte
+/* Writes one buffer; one without events (filled = 72) is left out, as readers stumble over it.
+ * `buffer` has info.buffer_size bytes; bytes [72, filled) hold events, the writer fills in the 72-byte
  * header and the 0xFF tail. `time` is the flush time on the raw clock. `sequence` must rise per CPU.
  * Statuses: 112 full or floor reached, 1502 max_file_size reached, others by errno. On failure nothing of it is in the file. */
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
