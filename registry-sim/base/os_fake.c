@@ -387,7 +387,8 @@ static int fill(struct os_fake *f, const char *path, const struct os_fake_node *
     if (r == 0 && !node)
         r = error == -ELOOP ? error : (r = parent_check(f, path)) < 0 ? r : -ENOENT;
     if (r == 0)
-        *out = (struct os_stat){.size = node->size, .device = node->volume + 1u, .inode = node->inode, .mode = node->mode};
+        *out =
+            (struct os_stat){.size = node->size, .device = node->volume + 1u, .inode = node->inode, .mode = node->mode};
     return r;
 }
 

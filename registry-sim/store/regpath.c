@@ -37,8 +37,8 @@ static wstatus take_part(struct regpath *path, char **end, const char *part, str
     if (!*part)
         return reason_set(why, W_INVALID_PARAMETER, "a part of the key's path is empty");
     if (!regpath_name_fits(part, REGPATH_MAX_NAME))
-        return reason_set(why, W_INVALID_PARAMETER, "a key name has more than %d characters: %.40s...", REGPATH_MAX_NAME,
-                          part);
+        return reason_set(why, W_INVALID_PARAMETER, "a key name has more than %d characters: %.40s...",
+                          REGPATH_MAX_NAME, part);
     if (path->count == REGPATH_MAX_PARTS)
         return reason_set(why, W_INVALID_PARAMETER, "the path has more than %d parts", REGPATH_MAX_PARTS);
     if (path->count == 0) {

@@ -10,7 +10,11 @@
 
 #include <stdbool.h>
 
-enum { REGPATH_MAX_PARTS = 512, REGPATH_MAX_NAME = 255, REGPATH_MAX_VALUE_NAME = 16383 }; /* as Windows; in UTF-16 units */
+enum {
+    REGPATH_MAX_PARTS = 512,
+    REGPATH_MAX_NAME = 255,
+    REGPATH_MAX_VALUE_NAME = 16383
+}; /* as Windows; in UTF-16 units */
 
 struct regpath {
     char    *names; /* `count` NUL-terminated names, one behind the other; malloc */

@@ -142,30 +142,36 @@ wstatus regstore_get_qword(struct regstore *store, const char *key, const char *
     return st == W_SUCCESS ? regvalue_get_qword(&value, out, why) : st;
 }
 
-wstatus regstore_get_string_dup(struct regstore *store, const char *key, const char *name, char **out, struct reason *why)
+wstatus regstore_get_string_dup(struct regstore *store, const char *key, const char *name, char **out,
+                                struct reason *why)
 {
     struct regvalue value;
     wstatus         st = get_named(store, key, name, &value, why);
     return st == W_SUCCESS ? regvalue_get_string_dup(&value, out, why) : st;
 }
 
-wstatus regstore_set_dword(struct regstore *store, const char *key, const char *name, uint32_t value, struct reason *why)
+wstatus regstore_set_dword(struct regstore *store, const char *key, const char *name, uint32_t value,
+                           struct reason *why)
 {
     uint8_t       bytes[4];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u32(&w, value);
-    return regstore_set(store, key, &(struct regvalue){.name = name, .type = REG_TYPE_DWORD, .data = bytes, .size = 4}, why);
+    return regstore_set(store, key, &(struct regvalue){.name = name, .type = REG_TYPE_DWORD, .data = bytes, .size = 4},
+                        why);
 }
 
-wstatus regstore_set_qword(struct regstore *store, const char *key, const char *name, uint64_t value, struct reason *why)
+wstatus regstore_set_qword(struct regstore *store, const char *key, const char *name, uint64_t value,
+                           struct reason *why)
 {
     uint8_t       bytes[8];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u64(&w, value);
-    return regstore_set(store, key, &(struct regvalue){.name = name, .type = REG_TYPE_QWORD, .data = bytes, .size = 8}, why);
+    return regstore_set(store, key, &(struct regvalue){.name = name, .type = REG_TYPE_QWORD, .data = bytes, .size = 8},
+                        why);
 }
 
-wstatus regstore_set_string(struct regstore *store, const char *key, const char *name, const char *utf8, struct reason *why)
+wstatus regstore_set_string(struct regstore *store, const char *key, const char *name, const char *utf8,
+                            struct reason *why)
 {
     size_t   size = utf8_to_utf16le(utf8, strlen(utf8) + 1, NULL, 0); /* with its NUL */
     uint8_t *data = size <= UINT32_MAX ? malloc(size) : NULL;

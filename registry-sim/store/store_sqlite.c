@@ -106,7 +106,10 @@ static int statement_get(struct regstore *s, enum statement which, sqlite3_stmt 
     *out = s->statements[which];
     return rc;
 }
-static void bind_text(sqlite3_stmt *st, int at, const char *text) { sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC); }
+static void bind_text(sqlite3_stmt *st, int at, const char *text)
+{
+    sqlite3_bind_text(st, at, text, -1, SQLITE_STATIC);
+}
 static const char *column_text(sqlite3_stmt *st, int at) { return (const char *)sqlite3_column_text(st, at); }
 
 /* Runs a statement that gives no rows, and lets go of what was bound (S2). */
@@ -141,7 +144,9 @@ static wstatus child_find(struct regstore *s, int64_t parent, const char *name, 
     free(fold);
     if (rc == SQLITE_ROW)
         return W_SUCCESS;
-    return lost ? no_memory(why) : rc == SQLITE_DONE ? reason_set(why, W_FILE_NOT_FOUND, "no key '%s'", name) : fail(s, rc, why);
+    return lost                ? no_memory(why)
+           : rc == SQLITE_DONE ? reason_set(why, W_FILE_NOT_FOUND, "no key '%s'", name)
+                               : fail(s, rc, why);
 }
 
 static wstatus key_find(struct regstore *s, const char *key, int64_t *id, struct reason *why)
@@ -273,7 +278,10 @@ static wstatus change_end(struct regstore *s, bool own, wstatus st, struct reaso
 
 /* ---- open and close ---- */
 
-static uint32_t big_endian(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
+static uint32_t big_endian(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
 
 /* Looks at the file before SQLite does, which would create files for a WAL database even when only reading. */
 static wstatus file_check(const char *path, bool write, struct reason *why)
@@ -290,11 +298,14 @@ static wstatus file_check(const char *path, bool write, struct reason *why)
     close(fd);
     if (bare && write)
         return W_SUCCESS; /* an empty file becomes a store */
-    if (n != (ssize_t)sizeof head || memcmp(head, "SQLite format 3", 16) != 0 || big_endian(head + 68) != APPLICATION_ID)
+    if (n != (ssize_t)sizeof head || memcmp(head, "SQLite format 3", 16) != 0 ||
+        big_endian(head + 68) != APPLICATION_ID)
         return reason_set(why, W_INVALID_DATA, "%s is not a registry store", path);
     if (big_endian(head + 60) != SCHEMA_VERSION)
-        return reason_set(why, W_NOT_SUPPORTED, "store %s has version %u, this program knows version %d: use the program "
-                          "that wrote it, or export there and import here", path, big_endian(head + 60), SCHEMA_VERSION);
+        return reason_set(why, W_NOT_SUPPORTED,
+                          "store %s has version %u, this program knows version %d: use the program "
+                          "that wrote it, or export there and import here",
+                          path, big_endian(head + 60), SCHEMA_VERSION);
     if (head[18] != 1 && !write)
         return reason_set(why, W_INVALID_DATA, "store %s was switched to a write-ahead log; any command that writes to "
                           "it switches it back", path);
@@ -590,7 +601,7 @@ wstatus regstore_set(struct regstore *s, const char *key, const struct regvalue 
     if (st != W_SUCCESS)
         return st;
     char *fold = name_fold_dup(value->name);
-    st         = fold ? key_make(s, key, (struct source){value->source_file, value->source_line}, &id, why) : no_memory(why);
+    st = fold ? key_make(s, key, (struct source){value->source_file, value->source_line}, &id, why) : no_memory(why);
     if (st == W_SUCCESS) {
         int rc = statement_get(s, VALUE_SET, &statement);
         if (rc == SQLITE_OK) {
@@ -599,7 +610,8 @@ wstatus regstore_set(struct regstore *s, const char *key, const struct regvalue 
             bind_text(statement, 3, value->name);
             sqlite3_bind_int64(statement, 4, value->type);
             /* a NULL pointer would bind NULL, not no bytes */
-            sqlite3_bind_blob(statement, 5, value->size ? (const void *)value->data : "", (int)value->size, SQLITE_STATIC);
+            sqlite3_bind_blob(statement, 5, value->size ? (const void *)value->data : "", (int)value->size,
+                              SQLITE_STATIC);
             bind_text(statement, 6, value->source_file);
             sqlite3_bind_int64(statement, 7, value->source_line);
             rc = statement_run(statement);

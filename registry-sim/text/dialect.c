@@ -57,22 +57,24 @@ static bool is_reg(const char *text, size_t size)
             size_t n = (size_t)(eol - text);
             return (n >= 24 && memcmp(text, "Windows Registry Editor ", 24) == 0) ||
                    (n >= 8 && memcmp(text, "REGEDIT4", 8) == 0) ||
-                   (n >= 6 && (memcmp(text, "[HKEY_", 6) == 0 || memcmp(text, "[-HKEY", 6) == 0) && !slash_first(text, n));
+                   (n >= 6 && (memcmp(text, "[HKEY_", 6) == 0 || memcmp(text, "[-HKEY", 6) == 0) &&
+                    !slash_first(text, n));
         }
         text = nl ? nl + 1 : end;
     }
     return false;
 }
 
-wstatus dialect_import_file(struct regstore *store, const char *path, unsigned flags, const struct ini_vocabulary *words,
-                            struct diag_sink *sink, struct reason *why)
+wstatus dialect_import_file(struct regstore *store, const char *path, unsigned flags,
+                            const struct ini_vocabulary *words, struct diag_sink *sink, struct reason *why)
 {
     struct textbuf text = {0};
     wstatus        st   = read_file(path, &text, why);
 
     if (st == W_SUCCESS)
-        st = text.size && is_reg(text.data, text.size) ? reg_import(store, text.data, text.size, path, flags, sink, why)
-                                                       : ini_import(store, text.data, text.size, path, words, sink, why);
+        st = text.size && is_reg(text.data, text.size)
+                 ? reg_import(store, text.data, text.size, path, flags, sink, why)
+                 : ini_import(store, text.data, text.size, path, words, sink, why);
     textbuf_finish(&text);
     return st;
 }

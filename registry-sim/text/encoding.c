@@ -17,8 +17,9 @@ bool encoding_is_utf8(const void *data, size_t size)
     const uint8_t *p = data, *end = p + size;
 
     while (p < end) {
-        unsigned first = *p, low = 0x80, high = 0xBF; /* bounds of the second byte: no overlong form, none past U+10FFFF */
-        int      more  = first < 0x80 ? 0 : first < 0xC2 ? -1 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : first < 0xF5 ? 3 : -1;
+        unsigned first = *p, low = 0x80,
+                 high = 0xBF; /* bounds of the second byte: no overlong form, none past U+10FFFF */
+        int more = first < 0x80 ? 0 : first < 0xC2 ? -1 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : first < 0xF5 ? 3 : -1;
         if (more < 0 || end - p <= more)
             return false;
         if (first == 0xE0)
@@ -53,7 +54,8 @@ static wstatus from_utf16(const void *wide, size_t size, char **text, size_t *le
     return W_SUCCESS;
 }
 
-wstatus encoding_to_utf8(const void *data, size_t size, char **text, size_t *length, enum encoding *was, struct reason *why)
+wstatus encoding_to_utf8(const void *data, size_t size, char **text, size_t *length, enum encoding *was,
+                         struct reason *why)
 {
     const uint8_t *p  = data;
     wstatus        st = W_SUCCESS;

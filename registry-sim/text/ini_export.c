@@ -29,7 +29,10 @@ struct exporter {
 
 #define SAY_REG "; export it as .reg instead"
 
-static wstatus no_memory(struct exporter *e) { return reason_set(e->why, W_NOT_ENOUGH_MEMORY, "no memory for the text"); }
+static wstatus no_memory(struct exporter *e)
+{
+    return reason_set(e->why, W_NOT_ENOUGH_MEMORY, "no memory for the text");
+}
 
 static wstatus cannot(struct exporter *e, const char *what, const char *name)
 {
@@ -54,8 +57,8 @@ static bool has_outer_blanks(const char *text)
 
 static bool name_is_sayable(const char *name)
 {
-    return !*name || (strcmp(name, "@") != 0 && !strchr("[;#\"", *name) && !strpbrk(name, "=:") && !has_controls(name) &&
-                      !has_outer_blanks(name));
+    return !*name || (strcmp(name, "@") != 0 && !strchr("[;#\"", *name) && !strpbrk(name, "=:") &&
+                      !has_controls(name) && !has_outer_blanks(name));
 }
 
 /* Writes `text` so that it is read back as it is; false when no way of quoting does that. */
@@ -101,7 +104,8 @@ static char *words_dup(struct exporter *e, const struct regvalue *v)
     char           *text = e->words->print ? e->words->print(e->words->ctx, e->path.data, v) : NULL;
     struct regvalue back = {0};
     bool same = text && e->words->parse(e->words->ctx, e->path.data, v->name, text, ".", &back, NULL) == W_SUCCESS &&
-                back.type == v->type && back.size == v->size && (!v->size || memcmp(back.data, v->data, v->size) == 0) &&
+                back.type == v->type && back.size == v->size &&
+                (!v->size || memcmp(back.data, v->data, v->size) == 0) &&
                 (!back.name || name_compare(back.name, v->name) == 0);
     free((void *)back.data);
     if (same)
@@ -374,8 +378,8 @@ static wstatus spell_path(struct exporter *e, const char *key)
     return st;
 }
 
-wstatus ini_export(struct regstore *store, const char *key, const struct ini_vocabulary *words, char **out, size_t *size,
-                   struct reason *why)
+wstatus ini_export(struct regstore *store, const char *key, const struct ini_vocabulary *words, char **out,
+                   size_t *size, struct reason *why)
 {
     struct exporter e  = {.store = store, .words = words, .why = why};
     wstatus         st = spell_path(&e, key);

@@ -89,7 +89,8 @@ static bool provider_guid(struct importer *m, unsigned section, char out[GUID_TE
         guid_parse(place->provider, &own);
         strcpy(out, place->provider);
         if (given && !guid_equal(&guid, &own)) {
-            mistake(m, given->line, "remove this line, or name the section otherwise", "the section names another GUID");
+            mistake(m, given->line, "remove this line, or name the section otherwise",
+                    "the section names another GUID");
             return false;
         }
         return true;
@@ -216,8 +217,9 @@ static void word_mistake(struct importer *m, const struct ini_value *v, wstatus 
         *advice = 0;
         advice += 6;
     }
-    diag_report(m->sink, DIAG_ERROR, m->file, v->line, advice ? advice : "correct the value, or write it as in .reg: dword:1, hex:01,02",
-                "%.80s: %s", v->name, *why->text ? why->text : wstatus_text(st));
+    diag_report(m->sink, DIAG_ERROR, m->file, v->line,
+                advice ? advice : "correct the value, or write it as in .reg: dword:1, hex:01,02", "%.80s: %s", v->name,
+                *why->text ? why->text : wstatus_text(st));
 }
 
 static bool parse_value(struct importer *m, const struct ini_value *v, const char *key, struct regvalue *out)
@@ -418,7 +420,8 @@ static wstatus import_text(struct importer *m, const char *text, size_t length)
         return st;
     st = import_all(m);
     if (st == W_SUCCESS && m->sink->errors != before)
-        st = reason_set(m->why, W_INVALID_DATA, "%s: %u mistakes, nothing was imported", m->file, m->sink->errors - before);
+        st = reason_set(m->why, W_INVALID_DATA, "%s: %u mistakes, nothing was imported", m->file,
+                        m->sink->errors - before);
     if (st == W_SUCCESS)
         st = regstore_commit(m->store, m->why);
     if (st != W_SUCCESS)

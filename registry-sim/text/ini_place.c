@@ -83,7 +83,8 @@ static wstatus classify(const struct regpath *path, struct ini_place *out, struc
         out->kind  = count == 1 ? INI_GLOBAL_LOGGER : INI_PLAIN;
         return W_SUCCESS;
     }
-    out->known = name_compare(first, "Security") == 0 || name_compare(first, "XPerfBootmgr") == 0 || name_compare(first, "Autologger") == 0;
+    out->known = name_compare(first, "Security") == 0 || name_compare(first, "XPerfBootmgr") == 0 ||
+                 name_compare(first, "Autologger") == 0;
     if (name_compare(first, "Autologger") != 0 || count < 2)
         return W_SUCCESS;
     const char *session = regpath_next(first);

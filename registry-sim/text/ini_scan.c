@@ -130,7 +130,8 @@ static bool read_text(struct scanner *s, const char *p, const char *end, struct 
     while (cut < end && *cut != ';' && *cut != '#')
         cut++;
     if (cut < end && cut > p && !is_blank(cut[-1]))
-        return refuse(s, "put quotes around the value, or a blank before the comment", "the value would end at ';' or '#'");
+        return refuse(s, "put quotes around the value, or a blank before the comment",
+                      "the value would end at ';' or '#'");
     if (cut < end && memchr(p, '"', (size_t)(cut - p)))
         return refuse(s, "put the whole value in '...'", "a ';' or '#' behind a quote inside the value");
     out->text = trimmed_dup(p, cut);
@@ -169,7 +170,8 @@ static bool read_value(struct scanner *s, const char *p, const char *end)
     if (!equals)
         return refuse(s, "write name = value, [section], or ; before a comment", "the line has no '='");
     if (!s->section)
-        return s->section_bad ? false : refuse(s, "put a line with its [section] above", "a value before the first section");
+        return s->section_bad ? false
+                              : refuse(s, "put a line with its [section] above", "a value before the first section");
     struct ini_value value = {.section = s->section - 1, .line = s->line, .name = trimmed_dup(p, equals)};
     value.previous         = scan->sections[value.section].last_value;
     value.fold             = value.name ? name_fold_dup(value.name) : NULL;

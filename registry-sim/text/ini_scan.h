@@ -1,9 +1,10 @@
-/* ini_scan.h - the pre-scan of an INI file: what stands on which line, spelled as written, and every form that iniparser
- * would misread or refuse the whole file for. Facts: a logical line has at most 1,022 bytes; a section ends at its first
- * ']' and fills its line; an unquoted value ends at ';' or '#'; a '\' at the end of a line swallows the next one; of two
- * equal names the last wins; section and name are glued with ':'.
- * Invariant I1: `clean` has the same lines as the file, with refused ones empty, so iniparser reads the rest.
- * Threads: one at a time. Ownership: ini_scan_finish frees what ini_scan_run filled in, also after a failure. */
+/* ini_scan.h - the pre-scan of an INI file: what stands on which line, spelled as written, and every form that
+ * iniparser would misread or refuse the whole file for. Facts: a logical line has at most 1,022 bytes; a section ends
+ * at its first
+ * ']' and fills its line; an unquoted value ends at ';' or '#'; a '\' at the end of a line swallows the next one; of
+ * two equal names the last wins; section and name are glued with ':'. Invariant I1: `clean` has the same lines as the
+ * file, with refused ones empty, so iniparser reads the rest. Threads: one at a time. Ownership: ini_scan_finish frees
+ * what ini_scan_run filled in, also after a failure. */
 #ifndef REGISTRY_SIM_TEXT_INI_SCAN_H
 #define REGISTRY_SIM_TEXT_INI_SCAN_H
 #include "registry-sim/text/dialect.h"

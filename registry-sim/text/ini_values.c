@@ -34,7 +34,8 @@ wstatus ini_values_open(const char *text, size_t size, struct ini_values **out, 
     for (size_t done = 0; fd >= 0 && done < size;) {
         ssize_t n = write(fd, text + done, size - done);
         if (n <= 0) {
-            st = reason_set(why, wstatus_from_errno(n ? errno : EIO), "the text can't be handed to iniparser: %s", strerror(errno));
+            st = reason_set(why, wstatus_from_errno(n ? errno : EIO), "the text can't be handed to iniparser: %s",
+                            strerror(errno));
             goto out;
         }
         done += (size_t)n;
@@ -47,7 +48,8 @@ wstatus ini_values_open(const char *text, size_t size, struct ini_values **out, 
     *out = (struct ini_values *)iniparser_load(path);
     iniparser_set_error_callback(NULL);
     if (!*out)
-        st = reason_set(why, W_INVALID_DATA, "iniparser refuses the file: %s", *last_error ? last_error : "it gives no reason");
+        st = reason_set(why, W_INVALID_DATA, "iniparser refuses the file: %s",
+                        *last_error ? last_error : "it gives no reason");
 out:
     close(fd);
     return st;

@@ -13,7 +13,10 @@ static const char hex_advice[] = "write bytes of two hex digits with commas betw
 
 static int digit(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 static bool blank(char c) { return c == ' ' || c == '\t'; }
@@ -53,8 +56,10 @@ static wstatus parse_number(const char *p, const char *end, bool quad, struct li
 {
     uint64_t v;
     if (!number(p, end, quad ? 16 : 8, &v))
-        return quad ? wrong(out, "write qword: and 1 to 16 hex digits, without 0x", "qword: is not followed by 1 to 16 hex digits")
-                    : wrong(out, "write dword: and 1 to 8 hex digits, without 0x", "dword: is not followed by 1 to 8 hex digits");
+        return quad ? wrong(out, "write qword: and 1 to 16 hex digits, without 0x",
+                            "qword: is not followed by 1 to 16 hex digits")
+                    : wrong(out, "write dword: and 1 to 8 hex digits, without 0x",
+                            "dword: is not followed by 1 to 8 hex digits");
     out->type = quad ? REG_TYPE_QWORD : REG_TYPE_DWORD;
     out->size = quad ? 8 : 4;
     if (!(out->data = malloc(8)))
@@ -99,7 +104,8 @@ static wstatus parse_hex(const char *p, const char *end, struct literal *out)
         const char *close = memchr(p, ')', (size_t)(end - p));
         uint64_t    type;
         if (!close || !number(p + 1, close, 8, &type) || close + 1 == end || close[1] != ':')
-            return wrong(out, "write hex(N): with the type N as a hex number, as in hex(b):", "the type of hex(...): is not a hex number");
+            return wrong(out, "write hex(N): with the type N as a hex number, as in hex(b):",
+                         "the type of hex(...): is not a hex number");
         unchecked = p[1] == '0';
         out->type = (uint32_t)type;
         p         = close + 1;

@@ -86,7 +86,8 @@ static wstatus write_key(struct export *e)
     if (e->path.bad)
         return reason_set(e->why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
     if (strpbrk(e->path.data, "\r\n"))
-        return reason_set(e->why, W_NOT_SUPPORTED, "a key name with a line break can't be written as .reg: %.80s", e->path.data);
+        return reason_set(e->why, W_NOT_SUPPORTED, "a key name with a line break can't be written as .reg: %.80s",
+                          e->path.data);
     textbuf_puts(&e->out, "[");
     textbuf_puts(&e->out, e->path.data);
     textbuf_puts(&e->out, "]");

@@ -96,7 +96,8 @@ static size_t opening_quote(struct reader *r)
     size_t n = typographic(r->p, (size_t)(r->end - r->p));
     if (n && r->lenient && !r->warned) {
         r->warned = true;
-        diag_report(r->sink, DIAG_WARNING, r->file, r->line, "replace them by \" in the file", "typographic quotes are taken as \"");
+        diag_report(r->sink, DIAG_WARNING, r->file, r->line, "replace them by \" in the file",
+                    "typographic quotes are taken as \"");
     }
     return r->lenient ? n : 0;
 }
@@ -144,7 +145,8 @@ static bool read_string(struct reader *r, struct textbuf *out, char must)
             if (must)
                 mistake(r, r->line, "write \"name\"=data", "the name is not followed by '='");
             else
-                mistake(r, r->line, "write \\\" for a quote inside a string, and ; before a comment", "there is text after the string");
+                mistake(r, r->line, "write \\\" for a quote inside a string, and ; before a comment",
+                        "there is text after the string");
             return false;
         }
         n = STRING_OPEN;
@@ -216,7 +218,8 @@ static bool join_data(struct reader *r)
         next_line(r);
         const char *p = skip_blanks(r->p, r->end);
         if (p == r->end || *p == '\n' || *p == '[' || *p == '"' || *p == '@') {
-            mistake(r, line, "remove the '\\', or add the rest of the data below", "the line ends in '\\', but no data follows");
+            mistake(r, line, "remove the '\\', or add the rest of the data below",
+                    "the line ends in '\\', but no data follows");
             return false;
         }
     }
@@ -226,7 +229,7 @@ static bool join_data(struct reader *r)
 static bool string_data(struct reader *r, struct literal *out)
 {
     size_t length = r->data.size + 1;
-    *out          = (struct literal){.type = REG_TYPE_SZ, .size = (uint32_t)utf8_to_utf16le(r->data.data, length, NULL, 0)};
+    *out = (struct literal){.type = REG_TYPE_SZ, .size = (uint32_t)utf8_to_utf16le(r->data.data, length, NULL, 0)};
     if ((out->data = malloc(out->size)))
         utf8_to_utf16le(r->data.data, length, out->data, out->size);
     else
@@ -354,7 +357,8 @@ static void read_line(struct reader *r)
     else if (typographic(p, (size_t)(r->end - p)))
         mistake(r, r->line, "use \" or import leniently", "a typographic quote");
     else
-        mistake(r, r->line, "write [key], \"name\"=data, @=data, or ; before a comment", "this is no key, no value and no comment");
+        mistake(r, r->line, "write [key], \"name\"=data, @=data, or ; before a comment",
+                "this is no key, no value and no comment");
     if (r->name.bad || r->data.bad)
         r->fatal = reason_set(r->why, W_NOT_ENOUGH_MEMORY, "no memory for the text");
     next_line(r);

@@ -1,5 +1,6 @@
-/* textbuf.h - text that grows. Invariant T1: once memory ran out, `bad` stays set and puts do nothing; ask once at the end.
- * Always NUL-terminated when not bad and something was put. Ownership: the caller frees `data`, or textbuf_finish does. */
+/* textbuf.h - text that grows. Invariant T1: once memory ran out, `bad` stays set and puts do nothing; ask once at the
+ * end. Always NUL-terminated when not bad and something was put. Ownership: the caller frees `data`, or textbuf_finish
+ * does. */
 #ifndef REGISTRY_SIM_TEXT_TEXTBUF_H
 #define REGISTRY_SIM_TEXT_TEXTBUF_H
 #include <stdbool.h>

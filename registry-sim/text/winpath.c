@@ -38,7 +38,8 @@ static wstatus put_parts(struct textbuf *out, const char *rest, struct reason *w
     for (;; rest++) {
         size_t n = strcspn(rest, "/\\");
         if (!n)
-            return reason_set(why, W_INVALID_NAME, *rest ? "a part of the file name is empty" : "the file name ends in a folder");
+            return reason_set(why, W_INVALID_NAME,
+                              *rest ? "a part of the file name is empty" : "the file name ends in a folder");
         if ((n == 1 && *rest == '.') || (n == 2 && strncmp(rest, "..", 2) == 0))
             return reason_set(why, W_INVALID_NAME, "'.' and '..' are not allowed in a file name");
         if (n > MAX_PART)
@@ -81,8 +82,9 @@ wstatus winpath_map(const char *file_name, const char *log_dir, bool absolute_ok
         char drive[3] = {'/', (char)(file_name[0] | 32), 0};
         textbuf_put(&path, log_dir, dir);
         textbuf_puts(&path, drive);
-        st = is_separator(file_name[2]) ? put_parts(&path, file_name + 3, why)
-                                        : reason_set(why, W_BAD_PATHNAME, "%.80s: the drive is not followed by '\\'", file_name);
+        st = is_separator(file_name[2])
+                 ? put_parts(&path, file_name + 3, why)
+                 : reason_set(why, W_BAD_PATHNAME, "%.80s: the drive is not followed by '\\'", file_name);
     } else {
         textbuf_put(&path, log_dir, dir);
         st = put_parts(&path, file_name, why);

@@ -135,7 +135,8 @@ static void the_control_set_has_two_names(void **state)
     assert_int_equal(regstore_set_dword(s, WMI "\\GlobalLogger", "Start", 1, NULL), 0);
     assert_int_equal(regstore_get_dword(s, "HKLM/system/controlset001/control/wmi/globallogger", "start", &v, NULL), 0);
     assert_int_equal(v, 1);
-    assert_int_equal(regstore_set_dword(s, "HKLM\\SYSTEM\\ControlSet001\\Control\\WMI\\GlobalLogger", "Start", 5, NULL), 0);
+    assert_int_equal(regstore_set_dword(s, "HKLM\\SYSTEM\\ControlSet001\\Control\\WMI\\GlobalLogger", "Start", 5, NULL),
+                     0);
     assert_int_equal(regstore_get_dword(s, WMI "\\GlobalLogger", "Start", &v, NULL), 0);
     assert_int_equal(v, 5);
     regstore_enum_keys(s, "HKLM\\SYSTEM", join_key, list);
@@ -239,7 +240,8 @@ static void typed_access_says_what_is_wrong(void **state)
     struct regvalue v = {.name = "v", .type = REG_TYPE_DWORD, .data = (const uint8_t *)"\1\2\3", .size = 3};
     assert_int_equal(regvalue_get_dword(&v, &d, &why), W_INVALID_PARAMETER);
     assert_string_equal(why.text, "v has 3 bytes, but REG_DWORD needs 4");
-    v = (struct regvalue){.name = "v", .type = REG_TYPE_DWORD_BIG_ENDIAN, .data = (const uint8_t *)"\1\2\3\4", .size = 4};
+    v = (struct regvalue){
+        .name = "v", .type = REG_TYPE_DWORD_BIG_ENDIAN, .data = (const uint8_t *)"\1\2\3\4", .size = 4};
     assert_int_equal(regvalue_get_dword_big_endian(&v, &d, NULL), 0);
     assert_int_equal(d, 0x01020304);
     v = (struct regvalue){.name = "v", .type = REG_TYPE_NONE, .data = (const uint8_t *)"\1", .size = 1};
@@ -249,7 +251,8 @@ static void typed_access_says_what_is_wrong(void **state)
     assert_int_equal(regvalue_get_string_dup(&v, &text, NULL), 0); /* no NUL, odd size */
     assert_string_equal(text, "ab");
     free(text);
-    v = (struct regvalue){.name = "v", .type = REG_TYPE_MULTI_SZ, .data = (const uint8_t *)"a\0b\0\0\0\xE4\0\0\0\0\0z\0", .size = 14};
+    v = (struct regvalue){
+        .name = "v", .type = REG_TYPE_MULTI_SZ, .data = (const uint8_t *)"a\0b\0\0\0\xE4\0\0\0\0\0z\0", .size = 14};
     assert_int_equal(regvalue_get_multi_dup(&v, &list, NULL), 0);
     assert_string_equal(list[0], "ab");
     assert_string_equal(list[1], "ä");
@@ -376,6 +379,45 @@ static void a_writer_waits_for_another(void **state)
     close(ready[1]);
 }
 
+static void a_writer_that_dies_leaves_nothing_by_half(void **state)
+{
+    struct fixture  *f = *state;
+    struct regstore *s;
+    struct reason    why;
+    int              status;
+
+    assert_int_equal(regstore_open(f->path, true, &s, NULL), 0);
+    assert_int_equal(regstore_set_dword(s, WMI, "before", 1, NULL), 0);
+    regstore_close(s);
+    pid_t child = fork();
+    if (child == 0) { /* enough data that some of it reaches the file before the end */
+        static uint8_t big[400000];
+        struct regvalue v = {.name = "big", .type = REG_TYPE_BINARY, .data = big, .size = sizeof big};
+        char            key[64];
+        if (regstore_open(f->path, true, &s, NULL) || regstore_begin(s, NULL))
+            _exit(1);
+        for (int i = 0; i < 20; i++) {
+            snprintf(key, sizeof key, WMI "\\%d", i);
+            if (regstore_set(s, key, &v, NULL))
+                _exit(1);
+        }
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_int_equal(files_in(f->folder, false), 2); /* the journal of the dead writer */
+    assert_int_equal(regstore_open(f->path, false, &s, &why), W_NOT_READY);
+    assert_non_null(strstr(why.text, "repairs it"));
+    assert_int_equal(files_in(f->folder, false), 2);
+    assert_int_equal(regstore_open(f->path, true, &s, &why), 0);
+    assert_true(regstore_key_exists(s, WMI));
+    assert_false(regstore_key_exists(s, WMI "\\0"));
+    regstore_close(s);
+    assert_int_equal(files_in(f->folder, false), 1);
+    assert_int_equal(regstore_open(f->path, false, &s, &why), 0);
+    regstore_close(s);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 int main(void)
 {
@@ -391,6 +433,7 @@ int main(void)
         TEST(a_file_keeps_it_and_readers_create_nothing),
         TEST(what_is_not_a_store_is_refused),
         TEST(a_writer_waits_for_another),
+        TEST(a_writer_that_dies_leaves_nothing_by_half),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

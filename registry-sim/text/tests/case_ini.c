@@ -37,8 +37,9 @@ static const struct {
     {"[Autologger//a]\nx=1\n", 0, "1: a part of the key's path is empty\n"},
     {"[HKLM]\n[HKEY_LOCAL_MACHINE/]\n[/x]\n", 0, "3: a part of the key's path is empty\n"},
     {"[Autologger/a]\nx=1\n[Autologger/a:b]\n", 0, ""},
-    {"[a]\nb=1\n[A:B]\n", 0, "~1: nothing reads the key of [a]\n~3: nothing reads the key of [A:B]\n"
-                            "2: iniparser reads b as '(nothing)', not as '1'\n"},
+    {"[a]\nb=1\n[A:B]\n", 0,
+     "~1: nothing reads the key of [a]\n~3: nothing reads the key of [A:B]\n"
+     "2: iniparser reads b as '(nothing)', not as '1'\n"},
     /* comments and quotes */
     {S "x = a#b\n", 0, "2: the value would end at ';' or '#'\n"},
     {S "x = a;b\n", 0, "2: the value would end at ';' or '#'\n"},
@@ -50,13 +51,15 @@ static const struct {
     /* continuation */
     {S "Dir = C:\\logs\\\nStart = 1\n", 0, "2: the line ends in '\\' and would swallow the next one\n"},
     {S "Dir = C:\\logs\\", 0, "2: the line ends in '\\' and would swallow the next one\n"},
-    {S "; C:\\logs\\\nStart = wrong\n", 0, "2: the line ends in '\\' and would swallow the next one\n3: Start: 'wrong' is unknown, did you mean 'right'?\n"},
+    {S "; C:\\logs\\\nStart = wrong\n", 0,
+     "2: the line ends in '\\' and would swallow the next one\n3: Start: 'wrong' is unknown, did you mean 'right'?\n"},
     {S "; C:\\logs\\\n  Start = 1\n", 0, "2: the comment would swallow the next line\n"},
     /* twice */
     {S "Start = 1\nSTART = 0\n", 0, "3: START was given already, in line 2\n"},
     {S "Start = 1\n[autologger/A]\nstart = 0\n", 0, "4: start was given already, in line 2\n"},
     {S "\xC3\xA4 = 1\n\xC3\x84 = 0\n", 0, "3: \xC3\x84 was given already, in line 2\n"},
-    {"[Autologger/a]\n[Autologger/a/p]\nGuid={0063715b-eeda-4007-9429-ad526f62696e}\n[Autologger/a/{0063715B-eeda-4007-9429-ad526f62696e}]\n",
+    {"[Autologger/a]\n[Autologger/a/p]\nGuid={0063715b-eeda-4007-9429-ad526f62696e}\n[Autologger/a/"
+     "{0063715B-eeda-4007-9429-ad526f62696e}]\n",
      0, "4: the session has this provider already, in line 2\n"},
     /* long */
     {S "x = " HUNDRED("0123456789") "012345678901234567\n", 0, ""},
@@ -65,8 +68,10 @@ static const struct {
      "2: the line has 1105 bytes, more than 1022\n4: y: 'wrong' is unknown, did you mean 'right'?\n"},
     {S HUNDRED("0123456789") " = 1\n", 0, "2: section and name together have more than 1,000 bytes\n"},
     /* values */
-    {S "x = wrong\ny = wrong too\n", 0, "2: x: 'wrong' is unknown, did you mean 'right'?\n3: y: 'wrong too' is unknown, did you mean 'right'?\n"},
-    {S "x = dword:xyz\ny = hex(b):1\n", 0, "2: dword: is not followed by 1 to 8 hex digits\n3: a QWORD, hex(b):, has fewer than 8 bytes\n"},
+    {S "x = wrong\ny = wrong too\n", 0,
+     "2: x: 'wrong' is unknown, did you mean 'right'?\n3: y: 'wrong too' is unknown, did you mean 'right'?\n"},
+    {S "x = dword:xyz\ny = hex(b):1\n", 0,
+     "2: dword: is not followed by 1 to 8 hex digits\n3: a QWORD, hex(b):, has fewer than 8 bytes\n"},
     {S "[Autologger/a/p]\nGuid = 12\n", 0, "3: Guid is not a GUID\n"},
     {S "[Autologger/a/{0063715b-eeda-4007-9429-ad526f62696e}]\nGuid = {1063715b-eeda-4007-9429-ad526f62696e}\n", 0,
      "3: the section names another GUID\n"},

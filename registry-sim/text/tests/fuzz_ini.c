@@ -7,29 +7,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void same_again(struct regstore *s, const char *tree)
 {
-    struct regstore *again;
-    char            *text;
-    size_t           size;
-    wstatus          st = ini_export(s, "HKLM", &words, &text, &size, NULL);
+    static struct regstore *again;
+    char                   *text;
+    size_t                  size;
+    wstatus                 st = ini_export(s, "HKLM", &words, &text, &size, NULL);
     if (st == W_NOT_SUPPORTED || st == W_FILE_NOT_FOUND)
         return;
-    if (st != W_SUCCESS || regstore_open_memory(&again, NULL) != W_SUCCESS ||
-        ini_import(again, text, size, "again", &words, NULL, NULL) != W_SUCCESS)
+    if (st != W_SUCCESS || (!again && regstore_open_memory(&again, NULL) != W_SUCCESS))
+        abort();
+    tree_clear(again);
+    if (ini_import(again, text, size, "again", &words, NULL, NULL) != W_SUCCESS)
         abort();
     char *back = tree_dup(again);
     if (strcmp(back, tree) != 0)
         abort();
     free(back);
     free(text);
-    regstore_close(again);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct regstore *s;
-    struct diag_sink sink = {0};
-    if (regstore_open_memory(&s, NULL) != W_SUCCESS)
-        return 0;
+    static struct regstore *s;
+    struct diag_sink        sink = {0};
+    if (!s && regstore_open_memory(&s, NULL) != W_SUCCESS)
+        abort();
+    tree_clear(s);
     wstatus st = ini_import(s, data, size, "f", &words, &sink, NULL);
     if ((st == W_SUCCESS) != (sink.errors == 0))
         abort();
@@ -39,6 +41,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else if (*tree)
         abort(); /* imported by half */
     free(tree);
-    regstore_close(s);
     return 0;
 }

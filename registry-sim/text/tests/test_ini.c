@@ -165,10 +165,12 @@ static void round_trip(struct regstore *s, const struct ini_vocabulary *with)
 
 static void what_goes_out_comes_back(void **state)
 {
-    static const uint8_t bytes[] = {'a', 0, 0, 0, 'b', 0, 0, 0, 0xFF, 0xD8, 1, 0xDC, '"', 0, '\\', 0, 13, 0, 10, 0, 0, 0};
+    static const uint8_t bytes[] = {'a',  0,   0, 0,    'b', 0,  0, 0,  0xFF, 0xD8, 1,
+                                    0xDC, '"', 0, '\\', 0,   13, 0, 10, 0,    0,    0};
     static const uint32_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0xFFFFFFFF};
-    static const char    *texts[] = {"", " ", "-", "a;b", "'\";#", "\\", "C:\\x\\", "c:\\a;b", "hex:0", "dword", "[x]", "=", "%s%n", "\"q\"",
-                                     "'", "a\"b", "\xED\xA0\x80", "\xC3\x84", "1", "0x1", "a\nb", "@x"};
+    static const char *texts[] = {"",      " ",   "-",    "a;b",  "'\";#", "\\", "C:\\x\\", "c:\\a;b",      "hex:0",
+                                  "dword", "[x]", "=",    "%s%n", "\"q\"", "'",  "a\"b",    "\xED\xA0\x80", "\xC3\x84",
+                                  "1",     "0x1", "a\nb", "@x"};
     struct regstore      *s = imported(whole, sizeof whole - 1, &words, "");
     char                  name[64];
     (void)state;
@@ -189,11 +191,15 @@ static void what_goes_out_comes_back(void **state)
         assert_int_equal(regstore_set_string(s, WMI "\\Autologger\\s", name, texts[i], NULL), 0);
     }
     /* two providers of one friendly name, spellings that differ from ours, keys without values */
-    regstore_set_string(s, WMI "\\Autologger\\s\\{a6ad76e3-867a-4635-91b3-4904ba6374d7}", "ProviderFriendlyName", "P", NULL);
-    regstore_set_string(s, WMI "\\Autologger\\s\\{A6ad76e3-867a-4635-91b3-4904ba6374d8}", "ProviderFriendlyName", "p", NULL);
+    regstore_set_string(s, WMI "\\Autologger\\s\\{a6ad76e3-867a-4635-91b3-4904ba6374d7}", "ProviderFriendlyName", "P",
+                        NULL);
+    regstore_set_string(s, WMI "\\Autologger\\s\\{A6ad76e3-867a-4635-91b3-4904ba6374d8}", "ProviderFriendlyName", "p",
+                        NULL);
     regstore_set_string(s, WMI "\\Autologger\\s\\{A6ad76e3-867a-4635-91b3-4904ba6374d9}", "Guid", "p", NULL);
-    regstore_set_string(s, WMI "\\Autologger\\s\\{A6ad76e3-867a-4635-91b3-4904ba6374d9}\\Filters\\x", "Enabled", "p", NULL);
-    regstore_set_string(s, WMI "\\Autologger\\s\\{A6ad76e3-867a-4635-91b3-4904ba6374da}", "PROVIDERFriendlyName", "z", NULL);
+    regstore_set_string(s, WMI "\\Autologger\\s\\{A6ad76e3-867a-4635-91b3-4904ba6374d9}\\Filters\\x", "Enabled", "p",
+                        NULL);
+    regstore_set_string(s, WMI "\\Autologger\\s\\{A6ad76e3-867a-4635-91b3-4904ba6374da}", "PROVIDERFriendlyName", "z",
+                        NULL);
     regstore_create_key(s, WMI "\\Autologger\\empty", NULL, 0, NULL);
     regstore_create_key(s, WMI "\\Boot", NULL, 0, NULL);
     regstore_create_key(s, "HKLM\\Empty\\a:b", NULL, 0, NULL);
@@ -255,7 +261,8 @@ static void the_real_configuration(void **state)
     assert_int_equal(reg_import(s, data, size, "x", 0, NULL, NULL), 0);
     round_trip(s, &words);
     assert_int_equal(ini_export(s, WMI, &words, &text, &size, NULL), 0);
-    assert_non_null(strstr(text, "[Autologger/XBootMgrSession/ReadyBoost]\nGuid = {a6ad76e3-867a-4635-91b3-4904ba6374d7}\n"));
+    assert_non_null(
+        strstr(text, "[Autologger/XBootMgrSession/ReadyBoost]\nGuid = {a6ad76e3-867a-4635-91b3-4904ba6374d7}\n"));
     assert_non_null(strstr(text, "\nGUID = {1a15901b-0686-4433-955f-2ee7f9c61cfc}\n"));
     free(text);
     free(data);

@@ -70,13 +70,15 @@ static void every_form_of_data(void **state)
                    "HKEY_LOCAL_MACHINE\\A|bin|3|2e0f000005\n"
                    "HKEY_LOCAL_MACHINE\\A|D|4|02000000\n"
                    "HKEY_LOCAL_MACHINE\\A|empty|3|\n"
-                   "HKEY_LOCAL_MACHINE\\A|lines|1|6f006e0065000d000a00740077006f003b00740068007200650065000a000a005b0066006f00750072005d000000\n"
+                   "HKEY_LOCAL_MACHINE\\A|lines|1|"
+                   "6f006e0065000d000a00740077006f003b00740068007200650065000a000a005b0066006f00750072005d000000\n"
                    "HKEY_LOCAL_MACHINE\\A|none|0|\n"
                    "HKEY_LOCAL_MACHINE\\A|odd|4294906420|010203\n"
                    "HKEY_LOCAL_MACHINE\\A|q|11|4000000000000080\n"
                    "HKEY_LOCAL_MACHINE\\A|q2|11|4000000000000080\n"
                    "HKEY_LOCAL_MACHINE\\A|short|11|01\n"
-                   "HKEY_LOCAL_MACHINE\\A|s\\\"q|1|43003a005c0078002200790000" "00\n"
+                   "HKEY_LOCAL_MACHINE\\A|s\\\"q|1|43003a005c0078002200790000"
+                   "00\n"
                    "HKEY_LOCAL_MACHINE\\A|\xC3\x84|1|f6000000\n"
                    "HKEY_LOCAL_MACHINE\\A\\b]c\n"
                    "HKEY_LOCAL_MACHINE\\A\\b]c|x|4|01000000\n");
@@ -89,7 +91,8 @@ static void every_form_of_data(void **state)
 
 static void eight_bit_files(void **state)
 {
-    static const char four[] = "REGEDIT4\r\n[HKLM\\\xC4]\r\n\"e\"=hex(2):80,61,00\r\n\"s\"=\"\xFC\"\r\n\"b\"=hex:80\r\n";
+    static const char four[] =
+        "REGEDIT4\r\n[HKLM\\\xC4]\r\n\"e\"=hex(2):80,61,00\r\n\"s\"=\"\xFC\"\r\n\"b\"=hex:80\r\n";
     static const char bom[]  = "\xEF\xBB\xBF" HEAD "[HKLM\\\xC3\x84]\n\"s\"=\"\xC3\xBC\"";
     struct regstore  *s      = imported(four, sizeof four - 1, 0);
     (void)state;
@@ -104,7 +107,9 @@ static void eight_bit_files(void **state)
 static void typographic_quotes_need_leniency(void **state)
 {
     static const char text[] = "[HKLM\\A]\n\xE2\x80\x9CStart\xE2\x80\x9D=dword:00000001\n"
-                               "\xE2\x80\x9C" "F\xE2\x80\xB3=\xE2\x80\x9D" "c:\\\\x\xE2\x80\x9D\n\"plain\"=\"\xE2\x80\x9C\"\n";
+                               "\xE2\x80\x9C"
+                               "F\xE2\x80\xB3=\xE2\x80\x9D"
+                               "c:\\\\x\xE2\x80\x9D\n\"plain\"=\"\xE2\x80\x9C\"\n";
     struct regstore  *s      = imported(text, sizeof text - 1, REG_IMPORT_LENIENT);
     struct textbuf    found  = {0};
     struct diag_sink  sink   = {findings_add, &found, 0, 0};
@@ -140,9 +145,10 @@ static void round_trip(struct regstore *s)
 
 static void what_goes_out_comes_back(void **state)
 {
-    static const uint8_t bytes[] = {'a', 0, 0, 0, 'b', 0, 0, 0, 0xFF, 0xD8, 1, 0xDC, '"', 0, '\\', 0, 13, 0, 10, 0, 0, 0};
+    static const uint8_t bytes[] = {'a',  0,   0, 0,    'b', 0,  0, 0,  0xFF, 0xD8, 1,
+                                    0xDC, '"', 0, '\\', 0,   13, 0, 10, 0,    0,    0};
     static const uint32_t types[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x100, 0xFFFFFFFF};
-    static const char    *names[] = {"", "plain", "\xC3\x84\xF0\x9F\x9A\x80", "\\\"=@;[]-\n x\r\n", " ; ", "\xED\xA0\x80"};
+    static const char *names[] = {"", "plain", "\xC3\x84\xF0\x9F\x9A\x80", "\\\"=@;[]-\n x\r\n", " ; ", "\xED\xA0\x80"};
     struct regstore      *s;
     char                  key[64], name[64];
     (void)state;
@@ -214,8 +220,10 @@ static void the_real_configuration(void **state)
         assert_int_equal(regstore_get(s, WMI "\\GlobalLogger", "EnableKernelFlags", &v), 0);
         assert_int_equal(v.size, 32);
         assert_memory_equal(v.data, "\7\7\0\0\x86\2\0\0", 8);
-        assert_int_equal(regstore_get_qword(s, WMI "\\Autologger\\XBootMgrSession\\{A6AD76E3-867A-4635-91B3-4904BA6374D7}",
-                                            "MatchAnyKeyword", &any, NULL), 0);
+        assert_int_equal(regstore_get_qword(s,
+                                            WMI "\\Autologger\\XBootMgrSession\\{A6AD76E3-867A-4635-91B3-4904BA6374D7}",
+                                            "MatchAnyKeyword", &any, NULL),
+                         0);
         assert_int_equal(any, 0x40);
         round_trip(s);
         free(first);

@@ -55,6 +55,45 @@ static inline char *tree_dup(struct regstore *store)
     return t.text.data;
 }
 
+static inline wstatus tree_first_key(void *ctx, const struct regkey_info *info)
+{
+    textbuf_puts(ctx, "\\");
+    textbuf_puts(ctx, info->name);
+    return W_CANCELLED;
+}
+static inline wstatus tree_first_value(void *ctx, const struct regvalue *v)
+{
+    textbuf_puts(ctx, v->name);
+    return W_CANCELLED;
+}
+
+/* Empties a store, so that a fuzzer need not make a new one for each input. The root keys stay. */
+static inline void tree_clear(struct regstore *store)
+{
+    static const char *const roots[] = {"HKEY_LOCAL_MACHINE", "HKEY_CURRENT_USER", "HKEY_USERS", "HKEY_CLASSES_ROOT",
+                                        "HKEY_CURRENT_CONFIG"};
+    struct textbuf           name    = {0};
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        for (;;) {
+            textbuf_clear(&name);
+            textbuf_puts(&name, roots[i]);
+            if (regstore_enum_keys(store, roots[i], tree_first_key, &name) != W_CANCELLED)
+                break;
+            if (regstore_delete_key(store, name.data, NULL) != W_SUCCESS)
+                abort();
+        }
+        for (;;) {
+            textbuf_clear(&name);
+            textbuf_puts(&name, "");
+            if (regstore_enum_values(store, roots[i], tree_first_value, &name) != W_CANCELLED)
+                break;
+            if (regstore_delete_value(store, roots[i], name.data, NULL) != W_SUCCESS)
+                abort();
+        }
+    }
+    textbuf_finish(&name);
+}
+
 /* A diag_fn: "line: what. Do: advice" lines into a struct textbuf; warnings start with '~'. */
 static inline void findings_add(void *ctx, const struct diag *d)
 {
