@@ -1,0 +1,97 @@
+/* autologger_types.h - the Win32 types that the other headers of this folder use. C17 and C++14; includes libc only.
+ * WCHAR has 16 bits everywhere: wchar_t under -fshort-wchar, else char16_t (write u"text"). */
+#ifndef AUTOLOGGER_TYPES_H
+#define AUTOLOGGER_TYPES_H
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#if !defined(__cplusplus) && __SIZEOF_WCHAR_T__ != 2
+#include <uchar.h>
+#endif
+
+#ifdef __cplusplus
+#define AUTOLOGGER_EXTERN extern "C"
+#else
+#define AUTOLOGGER_EXTERN extern
+#endif
+#define AUTOLOGGER_API AUTOLOGGER_EXTERN __attribute__((visibility("default")))
+
+#ifndef VOID
+#define VOID void
+#endif
+#ifndef FORCEINLINE
+#define FORCEINLINE static inline __attribute__((always_inline))
+#endif
+#define NTAPI
+#define WINAPI
+#define CALLBACK
+
+typedef uint8_t  UCHAR, BYTE, BOOLEAN, *PUCHAR, *PBYTE, *PBOOLEAN;
+typedef char     CHAR, *PCHAR, *PSTR, *LPSTR;
+typedef const char *PCSTR, *LPCSTR;
+typedef int8_t   INT8;
+typedef uint8_t  UINT8;
+typedef int16_t  SHORT, INT16, *PSHORT;
+typedef uint16_t USHORT, WORD, UINT16, *PUSHORT;
+typedef int32_t  INT, LONG, INT32, BOOL, HRESULT, *PLONG, *PBOOL;
+typedef uint32_t UINT, ULONG, DWORD, UINT32, *PULONG, *PDWORD;
+typedef int64_t  LONGLONG, LONG64, INT64, *PLONGLONG;
+typedef uint64_t ULONGLONG, ULONG64, DWORD64, UINT64, *PULONGLONG;
+typedef float    FLOAT;
+typedef double   DOUBLE;
+typedef intptr_t LONG_PTR, INT_PTR;
+typedef uintptr_t ULONG_PTR, UINT_PTR, DWORD_PTR;
+typedef size_t   SIZE_T;
+typedef void    *PVOID, *LPVOID, *HANDLE;
+typedef const void *PCVOID, *LPCVOID;
+#if __SIZEOF_WCHAR_T__ == 2
+typedef wchar_t WCHAR, *PWCHAR, *PWSTR, *LPWSTR;
+typedef const wchar_t *PCWSTR, *LPCWSTR;
+#else
+typedef char16_t WCHAR, *PWCHAR, *PWSTR, *LPWSTR;
+typedef const char16_t *PCWSTR, *LPCWSTR;
+#endif
+
+#ifndef TRUE
+#define TRUE 1
+#define FALSE 0
+#endif
+
+#ifndef GUID_DEFINED
+#define GUID_DEFINED
+typedef struct _GUID {
+    uint32_t Data1;
+    uint16_t Data2;
+    uint16_t Data3;
+    uint8_t  Data4[8];
+} GUID, *LPGUID;
+#endif
+typedef const GUID *LPCGUID;
+
+typedef union _LARGE_INTEGER {
+    struct {
+        uint32_t LowPart;
+        int32_t  HighPart;
+    } u;
+    int64_t QuadPart;
+} LARGE_INTEGER, *PLARGE_INTEGER;
+typedef struct _FILETIME {
+    uint32_t dwLowDateTime;
+    uint32_t dwHighDateTime;
+} FILETIME, *PFILETIME;
+typedef struct _SYSTEMTIME {
+    uint16_t wYear, wMonth, wDayOfWeek, wDay, wHour, wMinute, wSecond, wMilliseconds;
+} SYSTEMTIME, *PSYSTEMTIME;
+
+/* The error numbers that the functions of these headers return. */
+#ifndef ERROR_SUCCESS
+#define ERROR_SUCCESS 0u
+#define ERROR_INVALID_HANDLE 6u
+#define ERROR_NOT_ENOUGH_MEMORY 8u
+#define ERROR_NOT_SUPPORTED 50u
+#define ERROR_INVALID_PARAMETER 87u
+#define ERROR_MORE_DATA 234u
+#define ERROR_ARITHMETIC_OVERFLOW 534u
+#define ERROR_NO_SYSTEM_RESOURCES 1450u
+#endif
+#endif

@@ -1,0 +1,158 @@
+/* evntprov.h - writing events: the provider API of Event Tracing, with the SDK's names, types and layouts.
+ *
+ *   EventRegister     announces a provider; from then on any session may enable it, now or later, or has already
+ *   EventWrite        writes one event into every session that enables it; nearly free when none does
+ *   EventUnregister   ends it
+ *
+ * Threads: everything from any thread; EventWrite and EventEnabled also from signal handlers. The enable callback runs on
+ * the library's own thread, once for each session that is already interested during EventRegister.
+ * Programs should ignore what EventWrite returns, except in tests. Link with -lautologger. */
+#ifndef _EVNTPROV_
+#define _EVNTPROV_
+#include "autologger_types.h"
+
+#define EVENT_MIN_LEVEL 0
+#define EVENT_MAX_LEVEL 0xff
+#define EVENT_ACTIVITY_CTRL_GET_ID 1
+#define EVENT_ACTIVITY_CTRL_SET_ID 2
+#define EVENT_ACTIVITY_CTRL_CREATE_ID 3
+#define EVENT_ACTIVITY_CTRL_GET_SET_ID 4
+#define EVENT_ACTIVITY_CTRL_CREATE_SET_ID 5
+#define MAX_EVENT_DATA_DESCRIPTORS 128
+#define MAX_EVENT_FILTER_DATA_SIZE 1024
+#define EVENT_DATA_DESCRIPTOR_TYPE_NONE 0
+#define EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA 1
+#define EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA 2
+#define EVENT_DATA_DESCRIPTOR_TYPE_TIMESTAMP_OVERRIDE 3
+#define EVENT_WRITE_FLAG_NO_FAULTING 0x1
+#define EVENT_WRITE_FLAG_INPRIVATE 0x2
+#ifndef EVENT_CONTROL_CODE_DISABLE_PROVIDER
+#define EVENT_CONTROL_CODE_DISABLE_PROVIDER 0
+#define EVENT_CONTROL_CODE_ENABLE_PROVIDER 1
+#define EVENT_CONTROL_CODE_CAPTURE_STATE 2
+#endif
+
+typedef ULONGLONG REGHANDLE, *PREGHANDLE;
+
+typedef struct _EVENT_DATA_DESCRIPTOR {
+    ULONGLONG Ptr;
+    ULONG     Size;
+    __extension__ union {
+        ULONG Reserved;
+        __extension__ struct {
+            UCHAR  Type;
+            UCHAR  Reserved1;
+            USHORT Reserved2;
+        };
+    };
+} EVENT_DATA_DESCRIPTOR, *PEVENT_DATA_DESCRIPTOR;
+
+#ifndef EVENT_DESCRIPTOR_DEF
+#define EVENT_DESCRIPTOR_DEF
+typedef struct _EVENT_DESCRIPTOR {
+    USHORT    Id;
+    UCHAR     Version;
+    UCHAR     Channel;
+    UCHAR     Level;
+    UCHAR     Opcode;
+    USHORT    Task;
+    ULONGLONG Keyword;
+} EVENT_DESCRIPTOR, *PEVENT_DESCRIPTOR;
+typedef const EVENT_DESCRIPTOR *PCEVENT_DESCRIPTOR;
+#endif
+
+#ifndef EVENT_FILTER_DESCRIPTOR_DEF
+#define EVENT_FILTER_DESCRIPTOR_DEF
+typedef struct _EVENT_FILTER_DESCRIPTOR {
+    ULONGLONG Ptr;
+    ULONG     Size;
+    ULONG     Type;
+} EVENT_FILTER_DESCRIPTOR, *PEVENT_FILTER_DESCRIPTOR;
+#endif
+
+typedef enum _EVENT_INFO_CLASS {
+    EventProviderBinaryTrackInfo   = 0,
+    EventProviderSetReserved1      = 1,
+    EventProviderSetTraits         = 2,
+    EventProviderUseDescriptorType = 3,
+    MaxEventInfo                   = 4
+} EVENT_INFO_CLASS;
+
+/* IsEnabled: EVENT_CONTROL_CODE_*. FilterData is NULL when there is none. */
+typedef VOID(NTAPI *PENABLECALLBACK)(LPCGUID SourceId, ULONG IsEnabled, UCHAR Level, ULONGLONG MatchAnyKeyword,
+                                     ULONGLONG MatchAllKeyword, PEVENT_FILTER_DESCRIPTOR FilterData,
+                                     PVOID CallbackContext);
+
+/* 0; 87 for a NULL argument; 1450 beyond 1,024 registrations; 8. One provider may be registered several times. */
+AUTOLOGGER_API ULONG EventRegister(LPCGUID ProviderId, PENABLECALLBACK EnableCallback, PVOID CallbackContext,
+                                   PREGHANDLE RegHandle);
+/* No callback runs any more when it returns. Later use of the handle gives 6. */
+AUTOLOGGER_API ULONG EventUnregister(REGHANDLE RegHandle);
+/* EventProviderSetTraits: the provider's name and traits; EventProviderUseDescriptorType: a BOOLEAN. Else 50. */
+AUTOLOGGER_API ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass,
+                                         PVOID EventInformation, ULONG InformationLength);
+
+/* Whether any session wants this event (this level and keyword). */
+AUTOLOGGER_API BOOLEAN EventEnabled(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor);
+AUTOLOGGER_API BOOLEAN EventProviderEnabled(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword);
+
+/* 0 written, or nobody listens; 6 handle; 87 arguments; 534 over 64 KB; 234 over the session's buffer size; 8 no room. */
+AUTOLOGGER_API ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
+                                PEVENT_DATA_DESCRIPTOR UserData);
+AUTOLOGGER_API ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, LPCGUID ActivityId,
+                                        LPCGUID RelatedActivityId, ULONG UserDataCount,
+                                        PEVENT_DATA_DESCRIPTOR UserData);
+/* Filter must be 0. */
+AUTOLOGGER_API ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG64 Filter, ULONG Flags,
+                                  LPCGUID ActivityId, LPCGUID RelatedActivityId, ULONG UserDataCount,
+                                  PEVENT_DATA_DESCRIPTOR UserData);
+AUTOLOGGER_API ULONG EventWriteString(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword, PCWSTR String);
+
+/* EVENT_ACTIVITY_CTRL_*: the activity id of this thread, which every event carries. */
+AUTOLOGGER_API ULONG EventActivityIdControl(ULONG ControlCode, LPGUID ActivityId);
+
+FORCEINLINE VOID EventDataDescCreate(PEVENT_DATA_DESCRIPTOR EventDataDescriptor, const VOID *DataPtr, ULONG DataSize)
+{
+    EventDataDescriptor->Ptr      = (ULONGLONG)(ULONG_PTR)DataPtr;
+    EventDataDescriptor->Size     = DataSize;
+    EventDataDescriptor->Reserved = 0;
+}
+FORCEINLINE VOID EventDescCreate(PEVENT_DESCRIPTOR EventDescriptor, USHORT Id, UCHAR Version, UCHAR Channel, UCHAR Level,
+                                 USHORT Task, UCHAR Opcode, ULONGLONG Keyword)
+{
+    EventDescriptor->Id      = Id;
+    EventDescriptor->Version = Version;
+    EventDescriptor->Channel = Channel;
+    EventDescriptor->Level   = Level;
+    EventDescriptor->Opcode  = Opcode;
+    EventDescriptor->Task    = Task;
+    EventDescriptor->Keyword = Keyword;
+}
+FORCEINLINE VOID EventDescZero(PEVENT_DESCRIPTOR EventDescriptor)
+{
+    memset(EventDescriptor, 0, sizeof *EventDescriptor);
+}
+#define AUTOLOGGER_DESC_FIELD(type, field)                                                          \
+    FORCEINLINE type EventDescGet##field(PCEVENT_DESCRIPTOR EventDescriptor)                        \
+    {                                                                                               \
+        return EventDescriptor->field;                                                              \
+    }                                                                                               \
+    FORCEINLINE PEVENT_DESCRIPTOR EventDescSet##field(PEVENT_DESCRIPTOR EventDescriptor, type field) \
+    {                                                                                               \
+        EventDescriptor->field = field;                                                             \
+        return EventDescriptor;                                                                     \
+    }
+AUTOLOGGER_DESC_FIELD(USHORT, Id)
+AUTOLOGGER_DESC_FIELD(UCHAR, Version)
+AUTOLOGGER_DESC_FIELD(UCHAR, Channel)
+AUTOLOGGER_DESC_FIELD(UCHAR, Level)
+AUTOLOGGER_DESC_FIELD(UCHAR, Opcode)
+AUTOLOGGER_DESC_FIELD(USHORT, Task)
+AUTOLOGGER_DESC_FIELD(ULONGLONG, Keyword)
+#undef AUTOLOGGER_DESC_FIELD
+FORCEINLINE PEVENT_DESCRIPTOR EventDescOrKeyword(PEVENT_DESCRIPTOR EventDescriptor, ULONGLONG Keyword)
+{
+    EventDescriptor->Keyword |= Keyword;
+    return EventDescriptor;
+}
+#endif

@@ -1,0 +1,172 @@
+/* attach.c - mapping what the daemon shares, and letting it go without pulling it from under a writer. See process.h P2. */
+#include "autologger/provider/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { POPULATE_CHUNKS = 4 };
+
+/* Kept by fork: a child gives up what its parent attached. */
+struct attachment {
+    struct attachment *next; /* all there ever were: late writers may hold a view */
+    struct ring_view   view;
+    uint32_t           session, generation;
+    void              *control, *data; /* NULL after the detach */
+    size_t             control_size, data_size;
+};
+static struct attachment *attached[SHM_SESSIONS];
+static struct attachment *retired;
+/* Event descriptors keep their numbers for ever: a late writer may still signal, and must not hit a file of the program. */
+static struct known_fd wake_fd[SHM_SESSIONS];
+
+static struct {
+    const struct shm_directory *map;
+    size_t                      size;
+} directory;
+
+/* The mapping of a sealed memfd, or NULL. Sealed: a truncation would be a SIGBUS in the program. */
+static void *map_sealed(int fd, int protection, size_t *size)
+{
+    struct stat st;
+    int         seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) < 0 || st.st_size <= 0)
+        return NULL;
+    void *map = mmap(NULL, (size_t)st.st_size, protection, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return NULL;
+    *size = (size_t)st.st_size;
+    return map;
+}
+
+/* Pages of zeros at the same place, for ever. Only address space is kept: nothing is committed. */
+static void map_zeros(void *map, size_t size, int protection)
+{
+    mmap(map, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+bool attach_directory(int fd)
+{
+    size_t                      size = 0;
+    const struct shm_directory *d    = map_sealed(fd, PROT_READ, &size);
+    close(fd);
+    if (!d)
+        return false;
+    if (size < sizeof *d || d->header.magic != SHM_MAGIC_DIRECTORY || d->header.major != SHM_MAJOR ||
+        d->provider_offset < sizeof *d || d->provider_offset % 8 != 0 || d->provider_offset > size ||
+        (size - d->provider_offset) / sizeof(struct shm_provider) < d->provider_count) {
+        munmap((void *)(uintptr_t)d, size);
+        return false;
+    }
+    directory.map  = d;
+    directory.size = size;
+    return true;
+}
+
+const struct shm_provider *attach_slot(uint32_t slot)
+{
+    const struct shm_directory *d = directory.map;
+    if (!d || slot >= d->provider_count)
+        return NULL;
+    return (const struct shm_provider *)(const void *)((const char *)d + d->provider_offset) + slot;
+}
+
+static void detach(struct attachment *a)
+{
+    __atomic_store_n(&al_views[a->session], NULL, __ATOMIC_RELEASE);
+    attached[a->session] = NULL;
+    map_zeros(a->control, a->control_size, PROT_READ);
+    map_zeros(a->data, a->data_size, PROT_READ | PROT_WRITE);
+    a->control = a->data = NULL;
+    a->next              = retired;
+    retired              = a;
+}
+
+void attach_detach(uint32_t session, uint32_t generation)
+{
+    if (session < SHM_SESSIONS && attached[session] && attached[session]->generation == generation)
+        detach(attached[session]);
+}
+
+void attach_drop_all(void)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (attached[i])
+            detach(attached[i]);
+    if (directory.map)
+        map_zeros((void *)(uintptr_t)directory.map, directory.size, PROT_READ);
+    directory.map = NULL;
+}
+
+/* First touches cost as much as twenty events each; the first few chunks of every stream are touched here. */
+static void populate(const struct ring_view *v)
+{
+#ifdef MADV_POPULATE_WRITE
+    for (uint32_t i = 0; i < v->cpus; i++) {
+        const struct shm_stream_control *sc    = &v->stream_control[i];
+        const uint32_t                  *table = (const uint32_t *)((const char *)v->control + sc->table_offset);
+        uint64_t limit = __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE) >> v->chunk_shift;
+        uint64_t first = __atomic_load_n(&v->stream[i].wpos, __ATOMIC_RELAXED) >> v->chunk_shift;
+        for (uint64_t c = first; c < limit && c < first + POPULATE_CHUNKS; c++) {
+            uint32_t entry = table[c & sc->table_mask];
+            if (entry >= v->chunk_count ||
+                madvise(v->chunks + ((uint64_t)entry << v->chunk_shift), 1u << v->chunk_shift, MADV_POPULATE_WRITE) < 0)
+                return;
+        }
+    }
+#else
+    (void)v;
+#endif
+}
+
+/* The session's own number for its eventfd; -1 when there is none to be had. */
+static int keep_eventfd(uint32_t session, int fd)
+{
+    if (known_fd_ok(&wake_fd[session])) {
+        int kept = dup3(fd, wake_fd[session].fd, O_CLOEXEC);
+        close(fd);
+        return kept;
+    }
+    if (!known_fd_init(&wake_fd[session], fd)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+void attach_session(uint32_t session, uint32_t generation, const int fd[3])
+{
+    struct attachment *a = NULL;
+    if (session >= SHM_SESSIONS || (attached[session] && attached[session]->generation == generation))
+        goto refuse;
+    if (attached[session])
+        detach(attached[session]);
+    if (!(a = calloc(1, sizeof *a)))
+        goto refuse;
+    a->session    = session;
+    a->generation = generation;
+    a->data       = map_sealed(fd[0], PROT_READ | PROT_WRITE, &a->data_size);
+    a->control    = map_sealed(fd[1], PROT_READ, &a->control_size);
+    if (!a->data || !a->control ||
+        ring_view_init(&a->view, a->control, a->control_size, a->data, a->data_size, -1, NULL) != W_SUCCESS)
+        goto refuse;
+    close(fd[0]);
+    close(fd[1]);
+    a->view.eventfd = keep_eventfd(session, fd[2]);
+    populate(&a->view);
+    attached[session] = a;
+    __atomic_store_n(&al_views[session], &a->view, __ATOMIC_RELEASE);
+    return;
+refuse:
+    if (a && a->data)
+        munmap(a->data, a->data_size);
+    if (a && a->control)
+        munmap(a->control, a->control_size);
+    free(a);
+    for (unsigned i = 0; i < 3; i++)
+        close(fd[i]);
+}

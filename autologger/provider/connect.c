@@ -1,0 +1,117 @@
+/* connect.c - see connect.h. */
+#include "autologger/provider/connect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LISTEN_TRIES = 10, LISTEN_WAIT_MS = 10, BACKUP_MS = 5000 };
+
+/* A path too long for a socket address is reached through its folder's descriptor. */
+static bool address_of(const char *dir, struct sockaddr_un *a, int *folder)
+{
+    *folder = -1;
+    memset(a, 0, sizeof *a);
+    a->sun_family = AF_UNIX;
+    if (strlen(dir) + sizeof "/control" <= sizeof a->sun_path) {
+        char path[PATH_SIZE + 16];
+        int  n = snprintf(path, sizeof path, "%s/control", dir);
+        memcpy(a->sun_path, path, (size_t)n + 1);
+        return true;
+    }
+    if ((*folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        return false;
+    snprintf(a->sun_path, sizeof a->sun_path, "/proc/self/fd/%d/control", *folder);
+    return true;
+}
+
+/* 0, or the errno of the attempt. */
+static int try_connect(const char *dir, struct known_fd *out)
+{
+    struct sockaddr_un a;
+    int                folder, error = 0, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return errno;
+    if (!address_of(dir, &a, &folder) || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
+        error = errno;
+    if (folder >= 0)
+        close(folder);
+    if (error == 0 && !known_fd_init(out, fd))
+        error = EBADF;
+    if (error)
+        close(fd);
+    return error;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+    process_unlock();
+    nanosleep(&t, NULL);
+    process_lock();
+}
+
+bool connect_daemon(struct known_fd *socket)
+{
+    for (unsigned i = 0; process_runtime_dir(i); i++)
+        for (int tries = 0; tries < LISTEN_TRIES; tries++) {
+            int error = try_connect(process_runtime_dir(i), socket);
+            if (error == 0)
+                return true;
+            /* refused: bound but not listening yet, or left over; full: its queue is. Only a new file deserves a retry */
+            if ((error != ECONNREFUSED && error != EAGAIN) || (LIFE.epoch == 0 && LIFE.state == AGENT_STARTING))
+                break;
+            pause_ms(LISTEN_WAIT_MS);
+        }
+    return false;
+}
+
+/* Watches `dir`, or the nearest folder above it that exists. */
+static void watch(int fd, const char *dir)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "%s", dir);
+    while (inotify_add_watch(fd, path, IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR) <
+           0) {
+        char *slash = strrchr(path, '/');
+        if (!slash || !path[0] || !path[1])
+            return;
+        if (slash == path)
+            slash++;
+        *slash = 0;
+    }
+}
+
+bool connect_or_wait(struct known_fd *socket)
+{
+    struct known_fd notify = {0};
+    uint64_t        n;
+    bool            connected;
+
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd >= 0 && known_fd_init(&notify, fd))
+        for (unsigned i = 0; process_runtime_dir(i); i++)
+            watch(fd, process_runtime_dir(i));
+    connected = connect_daemon(socket); /* it may have come before the watch stood */
+    if (!connected) {
+        struct pollfd p[2] = {{.fd = LIFE.wake.fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+        LIFE.state         = AGENT_NO_DAEMON;
+        pthread_cond_broadcast(&LIFE.changed);
+        process_unlock();
+        poll(p, fd >= 0 ? 2 : 1, BACKUP_MS);
+        process_lock();
+        if (known_fd_ok(&LIFE.wake)) {
+            ssize_t got = read(LIFE.wake.fd, &n, sizeof n);
+            (void)got;
+        }
+    }
+    known_fd_close(&notify);
+    return connected;
+}

@@ -1,0 +1,12 @@
+/* connect.h - finding the daemon, and waiting for one that comes later. Private to the agent thread. */
+#ifndef AUTOLOGGER_PROVIDER_CONNECT_H
+#define AUTOLOGGER_PROVIDER_CONNECT_H
+#include "autologger/provider/process.h"
+
+/* Connects to the first runtime directory whose socket answers. Lock held, given up for short waits. */
+bool connect_daemon(struct known_fd *socket);
+/* Watches where a daemon would appear, tries once more, and if that fails tells everybody that there is none and sleeps until
+ * something changes there. True: connected. Lock held, given up meanwhile. */
+bool connect_or_wait(struct known_fd *socket);
+void process_keep_socket(void); /* process.c: so that a forked child can close it */
+#endif

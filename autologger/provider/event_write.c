@@ -1,0 +1,271 @@
+/* event_write.c - EventWrite and its family, EventEnabled. Compiled without frame pointers: the disabled path of each is a
+ * leaf of at most 8 instructions (a test counts them). See process.h P2: no lock, allocation or system call here. */
+#include "autologger/provider/process.h"
+#include "autologger/wire/etl.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(EVENT_DATA_DESCRIPTOR) == sizeof(struct ring_piece) &&
+                   offsetof(EVENT_DATA_DESCRIPTOR, Size) == offsetof(struct ring_piece, size),
+               "data descriptors are handed on as they are");
+_Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && sizeof(GUID) == 16, "copied into the header as they are");
+
+enum { ITEMS_MAX = 3, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
+
+/* One event on its way: the caller's descriptors as they are, or `piece` when items come before the payload. */
+struct event {
+    union {
+        struct etl_event_header header;
+        uint64_t                word[sizeof(struct etl_event_header) / 8];
+    };
+    const struct ring_piece *pieces;
+    uint32_t                 count;
+    uint64_t                 total;
+};
+struct items {
+    struct etl_ext_item item[ITEMS_MAX];
+    unsigned            item_count;
+    unsigned            count;
+    struct ring_piece   piece[PIECES_MAX];
+};
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+
+static inline bool is_quiet(REGHANDLE handle)
+{
+    /* as a byte offset, which P1 made of it: one instruction less than an index */
+    const char *word = (const char *)al_quiet + ((uint32_t)handle & (sizeof al_quiet - 8));
+    return LIKELY(__atomic_load_n((const uint64_t *)(const void *)word, __ATOMIC_RELAXED) == handle);
+}
+
+/* The registration of `handle`, or NULL. A forked child starts anew here. */
+static inline const struct registration *live(REGHANDLE handle)
+{
+    if (UNLIKELY(__atomic_load_n(&LIFE.pid, __ATOMIC_RELAXED) == 0))
+        process_fork_check();
+    const struct registration *r = &al_table[registration_index(handle)];
+    return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle ? r : NULL;
+}
+static inline const struct shm_provider *slot_of(const struct registration *r)
+{
+    const struct shm_provider *slot = __atomic_load_n(&r->slot, __ATOMIC_ACQUIRE);
+    return slot && __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == r->slot_generation ? slot : NULL;
+}
+
+static void put(struct items *b, const void *data, uint32_t size)
+{
+    b->piece[b->count++] = (struct ring_piece){(uintptr_t)data, size, 0};
+}
+static void put_item(struct items *b, uint16_t type, const void *data, uint32_t size)
+{
+    static const uint8_t zeros[8];
+    uint32_t             padded = (size + 7) & ~7u;
+    struct etl_ext_item *item   = &b->item[b->item_count++];
+    *item = (struct etl_ext_item){(uint16_t)(sizeof *item + padded), type, 0, (uint16_t)size};
+    if (b->item_count > 1)
+        item[-1].linkage = 1;
+    put(b, item, sizeof *item);
+    put(b, data, size);
+    if (padded != size)
+        put(b, zeros, padded - size);
+}
+
+/* Items first (related activity, provider traits, schema), then the payload. Descriptor types count if asked for. */
+static ULONG build(struct items *b, struct event *e, const struct registration *r, LPCGUID related, ULONG n,
+                   const EVENT_DATA_DESCRIPTOR *data)
+{
+    const bool     typed       = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
+    const uint8_t *traits      = __atomic_load_n(&r->traits, __ATOMIC_ACQUIRE);
+    uint32_t       traits_size = traits ? r->traits_size : 0, schema = NO_DESCRIPTOR;
+
+    b->item_count = b->count = 0;
+    for (ULONG i = 0; typed && i < n; i++) {
+        if (data[i].Size > ETL_MAX_EVENT)
+            return ERROR_ARITHMETIC_OVERFLOW;
+        if (data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_TIMESTAMP_OVERRIDE)
+            return ERROR_NOT_SUPPORTED;
+        if (data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA)
+            schema = i;
+        if (data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA && !traits) {
+            traits      = (const uint8_t *)(uintptr_t)data[i].Ptr;
+            traits_size = data[i].Size;
+        }
+    }
+    if (related)
+        put_item(b, ETL_EXT_RELATED_ACTIVITY, related, sizeof *related);
+    if (traits_size)
+        put_item(b, ETL_EXT_PROV_TRAITS, traits, traits_size);
+    if (schema != NO_DESCRIPTOR)
+        put_item(b, ETL_EXT_SCHEMA_TL, (const void *)(uintptr_t)data[schema].Ptr, data[schema].Size);
+    if (b->item_count)
+        e->word[0] |= (uint64_t)ETL_EVENT_EXTENDED << 32;
+    for (ULONG i = 0; i < n; i++)
+        if (!typed || data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_NONE)
+            put(b, (const void *)(uintptr_t)data[i].Ptr, data[i].Size);
+    e->pieces = b->piece;
+    e->count  = b->count;
+    return ERROR_SUCCESS;
+}
+
+/* Composed in words of 8: the ring loads it so (see section.h). */
+static inline void fill_header(struct event *e, const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
+                               uint32_t flags)
+{
+    if (UNLIKELY(al_thread.pid != __atomic_load_n(&LIFE.pid, __ATOMIC_RELAXED)))
+        process_refresh_thread();
+    e->word[0] = (uint64_t)(sizeof(void *) == 8 ? ETL_EVENT64 : ETL_EVENT32) << 16 | (uint64_t)ETL_MARKER << 24 |
+                 (uint64_t)flags << 32;
+    e->word[1] = al_thread.tid | (uint64_t)al_thread.pid << 32;
+    e->word[2] = 0;
+    memcpy(&e->word[3], &r->guid, 16);
+    memcpy(&e->word[5], d, 16);
+    e->word[7] = 0;
+    memcpy(&e->word[8], activity ? (const void *)activity : (const void *)&al_thread.activity, 16);
+}
+
+/* One record for every session that wants it; one that fails does not stop the others. The first failure is the result. */
+static inline ULONG write_sessions(struct event *e, const struct shm_provider *slot, uint32_t mask, PCEVENT_DESCRIPTOR d)
+{
+    ULONG result = ERROR_SUCCESS;
+    for (; mask; mask &= mask - 1) {
+        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
+        uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+        struct ring_view        *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        bool                     written;
+        if (!view || !enable_passes(enable, d->Level, d->Keyword))
+            continue;
+        e->header.kernel_time = 0;
+        ULONG status = ring_write(view, enable, ticket, &e->header, e->pieces, e->count, (uint32_t)e->total, &written);
+        if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
+            result = status;
+    }
+    return result;
+}
+
+static bool wanted(const struct shm_provider *slot, uint8_t level, uint64_t keyword)
+{
+    uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE);
+    for (; mask; mask &= mask - 1)
+        if (enable_passes(&slot->enable[__builtin_ctz(mask)], level, keyword))
+            return true;
+    return false;
+}
+
+static inline uint64_t sum(const struct event *e)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < e->count; i++)
+        total += e->pieces[i].size;
+    return total;
+}
+
+static __attribute__((noinline)) ULONG write_with_items(struct event *e, const struct registration *r,
+                                                        const struct shm_provider *slot, PCEVENT_DESCRIPTOR d,
+                                                        LPCGUID related, const EVENT_DATA_DESCRIPTOR *data)
+{
+    struct items b;
+    ULONG        status = build(&b, e, r, related, e->count, data);
+    if (status != ERROR_SUCCESS)
+        return status;
+    e->total = sum(e);
+    if (e->total > ETL_MAX_EVENT - sizeof e->header)
+        return ERROR_ARITHMETIC_OVERFLOW;
+    return write_sessions(e, slot, slot->mask, d);
+}
+
+static inline __attribute__((always_inline)) ULONG write_event(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
+                                                               LPCGUID related, ULONG n, const EVENT_DATA_DESCRIPTOR *data,
+                                                               uint32_t flags)
+{
+    const struct registration *r = live(handle);
+    struct event               e;
+
+    if (UNLIKELY(!r))
+        return ERROR_INVALID_HANDLE;
+    if (UNLIKELY(!d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
+        return ERROR_INVALID_PARAMETER;
+    const struct shm_provider *slot = slot_of(r);
+    if (UNLIKELY(!slot) || !wanted(slot, d->Level, d->Keyword))
+        return ERROR_SUCCESS;
+    e.pieces = (const struct ring_piece *)(const void *)data;
+    e.count  = n;
+    fill_header(&e, r, d, activity, flags);
+    if (related || __atomic_load_n(&r->traits, __ATOMIC_RELAXED) || __atomic_load_n(&r->use_types, __ATOMIC_RELAXED))
+        return write_with_items(&e, r, slot, d, related, data);
+    e.total = sum(&e);
+    if (UNLIKELY(e.total > ETL_MAX_EVENT - sizeof e.header))
+        return ERROR_ARITHMETIC_OVERFLOW;
+    return write_sessions(&e, slot, __atomic_load_n(&slot->mask, __ATOMIC_RELAXED), d);
+}
+
+static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
+                                                    PEVENT_DATA_DESCRIPTOR data)
+{
+    return write_event(handle, d, NULL, NULL, n, data, 0);
+}
+static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
+                                                       LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
+{
+    return write_event(handle, d, activity, related, n, data, 0);
+}
+
+ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
+                 PEVENT_DATA_DESCRIPTOR UserData)
+{
+    if (is_quiet(RegHandle))
+        return ERROR_SUCCESS;
+    return write_wanted(RegHandle, EventDescriptor, UserDataCount, UserData);
+}
+
+ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, LPCGUID ActivityId,
+                         LPCGUID RelatedActivityId, ULONG UserDataCount, PEVENT_DATA_DESCRIPTOR UserData)
+{
+    if (is_quiet(RegHandle))
+        return ERROR_SUCCESS;
+    return transfer_wanted(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
+}
+
+ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG64 Filter, ULONG Flags,
+                   LPCGUID ActivityId, LPCGUID RelatedActivityId, ULONG UserDataCount, PEVENT_DATA_DESCRIPTOR UserData)
+{
+    if (Filter != 0 || (Flags & ~(ULONG)(EVENT_WRITE_FLAG_NO_FAULTING | EVENT_WRITE_FLAG_INPRIVATE)))
+        return ERROR_INVALID_PARAMETER;
+    return EventWriteTransfer(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
+}
+
+ULONG EventWriteString(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword, PCWSTR String)
+{
+    if (is_quiet(RegHandle))
+        return ERROR_SUCCESS;
+    EVENT_DESCRIPTOR      d = {.Level = Level, .Keyword = Keyword};
+    EVENT_DATA_DESCRIPTOR data;
+    size_t                length = 0;
+    if (!String)
+        return ERROR_INVALID_PARAMETER;
+    while (String[length] && length < ETL_MAX_EVENT)
+        length++;
+    EventDataDescCreate(&data, String, (ULONG)((length + 1) * sizeof *String));
+    return write_event(RegHandle, &d, NULL, NULL, 1, &data, ETL_EVENT_STRING_ONLY);
+}
+
+static __attribute__((noinline)) BOOLEAN enabled(REGHANDLE handle, uint8_t level, uint64_t keyword)
+{
+    const struct registration *r    = live(handle);
+    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    return slot && wanted(slot, level, keyword);
+}
+
+BOOLEAN EventEnabled(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor)
+{
+    if (is_quiet(RegHandle))
+        return FALSE;
+    return EventDescriptor ? enabled(RegHandle, EventDescriptor->Level, EventDescriptor->Keyword) : FALSE;
+}
+
+BOOLEAN EventProviderEnabled(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword)
+{
+    if (is_quiet(RegHandle))
+        return FALSE;
+    return enabled(RegHandle, Level, Keyword);
+}

@@ -1,0 +1,132 @@
+/* process.h - what the provider library keeps per process. One of the project's two places with globals (a library inside
+ * somebody else's program has no context argument).
+ *
+ * The parts, by what fork does to them:
+ *   life   wiped by fork (MADV_WIPEONFORK): lock, cached pid, agent thread, descriptors. A child finds zeros: an unlocked
+ *          lock and no pid, and starts anew at its next call
+ *   quiet  wiped too: quiet[i] is the handle of registration i while no session wants it, else 0. The whole check of a
+ *          disabled EventWrite; zeros send a child to the slow path
+ *   table  kept by fork: the registrations, which the child announces again
+ * Invariants
+ *   P1 a handle is generation << 32 | index * 8; generation is never 0, so a handle is never 0.
+ *   P2 writers take no lock: they read `handle`, `slot` and views[] atomically. What these point to is never unmapped or
+ *      reused; after a detach it is pages of zeros, in which nothing is open.
+ *   P3 only the agent thread uses the socket, and only after checking that the number still is that socket.
+ *   P4 no function here prints, exits, aborts or leaves a signal behind.
+ * Threads: `life.lock` guards everything but what P2 names. Not for: the ring protocol (ring/writer.h). */
+#ifndef AUTOLOGGER_PROVIDER_PROCESS_H
+#define AUTOLOGGER_PROVIDER_PROCESS_H
+#include "autologger/include/evntprov.h"
+#include "autologger/ring/writer.h"
+#include "autologger/wire/shm.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { REGISTRATIONS = 1024, INDEXES = 2048, /* index 0 is never used: handle 0 must not be quiet */ 
+       PATH_SIZE = 1024, WAIT_MS = 250, WIPED_PAGE = 4096 };
+
+/* A descriptor and how to tell that its number was not taken over by the program. */
+struct known_fd {
+    int   fd; /* valid while `open` */
+    bool  open;
+    dev_t device;
+    ino_t inode;
+};
+
+enum agent_state { AGENT_NONE, AGENT_STARTING, AGENT_NO_DAEMON, AGENT_CONNECTED };
+
+struct life {
+    uint32_t        pid; /* 0: not started in this process */
+    pthread_mutex_t lock;
+    pthread_cond_t  changed;
+    pthread_t       agent;
+    enum agent_state state;
+    uint32_t        calling; /* index + 1 of the registration whose callback runs */
+    uint32_t        epoch;   /* counts connections */
+    struct known_fd wake;
+    struct known_fd socket;
+    uint32_t        seeded;
+    uint64_t        random[2]; /* of activity ids */
+    uint64_t        counter;
+};
+union life_page {
+    struct life life;
+    uint8_t     page[WIPED_PAGE];
+};
+extern union life_page al_life;
+#define LIFE al_life.life
+extern uint64_t al_quiet[INDEXES];
+
+struct registration {
+    uint64_t                   handle; /* 0 = free */
+    const struct shm_provider *slot;   /* in the directory; NULL = not known to a daemon */
+    uint32_t                   slot_generation;
+    bool                       use_types; /* data descriptors have types */
+    struct guid                guid;
+    const uint8_t             *traits; /* NULL = none */
+    uint32_t                   traits_size;
+    uint32_t                   traits_room; /* of `traits_copy` */
+    uint8_t                   *traits_copy; /* grows, is never freed: a writer may be looking */
+    PENABLECALLBACK            callback;
+    void                      *context;
+    struct _tlgProvider_t     *tlg;
+    uint64_t                   announced; /* the handle that the daemon knows for this index; 0 = none */
+    uint32_t                   answered;  /* 1: REGISTERED came for `announced` */
+    uint32_t                   owed;      /* CTL_ENABLE messages still to come after REGISTERED */
+    uint32_t                   enabled_for; /* callbacks said enabled - disabled: bit per enable index */
+};
+extern struct registration al_table[INDEXES];
+extern struct ring_view   *al_views[SHM_SESSIONS]; /* by session index; NULL = not attached */
+
+extern unsigned            al_used; /* indexes in use are below it */
+
+/* Ids of this thread; `pid` tells a stale copy after fork. */
+struct thread_ids {
+    uint32_t    pid, tid;
+    struct guid activity;
+};
+extern __thread struct thread_ids al_thread __attribute__((tls_model("initial-exec")));
+
+/* process.c */
+bool process_start(void);          /* with the lock held: what the first call, and the first call of a child, need */
+void process_lock(void);
+void process_unlock(void);
+void process_wake_agent(void);
+bool process_on_agent(void);
+/* Waits until `index` is answered and called back, or no daemon is there, at most WAIT_MS. Lock held. */
+void process_wait_registered(unsigned index);
+void process_fork_check(void);     /* a child starts anew and announces everything; without the lock */
+void process_refresh_thread(void); /* fills al_thread for this thread of this process */
+void process_random(void);         /* LIFE.random is filled when it returns */
+const char *process_runtime_dir(unsigned i); /* candidates in order; NULL = no more */
+
+bool known_fd_init(struct known_fd *k, int fd);
+bool known_fd_ok(const struct known_fd *k);
+void known_fd_close(struct known_fd *k); /* only if it still is what it was */
+
+/* registration.c */
+void registration_recompute(unsigned index); /* lock held: quiet word and inline checks from the directory */
+/* What a session's enablement lets through. */
+static inline bool enable_passes(const struct shm_enable *e, uint8_t level, uint64_t keyword)
+{
+    if (!e->enabled || (e->level != 0 && level > e->level))
+        return false;
+    if (keyword == 0)
+        return !(e->flags & SHM_ENABLE_IGNORE_KEYWORD_0);
+    return e->any == 0 || ((e->any & keyword) != 0 && (e->all & keyword) == e->all);
+}
+
+static inline unsigned registration_index(REGHANDLE handle) { return (unsigned)(handle >> 3) & (INDEXES - 1); }
+
+/* attach.c: all with the lock held, on the agent thread (or in a child that has none yet) */
+bool attach_directory(int fd); /* takes the descriptor */
+void attach_session(uint32_t session, uint32_t generation, const int fd[3]); /* takes the descriptors */
+void attach_detach(uint32_t session, uint32_t generation);
+void attach_drop_all(void); /* sessions and directory */
+const struct shm_provider *attach_slot(uint32_t slot);
+
+/* agent.c */
+void *agent_main(void *unused);
+#endif

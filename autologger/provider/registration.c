@@ -1,0 +1,207 @@
+/* registration.c - EventRegister, EventUnregister, EventSetInformation, and what they keep. See process.h. */
+#include "autologger/include/TraceLoggingProvider.h"
+#include "autologger/provider/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t last_generation; /* lock held; kept by fork */
+static unsigned next_index = 1, count;
+
+/* The registration of a valid handle, or NULL. */
+static struct registration *find(REGHANDLE handle)
+{
+    struct registration *r = &al_table[registration_index(handle)];
+    return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle ? r : NULL;
+}
+
+/* The inline check of a TraceLogging provider passes whatever at least one session might want. */
+static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provider *slot)
+{
+    ULONG    level = 0;
+    uint64_t any = 0, all = UINT64_MAX;
+    for (unsigned i = 0; slot && i < SHM_PROVIDER_SESSIONS; i++) {
+        const struct shm_enable *e = &slot->enable[i];
+        if (!e->enabled)
+            continue;
+        ULONG plus1 = e->level ? e->level + 1u : 256u;
+        level       = plus1 > level ? plus1 : level;
+        any |= e->any ? e->any : UINT64_MAX;
+        all &= e->any ? e->all : 0;
+    }
+    __atomic_store_n(&tlg->KeywordAny, any, __ATOMIC_RELAXED);
+    __atomic_store_n(&tlg->KeywordAll, level ? all : 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&tlg->LevelPlus1, level, __ATOMIC_RELEASE);
+}
+
+void registration_recompute(unsigned index)
+{
+    struct registration       *r    = &al_table[index];
+    const struct shm_provider *slot = r->slot;
+    if (slot && slot->generation != r->slot_generation)
+        slot = NULL;
+    bool wanted = r->handle && slot && __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE) != 0;
+    __atomic_store_n(&al_quiet[index], wanted ? 0 : r->handle, __ATOMIC_RELEASE);
+    if (r->handle && r->tlg)
+        recompute_inline(r->tlg, wanted ? slot : NULL);
+}
+
+static bool find_free(unsigned *index)
+{
+    if (count >= REGISTRATIONS)
+        return false;
+    while (al_table[next_index].handle != 0)
+        next_index = next_index % (INDEXES - 1) + 1;
+    *index = next_index;
+    if (*index >= al_used)
+        al_used = *index + 1;
+    count++;
+    return true;
+}
+
+/* What EventRegister and TraceLoggingRegister have in common. `handle` is filled before the callback can run. */
+static ULONG add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, PREGHANDLE handle)
+{
+    unsigned index;
+    ULONG    status = ERROR_SUCCESS;
+
+    process_fork_check();
+    process_lock();
+    if (!process_start()) {
+        status = ERROR_NOT_ENOUGH_MEMORY;
+        goto out;
+    }
+    if (!find_free(&index)) {
+        status = ERROR_NO_SYSTEM_RESOURCES;
+        goto out;
+    }
+    struct registration *r = &al_table[index];
+    if (++last_generation == 0)
+        last_generation = 1;
+    memcpy(&r->guid, provider, sizeof r->guid);
+    r->callback  = callback;
+    r->context   = context;
+    r->tlg       = tlg;
+    r->use_types = tlg != NULL;
+    r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL;
+    r->traits_size = tlg ? *tlg->ProviderMetadataPtr : 0;
+    r->enabled_for = 0;
+    __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
+    *handle = (uint64_t)last_generation << 32 | index << 3;
+    __atomic_store_n(&al_quiet[index], *handle, __ATOMIC_RELEASE);
+    __atomic_store_n(&r->handle, *handle, __ATOMIC_RELEASE);
+    if (LIFE.state != AGENT_NO_DAEMON) {
+        process_wake_agent();
+        process_wait_registered(index);
+    }
+out:
+    process_unlock();
+    return status;
+}
+
+ULONG EventRegister(LPCGUID ProviderId, PENABLECALLBACK EnableCallback, PVOID CallbackContext, PREGHANDLE RegHandle)
+{
+    if (!ProviderId || !RegHandle)
+        return ERROR_INVALID_PARAMETER;
+    *RegHandle = 0;
+    return add(ProviderId, EnableCallback, CallbackContext, NULL, RegHandle);
+}
+
+ULONG EventUnregister(REGHANDLE RegHandle)
+{
+    ULONG status = ERROR_INVALID_HANDLE;
+
+    process_fork_check();
+    process_lock();
+    struct registration *r = find(RegHandle);
+    if (r) {
+        unsigned index = registration_index(RegHandle);
+        __atomic_store_n(&r->handle, 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&al_quiet[index], 0, __ATOMIC_RELEASE);
+        if (r->tlg)
+            recompute_inline(r->tlg, NULL);
+        r->tlg = NULL;
+        if (r->announced)
+            process_wake_agent();
+        pthread_cond_broadcast(&LIFE.changed);
+        while (LIFE.calling == index + 1 && !process_on_agent())
+            pthread_cond_wait(&LIFE.changed, &LIFE.lock);
+        next_index = index; /* the most recently freed one again: few indexes, few cache lines */
+        count--;
+        status = ERROR_SUCCESS;
+    }
+    process_unlock();
+    return status;
+}
+
+/* Provider metadata as in a TraceLogging provider: u16 size of all, name, NUL, traits. */
+static bool traits_valid(const uint8_t *data, ULONG size)
+{
+    uint16_t told;
+    if (!data || size < 3)
+        return false;
+    memcpy(&told, data, sizeof told);
+    return told == size && memchr(data + 2, 0, size - 2) != NULL;
+}
+
+static ULONG set_traits(struct registration *r, const uint8_t *data, ULONG size)
+{
+    if (!traits_valid(data, size))
+        return ERROR_INVALID_PARAMETER;
+    if (size > r->traits_room) { /* the old copy stays: a writer may be reading it */
+        uint8_t *copy = malloc(size);
+        if (!copy)
+            return ERROR_NOT_ENOUGH_MEMORY;
+        r->traits_copy = copy;
+        r->traits_room = size;
+    }
+    memcpy(r->traits_copy, data, size);
+    r->traits_size = size;
+    __atomic_store_n(&r->traits, r->traits_copy, __ATOMIC_RELEASE);
+    return ERROR_SUCCESS;
+}
+
+ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass, PVOID EventInformation,
+                          ULONG InformationLength)
+{
+    ULONG status = ERROR_INVALID_HANDLE;
+
+    process_fork_check();
+    process_lock();
+    struct registration *r = find(RegHandle);
+    if (!r)
+        goto out;
+    switch (InformationClass) {
+    case EventProviderSetTraits:
+        status = set_traits(r, EventInformation, InformationLength);
+        if (status == ERROR_SUCCESS)
+            __atomic_store_n(&r->use_types, true, __ATOMIC_RELEASE);
+        break;
+    case EventProviderUseDescriptorType:
+        status = ERROR_INVALID_PARAMETER;
+        if (!EventInformation || InformationLength != sizeof(BOOLEAN))
+            break;
+        __atomic_store_n(&r->use_types, *(const BOOLEAN *)EventInformation != 0, __ATOMIC_RELEASE);
+        status = ERROR_SUCCESS;
+        break;
+    default: status = ERROR_NOT_SUPPORTED;
+    }
+out:
+    process_unlock();
+    return status;
+}
+
+ULONG _tlgRegister(struct _tlgProvider_t *provider, PENABLECALLBACK callback, PVOID context)
+{
+    if (!provider || provider->RegHandle != 0)
+        return ERROR_INVALID_PARAMETER;
+    return add(&provider->ProviderId, callback, context, provider, &provider->RegHandle);
+}
+void _tlgUnregister(struct _tlgProvider_t *provider)
+{
+    REGHANDLE handle = provider ? provider->RegHandle : 0;
+    if (handle) {
+        provider->RegHandle = 0;
+        EventUnregister(handle);
+    }
+}
