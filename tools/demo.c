@@ -1,8 +1,8 @@
 /* autologger-demo: a small program that does what programs do at a start (processor, disk, a child, waiting) and says so in
  * events of two providers: Contoso-Demo (typed events, TraceLogging) and Contoso-Demo-Classic (event descriptors).
  * It counts its own event calls, independently of any session; --report FILE gets the counts. */
-#include "TraceLoggingProvider.h"
-#include "evntprov.h"
+#include <TraceLoggingProvider.h>
+#include <evntprov.h>
 
 #include <errno.h>
 #include <inttypes.h>

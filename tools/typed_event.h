@@ -1,0 +1,36 @@
+/* typed_event.h - an event put together at run time: its name and typed fields as TraceLogging metadata, its payload, and
+ * writing it by the public provider API. The type of a field is the syntax of its value:
+ *   -5, 80      Int64            0x1F        HexInt64           0.5, 1e3    Double
+ *   true false  Boolean          else        a UTF-8 string     'text       a string whatever it looks like
+ * Threads: one. Ownership: the caller's struct holds everything; nothing to free. */
+#ifndef TOOLS_TYPED_EVENT_H
+#define TOOLS_TYPED_EVENT_H
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+enum { TYPED_EVENT_METADATA = 16384, TYPED_EVENT_PAYLOAD = 49152 };
+
+struct typed_event {
+    uint8_t metadata[TYPED_EVENT_METADATA];
+    size_t  metadata_size;
+    uint8_t payload[TYPED_EVENT_PAYLOAD];
+    size_t  payload_size;
+};
+
+/* 87 when the name is empty or too long. */
+wstatus typed_event_init(struct typed_event *e, const char *name, struct reason *why);
+/* "key=value". 87 with what is wrong. */
+wstatus typed_event_add(struct typed_event *e, const char *assignment, struct reason *why);
+/* A string field. */
+wstatus typed_event_add_text(struct typed_event *e, const char *key, const char *text, struct reason *why);
+
+struct typed_event_target {
+    const char *provider;    /* a name (its GUID is the name's hash) or a {GUID} */
+    const char *runtime_dir; /* NULL = the default */
+    uint8_t     level;
+    uint64_t    keyword;
+};
+/* Registers the provider, writes, unregisters. 4201: no daemon; 1168: no session wants it; else what the write gave. */
+wstatus typed_event_write(const struct typed_event *e, const struct typed_event_target *to, struct reason *why);
+#endif
