@@ -1,6 +1,7 @@
 /* client.c - see client.h. What the other end sends is checked before it is used: its size against what recvmsg gave, the
  * sequence and type against the request, row counts against the size, names for their NUL. */
 #include "autologger/control/client.h"
+#include "autologger/wire/shm.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,8 +158,10 @@ static wstatus ask(struct control_client *c, struct ctl_header *request, size_t 
 
 static wstatus hello(struct control_client *c, struct reason *why)
 {
-    struct ctl_hello h  = {.header = {.size = sizeof h, .type = CTL_HELLO}, .highest_version = CTL_VERSION};
+    struct ctl_hello h  = {.header = {.size = sizeof h, .type = CTL_HELLO}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
     wstatus          st = ask(c, &h.header, sizeof h, WAIT_MS, why);
+    if (st == W_NOT_SUPPORTED)
+        return reason_set(why, st, "the daemon does not speak version %u of the control protocol", CTL_VERSION);
     if (st)
         return st;
     memcpy(&h, c->buffer, sizeof h);
