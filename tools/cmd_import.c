@@ -43,17 +43,15 @@ static wstatus count_value(void *ctx, const struct regvalue *value)
     return W_SUCCESS;
 }
 
-/* Keys that the file names (not the folders on the way to them), and all values. */
+/* Keys that hold something or end a path (not the folders on the way to them), and all values. */
 static void count_below(struct regstore *store, const char *key, unsigned depth, struct import_count *n)
 {
-    struct key_names   names;
-    struct regkey_info info;
-    unsigned           before = n->values;
+    struct key_names names;
+    unsigned         before = n->values;
     if (key_names_load(store, key, &names))
         return;
     regstore_enum_values(store, key, count_value, n);
-    bool declared = regstore_key_info(store, key, &info) == W_SUCCESS && info.source_line;
-    if (declared || n->values > before || (!names.count && depth))
+    if (n->values > before || (!names.count && depth))
         n->keys++;
     for (unsigned i = 0; i < names.count; i++) {
         char *below = NULL;

@@ -113,6 +113,9 @@ static wstatus programs_find(struct rehearsal *r, struct reason *why)
 /* The out folder exists and is known by its absolute path, whatever the programs do with their working folder. */
 static wstatus folder_prepare(struct rehearsal *r, struct reason *why)
 {
+    const char *needed = r->args->file ? r->args->file : r->args->common.store;
+    if (access(needed, R_OK) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "%s: %s", needed, strerror(errno));
     int rc = os_mkdir_parents(os_linux(), r->args->out, 0755);
     if (rc == 0 && mkdir(r->args->out, 0755) < 0 && errno != EEXIST)
         rc = -errno;
