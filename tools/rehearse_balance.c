@@ -11,14 +11,11 @@ void demo_report_read(const char *path, struct demo_report *out)
     *out       = (struct demo_report){0};
     while (from && fgets(line, sizeof line, from) && out->count < BALANCE_PROVIDERS) {
         char     text[64];
-        uint64_t attempted, succeeded, failed;
-        if (sscanf(line, "provider=%63s attempted=%" SCNu64 " succeeded=%" SCNu64 " failed=%" SCNu64, text, &attempted,
-                   &succeeded, &failed) != 4 ||
+        uint64_t attempted;
+        if (sscanf(line, "provider=%63s attempted=%" SCNu64, text, &attempted) != 2 ||
             !guid_parse(text, &out->provider[out->count].guid))
             continue;
         out->provider[out->count].attempted = attempted;
-        out->provider[out->count].succeeded = succeeded;
-        out->provider[out->count].failed    = failed;
         out->count++;
     }
     if (from)

@@ -11,7 +11,7 @@ enum { BALANCE_PROVIDERS = 16 };
 /* What the demo program counted, by provider. */
 struct demo_report {
     unsigned count;
-    struct { struct guid guid; uint64_t attempted, succeeded, failed; } provider[BALANCE_PROVIDERS];
+    struct { struct guid guid; uint64_t attempted; } provider[BALANCE_PROVIDERS];
 };
 struct balance {
     const char *session; /* borrowed from the row */
@@ -20,7 +20,7 @@ struct balance {
     uint64_t    attempted, written, lost;
 };
 
-/* Reads "provider={guid} attempted=N succeeded=N failed=N" lines; a missing file leaves an empty report. */
+/* Reads "provider={guid} attempted=N ..." lines; a missing file leaves an empty report. */
 void demo_report_read(const char *path, struct demo_report *out);
 /* False for rows that ran no session. `store` tells the filters of the providers. */
 bool balance_of(const struct result_list *list, const struct result_row *row, const struct demo_report *demo,
