@@ -91,6 +91,8 @@ int main(int argc, char **argv)
             begun |= is;
             missing += must && !is;
             gaps += begun && must && !is;
+            if (begun && must && !is && getenv("EVENT_VERIFY_GAPS"))
+                fprintf(stderr, "gap writer %d number %llu\n", w, (unsigned long long)i);
             unproved += is && !must; /* written, but the writer was killed before it could note it, or refused in another session */
         }
         printf("gaps%d=%llu ", w, gaps);

@@ -24,7 +24,7 @@ struct result_row {
     bool     kernel;
     struct { uint32_t buffer_kb, minimum_buffers, maximum_buffers; } asked, given;
     char     log_path[1024];
-    char     merged_path[1024]; /* the kernel session's row names the merged file, "" = none */
+    char     merged_path[1024]; /* the file that this session's file was merged into, "" = none */
     bool     stopped;  /* the numbers below are final */
     uint64_t attempted; /* by the kernel's own count; kernel sessions only */
     uint64_t converted; /* kernel sessions: of these, records that were turned into events */

@@ -223,7 +223,7 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
 {
     const char        *paths[64];
     unsigned           count = 0;
-    struct result_row *first = NULL;
+    struct result_row *first = NULL, *parts[64];
 
     /* the kernel session's file first: the merged file has its header and its name */
     for (unsigned kernel = 2; kernel-- > 0;)
@@ -233,7 +233,8 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
             if (*row->provider || !row->start || row->kernel != kernel || !*row->log_path || os_linux()->stat(os_linux(), row->log_path, &st) < 0)
                 continue;
             first            = first ? first : row;
-            paths[count++] = row->log_path;
+            paths[count]     = row->log_path;
+            parts[count++]   = row;
         }
     if (!first)
         return W_SUCCESS;
@@ -248,7 +249,8 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
     for (unsigned i = 0; i < count && !r->o->keep_premerge; i++)
         if (strcmp(paths[i], r->out->merged_path) != 0)
             unlink(paths[i]);
-    snprintf(first->merged_path, sizeof first->merged_path, "%s", r->out->merged_path);
+    for (unsigned i = 0; i < count; i++)
+        snprintf(parts[i]->merged_path, sizeof parts[i]->merged_path, "%s", r->out->merged_path);
     progress(r, "merged %u files, %llu events: %s", count, (unsigned long long)merged.out, r->out->merged_path);
     return result_save(store, rows, why);
 }

@@ -139,6 +139,16 @@ static bool on_hello(struct message *m)
     return announce();
 }
 
+/* A successor has adopted this connection: streams, slots and answers of before hold. What its predecessor did not live to
+ * answer is asked again by the announce() that follows every round of messages. */
+static bool on_adopted(void)
+{
+    for (unsigned i = 0; i < al_used; i++)
+        if (!al_table[i].answered)
+            al_table[i].announced = 0;
+    return true;
+}
+
 /* A message must have the size that its type needs, as received. */
 static bool handle(struct message *m)
 {
@@ -146,7 +156,10 @@ static bool handle(struct message *m)
     if (m->size < sizeof *h || h->size != m->size || h->version != CTL_VERSION)
         return false;
     switch (h->type) {
-    case CTL_HELLO: return LIFE.state != AGENT_CONNECTED && m->size >= sizeof m->hello && on_hello(m);
+    case CTL_HELLO:
+        if (m->size < sizeof m->hello)
+            return false;
+        return LIFE.state == AGENT_CONNECTED ? on_adopted() : on_hello(m);
     case CTL_REGISTER:
         if (m->size < sizeof m->registered)
             return false;

@@ -220,6 +220,8 @@ static void publish(struct logger *l, unsigned cpu)
         klog_release(s->klog, cpu, f->kernel_time);
 }
 
+static bool grow(struct logger *l);
+
 static void buffer_write(struct logger *l, unsigned cpu)
 {
     struct fill   *f   = &l->fill[cpu];
@@ -241,6 +243,12 @@ static void buffer_write(struct logger *l, unsigned cpu)
     publish(l, cpu);
     f->filled = sizeof(struct etl_buffer_header);
     f->events = 0;
+    /* a write takes long enough for writers to fill what they were granted */
+    pthread_mutex_lock(&l->s->lock);
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_snapshot(l->s->uid[u].streams);
+    grow(l);
+    pthread_mutex_unlock(&l->s->lock);
 }
 
 /* ---- merging ---- */
@@ -401,7 +409,7 @@ static bool grow(struct logger *l)
         for (unsigned i = 0; s->uid[u].admitted && i < stream_set_count(s->uid[u].streams); i++) {
             if (!stream_wants_more(s->uid[u].streams, i))
                 continue;
-            uint32_t step = taken / (2 * l->cpus) + 1, left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
+            uint32_t step = taken / l->cpus + 1, left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
             unsigned got  = stream_set_grow(s->uid[u].streams, i, step < left ? step : left);
             taken += got;
             tight |= got == 0;

@@ -2,6 +2,7 @@
 call had returned is lost, torn or doubled. Proves: COR-12, COR-20, API-05, ENB-02, REG-25, LGT-05."""
 import os
 import signal
+import struct
 import time
 
 from harness import FULL, Machine, check
@@ -26,6 +27,13 @@ FlushTimer = 1
 Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
 """
 
+
+
+def refused(tally):
+    with open(tally, "rb") as f:
+        return struct.unpack("<QQQQ", f.read(32))[2]
+
+
 with Machine(DECLARED) as m:
     early, early_tally = m.writer(0, 400000, rate=40000, wait_ms=300)  # registers before there is a daemon
     m.start()
@@ -40,6 +48,7 @@ with Machine(DECLARED) as m:
         p.wait(60)
         check(p.returncode == 0, "a writer ended with", p.returncode)
     m.shutdown()
+    print("events refused (no room) by the writers:", refused(early_tally), refused(late_tally))
     for name in ("first.etl", "second.etl"):
         got = m.verify(os.path.join(m.logs, name), [early_tally, late_tally], expect=None)
         check(got["torn"] == got["doubled"] == got["invented"] == got["inversions"] == got["damage"] == 0, name, got)

@@ -35,20 +35,20 @@ static void held_until_the_file_system_is_ready(void **state)
     fixture_init(&f, true);
     struct session *s = add(&f, &t, "held", 64, 8, 64, &slot, &entry);
     program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < 1400; i++)
         assert_int_equal(program_write(&w, &i, sizeof i), 0);
     usleep(50000);
     assert_false(exists(t.path));
     session_fs_ready(s);
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < 1400; i++)
         assert_int_equal(program_write(&w, &i, sizeof i), 0);
     session_stop(s);
     struct ctl_session_info info;
     session_info(s, &info);
     struct found found = file_read(t.path);
-    assert_int_equal(found.events, 6000);
+    assert_int_equal(found.events, 2800);
     assert_int_equal(found.inversions + found.damage + found.lost, 0);
-    assert_int_equal(info.events_written, 6000);
+    assert_int_equal(info.events_written, 2800);
     assert_int_equal(info.late_events, 0);
     assert_int_equal(info.state, SESSION_STOPPED);
     fixture_finish(&f);
