@@ -177,22 +177,19 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
 }
 
 /* One more pass from the log. False: all that is published has been loaded. */
-static bool load_pass(struct convert *c, const struct raw_slot *slot)
+static bool load_pass(struct convert *c)
 {
-    bool any = false;
-    while (slot->write_pos - c->read_pos >= sizeof(struct raw_chunk)) {
+    bool     any = false;
+    uint64_t horizon, end = rawlog_live(c->log, &horizon);
+    while (end - c->read_pos >= sizeof(struct raw_chunk)) {
         struct raw_chunk chunk;
         uint64_t         body = c->read_pos + sizeof chunk;
         memcpy(&chunk, rawlog_at(c->log, c->read_pos), sizeof chunk);
         any = true;
-        if (chunk.magic != RAW_CHUNK_MAGIC || chunk.bytes % 8 || chunk.bytes > slot->write_pos - body ||
+        if (chunk.magic != RAW_CHUNK_MAGIC || chunk.bytes % 8 || chunk.bytes > end - body ||
             (chunk.kind == RAW_CHUNK_PERF && chunk.cpu >= c->cpus)) {
-            uint64_t drained = 0; /* damaged: nothing behind it can be found */
-            for (unsigned i = 0; i < RAW_SOURCES; i++)
-                drained += slot->drained[i];
-            c->lost += drained - c->loaded;
-            c->loaded   = drained;
-            c->read_pos = slot->write_pos;
+            c->damaged  = true; /* nothing behind it can be found: see convert_lost */
+            c->read_pos = end;
             return true;
         }
         c->read_pos = body + chunk.bytes;
@@ -207,9 +204,10 @@ static bool load_pass(struct convert *c, const struct raw_slot *slot)
             return true;
         }
     }
-    if (slot->horizon_ns > c->horizon) /* passes whose end did not fit into the log */
-        c->horizon = slot->horizon_ns;
-    return any;
+    if (horizon <= c->horizon)
+        return any;
+    c->horizon = horizon; /* of a pass whose end did not fit into the log */
+    return true;
 }
 
 /* ---- one record ---- */
@@ -338,16 +336,12 @@ static bool queue_empty(const struct queue *q) { return !q->first || (q->first->
 
 void convert_run(struct convert *c, unsigned cpu)
 {
-    const struct raw_slot *slot = rawlog_published(c->log);
     while (queue_empty(&c->queue[cpu]) && c->queued < QUEUE_LIMIT) {
         uint64_t       limit;
         unsigned       i = earliest(c, &limit);
         struct stream *s = &c->stream[i];
         if (stream_time(s) == UINT64_MAX || stream_time(s) > c->horizon) {
-            if (load_pass(c, slot))
-                continue;
-            slot = rawlog_published(c->log);
-            if (!load_pass(c, slot))
+            if (!load_pass(c))
                 return;
             continue;
         }

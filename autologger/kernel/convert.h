@@ -99,6 +99,7 @@ struct convert {
     uint64_t                  softirq_routine[RAW_SOFTIRQS];
     uint32_t                  profile_interval;
     uint8_t                  *scratch; /* one payload */
+    bool     damaged; /* a chunk was: what was not loaded is lost */
     uint64_t loaded; /* event records seen in the log */
     uint64_t converted, lost, events, stacks, stacks_missing, late;
 };

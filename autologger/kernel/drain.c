@@ -152,6 +152,10 @@ unsigned drain_pass(struct drain *d, bool last)
     unsigned        kept = 0;
 
     pthread_mutex_lock(&d->lock);
+    if (d->log->header->stopped) {
+        pthread_mutex_unlock(&d->lock);
+        return 0;
+    }
     pass.error_ns   = clock_pair(&d->clock, &pass.raw_ns, &pass.value);
     pass.horizon_ns = last ? UINT64_MAX : pass.raw_ns - HORIZON_SLACK_NS;
     for (unsigned c = 0; c < d->rings->cpus; c++)
@@ -167,6 +171,8 @@ unsigned drain_pass(struct drain *d, bool last)
     for (unsigned c = 0; c < d->rings->cpus; c++)
         if (d->rings->ring[c].page)
             __atomic_store_n(&d->rings->ring[c].page->data_tail, slot->tail[c], __ATOMIC_RELEASE);
+    if (last)
+        __atomic_store_n(&d->log->header->stopped, 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&d->lock);
     return kept;
 }

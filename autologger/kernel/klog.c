@@ -172,7 +172,6 @@ void klog_stop(struct klog *k)
     drain_pass(&k->drain, false);
     drain_mark(&k->drain, RAW_STOP);
     drain_pass(&k->drain, true);
-    __atomic_store_n(&k->log.header->stopped, 1, __ATOMIC_RELEASE);
 }
 
 void klog_destroy(struct klog *k)
@@ -269,8 +268,9 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
 
 void klog_counters(struct klog *k, struct klog_counters *out)
 {
+    const struct convert *c = &k->convert;
+    pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away from the slot */
     const struct raw_slot *slot = rawlog_published(&k->log);
-    const struct convert  *c    = &k->convert;
     *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
                                   .stacks_missing = c->stacks_missing, .throttled = slot->throttled, .raw_peak = slot->peak,
                                   .clock_error_ns = c->map.error_ns};
@@ -282,15 +282,21 @@ void klog_counters(struct klog *k, struct klog_counters *out)
         out->drained += slot->drained[i];
         out->lost_memory += slot->lost_memory[i];
     }
+    if (c->damaged && out->drained > c->loaded)
+        out->lost_conversion += out->drained - c->loaded;
+    pthread_mutex_unlock(&k->drain.lock);
 }
 
 void klog_sources(struct klog *k,
                   void (*show)(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost), void *ctx)
 {
-    const struct raw_slot *slot = rawlog_published(&k->log);
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost;
+        pthread_mutex_lock(&k->drain.lock);
+        const struct raw_slot *slot = rawlog_published(&k->log);
         source_counts(k, i, &attempted, &lost);
-        show(ctx, k->log.header->source[i].name, attempted, slot->drained[i], lost + slot->lost_memory[i]);
+        uint64_t drained = slot->drained[i], memory = slot->lost_memory[i];
+        pthread_mutex_unlock(&k->drain.lock);
+        show(ctx, k->log.header->source[i].name, attempted, drained, lost + memory);
     }
 }

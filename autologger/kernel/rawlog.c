@@ -101,6 +101,8 @@ wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why)
         return reason_set(why, W_INVALID_DATA, "the positions of the raw kernel records are damaged");
     log->work = slot(log, !log->header->active);
     memcpy(log->work, live, log->header->slot_bytes); /* R1: what was not published never happened */
+    log->header->live_pos     = live->write_pos;
+    log->header->live_horizon = live->horizon_ns;
     return W_SUCCESS;
 }
 
@@ -134,8 +136,16 @@ void rawlog_publish(struct rawlog *log)
     if (used > log->work->peak)
         log->work->peak = used;
     __atomic_store_n(&h->active, next, __ATOMIC_RELEASE);
+    __atomic_store_n(&h->live_pos, log->work->write_pos, __ATOMIC_RELEASE);
+    __atomic_store_n(&h->live_horizon, log->work->horizon_ns, __ATOMIC_RELEASE);
     log->work = slot(log, !next);
     memcpy(log->work, slot(log, next), h->slot_bytes);
+}
+
+uint64_t rawlog_live(const struct rawlog *log, uint64_t *horizon_ns)
+{
+    *horizon_ns = __atomic_load_n(&log->header->live_horizon, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&log->header->live_pos, __ATOMIC_ACQUIRE);
 }
 
 const struct raw_slot *rawlog_published(const struct rawlog *log)

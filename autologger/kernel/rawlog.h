@@ -52,6 +52,7 @@ struct raw_header {
     uint32_t active; /* slot in force; atomic */
     uint32_t stopped;
     uint64_t free_pos; /* everything before it may be overwritten; atomic */
+    uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_source source[RAW_SOURCES];
 };
 
@@ -90,7 +91,9 @@ uint64_t rawlog_room(const struct rawlog *log);
 static inline uint8_t *rawlog_at(const struct rawlog *log, uint64_t pos) { return log->data + pos % log->size; }
 void rawlog_append(struct rawlog *log, const void *bytes, size_t size);
 void rawlog_publish(struct rawlog *log);
-/* The published slot; both sides. */
+/* Reader: how far the log may be read, and the horizon of all that is before it. */
+uint64_t rawlog_live(const struct rawlog *log, uint64_t *horizon_ns);
+/* The published slot: for the writer, and for others while the writer is kept away (the slot is reused two passes later). */
 const struct raw_slot *rawlog_published(const struct rawlog *log);
 uint64_t *rawlog_ids(const struct rawlog *log, unsigned cpu); /* RAW_SOURCES perf ids of a CPU, 0 = not open */
 uint64_t *rawlog_released(const struct rawlog *log); /* per CPU, in session clock; written by the reader's side */
