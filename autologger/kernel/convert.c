@@ -99,7 +99,7 @@ uint64_t convert_time(const struct convert *c, uint64_t raw_ns)
 /* ---- loading ---- */
 
 /* Records come nearly in order: an interrupt may put its own before the one that it interrupted. */
-static bool stream_add(struct stream *s, uint64_t time, uint64_t pos)
+static bool stream_add(struct stream *s, uint64_t time, uint64_t pos, uint64_t chunk)
 {
     if (s->count == s->capacity) {
         if (s->head > s->count / 2) {
@@ -120,11 +120,17 @@ static bool stream_add(struct stream *s, uint64_t time, uint64_t pos)
         s->entry[i] = s->entry[i - 1];
         i--;
     }
-    s->entry[i] = (struct stream_entry){time, pos};
+    s->entry[i] = (struct stream_entry){time, pos, chunk};
     return true;
 }
 
 static uint64_t note_key(uint32_t type, uint32_t pid, uint64_t time) { return time * 31 + pid + ((uint64_t)type << 52); }
+
+/* Converted by the predecessor, before the snapshot was taken? */
+static bool is_replay(const struct convert *c, uint64_t time, uint64_t pos)
+{
+    return pos < c->replay_end && time <= c->replay_horizon;
+}
 
 static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t pos)
 {
@@ -133,7 +139,7 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
         return false;
     memcpy(&own, p, sizeof own);
     if (own.type >= RAW_TIMED && own.type < RAW_TIMED_END)
-        return stream_add(&c->stream[c->cpus], own.time, pos);
+        return is_replay(c, own.time, pos) || stream_add(&c->stream[c->cpus], own.time, pos, c->chunk_pos);
     if (own.type >= RAW_NOTE && own.type < RAW_NOTE_END)
         idmap_put(&c->note, note_key(own.type, own.pid, own.time), (void *)(uintptr_t)(pos + 1));
     return true;
@@ -162,13 +168,14 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
             load_own(c, p, h.size, pos);
         } else if (is_event(h.type)) {
             left -= left > 0;
-            c->loaded++;
+            bool again = pos < c->replay_end; /* counted before the snapshot */
+            c->loaded += !again;
             bool sample = h.type == PERF_RECORD_SAMPLE;
             if (h.size < (sample ? SAMPLE_BODY_AT : 8 + TRAILER_SIZE)) {
-                c->lost++;
+                c->lost += !again;
             } else {
                 memcpy(&time, sample ? p + SAMPLE_TIME_AT : p + h.size - 24, 8);
-                if (!stream_add(&c->stream[chunk->cpu], time, pos))
+                if (!is_replay(c, time, pos) && !stream_add(&c->stream[chunk->cpu], time, pos, c->chunk_pos))
                     c->lost++;
             }
         }
@@ -192,7 +199,8 @@ static bool load_pass(struct convert *c)
             c->read_pos = end;
             return true;
         }
-        c->read_pos = body + chunk.bytes;
+        c->chunk_pos = c->read_pos;
+        c->read_pos  = body + chunk.bytes;
         if (chunk.kind != RAW_CHUNK_PASS) {
             load_chunk(c, &chunk, body);
         } else if (chunk.bytes == sizeof(struct raw_pass) - sizeof chunk) {
@@ -370,8 +378,8 @@ uint64_t convert_needed(const struct convert *c)
     uint64_t low = c->read_pos;
     for (unsigned i = 0; i <= c->cpus; i++)
         for (size_t j = c->stream[i].head; j < c->stream[i].count; j++)
-            if (c->stream[i].entry[j].pos < low)
-                low = c->stream[i].entry[j].pos;
+            if (c->stream[i].entry[j].chunk < low)
+                low = c->stream[i].entry[j].chunk;
     return low;
 }
 

@@ -54,7 +54,7 @@ struct disk_request {
     bool                 issued, flush;
 };
 
-struct stream_entry { uint64_t time, pos; };
+struct stream_entry { uint64_t time, pos, chunk; }; /* the record, and where its chunk begins */
 struct stream { /* records of one CPU (or our own), by time */
     struct stream_entry *entry;
     size_t               head, count, capacity;
@@ -83,6 +83,7 @@ struct convert {
     uint8_t                   hook[8192]; /* bit set: stack wanted */
     struct clockmap           map;
     uint64_t                  read_pos;
+    uint64_t                  chunk_pos; /* of the chunk being loaded */
     uint64_t                  horizon; /* of what is loaded, raw ns */
     uint64_t                  frontier; /* raw ns: everything before it is converted */
     struct stream            *stream; /* cpus + 1: the last is our own records */
@@ -99,6 +100,7 @@ struct convert {
     uint64_t                  softirq_routine[RAW_SOFTIRQS];
     uint32_t                  profile_interval;
     uint8_t                  *scratch; /* one payload */
+    uint64_t replay_end, replay_horizon; /* an adopter: records before it up to that time were converted already */
     bool     damaged; /* a chunk was: what was not loaded is lost */
     uint64_t loaded; /* event records seen in the log */
     uint64_t converted, lost, events, stacks, stacks_missing, late;

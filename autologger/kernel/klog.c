@@ -2,6 +2,7 @@
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
 
 #include <errno.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct klog {
@@ -18,7 +20,8 @@ struct klog {
     struct drain       drain;
     struct convert     convert;
     int                wake;
-    /* a point of the raw log that may be freed once every CPU is released up to `until` */
+    int                state[2]; /* snapshots: the one in force, and the next */
+    /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */
     bool      pending;
     uint64_t  pending_pos;
     uint64_t *until;
@@ -85,6 +88,7 @@ static struct klog *klog_new(const struct klog_config *config)
     k->config     = *config;
     k->log.fd     = -1;
     k->drain.proc = -1;
+    k->state[0] = k->state[1] = -1;
     k->wake       = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return k;
 }
@@ -111,6 +115,11 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     if (status)
         goto out;
     status = rawlog_init(&k->log, config->raw_bytes, k->rings.cpus, sources, k->rings.count, why);
+    if (status)
+        goto out;
+    for (int i = 0; i < 2; i++)
+        if ((k->state[i] = memfd_create("autologger-kernel-state", MFD_CLOEXEC)) < 0)
+            status = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger: %s", strerror(errno));
     if (status)
         goto out;
     rings_ids(&k->rings, &k->log);
@@ -142,8 +151,14 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
     status = rawlog_attach(&k->log, raw, why);
     if (!status)
         status = rings_adopt(&k->rings, config, &k->log, find, ctx, why);
+    k->state[0] = find(ctx, "state.0");
+    k->state[1] = find(ctx, "state.1");
+    if (!status && (k->state[0] < 0 || k->state[1] < 0))
+        status = reason_set(why, W_INVALID_DATA, "the kernel state of the predecessor was not handed over");
     if (!status)
         status = klog_finish_open(k, why);
+    if (!status && k->log.header->snapshot)
+        status = snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
     if (status) {
         klog_destroy(k);
@@ -182,6 +197,9 @@ void klog_destroy(struct klog *k)
     drain_finish(&k->drain);
     rings_close(&k->rings);
     rawlog_finish(&k->log);
+    for (int i = 0; i < 2; i++)
+        if (k->state[i] >= 0)
+            close(k->state[i]);
     if (k->wake >= 0)
         close(k->wake);
     free(k->until);
@@ -192,6 +210,8 @@ void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, 
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     show(ctx, "raw", k->log.fd, 0);
+    show(ctx, "state.0", k->state[0], 0);
+    show(ctx, "state.1", k->state[1], 0);
     for (unsigned c = 0; c < k->rings.cpus; c++)
         for (unsigned i = 0; i < k->rings.count; i++) {
             char name[64];
@@ -221,8 +241,8 @@ bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out) { return c
 void klog_pop(struct klog *k, unsigned cpu) { convert_pop(&k->convert, cpu); }
 uint64_t klog_horizon(const struct klog *k) { return convert_horizon(&k->convert); }
 
-/* Raw bytes are reused in steps: a point is taken when the converter has moved on by an eighth of the log, and freed when
- * every CPU's events up to it are in the file. */
+/* Raw bytes are reused in steps: when the converter has moved on by an eighth of the log, a snapshot of its state is taken;
+ * it comes into force, and what is before it is freed, when every CPU's events up to it are in the file. */
 void klog_release(struct klog *k, unsigned cpu, uint64_t time)
 {
     struct convert    *c = &k->convert;
@@ -234,16 +254,16 @@ void klog_release(struct klog *k, unsigned cpu, uint64_t time)
     for (unsigned i = 0; i < c->cpus && k->pending; i++)
         all &= rawlog_released(&k->log)[i] >= k->until[i];
     if (k->pending && all) {
+        __atomic_store_n(&h->snapshot, h->snapshot == 1 ? 2 : 1, __ATOMIC_RELEASE);
         __atomic_store_n(&h->free_pos, k->pending_pos, __ATOMIC_RELEASE);
         k->pending = false;
     }
-    uint64_t needed = convert_needed(c);
-    if (!k->pending && needed - h->free_pos >= k->log.size / 8) {
-        for (unsigned i = 0; i < c->cpus; i++)
-            k->until[i] = c->queue[i].last;
-        k->pending_pos = needed;
-        k->pending     = true;
-    }
+    if (k->pending || c->read_pos - h->free_pos < k->log.size / 8 || !convert_settled(c))
+        return;
+    for (unsigned i = 0; i < c->cpus; i++)
+        k->until[i] = c->queue[i].last;
+    k->pending_pos = convert_needed(c);
+    k->pending     = k->pending_pos > h->free_pos && !snapshot_write(c, k->pending_pos, k->state[h->snapshot == 1], NULL);
 }
 
 static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring)

@@ -51,6 +51,8 @@ struct raw_header {
     uint32_t slot_bytes, ids_at, released_at, slots_at;
     uint32_t active; /* slot in force; atomic */
     uint32_t stopped;
+    uint32_t snapshot; /* 1 + the state memfd in force, 0 = none; atomic */
+    uint32_t reserved;
     uint64_t free_pos; /* everything before it may be overwritten; atomic */
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_source source[RAW_SOURCES];
