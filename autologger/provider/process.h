@@ -4,7 +4,7 @@
  * The parts, by what fork does to them:
  *   life   wiped by fork (MADV_WIPEONFORK): lock, cached pid, agent thread, descriptors. A child finds zeros: an unlocked
  *          lock and no pid, and starts anew at its next call
- *   quiet  wiped too: quiet[i] is the handle of registration i while no session wants it, else 0. The whole check of a
+ *   quiet  wiped too: quiet[i] is 5 + the handle of registration i while no session wants it, else 0. The whole check of a
  *          disabled EventWrite; zeros send a child to the slow path
  *   table  kept by fork: the registrations, which the child announces again
  * Invariants
@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { REGISTRATIONS = 1024, INDEXES = 2048, /* index 0 is never used: handle 0 must not be quiet */ 
+enum { REGISTRATIONS = 1024, INDEXES = 2048, /* more, so that an index rests before it is used again */ 
        PATH_SIZE = 1024, WAIT_MS = 250, WIPED_PAGE = 4096 };
 
 /* A descriptor and how to tell that its number was not taken over by the program. */

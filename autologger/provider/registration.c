@@ -41,7 +41,7 @@ void registration_recompute(unsigned index)
     if (slot && slot->generation != r->slot_generation)
         slot = NULL;
     bool wanted = r->handle && slot && __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE) != 0;
-    __atomic_store_n(&al_quiet[index], wanted ? 0 : r->handle, __ATOMIC_RELEASE);
+    __atomic_store_n(&al_quiet[index], wanted || !r->handle ? 0 : r->handle + 5, __ATOMIC_RELEASE);
     if (r->handle && r->tlg)
         recompute_inline(r->tlg, wanted ? slot : NULL);
 }
@@ -88,7 +88,7 @@ static ULONG add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, stru
     r->enabled_for = 0;
     __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
     *handle = (uint64_t)last_generation << 32 | index << 3;
-    __atomic_store_n(&al_quiet[index], *handle, __ATOMIC_RELEASE);
+    __atomic_store_n(&al_quiet[index], *handle + 5, __ATOMIC_RELEASE);
     __atomic_store_n(&r->handle, *handle, __ATOMIC_RELEASE);
     if (LIFE.state != AGENT_NO_DAEMON) {
         process_wake_agent();
