@@ -5,7 +5,9 @@
 #include "tools/outcome_view.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_session(const struct result_row *r)
 {
@@ -41,10 +43,30 @@ static uint64_t lost_of(const struct result_row *r)
     return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file;
 }
 
+/* Where events can get lost, and what helps. */
+static const struct loss {
+    size_t      offset; /* of its count in a row */
+    const char *where, *advice;
+} losses[] = {
+    {offsetof(struct result_row, lost_ring), "before the logger came to read them", "record fewer kinds of events at once"},
+    {offsetof(struct result_row, lost_memory), "at the memory bound", "raise MaximumBuffers"},
+    {offsetof(struct result_row, lost_conversion), "in the conversion of kernel records", "keep the store and the log, this is a mistake of autologger"},
+    {offsetof(struct result_row, lost_file), "on the way to the file", "free some space, or raise MaxFileSize"},
+};
+
+static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
+{
+    uint64_t n;
+    memcpy(&n, (const char *)r + loss->offset, sizeof n);
+    return n;
+}
+
 static void numbers_line(struct text_table *t, const struct result_row *r)
 {
     if (!r->start || r->status)
         return;
+    if (lost_of(r))
+        text_table_line(t, "    why: events were lost");
     bool differ = r->asked.buffer_kb != r->given.buffer_kb || r->asked.minimum_buffers != r->given.minimum_buffers ||
                   r->asked.maximum_buffers != r->given.maximum_buffers;
     if (differ)
@@ -58,11 +80,13 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
         text_table_line(t, "    most memory in use: %" PRIu64 " KB; suggested: MinimumBuffers %u, MaximumBuffers %u",
                         (r->peak_bytes + 1023) / 1024, r->suggested_minimum, r->suggested_maximum);
     text_table_line(t, "    events: %" PRIu64 " written, %" PRIu64 " lost", r->written, lost_of(r));
-    if (lost_of(r))
-        text_table_line(t, "    lost: ring %" PRIu64 ", memory bound %" PRIu64 ", conversion %" PRIu64 ", file %" PRIu64,
-                        r->lost_ring, r->lost_memory, r->lost_conversion, r->lost_file);
+    for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
+        if (loss_of(r, &losses[i]))
+            text_table_line(t, "    lost: %" PRIu64 " %s. Do: %s", loss_of(r, &losses[i]), losses[i].where, losses[i].advice);
     if (r->log_path[0])
-        text_table_line(t, "    file: %s", r->merged_path[0] ? r->merged_path : r->log_path);
+        text_table_line(t, "    file: %s", r->merged_path[0]                ? r->merged_path
+                                           : access(r->log_path, F_OK) == 0 ? r->log_path
+                                                                            : "merged into the trace");
 }
 
 static struct outcome outcome_of(const struct result_row *r)
