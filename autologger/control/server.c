@@ -22,7 +22,8 @@ struct control_server {
     bool                  quit;
     uint64_t              instance;
     uint32_t              ticket;
-    uint8_t               in[CTL_MAX], out[CTL_MAX];
+    _Alignas(8) uint8_t   in[CTL_MAX];
+    _Alignas(8) uint8_t   out[CTL_MAX];
 };
 
 /* ---- connections ---- */

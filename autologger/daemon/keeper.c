@@ -198,6 +198,7 @@ int keeper_run(const char *socket_path, char **argv)
 
     if (!keeper_open(&k) || !child_start(&k, argv)) {
         fprintf(stderr, "autologgerd: cannot start the keeper: %s\n", strerror(errno));
+        free(k.kept);
         return 111;
     }
     for (unsigned restarts = 0;;) {
@@ -216,5 +217,6 @@ int keeper_run(const char *socket_path, char **argv)
         }
     }
     unlink(socket_path);
+    free(k.kept);
     return code;
 }
