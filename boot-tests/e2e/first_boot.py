@@ -1,0 +1,35 @@
+"""The shipped example on this machine's real events: kernel and user events in one file, in time order over all CPUs, nothing
+created in the early phase, attempted = written + lost by counts that are not the file's.
+Proves: COR-02, REG-26, MRG-09, MRG-02, KRN-03, KRN-04, KRN-07, KRN-09, KRN-16, LEG-09, CON-02."""
+import json
+import os
+
+from harness import BUILD, SOURCE, Machine, check, skip, tool
+
+if os.getuid() != 0:
+    skip("kernel events need root")
+
+with Machine() as m:
+    out = os.path.join(m.dir, "out")
+    r = tool("rehearse", os.path.join(SOURCE, "config", "examples", "first-boot.ini"), "--out", out, "--json", expect=None)
+    rehearsal = json.loads(r.stdout)
+    check(rehearsal["files_created_early"] == 0, "files were created before the file system was ready")
+    trace = rehearsal["merged"]
+    summary = json.loads(tool("summary", "--json", trace).stdout)
+    check(summary["inversions"] == 0, "time goes back", summary["inversions"], "times")
+    counts = {str(c["provider"]) + "/" + str(c["event"]): c["count"] for c in summary["counts"]}
+    for wanted in ("Process/Start", "Image/Load", "Thread/CSwitch", "Thread/ReadyThread", "PerfInfo/SampledProfile", "StackWalk/Stack",
+                   "DiskIo/WriteInit", "Contoso-Demo/Computed", "Process/DCStart", "Process/DCEnd", "Thread/DCStart", "Image/DCStart"):
+        check(counts.get(wanted, 0) > 0, "no", wanted, "in the trace:", counts)
+    for row in rehearsal["balance"]:
+        check(row["attempted"] == row["written"] + row["lost"], "attempted = written + lost:", row)
+    check({row["session"] for row in rehearsal["balance"]} == {"NT Kernel Logger", "first-boot"}, rehearsal["balance"])
+    for s in rehearsal["sessions"]:
+        check(s["status"] == 0 and s["late_events"] == 0, s)
+    # a dump has one line an event, and decodes what the programs wrote without any manifest
+    lines = tool("dump", "--format", "json", trace).stdout.splitlines()
+    check(len(lines) == summary["events"], "dump has", len(lines), "lines,", "the file", summary["events"], "events")
+    demo = [json.loads(x) for x in lines if '"Contoso-Demo"' in x]
+    check(demo and any(e["fields"] for e in demo), "the demo program's events have no fields", demo[:1])
+    check(os.path.exists(os.path.join(BUILD, "autologger-demo")), "the demo program is built")
+print(counts)

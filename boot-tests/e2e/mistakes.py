@@ -1,0 +1,93 @@
+"""Twelve different mistakes in a configuration, each rehearsed for real: its own Status, its own reason, file and line, advice.
+Proves: REG-09, REG-10, KRN-19, SEC-10, SES-02 (errors), API-29."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from harness import BUILD, check, skip, tool
+
+if os.getuid() != 0:
+    skip("read-only and full file systems need root to be made")
+if os.environ.get("AL_OWN_MOUNTS") != "1":  # everything that is mounted goes with this process
+    env = dict(os.environ, AL_OWN_MOUNTS="1")
+    sys.exit(subprocess.run(["unshare", "--mount", "--propagation", "private", sys.executable, __file__], env=env).returncode)
+
+REG = "Windows Registry Editor Version 5.00\r\n\r\n"
+WMI = "HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI"
+GUID = "{1a15901b-0686-4433-955f-2ee7f9c61cfc}"
+
+# name, suffix, text, session, status, part of the reason, line, options
+TABLE = [
+    ("missing Guid", "reg", f"{REG}[{WMI}\\Autologger\\s]\r\n\"Start\"=dword:1\r\n", "s", 87, "Guid", 3, {}),
+    ("wrong type", "reg", f"{REG}[{WMI}\\Autologger\\s]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"{GUID}\"\r\n\"BufferSize\"=\"64\"\r\n", "s", 87,
+     "BufferSize", 6, {}),
+    ("NT Kernel Logger twice", "ini", "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n[Autologger/NT Kernel Logger]\nBufferSize = 64\n",
+     "NT Kernel Logger", 183, "already", 3, {}),
+    ("one Guid twice", "ini", f"[Autologger/a]\nGuid = {GUID}\n[Autologger/b]\nGuid = {GUID}\n", "b", 183, GUID, 3, {}),
+    ("NEWFILE", "ini", "[Autologger/s]\nLogFileMode = NEWFILE\nMaxFileSize = 5\n", "s", 87, "NEWFILE", 2, {}),
+    ("circular without size", "ini", "[Autologger/s]\nLogFileMode = CIRCULAR\nMaxFileSize = 0\n", "s", 87, "MaxFileSize", 2, {}),
+    ("unknown flag", "ini", "[Autologger/good]\nBufferSize = 64\n[GlobalLogger]\nEnableKernelFlags = PROC_THREAD+CSWICH\n", "GlobalLogger", 87,
+     "CSWICH", 4, {}),
+    ("read-only mount", "ini", "[Autologger/s]\nFileName = ro/s.etl\n", "s", 19, "ro/s.etl", 1, {"ro": True}),
+    ("full disk", "ini", "[Autologger/s]\nFileName = full/s.etl\n", "s", 112, "full/s.etl", 1, {"full": True}),
+    ("a file in the way", "ini", "[Autologger/s]\nFileName = way/s.etl\n", "s", 267, "way/s.etl", 1, {"file": True}),
+    ("no memory left", "ini", "[Autologger/a]\nBufferSize = 16 MB\nMinimumBuffers = 900\nMaximumBuffers = 900\n[Autologger/b]\nBufferSize = 16 MB\n"
+     "MinimumBuffers = 900\n", "b", 8, "", 6, {}),
+    ("no rights", "ini", "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n", "NT Kernel Logger", 1314, "CAP_PERFMON", 1, {"nobody": True}),
+]
+
+
+def prepare(out, options):
+    os.makedirs(out)
+    if options.get("ro"):
+        os.mkdir(out + "/ro")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "none", out + "/ro"], check=True)
+    if options.get("full"):
+        os.mkdir(out + "/full")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", out + "/full"], check=True)
+        with open(out + "/full/rest", "wb") as f:
+            try:
+                f.write(b"\0" * (2 << 20))
+            except OSError:
+                pass
+    if options.get("file"):
+        with open(out + "/way", "w") as f:
+            f.write("not a folder")
+
+
+def run(name, suffix, text, session, status, reason, line, options):
+    with tempfile.TemporaryDirectory(prefix="autologger-mistake-") as folder:
+        declared = os.path.join(folder, "declared." + suffix)
+        out = os.path.join(folder, "out")
+        with open(declared, "w", newline="") as f:
+            f.write(text)
+        prepare(out, options)
+        command = [os.path.join(BUILD, "autologger"), "rehearse", declared, "--out", out, "--run", "true", "--json"]
+        env = dict(os.environ)
+        if options.get("nobody"):
+            os.chmod(folder, 0o777)
+            os.chmod(out, 0o777)
+            env["XDG_RUNTIME_DIR"] = folder
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", *command]
+        r = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
+        for mounted in ("ro", "full"):
+            if options.get(mounted):
+                subprocess.run(["umount", os.path.join(out, mounted)], check=True)
+        check(r.returncode == 1, name, ": exit", r.returncode, r.stdout[-500:], r.stderr[-500:])
+        rows = [s for s in json.loads(r.stdout)["sessions"] if s["name"] == session and s["status"] == status]
+        check(rows, name, ": no row", session, "with Status", status, [(s["name"], s["status"], s["reason"]) for s in
+                                                                    json.loads(r.stdout)["sessions"]])
+        row = rows[0]
+        check(reason in row["reason"] and len(row["reason"]) > 10, name, ": reason", row["reason"])
+        check(row["file"] == declared and row["line"] == line, name, ": place", row["file"], row["line"])
+        check(row["advice"], name, ": no advice")
+        print(f"{name}: {status}, line {line}: {row['reason']}. Do: {row['advice']}")
+
+
+seen = set()
+for row in TABLE:
+    run(*row)
+    seen.add(row[0])
+check(len(seen) == 12, "twelve different mistakes")

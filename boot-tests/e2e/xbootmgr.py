@@ -1,0 +1,44 @@
+"""A real XBootMgr configuration from Windows, unmodified: imported, rehearsed, both sessions Status 0, the file where its name
+says, the eight keywords of that name are exactly the flags decoded, the two providers that nobody has are notes with a reason.
+Proves: REG-01, REG-03, REG-05, REG-06, REG-07, REG-08, REG-11, REG-13, REG-14, REG-15, KRN-11, KRN-12, CTL-17, MRG-02, MRG-12."""
+import json
+import os
+import time
+
+from harness import DATA, Machine, check, skip, tool
+
+FILE = os.path.join(DATA, "reg", "xbootmgr.reg")
+if not os.path.exists(FILE):
+    skip("the real configuration is not here: " + FILE)
+if os.getuid() != 0:
+    skip("kernel events need root")
+
+with Machine() as m:
+    tool("import", "--store", m.store, FILE)
+    out = os.path.join(m.dir, "out")
+    begun = time.time()
+    rehearsal = json.loads(tool("rehearse", "--store", m.store, "--out", out, "--json", expect=None).stdout)
+    check(time.time() - begun < 50, "the rehearsal took", time.time() - begun, "s")
+    status = json.loads(tool("status", "--store", m.store, "--json", expect=None).stdout)
+    sessions = {s["name"]: s for s in status["sessions"]}
+    check(set(sessions) == {"NT Kernel Logger", "XBootMgrSession"}, "sessions:", list(sessions))
+    for s in sessions.values():
+        check(s["status"] == 0 and s["file"] == FILE and s["line"] > 0, s)
+    kernel = sessions["NT Kernel Logger"]
+    check(kernel["asked"] == {"buffer_kb": 1024, "minimum_buffers": 300, "maximum_buffers": 600}, kernel["asked"])
+    providers = {p["name"]: p for p in sessions["XBootMgrSession"]["providers"]}
+    check(set(providers) == {"Service Control Manager", "ReadyBoost"}, "providers:", list(providers))
+    for p in providers.values():
+        check(p["status"] == 0 and p["result"] == "note" and p["conditions"][0]["reason"], p)
+    name = "boot_PROC_THREAD+LOADER+DISK_IO+DISK_IO_INIT+DPC+CSWITCH+DISPATCHER+PROFILE_1.etl"
+    merged = os.path.join(out, "c", "test", name)
+    check(rehearsal["merged"] == merged and os.path.exists(merged), "the merged file:", rehearsal["merged"])
+    check(os.listdir(os.path.dirname(merged)) == [name], "parts were left behind:", os.listdir(os.path.dirname(merged)))
+    rows = json.loads(tool("check", "--store", m.store, "--json", expect=None).stdout)["rows"]
+    decoded = [r for r in rows if r["name"] == "NT Kernel Logger"][0]
+    check(set(decoded["kernel_events"].split("+")) == set(name[5:-6].split("+")), "flags:", decoded["kernel_events"])
+    check(set(decoded["stacks"].split("+")) == {"Profile", "CSwitch", "ReadyThread"}, "stacks:", decoded["stacks"])
+    # a stop writes nothing else into what Windows declared, and export gives it back
+    exported = tool("export", "--store", m.store).stdout
+    check("2e,0f,00,00,24,05,00,00,32,05,00,00" in exported and '"BufferSize"=dword:00000400' in exported, exported)
+print("rehearsed in", round(time.time() - begun, 1), "s;", rehearsal["balance"])
