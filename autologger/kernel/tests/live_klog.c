@@ -512,6 +512,78 @@ static void memory_bound_is_counted(void **state)
     finish(&c);
 }
 
+/* ---- a successor goes on: nothing lost, nothing twice ---- */
+
+struct kept { struct { char name[64]; int fd; } row[4096]; unsigned count; void *map[256]; size_t bytes; };
+static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
+{
+    struct kept *kept = ctx;
+    assert_true(kept->count < 4096);
+    snprintf(kept->row[kept->count].name, 64, "%s", name);
+    kept->row[kept->count++].fd = dup(fd);
+    if (ring_bytes) { /* a ring ends when nobody maps it */
+        unsigned i = 0;
+        while (kept->map[i])
+            i++;
+        kept->bytes  = ring_bytes;
+        kept->map[i] = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        assert_true(kept->map[i] != MAP_FAILED);
+    }
+}
+static int kept_find(void *ctx, const char *name)
+{
+    struct kept *kept = ctx;
+    for (unsigned i = 0; i < kept->count; i++)
+        if (strcmp(kept->row[i].name, name) == 0)
+            return kept->row[i].fd;
+    return -1;
+}
+
+static void successor_goes_on(void **state)
+{
+    static struct collector c;
+    static struct kept      kept;
+    struct klog_counters    n;
+    struct reason           why;
+    (void)state;
+    struct klog_config config = config_make(&c, 0x7, 0x206);
+    config.raw_bytes          = 1 << 20; /* small: snapshots are taken, bytes are reused */
+    if (!start(&c, &config))
+        skip();
+    for (int i = 0; i < 30; i++) {
+        spin(10);
+        usleep(2000);
+        collect(&c);
+    }
+    /* the predecessor dies: what it did not release is not in the file */
+    spin(30);
+    __atomic_store_n(&c.stop, 1, __ATOMIC_RELEASE);
+    klog_wake(c.k);
+    pthread_join(c.drainer, NULL);
+    klog_fds(c.k, keep, &kept);
+    for (unsigned cpu = 0; cpu < c.cpus; cpu++) { /* peeked, popped, never released */
+        struct klog_record r;
+        for (int i = 0; i < 500 && klog_peek(c.k, cpu, &r); i++)
+            klog_pop(c.k, cpu);
+    }
+    klog_destroy(c.k);
+    spin(30); /* nobody there: the rings hold it */
+    wstatus r = klog_adopt(&config, kept_find, &kept, &c.k, &why);
+    if (r)
+        fail_msg("%u: %s", r, why.text);
+    for (unsigned i = 0; i < 256 && kept.map[i]; i++)
+        munmap(kept.map[i], kept.bytes);
+    c.stop = 0;
+    assert_int_equal(pthread_create(&c.drainer, NULL, drain_main, &c), 0);
+    spin(50);
+    collect(&c);
+    halt(&c);
+    check_balance(&c, &n); /* events, the predecessor's included, are those collected: none missing, none twice */
+    assert_int_equal(count_of(&c, 0x0F2E) > 200, 1);
+    assert_true(count_of(&c, 0x0F49) == 1 && count_of(&c, 0x0F4A) == 1);
+    finish(&c);
+}
+
 /* ---- without the right ---- */
 
 static void missing_right_is_named(void **state)
@@ -546,7 +618,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_configuration),      cmocka_unit_test(switch_stack_is_the_incoming_one),
         cmocka_unit_test(overload_is_counted),     cmocka_unit_test(memory_bound_is_counted),
-        cmocka_unit_test(missing_right_is_named),
+        cmocka_unit_test(successor_goes_on),       cmocka_unit_test(missing_right_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
