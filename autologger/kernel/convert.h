@@ -133,6 +133,10 @@ int64_t sample_field(const struct sample *s, unsigned field);
 
 void queue_finish(struct queue *q);
 /* emit.c: events into queues. `*time` is a wish; it becomes the time that was given. */
+struct actor { /* a thread on a CPU: who does it, or whose it is */
+    unsigned cpu;
+    uint32_t pid, tid;
+};
 struct event { /* what every event needs */
     unsigned cpu;
     uint16_t hook;
@@ -141,8 +145,8 @@ struct event { /* what every event needs */
 };
 uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, size_t payload);
 void     emit(struct convert *c, const struct event *e, uint64_t *time, const void *payload, size_t size);
-void     emit_stack(struct convert *c, unsigned cpu, uint64_t trigger, uint32_t pid, uint32_t tid, const uint8_t *chain,
-                    uint64_t count);
+/* The stack of thread `of`, which the event at `trigger` on its CPU asked for. */
+void     emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count);
 void     emit_volume_mapping(struct convert *c, uint64_t *time);
 static inline bool stack_wanted(const struct convert *c, uint16_t hook) { return c->hook[hook >> 3] & (1u << (hook & 7)); }
 
@@ -170,10 +174,10 @@ const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_
 void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void rundown_done(struct convert *c, uint64_t raw);
 void rundown_stop(struct convert *c, uint64_t raw);
-void process_event(struct convert *c, unsigned cpu, const struct process *p, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid);
-void thread_event(struct convert *c, unsigned cpu, const struct thread *t, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid);
-void image_event(struct convert *c, unsigned cpu, const struct process *p, const struct image *i, uint16_t hook, uint64_t *time,
-                 uint32_t tid);
+void process_event(struct convert *c, const struct actor *by, const struct process *p, uint16_t hook, uint64_t *time);
+void thread_event(struct convert *c, const struct actor *by, const struct thread *t, uint16_t hook, uint64_t *time);
+void image_event(struct convert *c, const struct actor *by, const struct process *p, const struct image *i, uint16_t hook,
+                 uint64_t *time);
 /* convert_sched.c, convert_disk.c */
 void convert_switch(struct convert *c, const struct sample *s);
 void convert_waking(struct convert *c, const struct sample *s);

@@ -100,7 +100,7 @@ void convert_request(struct convert *c, const struct sample *s, bool issue)
     }
     r->time = time;
     if (stack_wanted(c, hook))
-        emit_stack(c, s->cpu, time, pid, s->tid, s->chain, s->chain_count);
+        emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
 }
 
 static void completion_event(struct convert *c, unsigned cpu, const struct disk_request *r, enum disk_kind kind, uint64_t time)

@@ -17,30 +17,31 @@ uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid)
     return t && t->process ? t->process->pid : pid;
 }
 
-static void start_process(struct convert *c, unsigned cpu, struct process *p, uint64_t *time, uint32_t by_pid, uint32_t by_tid)
+static void start_process(struct convert *c, const struct actor *by, struct process *p, uint64_t *time)
 {
     if (c->processes)
-        process_event(c, cpu, p, 0x0301, time, by_pid, by_tid);
+        process_event(c, by, p, 0x0301, time);
 }
 
-static void start_thread(struct convert *c, unsigned cpu, struct thread *t, uint64_t *time, uint32_t by_pid, uint32_t by_tid)
+static void start_thread(struct convert *c, const struct actor *by, struct thread *t, uint64_t *time)
 {
     if (c->threads)
-        thread_event(c, cpu, t, 0x0501, time, by_pid, by_tid);
+        thread_event(c, by, t, 0x0501, time);
 }
 
 static void end_thread(struct convert *c, unsigned cpu, struct thread *t, uint64_t *time)
 {
     if (c->threads)
-        thread_event(c, cpu, t, 0x0502, time, t->process->pid, t->tid);
+        thread_event(c, &(struct actor){cpu, t->process->pid, t->tid}, t, 0x0502, time);
 }
 
 static void end_process(struct convert *c, unsigned cpu, struct process *p, uint64_t *time, uint32_t tid)
 {
+    struct actor by = {cpu, p->pid, tid};
     for (struct image *i = c->images && p->images_shown ? p->images : NULL; i; i = i->next)
-        image_event(c, cpu, p, i, 0x1402, time, tid);
+        image_event(c, &by, p, i, 0x1402, time);
     if (c->processes)
-        process_event(c, cpu, p, 0x0302, time, p->pid, tid);
+        process_event(c, &by, p, 0x0302, time);
 }
 
 /* Images that fork handed down are written when they matter: at the first stack of the child. Most children exec first. */
@@ -48,7 +49,7 @@ void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *t
 {
     p->images_shown = true;
     for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
-        image_event(c, cpu, p, i, 0x030A, time, p->pid);
+        image_event(c, &(struct actor){cpu, p->pid, p->pid}, p, i, 0x030A, time);
 }
 
 void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
@@ -61,7 +62,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     struct process *parent = by ? by->process : process_get(c, ppid), *p = NULL;
     if (!cur_ok(&cur) || pid == 0 || tid == 0 || pid == UINT32_MAX)
         return;
-    uint32_t by_pid = parent ? parent->pid : ppid;
+    struct actor creator = {cpu, parent ? parent->pid : ppid, ptid};
     if (pid != tid) { /* a thread of an existing process */
         p = process_get(c, pid);
         if (!p && !(p = process_add(c, pid)))
@@ -75,7 +76,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         p = process_add(c, pid);
         if (!p)
             return;
-        p->ppid = by_pid;
+        p->ppid = creator.pid;
         if (parent) {
             p->session = parent->session;
             p->uid     = parent->uid;
@@ -84,7 +85,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
             process_text(&p->command, parent->command);
             images_inherit(p, parent);
         }
-        start_process(c, cpu, p, &time, by_pid, ptid);
+        start_process(c, &creator, p, &time);
     }
     struct thread *t = thread_get(c, tid);
     if (t && t->process == p && p->rundown_time && raw - p->rundown_time < RUNDOWN_RACE_NS)
@@ -96,7 +97,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         t->prio     = by->prio;
         t->affinity = by->affinity;
     }
-    start_thread(c, cpu, t, &time, by_pid, ptid);
+    start_thread(c, &creator, t, &time);
 }
 
 void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
@@ -180,13 +181,13 @@ static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t
     p->uid          = was.uid;
     p->images_shown = true;
     exec_note(c, p, comm, pid, raw);
-    start_process(c, cpu, p, &time, pid, tid);
+    start_process(c, &(struct actor){cpu, pid, tid}, p, &time);
     t = thread_add(c, p, tid, comm);
     if (!t)
         return;
     t->prio     = kept.prio;
     t->affinity = kept.affinity;
-    start_thread(c, cpu, t, &time, pid, tid);
+    start_thread(c, &(struct actor){cpu, pid, tid}, t, &time);
 }
 
 void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
@@ -258,7 +259,7 @@ void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         images_show(c, cpu, p, &time);
     struct image *image = image_add(p, &i, name, NULL);
     if (image && c->images)
-        image_event(c, cpu, p, image, 0x030A, &time, tid);
+        image_event(c, &(struct actor){cpu, pid, tid}, p, image, 0x030A, &time);
 }
 
 static void own_process(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -286,7 +287,7 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     p->images_shown = true;
     process_text(&p->name, name);
     if (c->processes)
-        process_event(c, 0, p, 0x0303, &time, 0, 0);
+        process_event(c, &(struct actor){0}, p, 0x0303, &time);
 }
 
 static void own_thread(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -306,7 +307,7 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
     t->prio     = r.prio;
     t->affinity = r.affinity;
     if (c->threads)
-        thread_event(c, 0, t, 0x0503, &time, p->pid, t->tid);
+        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0503, &time);
 }
 
 static void own_image(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -318,11 +319,12 @@ static void own_image(struct convert *c, const uint8_t *record, size_t size, uin
     struct process *p    = process_get(c, r.own.pid);
     if (!name || !p || p == c->system)
         return;
-    struct image  like  = {.base = r.base, .size = r.size, .default_base = r.default_base, .stamp = r.stamp, .checksum = r.checksum};
+    struct image  like  = {.base = r.base, .size = r.size, .default_base = r.default_base, .stamp = r.stamp,
+                           .checksum = r.checksum};
     struct image *image = image_add(p, &like, name, NULL);
     uint64_t      time  = convert_time(c, raw);
     if (image && c->images)
-        image_event(c, 0, p, image, 0x1403, &time, r.own.tid);
+        image_event(c, &(struct actor){0, p->pid, r.own.tid}, p, image, 0x1403, &time);
 }
 
 void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)

@@ -20,7 +20,8 @@ static void wr_text16(struct writer *w, const char *text, size_t length)
 /* A SID needs a non-zero "pointer" before it; S-1-5-18 for root, S-1-22-1-uid for others (as Samba writes Unix users). */
 static void wr_sid(struct writer *w, uint32_t uid)
 {
-    static const uint8_t root[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
+    static const uint8_t root[12]      = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0};
+    static const uint8_t unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
     wr_u64(w, UINT64_C(0xffff800000000001));
     wr_u64(w, 0);
     wr_bytes(w, uid ? unix_user : root, 12);
@@ -28,8 +29,7 @@ static void wr_sid(struct writer *w, uint32_t uid)
         wr_u32(w, uid);
 }
 
-void process_event(struct convert *c, unsigned cpu, const struct process *p, uint16_t hook, uint64_t *time, uint32_t pid,
-                   uint32_t tid)
+void process_event(struct convert *c, const struct actor *by, const struct process *p, uint16_t hook, uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
     bool          rundown = hook == 0x0303 || hook == 0x0304;
@@ -45,33 +45,28 @@ void process_event(struct convert *c, unsigned cpu, const struct process *p, uin
     wr_u8(&w, 0);
     wr_text16(&w, p->command, strlen(p->command));
     wr_u32(&w, 0); /* package name and application id: two empty strings */
-    emit(c, &(struct event){cpu, hook, rundown ? ETL_PERFINFO64 : ETL_SYSTEM64, 4, pid, tid}, time, c->scratch, w.pos);
+    uint8_t type = rundown ? ETL_PERFINFO64 : ETL_SYSTEM64;
+    emit(c, &(struct event){by->cpu, hook, type, 4, by->pid, by->tid}, time, c->scratch, w.pos);
 }
 
-static void thread_fields(struct convert *c, unsigned cpu, uint32_t of_pid, uint32_t of_tid, uint64_t affinity, uint8_t priority,
-                          const char *name, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid)
+void thread_event(struct convert *c, const struct actor *by, const struct thread *t, uint16_t hook, uint64_t *time)
 {
     uint8_t       bytes[128];
     struct writer w = wr_make(bytes, sizeof bytes);
-    wr_u32(&w, of_pid);
-    wr_u32(&w, of_tid);
+    wr_u32(&w, t->process->pid);
+    wr_u32(&w, t->tid);
     for (int i = 0; i < 4; i++) /* stacks: not visible */
         wr_u64(&w, 0);
-    wr_u64(&w, affinity);
+    wr_u64(&w, t->affinity);
     wr_u64(&w, 0); /* start address, TEB: not visible */
     wr_u64(&w, 0);
     wr_u32(&w, 0);
-    wr_u8(&w, priority);
+    wr_u8(&w, windows_priority(t->prio, t->tid));
     wr_u8(&w, 5); /* page and I/O priority: normal */
     wr_u8(&w, 2);
     wr_u8(&w, 0);
-    wr_text16(&w, name, strnlen(name, 15));
-    emit(c, &(struct event){cpu, hook, ETL_SYSTEM64, 3, pid, tid}, time, bytes, w.pos);
-}
-
-void thread_event(struct convert *c, unsigned cpu, const struct thread *t, uint16_t hook, uint64_t *time, uint32_t pid, uint32_t tid)
-{
-    thread_fields(c, cpu, t->process->pid, t->tid, t->affinity, windows_priority(t->prio, t->tid), t->name, hook, time, pid, tid);
+    wr_text16(&w, t->name, strnlen(t->name, 15));
+    emit(c, &(struct event){by->cpu, hook, ETL_SYSTEM64, 3, by->pid, by->tid}, time, bytes, w.pos);
 }
 
 static void wr_path(struct writer *w, const char *path)
@@ -88,8 +83,8 @@ static void wr_path(struct writer *w, const char *path)
             w->data[i] = '\\';
 }
 
-void image_event(struct convert *c, unsigned cpu, const struct process *p, const struct image *i, uint16_t hook, uint64_t *time,
-                 uint32_t tid)
+void image_event(struct convert *c, const struct actor *by, const struct process *p, const struct image *i, uint16_t hook,
+                 uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
     bool          rundown = (hook == 0x1403 || hook == 0x1404) && p->pid != 0;
@@ -103,7 +98,8 @@ void image_event(struct convert *c, unsigned cpu, const struct process *p, const
     wr_u64(&w, 0);
     wr_u64(&w, 0);
     wr_path(&w, i->name->text);
-    emit(c, &(struct event){cpu, hook, rundown ? ETL_PERFINFO64 : ETL_SYSTEM64, 3, p->pid, tid}, time, c->scratch, w.pos);
+    uint8_t type = rundown ? ETL_PERFINFO64 : ETL_SYSTEM64;
+    emit(c, &(struct event){by->cpu, hook, type, 3, by->pid, by->tid}, time, c->scratch, w.pos);
 }
 
 static void masks_event(struct convert *c, uint16_t hook, bool real, uint64_t *time)
@@ -153,9 +149,11 @@ static void system_event(struct convert *c, const struct raw_system *s, uint64_t
 static void special_events(struct convert *c, bool start, uint64_t *time)
 {
     for (int i = 0; i < 2 && c->processes; i++)
-        process_event(c, 0, i ? c->system : c->idle, start ? 0x0303 : 0x0304, time, 0, 0);
-    for (unsigned i = 0; i < c->cpus && c->threads; i++)
-        thread_fields(c, 0, 0, 0, UINT64_C(1) << (i & 63), 0, "Idle", start ? 0x0503 : 0x0504, time, 0, 0);
+        process_event(c, &(struct actor){0}, i ? c->system : c->idle, start ? 0x0303 : 0x0304, time);
+    for (unsigned i = 0; i < c->cpus && c->threads; i++) {
+        struct thread idle = {.process = c->idle, .affinity = UINT64_C(1) << (i & 63), .name = "Idle"};
+        thread_event(c, &(struct actor){0}, &idle, start ? 0x0503 : 0x0504, time);
+    }
 }
 
 void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -183,11 +181,11 @@ void rundown_done(struct convert *c, uint64_t raw)
 static void process_rundown(struct convert *c, struct process *p, uint64_t *time)
 {
     for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
-        image_event(c, 0, p, i, 0x1404, time, p->pid);
+        image_event(c, &(struct actor){0, p->pid, p->pid}, p, i, 0x1404, time);
     for (struct thread *t = c->threads ? p->threads : NULL; t; t = t->next)
-        thread_event(c, 0, t, 0x0504, time, p->pid, t->tid);
+        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0504, time);
     if (c->processes && p != c->system && p != c->idle)
-        process_event(c, 0, p, 0x0304, time, 0, 0);
+        process_event(c, &(struct actor){0}, p, 0x0304, time);
 }
 
 void rundown_stop(struct convert *c, uint64_t raw)

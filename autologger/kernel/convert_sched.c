@@ -58,7 +58,8 @@ static void chain_keep(struct thread *t, const struct sample *s)
 
 void convert_switch(struct convert *c, const struct sample *s)
 {
-    uint32_t       old_tid = (uint32_t)sample_field(s, F_SWITCH_PREV_PID), new_tid = (uint32_t)sample_field(s, F_SWITCH_NEXT_PID);
+    uint32_t       old_tid = (uint32_t)sample_field(s, F_SWITCH_PREV_PID);
+    uint32_t       new_tid = (uint32_t)sample_field(s, F_SWITCH_NEXT_PID);
     int64_t        old_prio = sample_field(s, F_SWITCH_PREV_PRIO), new_prio = sample_field(s, F_SWITCH_NEXT_PRIO);
     uint64_t       bits = (uint64_t)sample_field(s, F_SWITCH_PREV_STATE);
     struct thread *old = thread_get(c, old_tid), *new = thread_get(c, new_tid);
@@ -84,7 +85,7 @@ void convert_switch(struct convert *c, const struct sample *s)
     if (!stack_wanted(c, 0x0524))
         return;
     if (new && new->chain_count)
-        emit_stack(c, s->cpu, time, new->process->pid, new_tid, (const uint8_t *)new->chain, new->chain_count);
+        emit_stack(c, &(struct actor){s->cpu, new->process->pid, new_tid}, time, (const uint8_t *)new->chain, new->chain_count);
     else if (new_tid)
         c->stacks_missing++; /* its first switch: nobody has seen it block */
     if (new)
@@ -105,7 +106,7 @@ void convert_waking(struct convert *c, const struct sample *s)
         p[6] = flags & 0x18 ? 1 : 0; /* readied from a DPC */
     }
     if (stack_wanted(c, 0x0532))
-        emit_stack(c, s->cpu, time, shown_pid(c, s->pid, s->tid), s->tid, s->chain, s->chain_count);
+        emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
 void convert_clock(struct convert *c, const struct sample *s)
@@ -123,7 +124,7 @@ void convert_clock(struct convert *c, const struct sample *s)
         p[14] = (uint8_t)((cpu->open_softirqs ? 1 : 0) | prio << 3);
     }
     if (stack_wanted(c, 0x0F2E))
-        emit_stack(c, s->cpu, time, shown_pid(c, s->pid, s->tid), s->tid, s->chain, s->chain_count);
+        emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
 /* A softirq's end is the event; its time is the end, InitialTime the start. */

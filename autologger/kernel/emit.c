@@ -73,10 +73,9 @@ void emit(struct convert *c, const struct event *e, uint64_t *time, const void *
         memcpy(p, payload, size);
 }
 
-void emit_stack(struct convert *c, unsigned cpu, uint64_t trigger, uint32_t pid, uint32_t tid, const uint8_t *chain,
-                uint64_t count)
+void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count)
 {
-    struct process *p = process_get(c, pid);
+    struct process *p = process_get(c, of->pid);
     uint64_t        time = trigger + 1, frames[STACK_FRAMES];
     unsigned        n = 0;
     for (uint64_t i = 0; i < count && n < STACK_FRAMES; i++) {
@@ -90,14 +89,14 @@ void emit_stack(struct convert *c, unsigned cpu, uint64_t trigger, uint32_t pid,
         return;
     }
     if (p && !p->images_shown && !(frames[n - 1] >> 63))
-        images_show(c, cpu, p, &time);
-    uint8_t *at = emit_reserve(c, &(struct event){cpu, 0x1820, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
+        images_show(c, of->cpu, p, &time);
+    uint8_t *at = emit_reserve(c, &(struct event){of->cpu, 0x1820, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
     c->stacks++;
     if (!at)
         return;
     memcpy(at, &trigger, 8);
-    memcpy(at + 8, &(uint32_t){pid}, 4);
-    memcpy(at + 12, &(uint32_t){tid}, 4);
+    memcpy(at + 8, &of->pid, 4);
+    memcpy(at + 12, &of->tid, 4);
     memcpy(at + 16, frames, n * 8);
 }
 

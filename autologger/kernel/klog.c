@@ -28,7 +28,13 @@ struct klog {
 };
 
 enum flag_offer { NOW, PARTLY, LATER, NONE };
-static const struct { uint8_t word; uint32_t bits; const char *symbol, *keyword; enum flag_offer offer; const char *source; } flags[] = {
+static const struct {
+    uint8_t         word;
+    uint32_t        bits;
+    const char     *symbol, *keyword;
+    enum flag_offer offer;
+    const char     *source;
+} flags[] = {
 #define F(word, bits, symbol, keyword, offer, source, what) {word, bits, symbol, keyword, offer, source},
 #include "autologger/kernel/flags.def"
 #undef F
@@ -122,6 +128,8 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
             status = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger: %s", strerror(errno));
     if (status)
         goto out;
+    k->log.header->ring_bytes       = (uint32_t)k->rings.bytes;
+    k->log.header->profile_interval = config->profile_interval;
     rings_ids(&k->rings, &k->log);
     flag_conditions(config);
     hook_conditions(config, sources, k->rings.count);
@@ -149,8 +157,12 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         goto out;
     }
     status = rawlog_attach(&k->log, raw, why);
+    if (!status) {
+        k->config.ring_bytes       = k->log.header->ring_bytes;
+        k->config.profile_interval = k->log.header->profile_interval;
+    }
     if (!status)
-        status = rings_adopt(&k->rings, config, &k->log, find, ctx, why);
+        status = rings_adopt(&k->rings, &k->config, &k->log, find, ctx, why);
     k->state[0] = find(ctx, "state.0");
     k->state[1] = find(ctx, "state.1");
     if (!status && (k->state[0] < 0 || k->state[1] < 0))

@@ -54,6 +54,7 @@ struct raw_header {
     uint32_t snapshot; /* 1 + the state memfd in force, 0 = none; atomic */
     uint32_t reserved;
     uint64_t free_pos; /* everything before it may be overwritten; atomic */
+    uint32_t ring_bytes, profile_interval; /* as they were set up: a successor needs the same */
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_source source[RAW_SOURCES];
 };
