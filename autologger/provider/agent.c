@@ -11,7 +11,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FDS_MAX = 3, SEND_WAIT_MS = 1000 };
+enum { FDS_MAX = 3, ACKS = 4096, POLL_MS = 10000 };
+enum sent { SENT, SENT_LATER, SENT_NEVER }; /* later: the daemon does not read just now. The agent never waits for it */
+
+/* Acknowledgements not sent yet; beyond these the oldest are forgotten (the daemon has a bound of its own). */
+static struct {
+    uint32_t ticket[ACKS];
+    unsigned first, count;
+    bool     blocked; /* something is to be sent as soon as it can be */
+} outbox;
 
 struct message {
     union {
@@ -27,47 +35,66 @@ struct message {
     int    fd[FDS_MAX]; /* -1 = none */
 };
 
-static bool send_bytes(const void *head, size_t head_size, const void *tail, size_t tail_size)
+static enum sent send_bytes(const void *head, size_t head_size, const void *tail, size_t tail_size)
 {
     struct iovec  v[2] = {{(void *)(uintptr_t)head, head_size}, {(void *)(uintptr_t)tail, tail_size}};
     struct msghdr m    = {.msg_iov = v, .msg_iovlen = tail_size ? 2 : 1};
-    for (int tries = 0; tries < 2; tries++) {
-        if (!known_fd_ok(&LIFE.socket))
-            return false;
-        if (sendmsg(LIFE.socket.fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
-            return true;
-        if (errno != EAGAIN && errno != EINTR)
-            return false;
-        struct pollfd p = {.fd = LIFE.socket.fd, .events = POLLOUT};
-        poll(&p, 1, SEND_WAIT_MS);
+    if (!known_fd_ok(&LIFE.socket))
+        return SENT_NEVER;
+    if (sendmsg(LIFE.socket.fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
+        return SENT;
+    if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS)
+        return SENT_NEVER;
+    outbox.blocked = true;
+    return SENT_LATER;
+}
+
+static enum sent send_acks(void)
+{
+    while (outbox.count) {
+        struct ctl_enable_ack ack = {{sizeof ack, CTL_ENABLE_ACK, CTL_VERSION, 0, 0}, outbox.ticket[outbox.first], 0};
+        enum sent             r   = send_bytes(&ack, sizeof ack, NULL, 0);
+        if (r != SENT)
+            return r;
+        outbox.first = (outbox.first + 1) % ACKS;
+        outbox.count--;
     }
-    return false;
+    return SENT;
+}
+static void acknowledge(uint32_t ticket)
+{
+    if (outbox.count == ACKS) {
+        outbox.first = (outbox.first + 1) % ACKS;
+        outbox.count--;
+    }
+    outbox.ticket[(outbox.first + outbox.count++) % ACKS] = ticket;
 }
 
 /* Brings the daemon's picture of every index up to date. Lock held. */
-static bool announce(void)
+static enum sent announce(void)
 {
+    enum sent r = SENT;
     for (unsigned i = 0; i < al_used; i++) {
-        struct registration *r = &al_table[i];
-        if (r->announced == r->handle)
+        struct registration *g = &al_table[i];
+        if (g->announced == g->handle)
             continue;
-        if (r->announced) {
-            struct ctl_unregister u = {{sizeof u, CTL_UNREGISTER, CTL_VERSION, (uint32_t)(r->announced >> 32), 0}, i, 0};
-            if (!send_bytes(&u, sizeof u, NULL, 0))
-                return false;
-            r->announced = 0;
+        if (g->announced) {
+            struct ctl_unregister u = {{sizeof u, CTL_UNREGISTER, CTL_VERSION, (uint32_t)(g->announced >> 32), 0}, i, 0};
+            if ((r = send_bytes(&u, sizeof u, NULL, 0)) != SENT)
+                return r;
+            g->announced = 0;
         }
-        if (r->handle) {
-            struct ctl_register g = {{sizeof g, CTL_REGISTER, CTL_VERSION, (uint32_t)(r->handle >> 32), 0}, r->guid, i, 0};
-            g.traits_size         = r->traits && r->traits_size <= CTL_MAX - sizeof g ? r->traits_size : 0;
-            g.header.size         = (uint32_t)sizeof g + g.traits_size;
-            r->answered = r->owed = 0;
-            if (!send_bytes(&g, sizeof g, r->traits, g.traits_size))
-                return false;
-            r->announced = r->handle;
+        if (g->handle) {
+            struct ctl_register m = {{sizeof m, CTL_REGISTER, CTL_VERSION, (uint32_t)(g->handle >> 32), 0}, g->guid, i, 0};
+            m.traits_size         = g->traits && g->traits_size <= CTL_MAX - sizeof m ? g->traits_size : 0;
+            m.header.size         = (uint32_t)sizeof m + m.traits_size;
+            if ((r = send_bytes(&m, sizeof m, g->traits, m.traits_size)) != SENT)
+                return r;
+            g->answered = g->owed = 0;
+            g->announced          = g->handle;
         }
     }
-    return true;
+    return r;
 }
 
 static void on_registered(const struct ctl_registered *m)
@@ -107,9 +134,8 @@ static void run_callback(unsigned index, const struct guid *source, uint32_t cod
     pthread_cond_broadcast(&LIFE.changed);
 }
 
-static bool on_enable(const struct ctl_enable *m)
+static void on_enable(const struct ctl_enable *m)
 {
-    struct ctl_enable_ack ack = {{sizeof ack, CTL_ENABLE_ACK, CTL_VERSION, 0, 0}, m->ticket, 0};
     if (m->index < INDEXES) {
         struct registration *r = &al_table[m->index];
         if (r->handle && r->announced == r->handle && r->answered) {
@@ -124,7 +150,7 @@ static bool on_enable(const struct ctl_enable *m)
             }
         }
     }
-    return send_bytes(&ack, sizeof ack, NULL, 0);
+    acknowledge(m->ticket);
 }
 
 static bool on_hello(struct message *m)
@@ -136,7 +162,7 @@ static bool on_hello(struct message *m)
     if (!attach_directory(fd))
         return false;
     LIFE.state = AGENT_CONNECTED;
-    return announce();
+    return true;
 }
 
 /* A successor has adopted this connection: streams, slots and answers of before hold. What its predecessor did not live to
@@ -176,7 +202,11 @@ static bool handle(struct message *m)
             return false;
         attach_detach(m->detach.session, m->detach.session_generation);
         return true;
-    case CTL_ENABLE: return m->size >= sizeof m->enable && on_enable(&m->enable);
+    case CTL_ENABLE: 
+        if (m->size < sizeof m->enable)
+            return false;
+        on_enable(&m->enable);
+        return true;
     default: return true; /* a newer daemon says something we need not know */
     }
 }
@@ -212,7 +242,8 @@ static void disconnect(void)
     known_fd_close(&LIFE.socket);
     process_keep_socket();
     attach_drop_all();
-    LIFE.state = AGENT_NO_DAEMON;
+    LIFE.state   = AGENT_NO_DAEMON;
+    outbox.count = 0;
     for (unsigned i = 0; i < al_used; i++) {
         struct registration *r = &al_table[i];
         uint32_t             told = r->enabled_for;
@@ -230,7 +261,7 @@ static bool say_hello(void)
 {
     struct ctl_hello h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION,
                           .shm_major = SHM_MAJOR};
-    return send_bytes(&h, sizeof h, NULL, 0);
+    return send_bytes(&h, sizeof h, NULL, 0) == SENT;
 }
 
 /* Lock held. Messages until none is left; false when the connection is over. */
@@ -245,22 +276,18 @@ static bool serve(struct message *m)
         if (!ok)
             return false;
     }
-    return got == 0 && (LIFE.state != AGENT_CONNECTED || announce());
+    outbox.blocked = false;
+    return got == 0 && (LIFE.state != AGENT_CONNECTED || (send_acks() != SENT_NEVER && announce() != SENT_NEVER));
 }
 
 static void wait_connected(void)
 {
-    struct pollfd p[2] = {{.fd = LIFE.socket.fd, .events = POLLIN}, {.fd = LIFE.wake.fd, .events = POLLIN}};
-    uint64_t      n;
+    short         events = outbox.blocked ? POLLIN | POLLOUT : POLLIN;
+    struct pollfd p[2] = {{.fd = LIFE.socket.fd, .events = events}, {.fd = LIFE.wake.fd, .events = POLLIN}};
     process_unlock();
-    poll(p, 2, 10000); /* a program that closed our descriptors is found out at the next turn */
+    poll(p, 2, POLL_MS); /* a program that closed our descriptors is found out at the next turn */
     process_lock();
-    if (known_fd_ok(&LIFE.wake)) {
-        ssize_t got = read(LIFE.wake.fd, &n, sizeof n);
-        (void)got;
-    } else {
-        LIFE.wake.open = false;
-    }
+    agent_take_wake();
 }
 
 void *agent_main(void *unused)
@@ -268,7 +295,8 @@ void *agent_main(void *unused)
     static struct message message; /* one agent per process; too large for a small stack */
     (void)unused;
     process_lock();
-    LIFE.agent = pthread_self();
+    LIFE.agent   = pthread_self();
+    outbox.count = 0; /* a parent's */
     for (;;) {
         if (!connect_daemon(&LIFE.socket) && !connect_or_wait(&LIFE.socket))
             continue;

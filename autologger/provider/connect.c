@@ -66,7 +66,7 @@ bool connect_daemon(struct known_fd *socket)
             if (error == 0)
                 return true;
             /* refused: bound but not listening yet, or left over; full: its queue is. Only a new file deserves a retry */
-            if ((error != ECONNREFUSED && error != EAGAIN) || (LIFE.epoch == 0 && LIFE.state == AGENT_STARTING))
+            if (error != EAGAIN && (error != ECONNREFUSED || (LIFE.epoch == 0 && LIFE.state == AGENT_STARTING)))
                 break;
             pause_ms(LISTEN_WAIT_MS);
         }
@@ -89,10 +89,20 @@ static void watch(int fd, const char *dir)
     }
 }
 
+void agent_take_wake(void)
+{
+    uint64_t n;
+    if (known_fd_ok(&LIFE.wake)) {
+        ssize_t got = read(LIFE.wake.fd, &n, sizeof n);
+        (void)got;
+    } else {
+        process_make_wake();
+    }
+}
+
 bool connect_or_wait(struct known_fd *socket)
 {
     struct known_fd notify = {0};
-    uint64_t        n;
     bool            connected;
 
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -107,10 +117,7 @@ bool connect_or_wait(struct known_fd *socket)
         process_unlock();
         poll(p, fd >= 0 ? 2 : 1, BACKUP_MS);
         process_lock();
-        if (known_fd_ok(&LIFE.wake)) {
-            ssize_t got = read(LIFE.wake.fd, &n, sizeof n);
-            (void)got;
-        }
+        agent_take_wake();
     }
     known_fd_close(&notify);
     return connected;

@@ -134,6 +134,18 @@ void process_random(void)
     process_unlock();
 }
 
+bool process_make_wake(void)
+{
+    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!known_fd_init(&LIFE.wake, fd)) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    kept.wake = LIFE.wake;
+    return true;
+}
+
 bool process_start(void)
 {
     if (LIFE.pid != 0)
@@ -149,13 +161,8 @@ bool process_start(void)
         al_table[i].answered = al_table[i].owed = al_table[i].enabled_for = 0;
         __atomic_store_n(&al_table[i].slot, NULL, __ATOMIC_RELEASE);
     }
-    int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!known_fd_init(&LIFE.wake, fd)) {
-        if (fd >= 0)
-            close(fd);
+    if (!process_make_wake())
         return false;
-    }
-    kept.wake = LIFE.wake;
     LIFE.state = AGENT_STARTING;
     if (!start_agent()) {
         known_fd_close(&LIFE.wake);
@@ -189,8 +196,8 @@ static bool settled(unsigned index)
 void process_wait_registered(unsigned index)
 {
     struct timespec until;
-    if (process_on_agent())
-        return;
+    if (process_on_agent() || !known_fd_ok(&LIFE.wake))
+        return; /* the second: the program closed it, the agent will find out later */
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += WAIT_MS * 1000000L;
     if (until.tv_nsec >= 1000000000L) {

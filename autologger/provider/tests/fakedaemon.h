@@ -42,6 +42,7 @@ struct fakedaemon {
     int                   listener, stop[2];
     int                   client[FAKE_CLIENTS]; /* -1 = free */
     uint32_t              attached[FAKE_CLIENTS]; /* bit per session */
+    unsigned              owed[FAKE_CLIENTS]; /* CTL_ENABLE not acknowledged yet */
     struct shm_directory *directory;
     int                   directory_fd, directory_ro;
     struct fake_session   session[FAKE_SESSIONS];
@@ -96,6 +97,7 @@ static inline void fake_enable_message(struct fakedaemon *d, const struct fake_r
     struct ctl_enable        m  = {.header = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index,
                                    .enable_index = e, .control_code = code, .level = en->level, .any = en->any,
                                    .all = en->all, .source = d->session[en->session].guid, .ticket = ++d->ticket};
+    d->owed[r->client]++;
     fake_send(d->client[r->client], &m, sizeof m, NULL, 0);
 }
 
@@ -147,7 +149,7 @@ static inline void fake_drop_client(struct fakedaemon *d, int c)
 {
     close(d->client[c]);
     d->client[c]   = -1;
-    d->attached[c] = 0;
+    d->attached[c] = d->owed[c] = 0;
     for (unsigned i = 0; i < FAKE_REGS; i++)
         if (d->reg[i].client == c)
             d->reg[i].client = -1;
@@ -183,7 +185,10 @@ static inline void fake_message(struct fakedaemon *d, int c)
                 d->reg[i].client = -1;
         d->unregisters++;
         break;
-    case CTL_ENABLE_ACK: d->acks++; break;
+    case CTL_ENABLE_ACK:
+        d->acks++;
+        d->owed[c] -= d->owed[c] != 0;
+        break;
     default: abort();
     }
 }
@@ -302,6 +307,22 @@ static inline int fakedaemon_wait(struct fakedaemon *d, const unsigned *counter,
     return error == 0;
 }
 
+/* Waits until every CTL_ENABLE is acknowledged (2 s). */
+static inline void fakedaemon_wait_acks(struct fakedaemon *d)
+{
+    for (int tries = 0; tries < 2000; tries++) {
+        unsigned owed = 0;
+        pthread_mutex_lock(&d->lock);
+        for (int c = 0; c < FAKE_CLIENTS; c++)
+            owed += d->owed[c];
+        pthread_mutex_unlock(&d->lock);
+        if (!owed)
+            return;
+        usleep(tries < 20 ? 50 : 1000);
+    }
+    FAKE_CHECK(!"acknowledged");
+}
+
 static inline void fakedaemon_session(struct fakedaemon *d, unsigned s, uint32_t buffer_bytes, uint32_t chunks)
 {
     struct stream_config c = {.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .chunk_count = chunks, .initial_chunks = 2,
@@ -316,16 +337,13 @@ static inline void fakedaemon_session(struct fakedaemon *d, unsigned s, uint32_t
     stream_set_open(f->set, true);
 }
 
-static inline unsigned fake_tell(struct fakedaemon *d, uint32_t slot, unsigned e, uint32_t code, unsigned s)
+static inline void fake_tell(struct fakedaemon *d, uint32_t slot, unsigned e, uint32_t code, unsigned s)
 {
-    unsigned told = 0;
     for (unsigned i = 0; i < FAKE_REGS; i++)
         if (d->reg[i].client >= 0 && d->reg[i].slot == slot) {
             fake_attach(d, d->reg[i].client, s);
             fake_enable_message(d, &d->reg[i], e, code);
-            told++;
         }
-    return told;
 }
 /* Enables (or changes) provider `guid` in session `s`, as enable index `s`, and waits for all acknowledgements. */
 static inline void fakedaemon_enable(struct fakedaemon *d, unsigned s, const void *guid, uint8_t level, uint64_t any,
@@ -347,9 +365,9 @@ static inline void fakedaemon_enable(struct fakedaemon *d, unsigned s, const voi
     memcpy(&first, &e, sizeof first);
     __atomic_store_n((uint64_t *)(void *)&p->enable[s], first, __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&p->mask, (uint8_t)(1u << s), __ATOMIC_SEQ_CST);
-    unsigned want = d->acks + fake_tell(d, slot, s, 1, s);
+    fake_tell(d, slot, s, 1, s);
     pthread_mutex_unlock(&d->lock);
-    FAKE_CHECK(fakedaemon_wait(d, &d->acks, want));
+    fakedaemon_wait_acks(d);
 }
 static inline void fakedaemon_disable(struct fakedaemon *d, unsigned s, const void *guid)
 {
@@ -361,10 +379,10 @@ static inline void fakedaemon_disable(struct fakedaemon *d, unsigned s, const vo
     __atomic_fetch_and(&p->mask, (uint8_t)~(1u << s), __ATOMIC_SEQ_CST);
     p->enable[s].generation++;
     p->enable[s].enabled = 0;
-    unsigned want        = d->acks + fake_tell(d, slot, s, 0, s);
+    fake_tell(d, slot, s, 0, s);
     pthread_mutex_unlock(&d->lock);
     quiesce_all_cpus(NULL);
-    FAKE_CHECK(fakedaemon_wait(d, &d->acks, want));
+    fakedaemon_wait_acks(d);
 }
 /* Stops session `s` without disabling anything first, and tells everybody. */
 static inline void fakedaemon_detach(struct fakedaemon *d, unsigned s)
