@@ -539,12 +539,14 @@ void *logger_main(void *ctx)
         if (atomic_load(&s->stop))
             break;
         uint64_t now   = s->env->os->raw_ns(s->env->os);
-        bool     flush = atomic_exchange(&s->flush, false);
+        unsigned asked = atomic_load(&s->flush_asked);
+        bool     flush = asked != atomic_load(&s->flush_done);
         if (period && now >= l->next_flush_ns) {
             flush            = true;
             l->next_flush_ns = now + period;
         }
         logger_pass(l, false, flush);
+        atomic_store(&s->flush_done, asked);
     }
     if (!atomic_load(&s->fs_ready)) { /* stopped while still held: nothing may be created, all is lost and counted */
         struct reason why = {0};

@@ -304,8 +304,14 @@ void session_fs_ready(struct session *s)
 
 void session_flush(struct session *s)
 {
-    atomic_store(&s->flush, true);
+    enum { FLUSH_WAIT_MS = 5000 };
+    unsigned asked = atomic_fetch_add(&s->flush_asked, 1) + 1;
     wake(s);
+    for (int ms = 0; ms < FLUSH_WAIT_MS && (int)(atomic_load(&s->flush_done) - asked) < 0; ms++) {
+        if (atomic_load(&s->phase) >= SESSION_STOPPED)
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 static void stop_drain(struct session *s)

@@ -65,7 +65,8 @@ struct session {
     pthread_t              logger_thread, drain_thread;
     bool                   logger_runs, drain_runs;
     atomic_int             phase; /* enum session_phase */
-    atomic_bool            fs_ready, flush, stop, drain_stop;
+    atomic_bool            fs_ready, stop, drain_stop;
+    atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
     atomic_int             logger_tid;
     struct logger         *logger;
     uint64_t               peak_bytes, late_events; /* under lock */
@@ -83,6 +84,7 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
 wstatus session_start(struct session *s, struct reason *why);
 /* The file system is ready: files may be created. */
 void session_fs_ready(struct session *s);
+/* Returns when the logger has written what was there (or after 5 s). */
 void session_flush(struct session *s);
 /* Ends it: disables its providers, closes the streams, quiesces, drains, completes the file. Blocks until done. */
 void session_stop(struct session *s);

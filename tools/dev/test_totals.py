@@ -7,13 +7,15 @@ import pathlib
 import sys
 import xml.etree.ElementTree
 
+SHOWN = 30  # lines of a failed test's output
+
 
 def totals(path):
     passed, failed, skipped, seconds = 0, [], [], 0.0
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         seconds += float(case.get("time") or 0)
         if case.get("status") == "fail" or case.find("failure") is not None:
-            failed.append(case.get("name"))
+            failed.append((case.get("name"), case.findtext("system-out") or ""))
         elif case.get("status") in ("notrun", "disabled") or case.find("skipped") is not None:
             skipped.append(case.get("name"))
         else:
@@ -29,8 +31,9 @@ def main():
         print(f"{passed} passed, {failed} failed, {skipped} skipped")
         return
     for _, names_failed, names_skipped, seconds in found:
-        for name in names_failed:
+        for name, output in names_failed:
             print(f"         FAILED: {name}")
+            print("\n".join(f"         | {line}" for line in output.rstrip().split("\n")[-SHOWN:]))
         if names_skipped:
             print(f"         skipped: {', '.join(names_skipped)}")
         print(f"         {passed} passed, {failed} failed, {skipped} skipped ({seconds:.0f} s of tests)")
