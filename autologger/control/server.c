@@ -62,6 +62,21 @@ static void tell(struct control_server *v, unsigned c, void *message, size_t siz
         connection_drop(v, c); /* V3 */
 }
 
+int server_connect(struct control_server *v, int fd, uint32_t uid, uint32_t pid)
+{
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
+        struct state_connection *s = &v->state->connection[c];
+        if (s->in_use)
+            continue;
+        *s       = (struct state_connection){.id = v->state->next_connection++, .uid = uid, .pid = pid};
+        v->fd[c] = fd;
+        keep_connection(v, c, fd);
+        __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
+        return (int)c;
+    }
+    return -1;
+}
+
 static void connection_accept(struct control_server *v)
 {
     int          fd = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -70,17 +85,8 @@ static void connection_accept(struct control_server *v)
 
     if (fd < 0)
         return;
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
-        struct state_connection *s = &v->state->connection[c];
-        if (s->in_use || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0)
-            continue;
-        *s       = (struct state_connection){.id = v->state->next_connection++, .uid = who.uid, .pid = (uint32_t)who.pid};
-        v->fd[c] = fd;
-        keep_connection(v, c, fd);
-        __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
-        return;
-    }
-    close(fd); /* full: the client sees the end of the connection and tries again later */
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0 || server_connect(v, fd, who.uid, (uint32_t)who.pid) < 0)
+        close(fd); /* full: the client sees the end of the connection and tries again later */
 }
 
 /* ---- providers ---- */
@@ -373,20 +379,13 @@ static const struct request {
     {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, on_providers},
 };
 
-static void connection_read(struct control_server *v, unsigned c)
+void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    ssize_t n = message_receive(v->fd[c], v->in, sizeof v->in);
-
-    if (n == -EAGAIN || n == -EINTR)
-        return;
-    if (n <= 0) {
-        connection_drop(v, c);
-        return;
-    }
-    const struct ctl_header *m  = (const void *)v->in;
+    const struct ctl_header *m  = message;
     const struct request    *r  = NULL;
     wstatus                  st = W_BAD_LENGTH;
-    if ((size_t)n < sizeof *m || m->size != (size_t)n) { /* not even a header: not one of ours */
+
+    if (size < sizeof *m || m->size != size) { /* not even a header: not one of ours */
         connection_drop(v, c);
         return;
     }
@@ -397,10 +396,22 @@ static void connection_read(struct control_server *v, unsigned c)
         st = W_INVALID_FUNCTION;
     else if (r->control && !access_may_control(v->state->connection[c].uid))
         st = W_ACCESS_DENIED;
-    else if ((size_t)n >= r->least)
-        st = r->act(v, c, v->in, (size_t)n);
+    else if (size >= r->least)
+        st = r->act(v, c, message, size);
     if (st && v->fd[c] >= 0)
         answer_status(v, c, m, st);
+}
+
+static void connection_read(struct control_server *v, unsigned c)
+{
+    ssize_t n = message_receive(v->fd[c], v->in, sizeof v->in);
+
+    if (n == -EAGAIN || n == -EINTR)
+        return;
+    if (n <= 0)
+        connection_drop(v, c);
+    else
+        server_receive(v, c, v->in, (size_t)n);
 }
 
 bool server_step(struct control_server *v, int extra_fd, int timeout_ms)

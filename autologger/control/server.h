@@ -31,6 +31,10 @@ bool server_step(struct control_server *v, int extra_fd, int timeout_ms);
 void server_enabled(struct control_server *v, struct session *s, unsigned slot, unsigned entry);
 /* A session is about to end or has ended: its providers are told, its streams are detached. */
 void server_session_gone(struct control_server *v, const struct session *s);
+/* A connected client (non-blocking SOCK_SEQPACKET) of that principal; the server owns `fd` then. Its index, -1 when full. */
+int  server_connect(struct control_server *v, int fd, uint32_t uid, uint32_t pid);
+/* Acts on one message of connection `c`, as received; hostile input (V1). `message` is 8-byte aligned. */
+void server_receive(struct control_server *v, unsigned c, const void *message, size_t size);
 /* A CTL_SHUTDOWN was answered. */
 bool     server_quit(const struct control_server *v);
 unsigned server_clients(const struct control_server *v);

@@ -1,0 +1,165 @@
+/* The control server by its messages: rights, sizes, registrations, attachments, pages.
+ * Proves: SEC-01, SEC-09, ENB-02, REG-25, COR-01, COR-24, CTL-19. */
+#include "autologger/control/tests/server_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { NOBODY = 65534 };
+
+static uint8_t answer[CTL_MAX] __attribute__((aligned(8)));
+
+/* The next message at `fd`: its type, 0 when there is none. Descriptors are counted and closed. */
+static unsigned take(int fd, unsigned *fds)
+{
+    union {
+        struct cmsghdr align;
+        char           space[256];
+    } control;
+    struct iovec  io = {answer, sizeof answer};
+    struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = control.space, .msg_controllen = sizeof control.space};
+    ssize_t       n  = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    unsigned      count = 0;
+    if (n <= 0)
+        return 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+        for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++, count++) {
+            int got;
+            memcpy(&got, CMSG_DATA(c) + i * sizeof got, sizeof got);
+            close(got);
+        }
+    if (fds)
+        *fds = count;
+    const struct ctl_header *h = (const void *)answer;
+    assert_int_equal(h->size, n);
+    return h->type;
+}
+
+static wstatus ask(struct server_fixture *f, int c, int peer, void *message, size_t size, uint16_t type)
+{
+    struct ctl_header *h = message;
+    *h                   = (struct ctl_header){(uint32_t)size, type, CTL_VERSION, 77, 0};
+    server_receive(f->server, (unsigned)c, message, size);
+    assert_int_equal(take(peer, NULL), type);
+    const struct ctl_header *a = (const void *)answer;
+    assert_int_equal(a->sequence, 77);
+    return a->status;
+}
+
+static void only_the_owner_controls(void **state)
+{
+    struct server_fixture      f;
+    int                        peer[2];
+    struct ctl_session_request r = {.name = "one"};
+    struct ctl_header          h;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    int nobody = server_fixture_client(&f, NOBODY, &peer[0]), root = server_fixture_client(&f, 0, &peer[1]);
+    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN};
+    for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
+        assert_int_equal(ask(&f, nobody, peer[0], &r, sizeof r, guarded[i]), geteuid() == NOBODY ? 0 : W_ACCESS_DENIED);
+    assert_int_equal(f.stops + f.readies + f.shutdowns, 0);
+    assert_int_equal(ask(&f, nobody, peer[0], &r, sizeof r, CTL_QUERY), 0);
+    assert_int_equal(ask(&f, root, peer[1], &r, sizeof r, CTL_STOP), 0);
+    assert_int_equal(ask(&f, root, peer[1], &h, sizeof h, CTL_FS_READY), 0);
+    assert_int_equal(f.stops + f.readies, 2);
+    strcpy(r.name, "none");
+    assert_int_equal(ask(&f, root, peer[1], &r, sizeof r, CTL_STOP), W_WMI_INSTANCE_NOT_FOUND);
+    assert_int_equal(ask(&f, root, peer[1], &h, sizeof h, CTL_QUERY), W_BAD_LENGTH);
+    assert_int_equal(ask(&f, root, peer[1], &h, sizeof h, 999), W_INVALID_FUNCTION);
+    close(peer[0]);
+    close(peer[1]);
+    server_fixture_finish(&f);
+}
+
+static void a_pre_enabled_provider_is_attached_before_it_is_enabled(void **state)
+{
+    struct server_fixture f;
+    int                   peer;
+    unsigned              fds = 0;
+    struct ctl_register   r   = {.header = {sizeof r, CTL_REGISTER, CTL_VERSION, 5, 0}, .provider = fixture_provider, .index = 9};
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    int c = server_fixture_client(&f, 0, &peer);
+    server_receive(f.server, (unsigned)c, &r, sizeof r);
+    assert_int_equal(take(peer, &fds), CTL_ATTACH);
+    assert_int_equal(fds, 3);
+    assert_int_equal(take(peer, NULL), CTL_REGISTER);
+    const struct ctl_registered *a = (const void *)answer;
+    assert_int_equal(a->index, 9);
+    assert_int_equal(a->enabled_count, 1);
+    assert_int_equal(take(peer, NULL), CTL_ENABLE);
+    assert_int_equal(((const struct ctl_enable *)(const void *)answer)->control_code, 1);
+    assert_int_equal(f.table.slot[0]->state->enable[0].registrations, 1);
+    /* asked again, as after an adoption: answered, not counted twice, not attached twice */
+    server_receive(f.server, (unsigned)c, &r, sizeof r);
+    assert_int_equal(take(peer, NULL), CTL_REGISTER);
+    assert_int_equal(take(peer, NULL), CTL_ENABLE);
+    assert_int_equal(f.table.slot[0]->state->enable[0].registrations, 1);
+    server_session_gone(f.server, f.table.slot[0]);
+    assert_int_equal(take(peer, NULL), CTL_ENABLE);
+    assert_int_equal(((const struct ctl_enable *)(const void *)answer)->control_code, 0);
+    assert_int_equal(take(peer, NULL), CTL_DETACH);
+    assert_int_equal(take(peer, NULL), 0);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
+static void a_client_that_does_not_read_is_dropped(void **state)
+{
+    struct server_fixture f;
+    int                   peer;
+    struct ctl_header     h = {sizeof h, CTL_STATE, CTL_VERSION, 1, 0};
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    int c = server_fixture_client(&f, 0, &peer);
+    for (int i = 0; i < 100000 && f.state->connection[c].in_use; i++)
+        server_receive(f.server, (unsigned)c, &h, sizeof h);
+    assert_false(f.state->connection[c].in_use);
+    assert_int_equal(server_clients(f.server), 0);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
+static void providers_are_paged(void **state)
+{
+    struct server_fixture      f;
+    int                        peer;
+    struct ctl_session_request r = {0};
+    unsigned                   seen = 0;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    int c = server_fixture_client(&f, 0, &peer);
+    for (unsigned i = 0; i < 700; i++) {
+        struct ctl_register g = {.header = {sizeof g, CTL_REGISTER, CTL_VERSION, i, 0}, .index = i};
+        g.provider.data1      = i + 1;
+        server_receive(f.server, (unsigned)c, &g, sizeof g);
+        assert_int_equal(take(peer, NULL), CTL_REGISTER);
+    }
+    for (;;) {
+        r.start = seen;
+        assert_int_equal(ask(&f, c, peer, &r, sizeof r, CTL_PROVIDERS), 0);
+        const struct ctl_providers_answer *a = (const void *)answer;
+        assert_int_equal(a->total, 701);
+        if (!a->count)
+            break;
+        seen += a->count;
+    }
+    assert_int_equal(seen, 701);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_owner_controls),
+        cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
+        cmocka_unit_test(a_client_that_does_not_read_is_dropped),
+        cmocka_unit_test(providers_are_paged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
