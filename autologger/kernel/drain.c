@@ -32,6 +32,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     if (!d->elves || !d->notes || !d->text)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the drainer");
     d->notes->used = d->notes->records = 0;
+    d->notes->mark = false;
     for (unsigned i = 0; i < log->header->source_count; i++)
         d->has_exec |= log->header->source[i].kind == SRC_EXEC;
     return W_SUCCESS;
@@ -163,7 +164,7 @@ unsigned drain_pass(struct drain *d, bool last)
             kept += ring_take(d, c);
     enrich_triggers(d);
     own_flush(d, d->notes);
-    if (rawlog_room(d->log) >= sizeof pass)
+    if (rawlog_room(d->log) >= (last ? sizeof pass : PASS_RESERVE)) /* when full, the slot alone carries the horizon */
         rawlog_append(d->log, &pass, sizeof pass);
     d->log->work->horizon_ns = pass.horizon_ns;
     rawlog_publish(d->log);
@@ -205,7 +206,8 @@ void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t s
 void own_flush(struct drain *d, struct own_buffer *b)
 {
     struct raw_chunk chunk = {RAW_CHUNK_MAGIC, (uint32_t)b->used, 0, RAW_CHUNK_OWN, b->records};
-    if (b->used && rawlog_room(d->log) < b->used + sizeof chunk + PASS_RESERVE) {
+    size_t           spare = b->mark ? sizeof(struct raw_pass) : PASS_RESERVE;
+    if (b->used && rawlog_room(d->log) < b->used + sizeof chunk + spare) {
         d->log->work->own_lost += b->records; /* D3 */
     } else if (b->used) {
         rawlog_append(d->log, &chunk, sizeof chunk);

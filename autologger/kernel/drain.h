@@ -19,6 +19,7 @@ struct own_buffer {
     uint8_t  data[OWN_BUFFER];
     size_t   used;
     unsigned records;
+    bool     mark; /* may use the room that is kept for the end */
 };
 struct drain {
     struct rings         *rings;

@@ -249,33 +249,45 @@ void klog_wake(struct klog *k)
         return; /* full: it is awake already */
 }
 
-bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out) { return convert_peek(&k->convert, cpu, out); }
-void klog_pop(struct klog *k, unsigned cpu) { convert_pop(&k->convert, cpu); }
-uint64_t klog_horizon(const struct klog *k) { return convert_horizon(&k->convert); }
-
-/* Raw bytes are reused in steps: when the converter has moved on by an eighth of the log, a snapshot of its state is taken;
- * it comes into force, and what is before it is freed, when every CPU's events up to it are in the file. */
-void klog_release(struct klog *k, unsigned cpu, uint64_t time)
+/* Raw bytes are reused in steps: when the converter has moved on by an eighth of the log, a snapshot of its state is taken at
+ * the next moment when all is converted that may be; it comes into force, and what is before it is freed, when every CPU's
+ * events up to it are in the file (klog_release). */
+static void snapshot_when_due(struct klog *k)
 {
-    struct convert    *c = &k->convert;
-    struct raw_header *h = k->log.header;
-    if (cpu >= c->cpus || rawlog_released(&k->log)[cpu] >= time)
-        return;
-    rawlog_released(&k->log)[cpu] = time;
-    bool all = true;
-    for (unsigned i = 0; i < c->cpus && k->pending; i++)
-        all &= rawlog_released(&k->log)[i] >= k->until[i];
-    if (k->pending && all) {
-        __atomic_store_n(&h->snapshot, h->snapshot == 1 ? 2 : 1, __ATOMIC_RELEASE);
-        __atomic_store_n(&h->free_pos, k->pending_pos, __ATOMIC_RELEASE);
-        k->pending = false;
-    }
-    if (k->pending || c->read_pos - h->free_pos < k->log.size / 8 || !convert_settled(c))
+    struct convert *c = &k->convert;
+    if (k->pending || c->read_pos - k->log.header->free_pos < k->log.size / 8 || !convert_settled(c))
         return;
     for (unsigned i = 0; i < c->cpus; i++)
         k->until[i] = c->queue[i].last;
     k->pending_pos = convert_needed(c);
-    k->pending     = k->pending_pos > h->free_pos && !snapshot_write(c, k->pending_pos, k->state[h->snapshot == 1], NULL);
+    k->pending     = k->pending_pos > k->log.header->free_pos &&
+                 !snapshot_write(c, k->pending_pos, k->state[k->log.header->snapshot == 1], NULL);
+}
+
+bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out)
+{
+    if (convert_peek(&k->convert, cpu, out))
+        return true;
+    snapshot_when_due(k);
+    return false;
+}
+void klog_pop(struct klog *k, unsigned cpu) { convert_pop(&k->convert, cpu); }
+uint64_t klog_horizon(const struct klog *k) { return convert_horizon(&k->convert); }
+
+void klog_release(struct klog *k, unsigned cpu, uint64_t time)
+{
+    struct raw_header *h   = k->log.header;
+    bool               all = k->pending;
+    if (cpu >= k->convert.cpus || rawlog_released(&k->log)[cpu] >= time)
+        return;
+    rawlog_released(&k->log)[cpu] = time;
+    for (unsigned i = 0; i < k->convert.cpus && all; i++)
+        all = rawlog_released(&k->log)[i] >= k->until[i];
+    if (!all)
+        return;
+    __atomic_store_n(&h->snapshot, h->snapshot == 1 ? 2 : 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&h->free_pos, k->pending_pos, __ATOMIC_RELEASE);
+    k->pending = false;
 }
 
 static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring)
@@ -292,8 +304,8 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
     bool counter = k->log.header->source[source].flags & RAW_SOURCE_COUNTER;
     *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */
     *lost_ring   = lost;
-    /* Seen on 6.18: a few events of sched_waking are counted, and neither delivered nor in PERF_FORMAT_LOST. Once all is
-     * drained, what the kernel counted and did not deliver is lost, whatever it calls it. */
+    /* Seen on a 6.18 guest: events in interrupts of an idle CPU are counted, and neither delivered nor in PERF_FORMAT_LOST.
+     * Once all is drained, what the kernel counted and did not deliver is lost, whatever it calls it. */
     if (counter && k->log.header->stopped && value >= seen)
         *lost_ring = value - seen;
 }

@@ -164,6 +164,7 @@ void drain_rundown(struct drain *d)
     if (!r.buffer || !r.elves)
         goto out;
     r.buffer->used = r.buffer->records = 0;
+    r.buffer->mark = false;
     system_add(&r);
     int  fd  = openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -187,6 +188,7 @@ void drain_mark(struct drain *d, uint32_t type)
     if (!buffer)
         return;
     buffer->used = buffer->records = 0;
+    buffer->mark = true;
     pthread_mutex_lock(&d->lock);
     own_add(d, buffer, &mark, sizeof mark, NULL, 0);
     own_flush(d, buffer);

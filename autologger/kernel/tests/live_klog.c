@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -176,15 +177,26 @@ static void finish(struct collector *c)
     memset(c, 0, sizeof *c);
 }
 
-static uint64_t completions_lost; /* of the block layer: counted by the kernel, not delivered */
+/* What the kernel delivered, by source: a guest kernel may count events and deliver none (see the note in klog.c). */
+static struct { char name[48]; uint64_t drained; } delivered_row[32];
+static uint64_t delivered(const char *name)
+{
+    for (unsigned i = 0; i < 32; i++)
+        if (strcmp(delivered_row[i].name, name) == 0)
+            return delivered_row[i].drained;
+    return 0;
+}
 static void show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
 {
     (void)ctx;
     print_message("  %-28s attempted %8llu drained %8llu lost %6llu\n", name, (unsigned long long)attempted,
                   (unsigned long long)drained, (unsigned long long)lost);
     assert_int_equal(attempted, drained + lost);
-    if (strcmp(name, "block:block_rq_complete") == 0)
-        completions_lost = lost;
+    unsigned i = 0;
+    while (i < 31 && delivered_row[i].name[0] && strcmp(delivered_row[i].name, name) != 0)
+        i++;
+    snprintf(delivered_row[i].name, sizeof delivered_row[i].name, "%s", name);
+    delivered_row[i].drained = drained;
 }
 
 static void check_balance(struct collector *c, struct klog_counters *n)
@@ -364,9 +376,11 @@ static void real_configuration(void **state)
     check_images(&c, pid);
     check_stacks(&c);
     assert_true(count_of(&c, 0x0524) > 10 && count_of(&c, 0x0532) > 10 && count_of(&c, 0x0F2E) > 50);
-    assert_true(count_of(&c, 0x0F44) + count_of(&c, 0x0F45) > 0);
+    if (delivered("irq:softirq_entry") > 10 && delivered("irq:softirq_exit") > 10)
+        assert_true(count_of(&c, 0x0F44) + count_of(&c, 0x0F45) > 0);
     assert_true(count_of(&c, 0x010D) > 0);
-    assert_true(count_of(&c, 0x010B) > 0 || completions_lost > 0); /* a kernel may count them and deliver none */
+    if (delivered("block:block_rq_complete") == delivered("block:block_rq_issue"))
+        assert_true(count_of(&c, 0x010B) > 0);
     assert_true(count_of(&c, 0x0303) > 2 && count_of(&c, 0x0503) > 2 && count_of(&c, 0x1403) > 2);
     assert_true(count_of(&c, 0x0304) > 2 && count_of(&c, 0x0504) > 2 && count_of(&c, 0x1404) > 2);
     assert_true(count_of(&c, 0x0F49) == 1 && count_of(&c, 0x0F4A) == 1 && count_of(&c, 0x0008) == 2 && count_of(&c, 0x0005) == 2);
@@ -402,6 +416,24 @@ static uint32_t block_tid[2];
 BLOCKS_IN(blocks_in_f, 0)
 BLOCKS_IN(blocks_in_g, 1)
 
+/* Waits until the thread sleeps: only then does a byte wake it. Everything runs on one CPU, that is never idle (some guest
+ * kernels drop perf's records while a CPU's idle task is current). */
+static void wait_asleep(unsigned which)
+{
+    char path[64], text[256];
+    for (int i = 0; i < 20000; i++, sched_yield()) {
+        snprintf(path, sizeof path, "/proc/self/task/%u/stat", __atomic_load_n(&block_tid[which], __ATOMIC_ACQUIRE));
+        int     fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n  = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+        if (fd >= 0)
+            close(fd);
+        text[n > 0 ? n : 0] = 0;
+        const char *end     = strrchr(text, ')');
+        if (end && end[1] && end[2] == 'S')
+            return;
+    }
+}
+
 enum { FUNCTION_BYTES = 128 };
 static bool frame_in(const struct seen *s, uintptr_t function)
 {
@@ -420,12 +452,17 @@ static void switch_stack_is_the_incoming_one(void **state)
     struct klog_config config = config_make(&c, 0x7, 0x4);
     if (!start(&c, &config))
         skip();
+    cpu_set_t before, one;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0); /* the threads inherit it */
     for (int i = 0; i < 2; i++) {
         assert_int_equal(pipe(block_fd[i]), 0);
         assert_int_equal(pthread_create(&thread[i], NULL, i ? blocks_in_g_main : blocks_in_f_main, NULL), 0);
     }
     for (int i = 0; i < 40; i++) {
-        usleep(3000);
+        wait_asleep((unsigned)i % 2);
         assert_int_equal(write(block_fd[i % 2][1], "x", 1), 1);
     }
     for (int i = 0; i < 2; i++) {
@@ -433,6 +470,7 @@ static void switch_stack_is_the_incoming_one(void **state)
         close(block_fd[i][0]);
         close(block_fd[i][1]);
     }
+    sched_setaffinity(0, sizeof before, &before);
     halt(&c);
     check_balance(&c, &n);
     unsigned f = 0, g = 0;
@@ -586,6 +624,28 @@ static void successor_goes_on(void **state)
 
 /* ---- without the right ---- */
 
+/* Raw memory is used again once its events are in the file: far more goes through than fits. */
+static void raw_memory_is_reused(void **state)
+{
+    static struct collector c;
+    struct klog_counters    n;
+    (void)state;
+    struct klog_config config = config_make(&c, 0x7, 0x206);
+    config.raw_bytes          = 2 << 20;
+    if (!start(&c, &config))
+        skip();
+    for (int round = 0; round < 60; round++) {
+        for (int i = 0; i < 400; i++)
+            usleep(1);
+        collect(&c);
+    }
+    halt(&c);
+    check_balance(&c, &n);
+    assert_true(c.used > config.raw_bytes); /* events are smaller than what they were made from */
+    assert_int_equal(n.lost_memory, 0);
+    finish(&c);
+}
+
 static void missing_right_is_named(void **state)
 {
     (void)state;
@@ -618,6 +678,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(real_configuration),      cmocka_unit_test(switch_stack_is_the_incoming_one),
         cmocka_unit_test(overload_is_counted),     cmocka_unit_test(memory_bound_is_counted),
+        cmocka_unit_test(raw_memory_is_reused),
         cmocka_unit_test(successor_goes_on),       cmocka_unit_test(missing_right_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
