@@ -64,6 +64,7 @@ bool balance_of(const struct result_list *list, const struct result_row *row, co
         out->counted_by = "the kernel";
         out->attempted  = row->attempted;
         out->written    = row->converted;
+        out->withheld   = row->withheld;
         return true;
     }
     out->lost += row->lost_file;
@@ -79,7 +80,8 @@ bool balance_holds(const struct balance *b)
 {
     if (!b->counted_by)
         return true;
-    return b->filtered ? b->attempted >= b->written + b->lost : b->attempted == b->written + b->lost;
+    uint64_t known = b->written + b->lost + b->withheld;
+    return b->filtered ? b->attempted >= known : b->attempted == known;
 }
 
 void balance_print(const struct balance *b, FILE *to)
@@ -88,9 +90,12 @@ void balance_print(const struct balance *b, FILE *to)
         fprintf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written, b->lost);
         return;
     }
-    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s)\n", b->session,
-            b->attempted, b->attempted == b->written + b->lost ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost,
-            b->counted_by, b->filtered ? "; the session filters" : "");
+    bool equal = b->attempted == b->written + b->lost + b->withheld;
+    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64, b->session, b->attempted,
+            equal ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost);
+    if (b->withheld)
+        fprintf(to, " + withheld %" PRIu64 " (by this kernel)", b->withheld);
+    fprintf(to, "   (counted by %s%s)\n", b->counted_by, b->filtered ? "; the session filters" : "");
 }
 
 void balance_json(const struct balance *b, struct json *j)
@@ -101,6 +106,7 @@ void balance_json(const struct balance *b, struct json *j)
     json_number(j, "attempted", b->attempted);
     json_number(j, "written", b->written);
     json_number(j, "lost", b->lost);
+    json_number(j, "withheld", b->withheld);
     json_flag(j, "filtered", b->filtered);
     json_flag(j, "balanced", balance_holds(b));
     json_object_end(j);

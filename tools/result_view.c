@@ -168,6 +168,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "conversion", r->lost_conversion);
     json_number(j, "file", r->lost_file);
     json_object_end(j);
+    json_number(j, "withheld", r->withheld);
     json_number(j, "peak_bytes", r->peak_bytes);
     json_number(j, "suggested_minimum", r->suggested_minimum);
     json_number(j, "suggested_maximum", r->suggested_maximum);

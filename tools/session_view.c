@@ -34,6 +34,7 @@ static const struct field fields[] = {
     WIDE(lost_memory, "lost: memory bound"),
     WIDE(lost_conversion, "lost: conversion"),
     WIDE(lost_file, "lost: file"),
+    WIDE(withheld, "withheld by the kernel"),
     WIDE(attempted_kernel, "kernel records"),
     WIDE(events_refused, "refused as too large"),
     WIDE(corrupt, "damaged records"),

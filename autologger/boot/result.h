@@ -30,6 +30,7 @@ struct result_row {
     uint64_t converted; /* kernel sessions: of these, records that were turned into events */
     uint64_t written;   /* events in the file */
     uint64_t lost_ring, lost_memory, lost_conversion, lost_file;
+    uint64_t withheld; /* kernel sessions: counted by the kernel, kept back by a filter of its own */
     uint64_t peak_bytes; /* most memory in use */
     uint32_t suggested_minimum, suggested_maximum; /* buffers, from the peak; 0 = none */
     uint64_t late_events, clock_error_ns;

@@ -209,6 +209,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     row->lost_memory     = info.lost_memory;
     row->lost_conversion = info.lost_conversion;
     row->lost_file       = info.lost_file;
+    row->withheld        = info.withheld;
     row->peak_bytes      = info.peak_bytes;
     row->late_events     = info.late_events;
     row->clock_error_ns  = info.clock_error_ns;
@@ -220,6 +221,16 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     copy_conditions(&row->conditions, &s->conditions);
     condition_list_finish(&s->conditions);
     update_registrations(s, rows);
+}
+
+/* Not a loss of ours and nothing that an administrator can change: a note, never silent. */
+static void note_withheld(struct result_row *row)
+{
+    if (row->withheld)
+        condition_add(&row->conditions, W_ACCESS_DENIED, true, "kernel events", row->source_file, row->source_line,
+                      "nothing: this kernel keeps the events of some tasks from every tracer",
+                      "the kernel counted %llu events that it did not deliver and did not call lost; they are not in the trace",
+                      (unsigned long long)row->withheld);
 }
 
 static void suggest(struct result_row *row)
@@ -237,6 +248,7 @@ void boot_conclude(struct result_list *rows)
         struct result_row *row = &rows->rows[i];
         if (!*row->provider) {
             suggest(row);
+            note_withheld(row);
             continue;
         }
         struct result_row *session = result_find(rows, row->session, "");

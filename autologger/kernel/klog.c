@@ -290,7 +290,7 @@ void klog_release(struct klog *k, unsigned cpu, uint64_t time)
     k->pending = false;
 }
 
-static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring)
+static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring, uint64_t *withheld)
 {
     const struct raw_slot *slot = rawlog_published(&k->log);
     uint64_t               seen = slot->drained[source] + slot->lost_memory[source], value = 0, lost = 0;
@@ -304,10 +304,9 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
     bool counter = k->log.header->source[source].flags & RAW_SOURCE_COUNTER;
     *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */
     *lost_ring   = lost;
-    /* Seen on a 6.18 guest: events in interrupts of an idle CPU are counted, and neither delivered nor in PERF_FORMAT_LOST.
-     * Once all is drained, what the kernel counted and did not deliver is lost, whatever it calls it. */
-    if (counter && k->log.header->stopped && value >= seen)
-        *lost_ring = value - seen;
+    /* Some kernels filter what a tracer may see after it was counted: such an event is neither delivered nor in
+     * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained. */
+    *withheld = counter && k->log.header->stopped && value > seen + lost ? value - seen - lost : 0;
 }
 
 void klog_counters(struct klog *k, struct klog_counters *out)
@@ -319,10 +318,11 @@ void klog_counters(struct klog *k, struct klog_counters *out)
                                   .stacks_missing = c->stacks_missing, .throttled = slot->throttled, .raw_peak = slot->peak,
                                   .clock_error_ns = c->map.error_ns};
     for (unsigned i = 0; i < k->rings.count; i++) {
-        uint64_t attempted, lost;
-        source_counts(k, i, &attempted, &lost);
+        uint64_t attempted, lost, withheld;
+        source_counts(k, i, &attempted, &lost, &withheld);
         out->attempted += attempted;
         out->lost_ring += lost;
+        out->withheld += withheld;
         out->drained += slot->drained[i];
         out->lost_memory += slot->lost_memory[i];
     }
@@ -335,10 +335,10 @@ void klog_sources(struct klog *k,
                   void (*show)(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost), void *ctx)
 {
     for (unsigned i = 0; i < k->rings.count; i++) {
-        uint64_t attempted, lost;
+        uint64_t attempted, lost, withheld;
         pthread_mutex_lock(&k->drain.lock);
         const struct raw_slot *slot = rawlog_published(&k->log);
-        source_counts(k, i, &attempted, &lost);
+        source_counts(k, i, &attempted, &lost, &withheld);
         uint64_t drained = slot->drained[i], memory = slot->lost_memory[i];
         pthread_mutex_unlock(&k->drain.lock);
         show(ctx, k->log.header->source[i].name, attempted, drained, lost + memory);

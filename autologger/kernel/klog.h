@@ -6,8 +6,8 @@
  *   L1 the drainer keeps raw records and adds (enriches) what only now can be known: command line, uid, start time, exit code.
  *   L2 the converter reads raw records only, never /proc; it sorts over CPUs up to a horizon and never emits beyond it.
  *   L3 raw position and perf tails are published together before data_tail moves: a successor neither loses nor doubles.
- *   L4 attempted = converted + lost_ring + lost_memory + lost_conversion, exactly, once stopped; `attempted` is the
- *      kernel's own count (perf counter reads + PERF_FORMAT_LOST), per source.
+ *   L4 attempted = converted + withheld + lost_ring + lost_memory + lost_conversion, exactly, once stopped; `attempted` is
+ *      the kernel's own count (perf counter reads), per source.
  *   L5 time stamps are unique per CPU: a StackWalk event names its trigger by exact raw time.
  * Threads: open, start, stop, adopt, destroy: one controlling thread. klog_drain: one drain thread. klog_peek/pop/release:
  * one logger thread. The two may run at once.
@@ -78,6 +78,7 @@ struct klog_counters {
     uint64_t drained; /* raw records kept */
     uint64_t converted; /* raw records that became events, or were by design only state */
     uint64_t lost_ring, lost_memory, lost_conversion;
+    uint64_t withheld; /* counted by the kernel, neither delivered nor called lost: a filter of that kernel; known once stopped */
     uint64_t events; /* ETL records given out, stacks and rundown included */
     uint64_t stacks, stacks_missing; /* StackWalk events; triggers whose stack was asked for and empty */
     uint64_t throttled;

@@ -41,6 +41,7 @@ static void info_kernel(struct session *s, struct ctl_session_info *out)
     out->lost_conversion += k.lost_conversion;
     out->peak_bytes        = k.raw_peak;
     out->clock_error_ns    = k.clock_error_ns;
+    out->withheld          = k.withheld;
     out->number_of_buffers = s->state->maximum_buffers;
 }
 

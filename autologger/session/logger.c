@@ -498,7 +498,7 @@ static void complete(struct logger *l)
 
     if (s->klog) {
         klog_counters(s->klog, &k);
-        lost += k.lost_ring + k.lost_memory + k.lost_conversion;
+        lost += k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld; /* not in the file, whoever kept it */
     }
     if (l->writer && !l->failed &&
         etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) != W_SUCCESS)

@@ -130,6 +130,7 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    peak_bytes; /* most memory in use */
     uint64_t    late_events; /* found after a quiesce: must be 0 */
     uint64_t    clock_error_ns;
+    uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not lost by us, not in the file */
 };
 struct ctl_query_answer {
     struct ctl_header       header;

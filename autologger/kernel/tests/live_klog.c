@@ -191,7 +191,7 @@ static void show_source(void *ctx, const char *name, uint64_t attempted, uint64_
     (void)ctx;
     print_message("  %-28s attempted %8llu drained %8llu lost %6llu\n", name, (unsigned long long)attempted,
                   (unsigned long long)drained, (unsigned long long)lost);
-    assert_int_equal(attempted, drained + lost);
+    assert_true(attempted >= drained + lost); /* the rest is withheld: counted below */
     unsigned i = 0;
     while (i < 31 && delivered_row[i].name[0] && strcmp(delivered_row[i].name, name) != 0)
         i++;
@@ -209,7 +209,7 @@ static void check_balance(struct collector *c, struct klog_counters *n)
                   (unsigned long long)n->lost_memory, (unsigned long long)n->lost_conversion, (unsigned long long)n->events,
                   (unsigned long long)n->stacks, (unsigned long long)n->stacks_missing, (unsigned long long)n->raw_peak >> 10,
                   (unsigned long long)n->clock_error_ns);
-    assert_int_equal(n->attempted, n->converted + n->lost_ring + n->lost_memory + n->lost_conversion);
+    assert_int_equal(n->attempted, n->converted + n->withheld + n->lost_ring + n->lost_memory + n->lost_conversion);
     assert_int_equal(n->lost_conversion, 0);
     assert_int_equal(n->events, c->count);
 }
