@@ -320,7 +320,8 @@ static inline void fakedaemon_wait_acks(struct fakedaemon *d)
             return;
         usleep(tries < 20 ? 50 : 1000);
     }
-    FAKE_CHECK(!"acknowledged");
+    errno = ETIMEDOUT;
+    FAKE_CHECK(false);
 }
 
 static inline void fakedaemon_session(struct fakedaemon *d, unsigned s, uint32_t buffer_bytes, uint32_t chunks)

@@ -1,0 +1,44 @@
+/* bench.c - rows and their printing; see bench.h. */
+#include "autologger/provider/bench/bench.h"
+
+#include <stdlib.h>
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+void bench_quartiles(double *ratio, unsigned count, struct bench_row *row)
+{
+    qsort(ratio, count, sizeof *ratio, compare);
+    row->ratio  = ratio[count / 2];
+    row->p25    = ratio[count / 4];
+    row->p75    = ratio[count - 1 - count / 4];
+    row->rounds = count;
+}
+
+void bench_print_json(const struct bench_result *result, FILE *out)
+{
+    fputs("[", out);
+    for (unsigned i = 0; i < result->count; i++) {
+        const struct bench_row *r = &result->row[i];
+        fprintf(out,
+                "%s\n  {\"row\": \"%s\", \"peer\": \"%s\", \"peer_version\": \"%s\", \"ratio\": %.4f, \"better\": \"%s\", "
+                "\"goal\": %.4g, \"rounds\": %u, \"p25\": %.4f, \"p75\": %.4f}",
+                i ? "," : "", r->row, r->peer, r->peer_version, r->ratio, r->lower_is_better ? "lower" : "higher", r->goal,
+                r->rounds, r->p25, r->p75);
+    }
+    fputs("\n]\n", out);
+}
+
+void bench_print_text(const struct bench_result *result, FILE *out)
+{
+    fprintf(out, "%-28s %-28s %8s %8s %8s %8s\n", "row", "against", "ratio", "p25", "p75", "goal");
+    for (unsigned i = 0; i < result->count; i++) {
+        const struct bench_row *r = &result->row[i];
+        bool                    ok = r->lower_is_better ? r->ratio <= r->goal : r->ratio >= r->goal;
+        fprintf(out, "%-28s %-28s %8.3f %8.3f %8.3f %7s%.4g%s\n", r->row, r->peer, r->ratio, r->p25, r->p75,
+                r->lower_is_better ? "<= " : ">= ", r->goal, ok ? "" : "  missed");
+    }
+}
