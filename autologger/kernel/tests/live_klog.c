@@ -622,8 +622,6 @@ static void successor_goes_on(void **state)
     finish(&c);
 }
 
-/* ---- without the right ---- */
-
 /* Raw memory is used again once its events are in the file: far more goes through than fits. */
 static void raw_memory_is_reused(void **state)
 {
@@ -634,7 +632,7 @@ static void raw_memory_is_reused(void **state)
     config.raw_bytes          = 2 << 20;
     if (!start(&c, &config))
         skip();
-    for (int round = 0; round < 60; round++) {
+    for (int round = 0; round < 600 && c.used < config.raw_bytes * 5 / 4; round++) {
         for (int i = 0; i < 400; i++)
             usleep(1);
         collect(&c);
@@ -645,6 +643,8 @@ static void raw_memory_is_reused(void **state)
     assert_int_equal(n.lost_memory, 0);
     finish(&c);
 }
+
+/* ---- without the right ---- */
 
 static void missing_right_is_named(void **state)
 {
