@@ -3,6 +3,7 @@
 #include "tools/sound_import.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/win32/utf16.h"
+#include "tools/store_access.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -161,8 +162,8 @@ static void refuse(void *ctx, const struct diag *d)
         return;
     if (!d->line || !section_of(t, d->line, &start)) {
         t->homeless = true;
-        reason_set(&t->homeless_why, W_INVALID_DATA, "%s:%u: %s%s%s", d->file, d->line, d->what, d->advice ? ". Do: " : "",
-                   d->advice ? d->advice : "");
+        reason_set(&t->homeless_why, W_INVALID_DATA, "%s:%u: %s%s%s%s", d->file, d->line, d->what, sentence_end(d->what),
+                   d->advice ? " Do: " : "", d->advice ? d->advice : "");
         return;
     }
     section_path(start, path, sizeof path);
@@ -177,8 +178,8 @@ static void refuse(void *ctx, const struct diag *d)
         snprintf(r->file, sizeof r->file, "%s", d->file);
     }
     size_t used = strlen(r->reason);
-    snprintf(r->reason + used, sizeof r->reason - used, "%sline %u: %s%s%s", used ? "; " : "", d->line, d->what,
-             d->advice ? ". Do: " : "", d->advice ? d->advice : "");
+    snprintf(r->reason + used, sizeof r->reason - used, "%sline %u: %s%s%s%s", used ? "; " : "", d->line, d->what,
+             sentence_end(d->what), d->advice ? " Do: " : "", d->advice ? d->advice : "");
 }
 
 /* Is this section part of a refused declaration: itself, or a provider of a refused session? */

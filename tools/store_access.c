@@ -20,12 +20,16 @@ int exit_of(wstatus status)
     return VERB_FAILED;
 }
 
+const char *sentence_end(const char *text)
+{
+    return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";
+}
+
 int failure_print(const char *verb, wstatus status, const struct reason *why)
 {
     const char *text = why && why->text[0] ? why->text : wstatus_text(status);
-    const char *end  = text[0] && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";
     fflush(stdout);
-    fprintf(stderr, "%s: %s%s", verb, text, end);
+    fprintf(stderr, "%s: %s%s", verb, text, sentence_end(text));
     if (!strstr(text, " Do: "))
         fprintf(stderr, " Do: %s.", wstatus_advice(status));
     fprintf(stderr, " (%u %s)\n", status, wstatus_name(status));
@@ -54,6 +58,6 @@ void diag_print(void *ctx, const struct diag *d)
     else
         fprintf(stderr, "%s: %s%s", d->file, kind, d->what);
     if (d->advice)
-        fprintf(stderr, ". Do: %s", d->advice);
+        fprintf(stderr, "%s Do: %s", sentence_end(d->what), d->advice);
     fputc('\n', stderr);
 }

@@ -8,6 +8,8 @@
 
 /* The exit code that a failure gives: 111 where the system refused, 1 otherwise. */
 int exit_of(wstatus status);
+/* What ends the sentence: "." or, where it has an end, "". */
+const char *sentence_end(const char *text);
 /* "VERB: text. Do: advice" on stderr; returns exit_of(status). */
 int failure_print(const char *verb, wstatus status, const struct reason *why);
 /* Opens c->store. `write` creates a missing store; the folder above it only when it is the default's. */
