@@ -1,6 +1,7 @@
 /* event_write.c - EventWrite and its family, EventEnabled. Compiled without frame pointers: the disabled path of each is a
  * leaf of at most 8 instructions (a test counts them). See process.h P2: no lock, allocation or system call here. */
 #include "autologger/provider/process.h"
+#include "autologger/ring/fastpath.h"
 #include "autologger/wire/etl.h"
 
 #include <string.h>
@@ -12,16 +13,6 @@ _Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && sizeof(GUID) == 16, "copied int
 
 enum { ITEMS_MAX = 3, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
 
-/* One event on its way: the caller's descriptors as they are, or `piece` when items come before the payload. */
-struct event {
-    union {
-        struct etl_event_header header;
-        uint64_t                word[sizeof(struct etl_event_header) / 8];
-    };
-    const struct ring_piece *pieces;
-    uint32_t                 count;
-    uint64_t                 total;
-};
 struct items {
     struct etl_ext_item item[ITEMS_MAX];
     unsigned            item_count;
@@ -43,12 +34,18 @@ static inline bool is_quiet(REGHANDLE handle)
 #endif
 }
 
-/* The registration of `handle`, or NULL. A forked child starts anew here. */
+/* This thread's ids are those of this process: not so in a new thread, nor in a forked child, which starts anew here. */
+static inline void check_thread(void)
+{
+    if (UNLIKELY(al_thread.pid != __atomic_load_n(&LIFE.pid, __ATOMIC_RELAXED))) {
+        process_fork_check();
+        process_refresh_thread();
+    }
+}
 static inline const struct registration *live(REGHANDLE handle)
 {
-    if (UNLIKELY(__atomic_load_n(&LIFE.pid, __ATOMIC_RELAXED) == 0))
-        process_fork_check();
     const struct registration *r = &al_table[registration_index(handle)];
+    check_thread();
     return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle ? r : NULL;
 }
 static inline const struct shm_provider *slot_of(const struct registration *r)
@@ -76,7 +73,7 @@ static void put_item(struct items *b, uint16_t type, const void *data, uint32_t 
 }
 
 /* Items first (related activity, provider traits, schema), then the payload. Descriptor types count if asked for. */
-static ULONG build(struct items *b, struct event *e, const struct registration *r, LPCGUID related, ULONG n,
+static ULONG build(struct items *b, struct ring_event *e, const struct registration *r, LPCGUID related, ULONG n,
                    const EVENT_DATA_DESCRIPTOR *data)
 {
     const bool     typed       = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
@@ -103,7 +100,7 @@ static ULONG build(struct items *b, struct event *e, const struct registration *
     if (schema != NO_DESCRIPTOR)
         put_item(b, ETL_EXT_SCHEMA_TL, (const void *)(uintptr_t)data[schema].Ptr, data[schema].Size);
     if (b->item_count)
-        e->word[0] |= (uint64_t)ETL_EVENT_EXTENDED << 32;
+        e->first |= (uint64_t)ETL_EVENT_EXTENDED << 32;
     for (ULONG i = 0; i < n; i++)
         if (!typed || data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_NONE)
             put(b, (const void *)(uintptr_t)data[i].Ptr, data[i].Size);
@@ -112,106 +109,121 @@ static ULONG build(struct items *b, struct event *e, const struct registration *
     return ERROR_SUCCESS;
 }
 
-/* Composed in words of 8: the ring loads it so (see section.h). */
-static inline void fill_header(struct event *e, const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
-                               uint32_t flags)
+static inline void fill_event(struct ring_event *e, const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
+                              uint32_t flags)
 {
-    if (UNLIKELY(al_thread.pid != __atomic_load_n(&LIFE.pid, __ATOMIC_RELAXED)))
-        process_refresh_thread();
-    e->word[0] = (uint64_t)(sizeof(void *) == 8 ? ETL_EVENT64 : ETL_EVENT32) << 16 | (uint64_t)ETL_MARKER << 24 |
-                 (uint64_t)flags << 32;
-    e->word[1] = al_thread.tid | (uint64_t)al_thread.pid << 32;
-    e->word[2] = 0;
-    memcpy(&e->word[3], &r->guid, 16);
-    memcpy(&e->word[5], d, 16);
-    e->word[7] = 0;
-    memcpy(&e->word[8], activity ? (const void *)activity : (const void *)&al_thread.activity, 16);
+    e->first = (uint64_t)(sizeof(void *) == 8 ? ETL_EVENT64 : ETL_EVENT32) << 16 | (uint64_t)ETL_MARKER << 24 |
+               (uint64_t)flags << 32;
+    memcpy(&e->ids, &al_thread.tid, sizeof e->ids); /* thread, process */
+    e->provider   = &r->guid;
+    e->descriptor = d;
+    e->activity   = activity ? (const void *)activity : (const void *)&al_thread.activity;
 }
 
-/* One record for every session that wants it; one that fails does not stop the others. The first failure is the result. */
-static inline ULONG write_sessions(struct event *e, const struct shm_provider *slot, uint32_t mask, PCEVENT_DESCRIPTOR d)
-{
-    ULONG result = ERROR_SUCCESS;
-    for (; mask; mask &= mask - 1) {
-        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
-        uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
-        struct ring_view        *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
-        bool                     written;
-        if (!view || !enable_passes(enable, d->Level, d->Keyword))
-            continue;
-        e->header.kernel_time = 0;
-        ULONG status = ring_write(view, enable, ticket, &e->header, e->pieces, e->count, (uint32_t)e->total, &written);
-        if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
-            result = status;
-    }
-    return result;
-}
-
-static bool wanted(const struct shm_provider *slot, uint8_t level, uint64_t keyword)
-{
-    uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE);
-    for (; mask; mask &= mask - 1)
-        if (enable_passes(&slot->enable[__builtin_ctz(mask)], level, keyword))
-            return true;
-    return false;
-}
-
-static inline uint64_t sum(const struct event *e)
+/* The pieces' sum; false: over 64 KB with the header. */
+static inline bool sum_pieces(struct ring_event *e)
 {
     uint64_t total = 0;
     for (uint32_t i = 0; i < e->count; i++)
         total += e->pieces[i].size;
-    return total;
+    e->total = (uint32_t)total;
+    return total <= ETL_MAX_EVENT - sizeof(struct etl_event_header);
 }
 
-static __attribute__((noinline)) ULONG write_with_items(struct event *e, const struct registration *r,
-                                                        const struct shm_provider *slot, PCEVENT_DESCRIPTOR d,
-                                                        LPCGUID related, const EVENT_DATA_DESCRIPTOR *data)
+/* One record for every session of `mask` that wants it; one that fails does not stop the others. The first failure is the
+ * result. */
+static inline __attribute__((always_inline)) ULONG write_sessions(const struct ring_event *e, const struct shm_provider *slot,
+                                                                  uint32_t mask, PCEVENT_DESCRIPTOR d)
 {
-    struct items b;
-    ULONG        status = build(&b, e, r, related, e->count, data);
-    if (status != ERROR_SUCCESS)
-        return status;
-    e->total = sum(e);
-    if (e->total > ETL_MAX_EVENT - sizeof e->header)
-        return ERROR_ARITHMETIC_OVERFLOW;
-    return write_sessions(e, slot, slot->mask, d);
+    ULONG result = ERROR_SUCCESS;
+    do {
+        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
+        uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+        const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        bool                     written;
+        mask &= mask - 1;
+        if (UNLIKELY(!view) || !enable_passes(enable, d->Level, d->Keyword))
+            continue;
+        ULONG status = ring_write_event(view, enable, ticket, e, &written);
+        if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
+            result = status;
+    } while (UNLIKELY(mask));
+    return result;
 }
 
-static inline __attribute__((always_inline)) ULONG write_event(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
-                                                               LPCGUID related, ULONG n, const EVENT_DATA_DESCRIPTOR *data,
-                                                               uint32_t flags)
+static inline uint32_t sessions_that_want(const struct shm_provider *slot, uint8_t level, uint64_t keyword)
 {
-    const struct registration *r = live(handle);
-    struct event               e;
+    uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE), want = 0;
+    for (; mask; mask &= mask - 1)
+        if (enable_passes(&slot->enable[__builtin_ctz(mask)], level, keyword))
+            want |= mask & -mask;
+    return want;
+}
 
-    if (UNLIKELY(!r))
-        return ERROR_INVALID_HANDLE;
+/* Everything but the plain EventWrite: items, flags, other ids. */
+static __attribute__((noinline)) ULONG write_general(const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
+                                                     LPCGUID related, ULONG n, const EVENT_DATA_DESCRIPTOR *data,
+                                                     uint32_t flags)
+{
+    const struct shm_provider *slot = slot_of(r);
+    struct ring_event          e;
+    struct items               b;
+
     if (UNLIKELY(!d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
         return ERROR_INVALID_PARAMETER;
-    const struct shm_provider *slot = slot_of(r);
-    if (UNLIKELY(!slot) || !wanted(slot, d->Level, d->Keyword))
+    uint32_t mask = slot ? sessions_that_want(slot, d->Level, d->Keyword) : 0;
+    if (mask == 0)
         return ERROR_SUCCESS;
-    e.pieces = (const struct ring_piece *)(const void *)data;
-    e.count  = n;
-    fill_header(&e, r, d, activity, flags);
-    if (related || __atomic_load_n(&r->traits, __ATOMIC_RELAXED) || __atomic_load_n(&r->use_types, __ATOMIC_RELAXED))
-        return write_with_items(&e, r, slot, d, related, data);
-    e.total = sum(&e);
-    if (UNLIKELY(e.total > ETL_MAX_EVENT - sizeof e.header))
+    fill_event(&e, r, d, activity, flags);
+    ULONG status = build(&b, &e, r, related, n, data);
+    if (status != ERROR_SUCCESS)
+        return status;
+    if (!sum_pieces(&e))
         return ERROR_ARITHMETIC_OVERFLOW;
-    return write_sessions(&e, slot, __atomic_load_n(&slot->mask, __ATOMIC_RELAXED), d);
+    return write_sessions(&e, slot, mask, d);
 }
 
 static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                                                     PEVENT_DATA_DESCRIPTOR data)
 {
-    return write_event(handle, d, NULL, NULL, n, data, 0);
+    const struct registration *r = live(handle);
+    struct ring_event          e;
+
+    if (UNLIKELY(!r))
+        return ERROR_INVALID_HANDLE;
+    if (UNLIKELY(!__atomic_load_n(&r->plain, __ATOMIC_RELAXED) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
+        return write_general(r, d, NULL, NULL, n, data, 0);
+    const struct shm_provider *slot = slot_of(r);
+    uint32_t                   mask = slot ? __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE) : 0;
+    if (UNLIKELY(mask == 0))
+        return ERROR_SUCCESS;
+    e.pieces = (const struct ring_piece *)(const void *)data;
+    e.count  = n;
+    if (UNLIKELY(!sum_pieces(&e))) /* which nobody may want: then it is fine */
+        return sessions_that_want(slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
+    fill_event(&e, r, d, NULL, 0);
+    return write_sessions(&e, slot, mask, d);
 }
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
-    return write_event(handle, d, activity, related, n, data, 0);
+    const struct registration *r = live(handle);
+    return r ? write_general(r, d, activity, related, n, data, 0) : ERROR_INVALID_HANDLE;
+}
+static __attribute__((noinline)) ULONG string_wanted(REGHANDLE handle, UCHAR level, ULONGLONG keyword, PCWSTR string)
+{
+    const struct registration *r = live(handle);
+    EVENT_DESCRIPTOR           d = {.Level = level, .Keyword = keyword};
+    EVENT_DATA_DESCRIPTOR      data;
+    size_t                     length = 0;
+    if (!r)
+        return ERROR_INVALID_HANDLE;
+    if (!string)
+        return ERROR_INVALID_PARAMETER;
+    while (string[length] && length < ETL_MAX_EVENT)
+        length++;
+    EventDataDescCreate(&data, string, (ULONG)((length + 1) * sizeof *string));
+    return write_general(r, &d, NULL, NULL, 1, &data, ETL_EVENT_STRING_ONLY);
 }
 
 ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
@@ -242,29 +254,26 @@ ULONG EventWriteString(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword, PCWS
 {
     if (is_quiet(RegHandle))
         return ERROR_SUCCESS;
-    EVENT_DESCRIPTOR      d = {.Level = Level, .Keyword = Keyword};
-    EVENT_DATA_DESCRIPTOR data;
-    size_t                length = 0;
-    if (!String)
-        return ERROR_INVALID_PARAMETER;
-    while (String[length] && length < ETL_MAX_EVENT)
-        length++;
-    EventDataDescCreate(&data, String, (ULONG)((length + 1) * sizeof *String));
-    return write_event(RegHandle, &d, NULL, NULL, 1, &data, ETL_EVENT_STRING_ONLY);
+    return string_wanted(RegHandle, Level, Keyword, String);
 }
 
 static __attribute__((noinline)) BOOLEAN enabled(REGHANDLE handle, uint8_t level, uint64_t keyword)
 {
     const struct registration *r    = live(handle);
     const struct shm_provider *slot = r ? slot_of(r) : NULL;
-    return slot && wanted(slot, level, keyword);
+    return slot && sessions_that_want(slot, level, keyword);
+}
+
+static __attribute__((noinline)) BOOLEAN descriptor_enabled(REGHANDLE handle, PCEVENT_DESCRIPTOR d)
+{
+    return d ? enabled(handle, d->Level, d->Keyword) : FALSE;
 }
 
 BOOLEAN EventEnabled(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor)
 {
     if (is_quiet(RegHandle))
         return FALSE;
-    return EventDescriptor ? enabled(RegHandle, EventDescriptor->Level, EventDescriptor->Keyword) : FALSE;
+    return descriptor_enabled(RegHandle, EventDescriptor);
 }
 
 BOOLEAN EventProviderEnabled(REGHANDLE RegHandle, UCHAR Level, ULONGLONG Keyword)

@@ -21,7 +21,7 @@ uint64_t             al_quiet[INDEXES] __attribute__((aligned(WIPED_PAGE)));
 struct registration  al_table[INDEXES];
 unsigned             al_used = 1;
 struct ring_view    *al_views[SHM_SESSIONS];
-__thread struct thread_ids al_thread __attribute__((tls_model("initial-exec")));
+__thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"))) = {.pid = UINT32_MAX};
 
 _Static_assert(sizeof(al_quiet) % WIPED_PAGE == 0 && sizeof al_life == WIPED_PAGE, "whole pages can be wiped");
 
@@ -228,6 +228,7 @@ void process_fork_check(void)
 
 void process_refresh_thread(void)
 {
+    uint32_t pid  = __atomic_load_n(&LIFE.pid, __ATOMIC_ACQUIRE);
     al_thread.tid = (uint32_t)syscall(SYS_gettid);
-    al_thread.pid = __atomic_load_n(&LIFE.pid, __ATOMIC_ACQUIRE);
+    al_thread.pid = pid ? pid : UINT32_MAX;
 }

@@ -64,6 +64,7 @@ struct registration {
     const struct shm_provider *slot;   /* in the directory; NULL = not known to a daemon */
     uint32_t                   slot_generation;
     bool                       use_types; /* data descriptors have types */
+    bool                       plain;     /* neither types nor traits: descriptors go out as they are */
     struct guid                guid;
     const uint8_t             *traits; /* NULL = none */
     uint32_t                   traits_size;
@@ -84,7 +85,7 @@ extern unsigned            al_used; /* indexes in use are below it */
 
 /* Ids of this thread; `pid` tells a stale copy after fork. */
 struct thread_ids {
-    uint32_t    pid, tid;
+    uint32_t    tid, pid; /* in this order: bytes 8..15 of a header. pid ~0: not known yet */
     struct guid activity;
 };
 extern __thread struct thread_ids al_thread __attribute__((tls_model("initial-exec")));

@@ -83,6 +83,7 @@ static ULONG add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, stru
     r->context   = context;
     r->tlg       = tlg;
     r->use_types = tlg != NULL;
+    r->plain     = tlg == NULL;
     r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL;
     r->traits_size = tlg ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
@@ -174,14 +175,17 @@ ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass
     switch (InformationClass) {
     case EventProviderSetTraits:
         status = set_traits(r, EventInformation, InformationLength);
-        if (status == ERROR_SUCCESS)
+        if (status == ERROR_SUCCESS) {
             __atomic_store_n(&r->use_types, true, __ATOMIC_RELEASE);
+            __atomic_store_n(&r->plain, false, __ATOMIC_RELEASE);
+        }
         break;
     case EventProviderUseDescriptorType:
         status = ERROR_INVALID_PARAMETER;
         if (!EventInformation || InformationLength != sizeof(BOOLEAN))
             break;
         __atomic_store_n(&r->use_types, *(const BOOLEAN *)EventInformation != 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&r->plain, !r->use_types && !r->traits, __ATOMIC_RELEASE);
         status = ERROR_SUCCESS;
         break;
     default: status = ERROR_NOT_SUPPORTED;

@@ -8,7 +8,8 @@
 
 #include <stdint.h>
 
-/* What a section works on; the asm knows the offsets. */
+/* What a section works on; the asm knows the offsets. The header comes in parts, so that nobody composes it in memory only
+ * for the section to load it again: two words by value, three sixteens from where they are. */
 struct section {
     uint32_t                 cpu;   /* 0 */
     uint32_t                 tsc;   /* 4: read the TSC inside and store it as the event's time */
@@ -18,23 +19,27 @@ struct section {
     uint8_t                 *fill;  /* 32: gets ETL_FILLER; dst when there is no gap */
     uint8_t                 *dst;   /* 40 */
     uint8_t                 *last;  /* 48: the last 8 bytes of the slot, zeroed first (padding) */
-    const void              *header; /* 56: 80 bytes */
-    const struct ring_piece *piece; /* 64 */
-    const struct ring_piece *end;   /* 72 */
-    const uint32_t          *open;  /* 80: must be 1 */
-    const void              *enable; /* 88: its first 8 bytes must be ... */
-    uint64_t                 ticket; /* 96 */
-    uint64_t                *lost;  /* 104 */
+    uint64_t                 first; /* 56: header bytes 0..7 */
+    uint64_t                 ids;   /* 64: thread and process */
+    uint64_t                 time;  /* 72: when not tsc */
+    const void              *provider;   /* 80: 16 bytes */
+    const void              *descriptor; /* 88: 16 bytes */
+    const void              *activity;   /* 96: 16 bytes */
+    const struct ring_piece *piece; /* 104 */
+    const struct ring_piece *end;   /* 112 */
+    const uint32_t          *open;  /* 120: must be 1 */
+    const void              *enable; /* 128: its first 8 bytes must be ... */
+    uint64_t                 ticket; /* 136 */
+    uint64_t                *lost;  /* 144 */
 };
 enum section_result { SECTION_DONE, SECTION_ABORTED, SECTION_CLOSED };
 
 #if defined(__x86_64__) && defined(__linux__)
 #define SECTION_AVAILABLE 1
-#define SECTION_TEXT_(x) #x
-#define SECTION_TEXT(x) SECTION_TEXT_(x)
 
-_Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, header) == 56 &&
-                   offsetof(struct section, open) == 80 && offsetof(struct section, lost) == 104,
+_Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, first) == 56 &&
+                   offsetof(struct section, provider) == 80 && offsetof(struct section, piece) == 104 &&
+                   offsetof(struct section, open) == 120 && offsetof(struct section, lost) == 144,
                "the asm knows these");
 
 /* Descriptor {version, flags, start, length, abort}, announced in rseq->rseq_cs (offset 8). The abort address follows the
@@ -46,8 +51,8 @@ _Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, h
     "leaq 3b(%%rip), %%rax\n movq %%rax, 8(%[rs])\n"                                                                \
     "1: movl (%[s]), %%eax\n cmpl %%eax, 4(%[rs])\n jne %l[aborted]\n"
 #define SECTION_ENABLED                                                                                            \
-    "movq 80(%[s]), %%rax\n cmpl $1, (%%rax)\n jne %l[closed]\n"                                                     \
-    "movq 88(%[s]), %%rax\n movq 96(%[s]), %%rdx\n cmpq %%rdx, (%%rax)\n jne %l[closed]\n"
+    "movq 120(%[s]), %%rax\n cmpl $1, (%%rax)\n jne %l[closed]\n"                                                    \
+    "movq 128(%[s]), %%rax\n movq 136(%[s]), %%rdx\n cmpq %%rdx, (%%rax)\n jne %l[closed]\n"
 
 /* Bytes rsi.. (ecx of them) to rdi.., which moves on; rax, rdx, rcx and xmm0..3 are lost. Nothing past either end. */
 #define SECTION_COPY                                                                                               \
@@ -73,9 +78,6 @@ _Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, h
     "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n"                    \
     "79:\n"
 
-/* 80 header bytes by eight: the caller composes them so, and wider loads would wait for its stores. */
-#define SECTION_HEADER(at) "movq " SECTION_TEXT(at) "(%%r8), %%rax\n movq %%rax, " SECTION_TEXT(at) "(%%rdi)\n"
-
 /* The whole event: filler, padding, header, pieces, time, and last of all wpos. */
 static inline enum section_result section_write(const struct section *s, void *rseq)
 {
@@ -85,12 +87,13 @@ static inline enum section_result section_write(const struct section *s, void *r
         SECTION_ENABLED
         "movq 32(%[s]), %%rax\n movl $0xffffffff, (%%rax)\n"
         "movq 40(%[s]), %%rdi\n movq 48(%[s]), %%rax\n movq $0, (%%rax)\n"
-        "movq 56(%[s]), %%r8\n"
-        SECTION_HEADER(0) SECTION_HEADER(8) SECTION_HEADER(16) SECTION_HEADER(24) SECTION_HEADER(32)
-        SECTION_HEADER(40) SECTION_HEADER(48) SECTION_HEADER(56) SECTION_HEADER(64) SECTION_HEADER(72)
-        "cmpl $0, 4(%[s])\n je 8f\n"
-        "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n movq %%rax, 16(%%rdi)\n"
-        "8: addq $80, %%rdi\n movq 64(%[s]), %%r8\n movq 72(%[s]), %%r9\n jmp 6f\n"
+        "movq 80(%[s]), %%rsi\n movq 88(%[s]), %%rcx\n movq 96(%[s]), %%r8\n"
+        "movdqu (%%rsi), %%xmm0\n movdqu (%%rcx), %%xmm1\n movdqu (%%r8), %%xmm2\n"
+        "movq 56(%[s]), %%rax\n movq 64(%[s]), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, 8(%%rdi)\n"
+        "movdqu %%xmm0, 24(%%rdi)\n movdqu %%xmm1, 40(%%rdi)\n movq $0, 56(%%rdi)\n movdqu %%xmm2, 64(%%rdi)\n"
+        "movq 72(%[s]), %%rax\n cmpl $0, 4(%[s])\n je 8f\n"
+        "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n"
+        "8: movq %%rax, 16(%%rdi)\n addq $80, %%rdi\n movq 104(%[s]), %%r8\n movq 112(%[s]), %%r9\n jmp 6f\n"
         "5: movq (%%r8), %%rsi\n movl 8(%%r8), %%ecx\n addq $16, %%r8\n"
         SECTION_COPY
         "6: cmpq %%r9, %%r8\n jne 5b\n"
@@ -110,7 +113,7 @@ closed:
 /* Counts one loss, if the stream is still open: after a quiesce no loss is counted either. */
 static inline enum section_result section_count_lost(const struct section *s, void *rseq)
 {
-    __asm__ goto volatile(SECTION_BEGIN SECTION_ENABLED "movq 104(%[s]), %%rax\n lock incq (%%rax)\n 2:\n"
+    __asm__ goto volatile(SECTION_BEGIN SECTION_ENABLED "movq 144(%[s]), %%rax\n lock incq (%%rax)\n 2:\n"
                           :
                           : [s] "r"(s), [rs] "r"(rseq)
                           : "memory", "cc", "rax", "rdx"

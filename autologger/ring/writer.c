@@ -1,8 +1,6 @@
-/* writer.c - see writer.h. The hot path is ring_write -> section_write (section.h); everything else is rare. */
-#include "autologger/ring/writer.h"
+/* writer.c - the rare half of writing, see writer.h; the hot half is fastpath.h. */
+#include "autologger/ring/fastpath.h"
 
-#include "autologger/ring/section.h"
-#include "registry-sim/base/clock.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <errno.h>
@@ -12,30 +10,26 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { ABORTS_IN_A_ROW = 100, HEADER_SIZE = sizeof(struct etl_event_header) };
+enum { HEADER_SIZE = sizeof(struct etl_event_header) };
 
 /* glibc 2.35 and later registers rseq for every thread and says where. Weak: other C libraries don't have it. */
 extern const ptrdiff_t    __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
-static struct {
-    ptrdiff_t offset;
-    bool      usable;
-    bool      forced_off; /* by a test */
-} rseq_area;
+struct ring_rseq ring_rseq;
 
 static void find_rseq(void)
 {
 #if SECTION_AVAILABLE
     if (&__rseq_offset && &__rseq_size && __rseq_size != 0) {
-        rseq_area.offset = __rseq_offset;
-        __atomic_store_n(&rseq_area.usable, !rseq_area.forced_off, __ATOMIC_RELEASE);
+        ring_rseq.offset = __rseq_offset;
+        __atomic_store_n(&ring_rseq.usable, !ring_rseq.forced_off, __ATOMIC_RELEASE);
     }
 #endif
 }
 
 void ring_force_fallback(bool on)
 {
-    rseq_area.forced_off = on;
+    ring_rseq.forced_off = on;
     find_rseq();
 }
 
@@ -87,7 +81,7 @@ wstatus ring_view_init(struct ring_view *view, const void *control, size_t contr
     return W_SUCCESS;
 }
 
-static uint64_t read_clock(uint32_t kind)
+uint64_t ring_read_clock(uint32_t kind)
 {
     struct timespec t;
 #if defined(__x86_64__)
@@ -101,43 +95,9 @@ static uint64_t read_clock(uint32_t kind)
     return kind == CLOCK_READ_COARSE ? filetime_from_unix_ns(ns) : ns;
 }
 
-/* One event's place in a stream. */
-struct place {
-    uint64_t start;
-    uint8_t *dst;
-    uint8_t *fill; /* where the filler goes; dst when there is no gap */
-};
-
-/* False: no room, or a table entry that can't be. */
-static inline bool find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned,
-                              struct place *out)
-{
-    const struct shm_stream_control *sc    = &view->stream_control[index];
-    const uint64_t                   chunk = UINT64_C(1) << view->chunk_shift;
-    const uint64_t                   room  = chunk - (old & (chunk - 1));
-    const uint64_t                   start = aligned <= room ? old : old + room;
-
-    if (__builtin_expect(start + aligned > __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE), 0))
-        return false;
-    const uint32_t *table = (const uint32_t *)((const char *)view->control + sc->table_offset);
-    uint32_t        entry = __atomic_load_n(&table[(start >> view->chunk_shift) & sc->table_mask], __ATOMIC_RELAXED);
-    if (__builtin_expect(entry >= view->chunk_count, 0))
-        return false;
-    out->start = start;
-    out->dst   = view->chunks + ((uint64_t)entry << view->chunk_shift) + (start & (chunk - 1));
-    out->fill  = out->dst;
-    if (__builtin_expect(start != old, 0)) {
-        entry = __atomic_load_n(&table[(old >> view->chunk_shift) & sc->table_mask], __ATOMIC_RELAXED);
-        if (entry >= view->chunk_count)
-            return false;
-        out->fill = view->chunks + ((uint64_t)entry << view->chunk_shift) + (old & (chunk - 1));
-    }
-    return true;
-}
-
 /* The one system call. The program may have closed the descriptor behind our back and got its number for something of its
  * own: an eventfd has no file type. */
-static __attribute__((noinline)) void wake(int eventfd)
+__attribute__((noinline, cold)) void ring_wake(int eventfd)
 {
     int         error = errno;
     uint64_t    one   = 1;
@@ -147,13 +107,6 @@ static __attribute__((noinline)) void wake(int eventfd)
         (void)n; /* full: the logger is awake already */
     }
     errno = error;
-}
-
-static inline void wake_if_crossed(const struct ring_view *view, unsigned index, uint64_t old, uint64_t next)
-{
-    uint64_t mark = __atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED);
-    if (__builtin_expect(old < mark && next >= mark, 0))
-        wake(view->eventfd);
 }
 
 static bool still_enabled(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
@@ -169,12 +122,12 @@ static wstatus fallback_lost(const struct ring_view *view, wstatus status)
 }
 
 /* Counts a loss on this CPU's stream, exactly (no loss is counted after a quiesce), and gives `status`. */
-static __attribute__((noinline)) wstatus count_lost(const struct ring_view *view, const struct shm_enable *enable,
-                                                    uint64_t ticket, wstatus status)
+__attribute__((noinline, cold)) wstatus ring_lost(const struct ring_view *view, const struct shm_enable *enable,
+                                                  uint64_t ticket, wstatus status)
 {
-    if (rseq_area.usable) {
-        char *rseq = (char *)__builtin_thread_pointer() + rseq_area.offset;
-        for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
+    if (ring_rseq.usable) {
+        char *rseq = (char *)__builtin_thread_pointer() + ring_rseq.offset;
+        for (int i = 0; i < RING_ABORTS_IN_A_ROW; i++) {
             struct section s = {.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED),
                                 .open = &view->control->open, .enable = enable, .ticket = ticket};
             if (s.cpu >= view->cpus)
@@ -191,53 +144,59 @@ static __attribute__((noinline)) wstatus count_lost(const struct ring_view *view
 }
 
 /* Copies everything but the first 8 bytes into a slot that this thread has reserved. */
-static void fill_slot(uint8_t *dst, const struct etl_event_header *header, const struct ring_piece *pieces, unsigned count)
+static void fill_slot(uint8_t *dst, const struct ring_event *e, uint64_t time, uint32_t cpu)
 {
-    memcpy(dst + 8, (const char *)header + 8, HEADER_SIZE - 8);
+    struct etl_event_header h;
+    memcpy((char *)&h + 8, &e->ids, 8);
+    h.time = (int64_t)time;
+    memcpy(&h.provider, e->provider, 16);
+    memcpy(&h.id, e->descriptor, 16);
+    memcpy(&h.activity, e->activity, 16);
+    h.kernel_time = cpu;
+    h.user_time   = 0;
+    memcpy(dst + 8, (char *)&h + 8, HEADER_SIZE - 8);
     dst += HEADER_SIZE;
-    for (unsigned i = 0; i < count; i++)
-        if (pieces[i].size) {
-            memcpy(dst, (const void *)(uintptr_t)pieces[i].ptr, pieces[i].size);
-            dst += pieces[i].size;
+    for (unsigned i = 0; i < e->count; i++)
+        if (e->pieces[i].size) {
+            memcpy(dst, (const void *)(uintptr_t)e->pieces[i].ptr, e->pieces[i].size);
+            dst += e->pieces[i].size;
         }
 }
 
 void (*ring_fallback_testpoint)(void); /* tests: called between reserve and publish */
 
-static wstatus publish(struct place *place, const struct etl_event_header *header, const struct ring_piece *pieces,
-                       unsigned count)
+static wstatus publish(const struct ring_place *place, const struct ring_event *e, uint32_t size, uint64_t time,
+                       uint32_t cpu)
 {
-    uint64_t *word = (uint64_t *)(void *)place->dst;
-    uint64_t  mark = (header->size | SHM_RESERVED) | (uint64_t)header->thread_id << 32;
-    uint64_t  seen = 0, final;
+    uint64_t *word  = (uint64_t *)(void *)place->dst;
+    uint64_t  mark  = (size | SHM_RESERVED) | (e->ids & 0xFFFFFFFFu) << 32; /* the thread */
+    uint64_t  final = (e->first & ~UINT64_C(0xFFFF)) | size, seen = 0;
 
     if (!__atomic_compare_exchange_n(word, &seen, mark, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return W_NOT_ENOUGH_MEMORY; /* given up by the logger, which counted it */
     if (ring_fallback_testpoint)
         ring_fallback_testpoint();
-    fill_slot(place->dst, header, pieces, count);
-    memcpy(&final, header, sizeof final);
+    fill_slot(place->dst, e, time, cpu);
     if (!__atomic_compare_exchange_n(word, &mark, final, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
         return W_NOT_ENOUGH_MEMORY;
     return W_SUCCESS;
 }
 
-static __attribute__((noinline)) wstatus write_fallback(const struct ring_view *view, const struct shm_enable *enable,
-                                                        uint64_t ticket, struct etl_event_header *header,
-                                                        const struct ring_piece *pieces, unsigned count, bool *written)
+__attribute__((noinline, cold)) wstatus ring_write_fallback(const struct ring_view *view, const struct shm_enable *enable,
+                                                            uint64_t ticket, const struct ring_event *event, bool *written)
 {
-    uint64_t *wpos    = &view->stream[view->cpus].wpos;
-    uint32_t  aligned = (header->size + 7u) & ~7u;
-    int       cpu     = sched_getcpu();
+    uint64_t      *wpos    = &view->stream[view->cpus].wpos;
+    const uint32_t size    = HEADER_SIZE + event->total;
+    const uint32_t aligned = (size + 7) & ~7u;
+    const int      cpu     = sched_getcpu();
 
-    header->kernel_time = cpu < 0 ? 0 : (uint32_t)cpu;
     for (;;) {
-        uint64_t     old = __atomic_load_n(wpos, __ATOMIC_ACQUIRE);
-        struct place place;
+        uint64_t          old = __atomic_load_n(wpos, __ATOMIC_ACQUIRE);
+        struct ring_place place;
         if ((old & SHM_CLOSED) || !still_enabled(view, enable, ticket))
             return W_SUCCESS;
-        header->time = (int64_t)read_clock(view->clock_kind);
-        if (!find_place(view, view->cpus, old, aligned, &place))
+        uint64_t time = ring_read_clock(view->clock_kind);
+        if (!ring_find_place(view, view->cpus, old, aligned, &place))
             return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;
         uint64_t next = place.start + aligned;
         if (!__atomic_compare_exchange_n(wpos, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -247,8 +206,8 @@ static __attribute__((noinline)) wstatus write_fallback(const struct ring_view *
             __atomic_compare_exchange_n((uint64_t *)(void *)place.fill, &empty, (uint64_t)ETL_FILLER, false,
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         }
-        wstatus status = publish(&place, header, pieces, count);
-        wake_if_crossed(view, view->cpus, old, next);
+        wstatus status = publish(&place, event, size, time, cpu < 0 ? 0 : (uint32_t)cpu);
+        ring_wake_if_crossed(view, view->cpus, old, next);
         *written = status == W_SUCCESS;
         return status;
     }
@@ -258,45 +217,9 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
                    struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
                    bool *written)
 {
-    uint64_t first;
-    uint32_t size    = HEADER_SIZE + total;
-    uint32_t aligned = (size + 7) & ~7u;
-
-    *written = false;
-    if (__builtin_expect(total > ETL_MAX_EVENT || size > view->max_event, 0))
-        return count_lost(view, enable, ticket, W_MORE_DATA);
-    memcpy(&first, header, sizeof first); /* as one word: the section loads it so */
-    first = (first & ~UINT64_C(0xFFFF)) | size;
-    memcpy(header, &first, sizeof first);
-    if (__builtin_expect(!rseq_area.usable, 0))
-        return write_fallback(view, enable, ticket, header, pieces, count, written);
-
-    char          *rseq = (char *)__builtin_thread_pointer() + rseq_area.offset;
-    struct section s    = {.tsc = view->clock_kind == CLOCK_READ_TSC, .header = header, .piece = pieces,
-                           .end = (const void *)((uintptr_t)pieces + count * sizeof *pieces), .open = &view->control->open, .enable = enable, .ticket = ticket};
-    for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
-        struct place place;
-        s.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
-        if (__builtin_expect(s.cpu >= view->cpus, 0))
-            break; /* not registered for this thread */
-        s.wpos = &view->stream[s.cpu].wpos;
-        s.old  = __atomic_load_n(s.wpos, __ATOMIC_ACQUIRE);
-        if (!s.tsc)
-            header->time = (int64_t)read_clock(view->clock_kind);
-        if (__builtin_expect(!find_place(view, s.cpu, s.old, aligned, &place), 0))
-            return count_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
-        s.next = place.start + aligned;
-        s.fill = place.fill;
-        s.dst  = place.dst;
-        s.last = place.dst + aligned - 8;
-        switch (section_write(&s, rseq)) {
-        case SECTION_DONE:
-            wake_if_crossed(view, s.cpu, s.old, s.next);
-            *written = true;
-            return W_SUCCESS;
-        case SECTION_CLOSED: return W_SUCCESS;
-        case SECTION_ABORTED: __atomic_fetch_add(&view->stream[s.cpu].aborts, 1, __ATOMIC_RELAXED); break;
-        }
-    }
-    return write_fallback(view, enable, ticket, header, pieces, count, written);
+    struct ring_event e = {.provider = &header->provider, .descriptor = &header->id, .activity = &header->activity,
+                           .pieces = pieces, .count = count, .total = total};
+    memcpy(&e.first, header, sizeof e.first);
+    memcpy(&e.ids, &header->thread_id, sizeof e.ids);
+    return ring_write_event(view, enable, ticket, &e, written);
 }

@@ -39,7 +39,7 @@ struct ring_piece {
 };
 /* Writes `header` (size, ids, everything but time filled in) and the pieces, if `*enable`'s first 8 bytes still equal
  * `ticket`. 0 written; or not enabled any more (also 0, *written = false); 8 no room (counted); 234 too large for the
- * session (counted). `total` = sum of the pieces' sizes; header->size is set by the callee. */
+ * session (counted). `total` = sum of the pieces' sizes; the record's size, time, kernel_time and user_time are set by the callee. */
 wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                    struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
                    bool *written);
