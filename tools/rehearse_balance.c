@@ -57,7 +57,7 @@ bool balance_of(const struct result_list *list, const struct result_row *row, co
     if (row->provider[0] || !row->start || row->status)
         return false;
     *out = (struct balance){.session = row->session};
-    out->lost    = row->lost_ring + row->lost_memory + row->lost_conversion;
+    out->lost    = row->lost_ring + row->lost_memory + row->lost_conversion + row->withheld;
     out->written = row->written;
     if (row->kernel) {
         /* the kernel counts records; one record may become several events, so records are compared with records */
@@ -80,8 +80,7 @@ bool balance_holds(const struct balance *b)
 {
     if (!b->counted_by)
         return true;
-    uint64_t known = b->written + b->lost + b->withheld;
-    return b->filtered ? b->attempted >= known : b->attempted == known;
+    return b->filtered ? b->attempted >= b->written + b->lost : b->attempted == b->written + b->lost;
 }
 
 void balance_print(const struct balance *b, FILE *to)
@@ -90,12 +89,12 @@ void balance_print(const struct balance *b, FILE *to)
         fprintf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written, b->lost);
         return;
     }
-    bool equal = b->attempted == b->written + b->lost + b->withheld;
-    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64, b->session, b->attempted,
-            equal ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost);
+    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s", b->session,
+            b->attempted, b->attempted == b->written + b->lost ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost,
+            b->counted_by, b->filtered ? "; the session filters" : "");
     if (b->withheld)
-        fprintf(to, " + withheld %" PRIu64 " (by this kernel)", b->withheld);
-    fprintf(to, "   (counted by %s%s)\n", b->counted_by, b->filtered ? "; the session filters" : "");
+        fprintf(to, "; %" PRIu64 " of the lost were withheld by a filter of this kernel", b->withheld);
+    fputs(")\n", to);
 }
 
 void balance_json(const struct balance *b, struct json *j)

@@ -18,7 +18,7 @@ struct balance {
     const char *counted_by; /* "the kernel", "autologger-demo", or NULL: nobody */
     bool        filtered; /* the session's filters keep some events out: the sum may stay below attempted */
     uint64_t    attempted, written, lost;
-    uint64_t    withheld; /* the kernel counted them and kept them back; 0 for user sessions */
+    uint64_t    withheld; /* part of lost: the kernel counted them and kept them back; 0 for user sessions */
 };
 
 /* Reads "provider={guid} attempted=N ..." lines; a missing file leaves an empty report. */

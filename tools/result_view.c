@@ -40,7 +40,7 @@ const char *result_view_merged(const struct result_list *list)
 
 static uint64_t lost_of(const struct result_row *r)
 {
-    return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file;
+    return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file + r->withheld;
 }
 
 /* Where events can get lost, and what helps. */
@@ -52,6 +52,7 @@ static const struct loss {
     {offsetof(struct result_row, lost_memory), "at the memory bound", "raise MaximumBuffers"},
     {offsetof(struct result_row, lost_conversion), "in the conversion of kernel records", "keep the store and the log, this is a mistake of autologger"},
     {offsetof(struct result_row, lost_file), "on the way to the file", "free some space, or raise MaxFileSize"},
+    {offsetof(struct result_row, withheld), "withheld by a filter of this kernel", "nothing: no tracer gets them here"},
 };
 
 static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
@@ -167,8 +168,8 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "memory", r->lost_memory);
     json_number(j, "conversion", r->lost_conversion);
     json_number(j, "file", r->lost_file);
-    json_object_end(j);
     json_number(j, "withheld", r->withheld);
+    json_object_end(j);
     json_number(j, "peak_bytes", r->peak_bytes);
     json_number(j, "suggested_minimum", r->suggested_minimum);
     json_number(j, "suggested_maximum", r->suggested_maximum);

@@ -34,7 +34,7 @@ static const struct field fields[] = {
     WIDE(lost_memory, "lost: memory bound"),
     WIDE(lost_conversion, "lost: conversion"),
     WIDE(lost_file, "lost: file"),
-    WIDE(withheld, "withheld by the kernel"),
+    WIDE(withheld, "lost: withheld by the kernel"),
     WIDE(attempted_kernel, "kernel records"),
     WIDE(events_refused, "refused as too large"),
     WIDE(corrupt, "damaged records"),
@@ -64,7 +64,7 @@ const char *session_state_name(uint32_t state)
 
 uint64_t session_lost(const struct ctl_session_info *s)
 {
-    return s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file;
+    return s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file + s->withheld;
 }
 
 void session_view_print(const struct ctl_session_info *s, FILE *to)
