@@ -35,7 +35,7 @@ static void help_print(FILE *to)
                 fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
     }
     fputs("\nExample, on any machine, as root:\n"
-          "  autologger rehearse /usr/share/autologger/examples/first-boot.ini\n"
+          "  autologger rehearse config/examples/first-boot.ini\n"
           "\n'autologger VERB --help' shows options, an example and the exit codes of each.\n"
           "Exit codes: 0 fine, 1 what was asked about failed, 100 called wrongly, 111 the system refused.\n",
           to);
