@@ -4,10 +4,12 @@
 Usage: test_totals.py [--sum] FILE.xml... Exit codes: 0; files that are missing count as nothing.
 """
 import pathlib
+import re
 import sys
 import xml.etree.ElementTree
 
-SHOWN = 30  # lines of a failed test's output
+SHOWN = 20  # lines of a failed test's output
+TELLING = re.compile(r"ERROR|SUMMARY|runtime error|#[0-3] ")
 
 
 def totals(path):
@@ -23,6 +25,12 @@ def totals(path):
     return passed, failed, skipped, seconds
 
 
+def worth_showing(lines):
+    """The end, and of what comes before it the lines that name an error."""
+    telling = [line for line in lines[:-SHOWN] if TELLING.search(line)]
+    return telling[:SHOWN] + lines[-SHOWN:]
+
+
 def main():
     as_sum = "--sum" in sys.argv
     found = [totals(p) for p in map(pathlib.Path, sys.argv[1:]) if p.suffix == ".xml" and p.is_file()]
@@ -33,7 +41,7 @@ def main():
     for _, names_failed, names_skipped, seconds in found:
         for name, output in names_failed:
             print(f"         FAILED: {name}")
-            print("\n".join(f"         | {line}" for line in output.rstrip().split("\n")[-SHOWN:]))
+            print("\n".join(f"         | {line}" for line in worth_showing(output.rstrip().split("\n"))))
         if names_skipped:
             print(f"         skipped: {', '.join(names_skipped)}")
         print(f"         {passed} passed, {failed} failed, {skipped} skipped ({seconds:.0f} s of tests)")
