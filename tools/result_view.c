@@ -66,7 +66,7 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
 {
     if (!r->start || r->status)
         return;
-    if (lost_of(r))
+    if (lost_of(r) > r->withheld)
         text_table_line(t, "    why: events were lost");
     bool differ = r->asked.buffer_kb != r->given.buffer_kb || r->asked.minimum_buffers != r->given.minimum_buffers ||
                   r->asked.maximum_buffers != r->given.maximum_buffers;

@@ -188,6 +188,20 @@ static void update_registrations(struct session *s, struct result_list *rows)
     }
 }
 
+/* What the running session found and the plan did not already say of the same item. */
+static void add_new_conditions(struct result_row *row, const struct condition_list *found)
+{
+    for (unsigned i = 0; i < found->count; i++) {
+        const struct condition *c     = &found->items[i];
+        bool                    known = false;
+        for (unsigned k = 0; k < row->conditions.count; k++)
+            known |= row->conditions.items[k].number == c->number && strcmp(row->conditions.items[k].item, c->item) == 0;
+        if (!known)
+            condition_add(&row->conditions, c->number, c->note, c->item, *c->source_file ? c->source_file : row->source_file,
+                          c->source_line ? c->source_line : row->source_line, c->advice, "%s", c->reason);
+    }
+}
+
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows)
 {
     struct result_row      *row = result_find(rows, s->state->name, "");
@@ -218,7 +232,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
         klog_counters(s->klog, &k);
         row->converted = k.converted;
     }
-    copy_conditions(&row->conditions, &s->conditions);
+    add_new_conditions(row, &s->conditions);
     condition_list_finish(&s->conditions);
     update_registrations(s, rows);
 }

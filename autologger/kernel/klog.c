@@ -27,42 +27,10 @@ struct klog {
     uint64_t *until;
 };
 
-enum flag_offer { NOW, PARTLY, LATER, NONE };
-static const struct {
-    uint8_t         word;
-    uint32_t        bits;
-    const char     *symbol, *keyword;
-    enum flag_offer offer;
-    const char     *source;
-} flags[] = {
-#define F(word, bits, symbol, keyword, offer, source, what) {word, bits, symbol, keyword, offer, source},
-#include "autologger/kernel/flags.def"
-#undef F
-};
-
 static void tell(const struct klog_config *config, bool note, const char *item, const char *reason, const char *advice)
 {
     if (config->condition)
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, note, item, reason, advice);
-}
-
-/* A flag that came and that nothing here delivers is a condition, never a pretence. */
-static void flag_conditions(const struct klog_config *config)
-{
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        char        text[256];
-        const char *name = flags[i].keyword ? flags[i].keyword : flags[i].symbol;
-        if (!(config->mask[flags[i].word] & flags[i].bits) || flags[i].offer == NOW)
-            continue;
-        if (flags[i].offer == PARTLY)
-            tell(config, true, name, flags[i].source, "nothing: the events come, without what is named");
-        else if (flags[i].offer == LATER) {
-            snprintf(text, sizeof text, "this version writes no events for it (Linux has: %.180s)", flags[i].source);
-            tell(config, false, name, text, "leave the flag out, or keep it for a later version");
-        } else {
-            tell(config, false, name, flags[i].source, "leave the flag out");
-        }
-    }
 }
 
 static void hook_conditions(const struct klog_config *config, const struct raw_source *sources, unsigned count)
@@ -131,7 +99,6 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     k->log.header->ring_bytes       = (uint32_t)k->rings.bytes;
     k->log.header->profile_interval = config->profile_interval;
     rings_ids(&k->rings, &k->log);
-    flag_conditions(config);
     hook_conditions(config, sources, k->rings.count);
     status = klog_finish_open(k, why);
 out:

@@ -371,7 +371,7 @@ static void real_configuration(void **state)
     usleep(100000);
     halt(&c);
     check_balance(&c, &n);
-    assert_int_equal(c.conditions, 1); /* file names of disk I/O */
+    assert_int_equal(c.conditions, 0);
     check_process(&c, pid);
     check_images(&c, pid);
     check_stacks(&c);
