@@ -1,5 +1,5 @@
-/* Sessions as a whole: held in memory, written, merged over UIDs, full, refused.
- * Proves: COR-04, COR-13, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, LGT-01, ENB-08. */
+/* Sessions as a whole: held in memory, written, merged over UIDs, full, refused, flushed by time.
+ * Proves: SES-18, LGT-03, LGT-04, COR-04, COR-13, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, LGT-01, ENB-08. */
 #include "autologger/session/tests/fixture.h"
 
 #include <pthread.h>
@@ -215,12 +215,82 @@ static void a_file_that_cannot_be_opened_is_a_status(void **state)
     fixture_finish(&f);
 }
 
+static void the_flush_timer_writes_what_is_there(void **state)
+{
+    struct fixture      f;
+    struct plan_text    t;
+    struct program      w;
+    unsigned            slot, entry;
+    struct session     *s    = NULL;
+    struct enable_terms all  = {0};
+    struct reason       why;
+    (void)state;
+    fixture_init(&f, true);
+    struct plan plan    = plan_make(&f, &t, "timer", 64, 4, 16);
+    plan.flush_timer    = 100;
+    plan.log_file_mode  = ETL_MODE_SEQUENTIAL | ETL_MODE_MS_FLUSH_TIMER;
+    assert_int_equal(table_add(&f.table, &plan, &s, &why), 0);
+    assert_int_equal(session_enable(s, &test_provider, "key", &all, &slot, &entry, &why), 0);
+    session_fs_ready(s);
+    assert_int_equal(session_start(s, &why), 0);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(program_write(&w, &i, sizeof i), 0);
+    struct ctl_session_info info;
+    for (int ms = 0; ms < 2000; ms += 20) {
+        usleep(20000);
+        session_info(s, &info);
+        if (info.events_written == 10)
+            break;
+    }
+    assert_int_equal(info.events_written, 10);
+    struct found found = file_read(t.path); /* readable while the session runs */
+    assert_int_equal(found.events, 10);
+    session_stop(s);
+    fixture_finish(&f);
+}
+
+static long wakeups(int tid)
+{
+    char  path[64], line[128];
+    long  n = -1;
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", tid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return n;
+}
+
+static void an_idle_logger_sleeps(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    unsigned         slot, entry;
+    (void)state;
+    fixture_init(&f, true);
+    struct session *s = add(&f, &t, "idle", 64, 4, 16, &slot, &entry);
+    session_fs_ready(s);
+    usleep(100000);
+    struct ctl_session_info info;
+    session_info(s, &info);
+    long before = wakeups((int)info.logger_thread_id);
+    usleep(600000);
+    assert_true(before > 0);
+    assert_int_equal(wakeups((int)info.logger_thread_id), before);
+    session_stop(s);
+    fixture_finish(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(memory_full_is_refused_and_counted),
         cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(names_guids_and_files_are_unique),
         cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
+        cmocka_unit_test(the_flush_timer_writes_what_is_there),     cmocka_unit_test(an_idle_logger_sleeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
