@@ -1,5 +1,6 @@
 #include "autologger/boot/sequence.h"
 
+#include "autologger/plan/boot_settings.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -155,10 +156,18 @@ static wstatus key_add(void *ctx, const struct regkey_info *info)
 wstatus boot_run(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
                  struct result_list *rows, struct reason *why)
 {
-    struct boot     b    = {table, log_dir, store, journal, rows};
-    struct key_list keys = {0};
-    wstatus         st   = W_SUCCESS;
+    struct boot          b    = {table, log_dir, store, journal, rows};
+    struct boot_settings settings;
+    struct reason        refused;
+    struct key_list      keys = {0};
+    wstatus              st   = W_SUCCESS;
 
+    /* what is wrong there is no reason to trace nothing: the defaults hold, and the first row says so */
+    wstatus read = boot_settings_read(store, &settings, &refused);
+    if (read)
+        condition_add(&settings.conditions, read, false, "[Boot]", "", 0, wstatus_advice(read), "%s", refused.text);
+    else
+        table->ceiling = table->env->os->ram_bytes(table->env->os) * settings.memory_percent / 100;
     if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
         boot_session(&b, WINPATH_WMI "\\GlobalLogger");
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
@@ -169,6 +178,9 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
         free(keys.items[i]);
     }
     free(keys.items);
+    if (rows->count)
+        copy_conditions(&rows->rows[0].conditions, &settings.conditions);
+    boot_settings_finish(&settings);
     if (st)
         return reason_set(why, st, "the declared sessions could not be listed");
     if (keys.count)

@@ -73,6 +73,12 @@ wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, st
             st = boot_keep_parse(keep->text, &out->keep_boots, &out->keep_bytes, why);
     }
     value_set_finish(&set);
+    if (st)
+        return st;
+    memset(&set, 0, sizeof set);
+    st                  = value_set_read(store, WINPATH_WMI, IN_WMI, &set, &out->conditions, &failed, why);
+    out->memory_percent = (unsigned)set.at[VALUE_MAX_NON_PAGED_POOL_USAGE].number;
+    value_set_finish(&set);
     return st;
 }
 

@@ -1,4 +1,5 @@
-/* boot_settings.h - the values of [Boot], the key WMI\Autologger itself: how often and how long boots are traced.
+/* boot_settings.h - what holds for a boot as a whole: the values of [Boot] (the key WMI\Autologger itself: how often and how long
+ * boots are traced) and of the key WMI (how much memory).
  * Pure; threads: any. A settings struct holds no memory but its conditions. */
 #ifndef AUTOLOGGER_PLAN_BOOT_SETTINGS_H
 #define AUTOLOGGER_PLAN_BOOT_SETTINGS_H
@@ -11,13 +12,14 @@ struct boot_settings {
     uint64_t stop_after_ms;
     uint64_t max_wait_ms; /* 0 = no limit */
     uint64_t keep_boots, keep_bytes; /* 0 = no limit */
+    unsigned memory_percent; /* WMI\MaxNonPagedPoolUsage: of RAM, for all boot sessions together */
     struct condition_list conditions;
 };
 /* "boot-done", "boot-done + 10 s", "90 s" */
 wstatus boot_stop_after_parse(const char *text, bool *after_boot_done, uint64_t *milliseconds, struct reason *why);
 /* "10 boots, 2 GB", either part alone */
 wstatus boot_keep_parse(const char *text, uint64_t *boots, uint64_t *bytes, struct reason *why);
-/* Reads the key; a missing key or value is its default. A wrong type or text is 87. finish: boot_settings_finish. */
+/* Reads both keys; a missing key or value is its default. A wrong type or text is 87. finish: boot_settings_finish. */
 wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, struct reason *why);
 void    boot_settings_finish(struct boot_settings *settings);
 #endif

@@ -73,11 +73,10 @@ wstatus reading_buffers(struct reading *r)
         reading_blame(r, VALUE_BUFFER_SIZE);
         return reason_set(r->why, W_NOT_ENOUGH_MEMORY,
                           "the least that a session needs is 2 x %u processors x %u KB = %llu KB, but %llu KB are left "
-                          "of "
-                          "the %llu KB (10 %% of memory) for all boot sessions; lower BufferSize",
+                          "of what all boot sessions may have (MaxNonPagedPoolUsage, 10 %% of memory unless given); "
+                          "lower BufferSize",
                           processors, p->given.buffer_kb, (unsigned long long)(floor * buffer_bytes / 1024),
-                          (unsigned long long)(r->limits->memory_left / 1024),
-                          (unsigned long long)(plan_memory_ceiling(r->limits->ram_bytes) / 1024));
+                          (unsigned long long)(r->limits->memory_left / 1024));
     }
     if (p->given.maximum_buffers > fit) {
         enum value_id id =
@@ -85,13 +84,11 @@ wstatus reading_buffers(struct reading *r)
         p->given.maximum_buffers = (uint32_t)fit;
         p->given.minimum_buffers = clamp(p->given.minimum_buffers, floor, fit);
         reading_condition(r, W_NOT_ENOUGH_MEMORY, false, id, "lower MinimumBuffers, MaximumBuffers or BufferSize",
-                          "%u to %u buffers of %u KB were asked; %u to %u are given, because %llu KB are left of the "
-                          "%llu "
-                          "KB (10 %% of memory) for all boot sessions",
+                          "%u to %u buffers of %u KB were asked; %u to %u are given, because %llu KB are left of what "
+                          "all boot sessions may have (MaxNonPagedPoolUsage, 10 %% of memory unless given)",
                           p->asked.minimum_buffers, p->asked.maximum_buffers, p->given.buffer_kb,
                           p->given.minimum_buffers, p->given.maximum_buffers,
-                          (unsigned long long)(r->limits->memory_left / 1024),
-                          (unsigned long long)(plan_memory_ceiling(r->limits->ram_bytes) / 1024));
+                          (unsigned long long)(r->limits->memory_left / 1024));
     }
     p->memory_bytes = p->given.maximum_buffers * buffer_bytes;
     return W_SUCCESS;

@@ -129,6 +129,8 @@ static void check_boot(struct walk *w)
         line = info.source_line;
     }
     wstatus st = boot_settings_read(w->store, &settings, &why);
+    if (!st) /* the caller's limit is the default share of memory */
+        w->limits.memory_left += w->limits.ram_bytes * settings.memory_percent / 100 - plan_memory_ceiling(w->limits.ram_bytes);
     if (st != W_SUCCESS || settings.conditions.count) {
         struct check_row row = {.kind        = CHECK_BOOT,
                                 .name        = "Boot",

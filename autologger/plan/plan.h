@@ -84,7 +84,7 @@ wstatus plan_from_key(struct regstore *store, const char *key, const struct plan
                       struct reason *why);
 void    plan_finish(struct plan *plan);
 
-/* 10 % of RAM. */
+/* 10 % of RAM: what holds without MaxNonPagedPoolUsage. */
 uint64_t plan_memory_ceiling(uint64_t ram_bytes);
 /* The INI words (registry-sim/text/dialect.h) by values.def. */
 struct ini_vocabulary;

@@ -238,12 +238,31 @@ static void what_is_sound_starts_beside_a_mistake(void **state)
     machine_end(&m);
 }
 
+/* What holds for the boot as a whole: how much memory, and that nothing of [Boot] is silently ignored. */
+static void boot_values_hold_or_are_named(void **state)
+{
+    struct machine m;
+    (void)state;
+    machine_boot(&m, "[Boot]\nOnce = yes\n[HKLM/SYSTEM/CurrentControlSet/Control/WMI]\nMaxNonPagedPoolUsage = 20\n"
+                     "EtwMaxLoggers = 40\n[Autologger/s]\n", true);
+    assert_int_equal(m.table.ceiling, m.fake->ram_bytes / 5);
+    struct result_row *row = result_find(&m.rows, "s", "");
+    assert_int_equal(row->status, 0);
+    bool once = false, loggers = false;
+    for (unsigned i = 0; i < row->conditions.count; i++) {
+        once |= strcmp(row->conditions.items[i].item, "Once") == 0 && row->conditions.items[i].number == W_NOT_SUPPORTED;
+        loggers |= strcmp(row->conditions.items[i].item, "EtwMaxLoggers") == 0;
+    }
+    assert_true(once && loggers);
+    machine_end(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_is_global_logger_then_names), cmocka_unit_test(status_is_written_back_once),
         cmocka_unit_test(results_survive_the_store),         cmocka_unit_test(every_mistake_has_its_status),
-        cmocka_unit_test(what_is_sound_starts_beside_a_mistake),
+        cmocka_unit_test(what_is_sound_starts_beside_a_mistake), cmocka_unit_test(boot_values_hold_or_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
