@@ -77,7 +77,7 @@ struct registration {
     uint32_t                   answered;  /* 1: REGISTERED came for `announced` */
     uint32_t                   owed;      /* CTL_ENABLE messages still to come after REGISTERED */
     uint32_t                   enabled_for; /* callbacks said enabled - disabled: bit per enable index */
-};
+} __attribute__((aligned(128)));
 extern struct registration al_table[INDEXES];
 extern struct ring_view   *al_views[SHM_SESSIONS]; /* by session index; NULL = not attached */
 

@@ -23,6 +23,7 @@ struct ring_rseq {
     ptrdiff_t offset; /* from the thread pointer */
     bool      usable;
     bool      forced_off; /* by a test */
+    bool      avx;
 };
 extern struct ring_rseq ring_rseq __attribute__((visibility("hidden")));
 
@@ -101,6 +102,7 @@ static inline __attribute__((always_inline)) wstatus ring_write_event(const stru
     s.open       = &view->control->open;
     s.enable     = enable;
     s.ticket     = ticket;
+    s.wide       = ring_rseq.avx;
     for (int i = 0; i < RING_ABORTS_IN_A_ROW; i++) {
         struct ring_place place;
         s.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);

@@ -31,6 +31,7 @@ struct section {
     const void              *enable; /* 128: its first 8 bytes must be ... */
     uint64_t                 ticket; /* 136 */
     uint64_t                *lost;  /* 144 */
+    uint64_t                 wide;  /* 152: the CPU has AVX */
 };
 enum section_result { SECTION_DONE, SECTION_ABORTED, SECTION_CLOSED };
 
@@ -39,7 +40,7 @@ enum section_result { SECTION_DONE, SECTION_ABORTED, SECTION_CLOSED };
 
 _Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, first) == 56 &&
                    offsetof(struct section, provider) == 80 && offsetof(struct section, piece) == 104 &&
-                   offsetof(struct section, open) == 120 && offsetof(struct section, lost) == 144,
+                   offsetof(struct section, open) == 120 && offsetof(struct section, wide) == 152,
                "the asm knows these");
 
 /* Descriptor {version, flags, start, length, abort}, announced in rseq->rseq_cs (offset 8). The abort address follows the
@@ -56,7 +57,7 @@ _Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, f
 
 /* Bytes rsi.. (ecx of them) to rdi.., which moves on; rax, rdx, rcx and xmm0..3 are lost. Nothing past either end. */
 #define SECTION_COPY                                                                                               \
-    "cmpl $16, %%ecx\n jb 72f\n cmpl $32, %%ecx\n jbe 71f\n"                                                         \
+    "cmpl $16, %%ecx\n jb 72f\n cmpl $32, %%ecx\n jbe 71f\n cmpl $0, 152(%[s])\n jne 80f\n"                         \
     "subl $64, %%ecx\n jbe 73f\n"                                                                                   \
     "70: movdqu (%%rsi), %%xmm0\n movdqu 16(%%rsi), %%xmm1\n movdqu 32(%%rsi), %%xmm2\n movdqu 48(%%rsi), %%xmm3\n"   \
     "movdqu %%xmm0, (%%rdi)\n movdqu %%xmm1, 16(%%rdi)\n movdqu %%xmm2, 32(%%rdi)\n movdqu %%xmm3, 48(%%rdi)\n"       \
@@ -75,15 +76,30 @@ _Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, f
     "74: cmpl $4, %%ecx\n jb 75f\n movl (%%rsi), %%eax\n movl -4(%%rsi,%%rcx), %%edx\n movl %%eax, (%%rdi)\n"          \
     "movl %%edx, -4(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 79f\n"                                                    \
     "75: testl %%ecx, %%ecx\n jz 79f\n"                                                                             \
-    "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n"                    \
+    "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n jmp 79f\n"          \
+    /* AVX: 64 at a time, the last 64 overlapping; 33 to 64 as two overlapping halves */                           \
+    "80: cmpl $64, %%ecx\n jbe 83f\n subl $64, %%ecx\n"                                                            \
+    "81: vmovdqu (%%rsi), %%ymm0\n vmovdqu 32(%%rsi), %%ymm1\n vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm1, 32(%%rdi)\n" \
+    "addq $64, %%rsi\n addq $64, %%rdi\n subl $64, %%ecx\n ja 81b\n addl $64, %%ecx\n"                             \
+    "vmovdqu -64(%%rsi,%%rcx), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n"                                        \
+    "vmovdqu %%ymm0, -64(%%rdi,%%rcx)\n vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n jmp 79f\n" \
+    "83: vmovdqu (%%rsi), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n vmovdqu %%ymm0, (%%rdi)\n"                   \
+    "vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n"                                          \
     "79:\n"
+
+/* vzeroupper touches them all */
+#define SECTION_VECTORS                                                                                            \
+    "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",  \
+        "xmm13", "xmm14", "xmm15"
 
 /* The whole event: filler, padding, header, pieces, time, and last of all wpos. */
 static inline enum section_result section_write(const struct section *s, void *rseq)
 {
     __asm__ goto volatile(
         SECTION_BEGIN
-        "movq 8(%[s]), %%r10\n movq 16(%[s]), %%rax\n cmpq %%rax, (%%r10)\n jne %l[aborted]\n"
+        "movq 72(%[s]), %%r11\n cmpl $0, 4(%[s])\n je 8f\n"
+        "rdtsc\n shlq $32, %%rdx\n leaq (%%rax,%%rdx), %%r11\n"
+        "8: movq 8(%[s]), %%r10\n movq 16(%[s]), %%rax\n cmpq %%rax, (%%r10)\n jne %l[aborted]\n"
         SECTION_ENABLED
         "movq 32(%[s]), %%rax\n movl $0xffffffff, (%%rax)\n"
         "movq 40(%[s]), %%rdi\n movq 48(%[s]), %%rax\n movq $0, (%%rax)\n"
@@ -91,9 +107,7 @@ static inline enum section_result section_write(const struct section *s, void *r
         "movdqu (%%rsi), %%xmm0\n movdqu (%%rcx), %%xmm1\n movdqu (%%r8), %%xmm2\n"
         "movq 56(%[s]), %%rax\n movq 64(%[s]), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, 8(%%rdi)\n"
         "movdqu %%xmm0, 24(%%rdi)\n movdqu %%xmm1, 40(%%rdi)\n movq $0, 56(%%rdi)\n movdqu %%xmm2, 64(%%rdi)\n"
-        "movq 72(%[s]), %%rax\n cmpl $0, 4(%[s])\n je 8f\n"
-        "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n"
-        "8: movq %%rax, 16(%%rdi)\n addq $80, %%rdi\n movq 104(%[s]), %%r8\n movq 112(%[s]), %%r9\n jmp 6f\n"
+        "movq %%r11, 16(%%rdi)\n addq $80, %%rdi\n movq 104(%[s]), %%r8\n movq 112(%[s]), %%r9\n jmp 6f\n"
         "5: movq (%%r8), %%rsi\n movl 8(%%r8), %%ecx\n addq $16, %%r8\n"
         SECTION_COPY
         "6: cmpq %%r9, %%r8\n jne 5b\n"
@@ -101,7 +115,7 @@ static inline enum section_result section_write(const struct section *s, void *r
         "2:\n"
         :
         : [s] "r"(s), [rs] "r"(rseq)
-        : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "xmm0", "xmm1", "xmm2", "xmm3"
+        : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", SECTION_VECTORS
         : aborted, closed);
     return SECTION_DONE;
 aborted:

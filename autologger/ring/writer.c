@@ -21,6 +21,8 @@ static void find_rseq(void)
 {
 #if SECTION_AVAILABLE
     if (&__rseq_offset && &__rseq_size && __rseq_size != 0) {
+        __builtin_cpu_init();
+        ring_rseq.avx    = __builtin_cpu_supports("avx");
         ring_rseq.offset = __rseq_offset;
         __atomic_store_n(&ring_rseq.usable, !ring_rseq.forced_off, __ATOMIC_RELEASE);
     }
