@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <limits.h>
+#include <sys/stat.h>
 
 struct export_args {
     struct cmdline common;
@@ -32,21 +35,43 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* The whole text or, when anything fails, no file. */
+static bool bytes_write(const char *path, const void *text, size_t size)
+{
+    FILE *to = fopen(path, "wb");
+    if (!to)
+        return false;
+    bool fine  = fwrite(text, 1, size, to) == size && !fflush(to);
+    int  error = errno;
+    fine &= fclose(to) == 0;
+    errno = error ? error : errno;
+    return fine;
+}
+
+/* The whole text or, when anything fails, what was there before: a file is written beside the target and takes its place. What
+ * is no ordinary file (a pipe, a device) is written to and never removed. */
 static int text_write(const char *path, const void *text, size_t size)
 {
-    FILE *to = path ? fopen(path, "wb") : stdout;
-    if (!to || fwrite(text, 1, size, to) != size || fflush(to)) {
-        fprintf(stderr, "autologger export: %s: %s\n", path ? path : "standard output", strerror(errno));
-        if (to && path) {
-            fclose(to);
-            remove(path);
+    struct stat st;
+    char        beside[PATH_MAX];
+    bool        fine;
+
+    if (!path) {
+        fine = fwrite(text, 1, size, stdout) == size && !fflush(stdout);
+    } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fine = bytes_write(path, text, size);
+    } else {
+        snprintf(beside, sizeof beside, "%.*s.new-%d", PATH_MAX - 32, path, (int)getpid());
+        fine = bytes_write(beside, text, size) && rename(beside, path) == 0;
+        if (!fine) {
+            int error = errno;
+            unlink(beside);
+            errno = error;
         }
-        return VERB_REFUSED;
     }
-    if (path)
-        fclose(to);
-    return VERB_FINE;
+    if (fine)
+        return VERB_FINE;
+    fprintf(stderr, "autologger export: %s: %s. Do: choose another place with -o\n", path ? path : "standard output", strerror(errno));
+    return VERB_REFUSED;
 }
 
 int cmd_export(int argc, char **argv)

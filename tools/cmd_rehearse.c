@@ -141,7 +141,7 @@ static wstatus store_prepare(struct rehearsal *r, struct reason *why)
             return reason_set(why, wstatus_from_errno(errno), "%s: %s", r->args->common.store, strerror(errno));
         return W_SUCCESS;
     }
-    int n = snprintf(r->store, sizeof r->store, "%s/registry.db", r->folder);
+    int n = snprintf(r->store, sizeof r->store, "%s/rehearsal.db", r->folder);
     if (n < 0 || n >= PATH_MAX - 16)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "%s: the name is too long", r->folder);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -217,12 +217,16 @@ static int report_text(const struct rehearsal *r, struct regstore *store)
         code = VERB_FAILED;
     if (r->result.files_created_early)
         printf("the early phase created %llu files; it must create none\n", (unsigned long long)r->result.files_created_early);
+    if (r->result.interrupted)
+        puts("interrupted: the boot was ended early, in order");
+    if (r->result.merge_failed.status)
+        printf("not merged: %s. Do: %s\n", r->result.merge_failed.text, wstatus_advice(r->result.merge_failed.status));
     if (r->result.programs_failed)
         printf("%u of the programs failed\n", r->result.programs_failed);
     if (r->result.merged_path[0])
         printf("trace: %s\n", r->result.merged_path);
     else
-        puts("trace: none, because no session wrote a file");
+        printf("trace: none, because %s\n", r->result.merge_failed.status ? "the files could not be merged" : "no session wrote a file");
     return code;
 }
 
@@ -241,6 +245,8 @@ static int report_json(const struct rehearsal *r, struct regstore *store)
     json_number(j, "events_merged", r->result.events_merged);
     json_number(j, "files_created_early", r->result.files_created_early);
     json_number(j, "programs_failed", r->result.programs_failed);
+    json_flag(j, "interrupted", r->result.interrupted);
+    json_text(j, "not_merged", r->result.merge_failed.text);
     json_text(j, "trace", r->result.merged_path);
     json_object_end(j);
     json_destroy(j);
@@ -261,7 +267,8 @@ static int rehearse(struct rehearsal *r)
     }
     demo_report_read(r->report, &r->counted);
     code = r->args->common.json ? report_json(r, store) : report_text(r, store);
-    if (result_view_failed(&r->rows) || r->result.files_created_early || r->result.programs_failed)
+    if (result_view_failed(&r->rows) || r->result.files_created_early || r->result.programs_failed || r->result.interrupted ||
+        r->result.merge_failed.status)
         code = VERB_FAILED;
 out:
     regstore_close(store);

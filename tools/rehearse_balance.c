@@ -54,7 +54,7 @@ static void add_demo(const struct demo_report *demo, const struct result_row *pr
 bool balance_of(const struct result_list *list, const struct result_row *row, const struct demo_report *demo,
                 struct regstore *store, struct balance *out)
 {
-    if (row->provider[0] || !row->start || row->status)
+    if (row->provider[0] || !row->start || (row->status && !row->stopped))
         return false;
     *out = (struct balance){.session = row->session};
     out->lost    = row->lost_ring + row->lost_memory + row->lost_conversion + row->withheld;

@@ -64,7 +64,7 @@ static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
 
 static void numbers_line(struct text_table *t, const struct result_row *r)
 {
-    if (!r->start || r->status)
+    if (!r->start || (r->status && !r->stopped)) /* a session that failed while it ran has numbers too */
         return;
     if (lost_of(r) > r->withheld)
         text_table_line(t, "    why: events were lost");

@@ -25,6 +25,7 @@ struct result_row {
     struct { uint32_t buffer_kb, minimum_buffers, maximum_buffers; } asked, given;
     char     log_path[1024];
     char     merged_path[1024]; /* the file that this session's file was merged into, "" = none */
+    bool     file_created; /* its log file was opened, and is one of ours */
     bool     stopped;  /* the numbers below are final */
     uint64_t attempted; /* by the kernel's own count; kernel sessions only */
     uint64_t converted; /* kernel sessions: of these, records that were turned into events */

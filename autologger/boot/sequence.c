@@ -229,6 +229,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
         copy_text(row->reason, sizeof row->reason, why.text);
     }
     row->stopped         = info.state == SESSION_STOPPED || info.state == SESSION_FAILED;
+    row->file_created    = s->state->file_created != 0;
     row->written         = info.events_written;
     row->attempted       = info.attempted_kernel;
     row->lost_ring       = info.lost_ring;
@@ -259,21 +260,30 @@ static void note_withheld(struct result_row *row)
                       (unsigned long long)row->withheld);
 }
 
-static void suggest(struct result_row *row)
+static void suggest(struct result_row *row, uint32_t floor)
 {
     uint64_t buffer = row->given.buffer_kb * UINT64_C(1024), peak = row->peak_bytes;
     if (!buffer || !peak)
         return;
     row->suggested_minimum = (uint32_t)(peak / buffer + 1);
     row->suggested_maximum = (uint32_t)(peak * 3 / 2 / buffer + 2);
+    if (row->lost_ring || row->lost_memory) { /* the peak was the bound: more than there was */
+        row->suggested_minimum = row->given.maximum_buffers;
+        row->suggested_maximum = row->given.maximum_buffers * 2;
+    } else if (row->suggested_minimum < floor) {
+        row->suggested_minimum = floor;
+    }
+    if (row->suggested_maximum <= row->suggested_minimum)
+        row->suggested_maximum = row->suggested_minimum + 2;
 }
 
-void boot_conclude(struct result_list *rows)
+void boot_conclude(struct result_list *rows, unsigned cpus)
 {
+    uint32_t floor = 2 * cpus; /* fewer buffers are never given */
     for (unsigned i = 0; i < rows->count; i++) {
         struct result_row *row = &rows->rows[i];
         if (!*row->provider) {
-            suggest(row);
+            suggest(row, floor);
             note_withheld(row);
             continue;
         }

@@ -15,5 +15,5 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
 /* Brings the rows of running sessions up to date: file Status, counters, conditions found while running, registrations. */
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows);
 /* After the last session has stopped: notes for providers that nobody registered, suggestions from peak use. */
-void boot_conclude(struct result_list *rows);
+void boot_conclude(struct result_list *rows, unsigned cpus);
 #endif

@@ -64,6 +64,18 @@ static bool runtime_lock(const char *dir)
     return true; /* fd stays open on purpose */
 }
 
+/* A rehearsal's runtime folder is its own: it goes with it, also when the rehearsal was killed. */
+static void runtime_remove(const char *dir)
+{
+    static const char *const files[] = {"control", "lock", "keep"};
+    char                     path[1100];
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
+        unlink(path);
+    }
+    rmdir(dir);
+}
+
 /* The daemon below the keeper: the same command line without --keep. */
 static int run_kept(const struct service_options *o)
 {
@@ -87,7 +99,10 @@ static int run_kept(const struct service_options *o)
     if (o->rehearsal)
         argv[argc++] = (char *)"--rehearsal";
     argv[argc] = NULL;
-    return keeper_run(socket_path, argv);
+    int code   = keeper_run(socket_path, argv);
+    if (o->rehearsal)
+        runtime_remove(o->runtime_dir);
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,9 +26,49 @@ struct rehearsal {
     struct rehearse_result        *out;
     char                           runtime_dir[256];
     pid_t                          daemon;
-    struct { pid_t pid; bool ended; } program[PROGRAMS_MAX];
+    struct { pid_t pid; bool ended; const char *command; } program[PROGRAMS_MAX];
     unsigned                       programs;
+    int                            lock_fd; /* the out folder: one rehearsal at a time */
 };
+
+/* The only process-wide state here: a signal can say nothing else than that it came. */
+static volatile sig_atomic_t interrupted;
+static void on_signal(int number) { interrupted = number; }
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDING = sizeof ending_signals / sizeof *ending_signals };
+struct old_signals {
+    struct sigaction ending[ENDING], pipe;
+};
+
+/* However the rehearsal is told to end, the boot ends in order: files complete, nothing left running. */
+static void signals_take(struct old_signals *old)
+{
+    struct sigaction take = {.sa_handler = on_signal}, ignore = {.sa_handler = SIG_IGN};
+    interrupted = 0;
+    for (unsigned i = 0; i < ENDING; i++)
+        sigaction(ending_signals[i], &take, &old->ending[i]);
+    sigaction(SIGPIPE, &ignore, &old->pipe);
+}
+
+static void signals_give_back(const struct old_signals *old)
+{
+    for (unsigned i = 0; i < ENDING; i++)
+        sigaction(ending_signals[i], &old->ending[i], NULL);
+    sigaction(SIGPIPE, &old->pipe, NULL);
+}
+
+/* In a child: signals as a program expects them, and an end when the rehearsal is killed. */
+static void child_begin(void)
+{
+    for (unsigned i = 0; i < ENDING; i++)
+        signal(ending_signals[i], SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    setpgid(0, 0); /* a Ctrl-C at the terminal reaches the rehearsal alone, which then ends the boot in order */
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() == 1)
+        _exit(127);
+}
 
 static void progress(const struct rehearsal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void progress(const struct rehearsal *r, const char *format, ...)
@@ -40,6 +83,7 @@ static void progress(const struct rehearsal *r, const char *format, ...)
     r->o->progress(r->o->progress_ctx, line);
 }
 
+/* Ends early when a signal came. */
 static void sleep_ms(unsigned ms)
 {
     struct timespec t = {ms / 1000, (long)(ms % 1000) * 1000000};
@@ -75,6 +119,10 @@ static wstatus folders_make(struct rehearsal *r, struct reason *why)
     int e = os_mkdir_parents(os_linux(), path, 0755);
     if (e < 0)
         return reason_set(why, wstatus_from_errno(-e), "cannot create the output folder %s: %s", r->o->out_dir, strerror(-e));
+    r->lock_fd = open(r->o->out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->lock_fd < 0 || flock(r->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? reason_set(why, W_BUSY, "another rehearsal is writing to %s; choose another --out", r->o->out_dir)
+                                    : reason_set(why, wstatus_from_errno(errno), "%s: %s", r->o->out_dir, strerror(errno));
     for (int i = geteuid() == 0 || !user ? 0 : -1; i < 2; i++) {
         snprintf(r->runtime_dir, sizeof r->runtime_dir, "%.200s/autologger-rehearsal-XXXXXX", i < 0 ? user : places[i]);
         if (mkdtemp(r->runtime_dir)) {
@@ -89,7 +137,7 @@ static wstatus daemon_start(struct rehearsal *r, struct reason *why)
 {
     r->daemon = fork();
     if (r->daemon == 0) {
-        setpgid(0, 0); /* a Ctrl-C at the terminal reaches the rehearsal, which then ends the boot in order */
+        child_begin();
         unsetenv("NOTIFY_SOCKET");
         unsetenv("AUTOLOGGER_KEPT");
         execl(r->o->daemon_path, "autologgerd", "--keep", "--hold", "--rehearsal", "--store", r->o->store_path, "--log-dir",
@@ -103,7 +151,7 @@ static wstatus daemon_start(struct rehearsal *r, struct reason *why)
 
 static wstatus daemon_connect(struct rehearsal *r, struct control_client **client, struct reason *why)
 {
-    for (unsigned waited = 0; waited < START_SECONDS * 1000; waited += 20) {
+    for (unsigned waited = 0; waited < START_SECONDS * 1000 && !interrupted; waited += 20) {
         int status;
         if (control_open(r->runtime_dir, client, why) == W_SUCCESS)
             return W_SUCCESS;
@@ -114,6 +162,8 @@ static wstatus daemon_connect(struct rehearsal *r, struct control_client **clien
         }
         sleep_ms(20);
     }
+    if (interrupted)
+        return reason_set(why, W_CANCELLED, "interrupted before the daemon was ready");
     return reason_set(why, W_TIMEOUT, "the daemon was not ready within %d s", START_SECONDS);
 }
 
@@ -122,7 +172,7 @@ static void programs_start(struct rehearsal *r)
     for (const char **c = r->o->commands; c && *c && r->programs < PROGRAMS_MAX; c++) {
         pid_t pid = fork();
         if (pid == 0) {
-            setpgid(0, 0);
+            child_begin();
             setenv("AUTOLOGGER_RUNTIME_DIR", r->runtime_dir, 1);
             execl("/bin/sh", "sh", "-c", *c, (char *)NULL);
             _exit(127);
@@ -132,7 +182,8 @@ static void programs_start(struct rehearsal *r)
             continue;
         }
         setpgid(pid, pid);
-        r->program[r->programs++].pid = pid;
+        r->program[r->programs].command = *c;
+        r->program[r->programs++].pid   = pid;
         progress(r, "started: %s", *c);
     }
 }
@@ -145,7 +196,11 @@ static bool programs_ended(struct rehearsal *r)
         int status;
         if (!r->program[i].ended && waitpid(r->program[i].pid, &status, WNOHANG) == r->program[i].pid) {
             r->program[i].ended = true;
-            r->out->programs_failed += !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+            if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+                r->out->programs_failed++;
+                progress(r, "%s %d: %s", WIFEXITED(status) ? "ended with exit code" : "ended by signal",
+                         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), r->program[i].command);
+            }
         }
         all &= r->program[i].ended;
     }
@@ -158,26 +213,35 @@ static void programs_run(struct rehearsal *r)
 
     programs_start(r);
     bool any = r->o->commands && *r->o->commands;
-    for (; waited < limit && !(any && programs_ended(r)); waited += 50)
+    for (; waited < limit && !interrupted && !(any && programs_ended(r)); waited += 50)
         sleep_ms(50);
 }
 
-/* What is still running of ours goes, with its children: the rehearsal leaves nothing behind. */
+/* What is still running of ours goes, with its children: the rehearsal leaves nothing behind. Being stopped is no failure. */
 static void programs_kill(struct rehearsal *r)
 {
+    programs_ended(r);
     for (unsigned i = 0; i < r->programs; i++)
         if (!r->program[i].ended) {
-            progress(r, "still running at the end, stopped: pid %d", (int)r->program[i].pid);
+            progress(r, "still running at the end, stopped: %s", r->program[i].command);
             kill(-r->program[i].pid, SIGTERM);
         }
-    for (unsigned waited = 0; waited < 2000 && !programs_ended(r); waited += 20)
+    for (unsigned waited = 0; waited < 2000; waited += 20) {
+        bool all = true;
+        for (unsigned i = 0; i < r->programs; i++) {
+            if (!r->program[i].ended && waitpid(r->program[i].pid, NULL, WNOHANG) == r->program[i].pid)
+                r->program[i].ended = true;
+            all &= r->program[i].ended;
+        }
+        if (all)
+            break;
         sleep_ms(20);
+    }
     for (unsigned i = 0; i < r->programs; i++)
-        if (!r->program[i].ended)
+        if (!r->program[i].ended) {
             kill(-r->program[i].pid, SIGKILL);
-    for (unsigned i = 0; i < r->programs; i++)
-        if (!r->program[i].ended)
             waitpid(r->program[i].pid, NULL, 0);
+        }
 }
 
 static void daemon_end(struct rehearsal *r)
@@ -230,7 +294,8 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
         for (unsigned i = 0; i < rows->count && count < 64; i++) {
             struct result_row *row = &rows->rows[i];
             struct os_stat     st;
-            if (*row->provider || !row->start || row->kernel != kernel || !*row->log_path || os_linux()->stat(os_linux(), row->log_path, &st) < 0)
+            if (*row->provider || !row->start || row->kernel != kernel || !*row->log_path || !row->file_created ||
+                os_linux()->stat(os_linux(), row->log_path, &st) < 0)
                 continue;
             first            = first ? first : row;
             paths[count]     = row->log_path;
@@ -295,18 +360,27 @@ static wstatus boot(struct rehearsal *r, struct control_client **client, struct 
 
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why)
 {
-    struct rehearsal       r      = {.o = options, .out = out};
+    struct rehearsal       r      = {.o = options, .out = out, .lock_fd = -1};
     struct control_client *client = NULL;
+    struct old_signals     old;
     wstatus                st;
 
     memset(out, 0, sizeof *out);
-    if ((st = folders_make(&r, why)))
-        return st;
-    st = boot(&r, &client, why);
-    control_close(client);
-    if (st && r.daemon > 0)
-        kill(r.daemon, SIGTERM); /* it stops its sessions and completes its files */
-    programs_kill(&r);
-    daemon_end(&r);
-    return st ? st : merge(&r, why);
+    signals_take(&old);
+    if (!(st = folders_make(&r, why))) {
+        st = boot(&r, &client, why);
+        control_close(client);
+        if (st && r.daemon > 0)
+            kill(r.daemon, SIGTERM); /* it stops its sessions and completes its files */
+        programs_kill(&r);
+        daemon_end(&r);
+        /* what can't be merged is a reason of its own: the Status table is there all the same */
+        if (!st)
+            merge(&r, &out->merge_failed);
+    }
+    if (r.lock_fd >= 0)
+        close(r.lock_fd);
+    out->interrupted = interrupted != 0;
+    signals_give_back(&old);
+    return st;
 }

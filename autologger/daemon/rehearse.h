@@ -1,5 +1,6 @@
 /* rehearse.h - a boot on a running machine through the same code: a daemon of its own in a runtime folder of its own, the
  * early phase held in memory, file system ready, programs, stop, merge. Writes only below out_dir (and Status to the store).
+ * SIGINT, SIGTERM and SIGHUP end the boot in order while it runs; when the caller is killed, the daemon and the programs end too.
  * Threads: one. Not for: parsing command lines (tools). */
 #ifndef AUTOLOGGER_DAEMON_REHEARSE_H
 #define AUTOLOGGER_DAEMON_REHEARSE_H
@@ -21,7 +22,9 @@ struct rehearse_result {
     char     merged_path[1024]; /* "" when there was nothing to merge */
     uint64_t events_merged; /* records in the merged file */
     uint64_t files_created_early; /* by the daemon's own count and by looking at out_dir: must be 0 */
-    unsigned programs_failed; /* commands that ended with a non-zero exit or could not be started */
+    unsigned programs_failed; /* commands that ended with a non-zero exit by themselves, or could not be started */
+    bool     interrupted; /* SIGINT, SIGTERM or SIGHUP ended it early, in order */
+    struct reason merge_failed; /* status 0: merged, or nothing to merge */
 };
 /* Status 0 when the boot ran (rows may still hold failures); else why it could not be run at all. */
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why);

@@ -134,6 +134,7 @@ static void env_fill(struct service *v, bool adopted)
     v->env.threads = true;
     v->env.keep    = handed_keep;
     v->env.keep_ctx = v->handed;
+    v->env.log_dir    = v->state->log_dir;
     v->env.free_floor = UINT64_C(64) << 20;
     clock_machine_find(&v->env.machine);
     _Static_assert(sizeof *anchor == sizeof v->state->anchor, "the anchor is handed over as it is");
@@ -200,10 +201,9 @@ static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final
     if (final)
         session_info(s, final);
     boot_update(&v->table, s, &v->results);
-    wstatus status = final ? final->status : 0;
     table_remove(&v->table, s);
     results_save(v);
-    return status;
+    return W_SUCCESS; /* it is stopped; what became of its file is in `final` */
 }
 
 static void end_sessions(struct service *v)
@@ -217,7 +217,7 @@ static void end_sessions(struct service *v)
         for (unsigned i = 0; i < SHM_SESSIONS; i++)
             if (v->table.slot[i] && v->table.slot[i]->state->kernel == kernel)
                 stop(v, v->table.slot[i], NULL, &why);
-    boot_conclude(&v->results);
+    boot_conclude(&v->results, v->env.cpus);
     results_save(v);
 }
 

@@ -120,7 +120,7 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
     s->event_fd     = find_numbered(&f, "event", -1);
     s->clock        = clock_for_type(s->state->clock_type, &env->machine, NULL);
     s->chunk_shift  = stream_chunk_shift(s->state->buffer_kb * 1024u);
-    s->budget_chunks = (uint32_t)(s->state->memory_bytes >> s->chunk_shift);
+    s->budget_chunks = session_budget(s->state, s->chunk_shift);
     if (s->event_fd < 0) {
         status = reason_set(why, W_INVALID_DATA, "the event descriptor was not handed over");
         goto out;

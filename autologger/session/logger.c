@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +137,25 @@ static void file_failed(struct logger *l, const struct reason *why)
     (void)!write(s->env->changed_fd, &one, sizeof one);
 }
 
+/* Links below the log folder are not followed: who may write there must not choose where root writes. 0 or a Status. */
+static wstatus links_refuse(const struct session_env *env, const char *path, struct reason *why)
+{
+    size_t  root = env->log_dir ? strlen(env->log_dir) : 0;
+    char   *copy = strdup(path);
+    wstatus st   = copy ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
+
+    if (copy && root && strncmp(path, env->log_dir, root) == 0)
+        for (char *p = strchr(copy + root + 1, '/'); p && !st; p = strchr(p + 1, '/')) {
+            struct os_stat at;
+            *p = 0;
+            if (env->os->lstat(env->os, copy, &at) == 0 && S_ISLNK(at.mode))
+                st = reason_set(why, W_BAD_PATHNAME, "%s is a link; links below the log folder are not followed", copy);
+            *p = '/';
+        }
+    free(copy);
+    return st;
+}
+
 /* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
 static void file_open(struct logger *l)
 {
@@ -152,10 +172,11 @@ static void file_open(struct logger *l)
         return;
     }
     if (!s->state->file_created) {
-        int r = os_mkdir_parents(os, s->state->log_path, 0755);
+        st    = links_refuse(s->env, s->state->log_path, &why);
+        int r = st ? 0 : os_mkdir_parents(os, s->state->log_path, 0755);
         if (r < 0)
             st = reason_set(&why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", s->state->log_path, strerror(-r));
-        else
+        else if (!st)
             st = etl_writer_create(os, s->state->log_path, &info, s->env->free_floor, &l->writer, &why);
     } else {
         struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost};
@@ -500,8 +521,10 @@ static void complete(struct logger *l)
         klog_counters(s->klog, &k);
         lost += k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld; /* not in the file, whoever kept it */
     }
-    if (l->writer && !l->failed &&
-        etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) != W_SUCCESS)
+    /* also after a failure: what is in the file is made whole, and its header says what is not */
+    if (l->writer &&
+        etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) != W_SUCCESS &&
+        !l->failed)
         file_failed(l, &why);
 }
 

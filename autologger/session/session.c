@@ -19,6 +19,13 @@ size_t state_slot_bytes(unsigned cpus)
 
 static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }
 
+/* What MaximumBuffers pays for, and one chunk for the fallback stream of the first UID: without it the smallest session that a
+ * plan allows (2 buffers a CPU) could not start. */
+uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
+{
+    return (uint32_t)(st->memory_bytes >> chunk_shift) + 1;
+}
+
 static void keep(struct session *s, const char *kind, int number, int fd)
 {
     char name[64];
@@ -72,7 +79,7 @@ static wstatus session_setup(struct session *s, struct reason *why)
                       "expect a higher cost per event, or choose ClockType 2",
                       "this clock needs more than the CPU's time-stamp counter: %s", s->env->machine.why_not);
     s->chunk_shift   = stream_chunk_shift(st->buffer_kb * 1024u);
-    s->budget_chunks = (uint32_t)(st->memory_bytes >> s->chunk_shift);
+    s->budget_chunks = session_budget(st, s->chunk_shift);
     return logger_create(s, &s->logger, why);
 }
 

@@ -36,6 +36,7 @@ struct session_env {
     unsigned            cpus;
     struct clock_machine machine;
     struct clock_anchor  anchor;
+    const char         *log_dir; /* links below it are refused; NULL: no check */
     uint64_t            free_floor; /* bytes of a volume that are never used up */
     int                 changed_fd; /* eventfd: a logger has something to tell the controlling thread */
     bool                threads;    /* false in tests on a fake OS: nothing runs by itself */
@@ -105,6 +106,8 @@ void    logger_destroy(struct logger *l);
 void   *logger_main(void *session);
 /* One pass; `final` takes everything and flushes. For tests and for the thread. */
 void    logger_pass(struct logger *l, bool final, bool flush);
+/* chunks that all UIDs of a session may have together */
+uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift);
 /* sizes of the published part */
 size_t  state_slot_bytes(unsigned cpus);
 #endif

@@ -232,7 +232,7 @@ static void what_is_sound_starts_beside_a_mistake(void **state)
     machine_fs_ready(&m);
     assert_int_equal(result_find(&m.rows, "good", "")->status, 0);
     assert_true(m.fake->created_count > 0);
-    boot_conclude(&m.rows);
+    boot_conclude(&m.rows, 4);
     assert_int_equal(m.rows.rows[2].conditions.count, 1); /* P: nobody registered it */
     assert_int_equal(result_level(&m.rows.rows[2]), RESULT_NOTE);
     machine_end(&m);

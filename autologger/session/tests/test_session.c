@@ -215,6 +215,78 @@ static void a_file_that_cannot_be_opened_is_a_status(void **state)
     fixture_finish(&f);
 }
 
+static void links_below_the_log_folder_are_refused(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    unsigned         slot, entry;
+    struct reason    why;
+    char             link[128];
+    (void)state;
+    fixture_init(&f, true);
+    f.env.log_dir = f.dir;
+    snprintf(link, sizeof link, "%s/new", f.dir);
+    assert_int_equal(symlink("/tmp", link), 0);
+    struct session *s = add(&f, &t, "linked", 64, 4, 16, &slot, &entry);
+    session_fs_ready(s);
+    session_stop(s);
+    assert_int_equal(session_file_status(s, &why), W_BAD_PATHNAME);
+    assert_non_null(strstr(why.text, "link"));
+    assert_false(exists("/tmp/linked.etl"));
+    fixture_finish(&f);
+}
+
+/* The least that a plan can give: two buffers a CPU. */
+static void the_smallest_session_starts(void **state)
+{
+    static const uint32_t sizes[] = {4, 8, 64, 1024};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct fixture   f;
+        struct plan_text t;
+        unsigned         slot, entry;
+        fixture_init(&f, true);
+        struct session *s = add(&f, &t, "small", sizes[i], 2 * f.env.cpus, 2 * f.env.cpus, &slot, &entry);
+        assert_true(s->uid[0].admitted);
+        session_fs_ready(s);
+        session_stop(s);
+        fixture_finish(&f);
+    }
+}
+
+/* A file that reaches its limit is still a whole file, and its header has the loss. */
+static void a_full_log_file_is_made_whole(void **state)
+{
+    struct fixture      f;
+    struct plan_text    t;
+    struct program      w;
+    unsigned            slot, entry;
+    struct session     *s    = NULL;
+    struct enable_terms all  = {0};
+    struct reason       why;
+    uint8_t             payload[1000] = {0};
+    (void)state;
+    fixture_init(&f, true);
+    struct plan plan   = plan_make(&f, &t, "limit", 64, 64, 256);
+    plan.max_file_size = 1;
+    assert_int_equal(table_add(&f.table, &plan, &s, &why), 0);
+    assert_int_equal(session_enable(s, &test_provider, "key", &all, &slot, &entry, &why), 0);
+    session_fs_ready(s);
+    assert_int_equal(session_start(s, &why), 0);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    for (int i = 0; i < 2000; i++) {
+        program_write(&w, payload, sizeof payload);
+        if (i % 100 == 0)
+            usleep(2000);
+    }
+    session_stop(s);
+    struct found found = file_read(t.path);
+    assert_int_equal(session_file_status(s, &why), W_LOG_FILE_FULL);
+    assert_true(found.events > 500 && found.lost > 500);
+    assert_int_equal(found.events + found.lost, w.attempted);
+    fixture_finish(&f);
+}
+
 static void the_flush_timer_writes_what_is_there(void **state)
 {
     struct fixture      f;
@@ -290,6 +362,8 @@ int main(void)
         cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(memory_full_is_refused_and_counted),
         cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(names_guids_and_files_are_unique),
         cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
+        cmocka_unit_test(links_below_the_log_folder_are_refused),  cmocka_unit_test(the_smallest_session_starts),
+        cmocka_unit_test(a_full_log_file_is_made_whole),
         cmocka_unit_test(the_flush_timer_writes_what_is_there),     cmocka_unit_test(an_idle_logger_sleeps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

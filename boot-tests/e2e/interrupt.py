@@ -1,0 +1,89 @@
+"""A rehearsal that is interrupted, killed, doubled or meets files of others: it ends in order, leaves nothing running and nothing
+behind, and destroys nothing. Proves: MRG-12, REG-22, COR-23."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import tempfile
+import time
+
+from harness import BUILD, check, tool
+
+DECLARED = "[Autologger/one]\nFileName = one.etl\n[Autologger/two]\nFileName = two.etl\n"
+RUNTIME = [d + "/autologger-rehearsal-*" for d in ("/run", "/tmp")]
+
+
+def leftovers(marker):
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                line = f.read().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if marker in line and int(pid) != os.getpid():
+            found.append(line)
+    return found
+
+
+def runtime_folders():
+    return {d for pattern in RUNTIME for d in glob.glob(pattern)}
+
+
+def start(folder, *extra):
+    declared = os.path.join(folder, "declared.ini")
+    with open(declared, "w") as f:
+        f.write(DECLARED)
+    out = os.path.join(folder, "out")
+    return out, subprocess.Popen([os.path.join(BUILD, "autologger"), "rehearse", declared, "--out", out, *extra],
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def wait_gone(folder, before, seconds=15):
+    end = time.time() + seconds
+    while time.time() < end and (leftovers(folder) or runtime_folders() - before):
+        time.sleep(0.1)
+    check(not leftovers(folder), "still running:", leftovers(folder))
+    check(not runtime_folders() - before, "left behind:", runtime_folders() - before)
+
+
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+    with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
+        before = runtime_folders()
+        out, p = start(folder, "--for", "60", "--run", f"sleep 60 # {folder}")
+        time.sleep(1.5)
+        p.send_signal(number)
+        text, _ = p.communicate(timeout=30)
+        wait_gone(folder, before)
+        if number != signal.SIGKILL:
+            check(p.returncode == 1 and "interrupted" in text, number, p.returncode, text)
+            check(os.path.exists(text.splitlines()[-1].removeprefix("trace: ")), text)
+        else:
+            for name in ("one.etl", "two.etl"):  # complete files, only nobody was there to merge them
+                tool("summary", os.path.join(out, name))
+        print(number.name, "ok")
+
+with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
+    before = runtime_folders()
+    out, p = start(folder, "--run", f"sleep 3 # {folder}")
+    time.sleep(1)
+    second = tool("rehearse", os.path.join(folder, "declared.ini"), "--out", out, "--run", "true", expect=None)
+    check(second.returncode in (1, 111) and "another rehearsal" in second.stderr + second.stdout, second.stdout, second.stderr)
+    text, _ = p.communicate(timeout=30)
+    check(p.returncode == 0, "the first rehearsal was disturbed:", text)
+    # a store of somebody's own in the folder is left alone, and so is a file that is not ours
+    with open(os.path.join(out, "registry.db"), "w") as f:
+        f.write("precious")
+    with open(os.path.join(out, "one.etl"), "w") as f:
+        f.write("precious")
+    r = tool("rehearse", os.path.join(folder, "declared.ini"), "--out", out, "--run", "true", "--json", expect=1)
+    answer = json.loads(r.stdout)
+    rows = {s["name"]: s for s in answer["sessions"]}
+    check(rows["one"]["status"] == 183 and rows["two"]["status"] == 0, rows)
+    check(os.path.exists(answer["trace"]), answer)
+    for name in ("registry.db", "one.etl"):
+        with open(os.path.join(out, name)) as f:
+            check(f.read() == "precious", name, "was destroyed")
+    wait_gone(folder, before)
+print("doubled and foreign files ok")
