@@ -14,6 +14,13 @@ DECLARED = "[Autologger/one]\nFileName = one.etl\n[Autologger/two]\nFileName = t
 RUNTIME = [d + "/autologger-rehearsal-*" for d in ("/run", "/tmp")]
 
 
+def wait_started(p):
+    for line in p.stdout:
+        if "started:" in line:
+            return
+    check(False, "the rehearsal ended before its programs were started")
+
+
 def leftovers(marker):
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -52,7 +59,8 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
     with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
         before = runtime_folders()
         out, p = start(folder, "--for", "60", "--run", f"sleep 60 # {folder}")
-        time.sleep(1.5)
+        wait_started(p)
+        time.sleep(0.2)
         p.send_signal(number)
         text, _ = p.communicate(timeout=30)
         wait_gone(folder, before)
@@ -67,7 +75,7 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
 with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
     before = runtime_folders()
     out, p = start(folder, "--run", f"sleep 3 # {folder}")
-    time.sleep(1)
+    wait_started(p)
     second = tool("rehearse", os.path.join(folder, "declared.ini"), "--out", out, "--run", "true", expect=None)
     check(second.returncode in (1, 111) and "another rehearsal" in second.stderr + second.stdout, second.stdout, second.stderr)
     text, _ = p.communicate(timeout=30)
