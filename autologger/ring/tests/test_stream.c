@@ -327,10 +327,9 @@ static void test_adopt(void **state)
     (void)state;
     fixture_init(&f, &c, -1);
     stream_set_grow(f.set, mine(&f), fallback);
-    for (uint32_t i = 0; i < 10; i++) {
-        uint32_t payload[126] = {i};
+    uint8_t payload[504] = {0};
+    for (; payload[0] < 10; payload[0]++)
         assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
-    }
     stream_snapshot(f.set);
     for (int i = 0; i < 9; i++) {
         assert_true(stream_peek(f.set, mine(&f), &r));
