@@ -20,6 +20,13 @@ struct items {
     struct ring_piece   piece[PIECES_MAX];
 };
 
+#if defined(__SANITIZE_THREAD__)
+#define AL_THREAD_SANITIZER
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define AL_THREAD_SANITIZER
+#endif
+#endif
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -27,7 +34,7 @@ static inline bool is_quiet(REGHANDLE handle)
 {
     /* a byte offset, which P1 made of it; + 5 so that handle 0 does not meet the 0 of an unused or wiped word */
     const uint64_t *word = (const void *)((const char *)al_quiet + ((uint32_t)handle & (sizeof al_quiet - 8)));
-#ifdef __SANITIZE_THREAD__
+#ifdef AL_THREAD_SANITIZER
     return __atomic_load_n(word, __ATOMIC_RELAXED) == handle + 5;
 #else
     return LIKELY(*word == handle + 5); /* plain: an atomic load costs an instruction more, and says the same here */
@@ -46,6 +53,7 @@ static inline const struct registration *live(REGHANDLE handle)
 {
     const struct registration *r = &al_table[registration_index(handle)];
     check_thread();
+    __asm__("" : "+r"(r)); /* one address, not computed again from the index for every field */
     return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle ? r : NULL;
 }
 static inline const struct shm_provider *slot_of(const struct registration *r)
@@ -73,7 +81,7 @@ static void put_item(struct items *b, uint16_t type, const void *data, uint32_t 
 }
 
 /* Items first (related activity, provider traits, schema), then the payload. Descriptor types count if asked for. */
-static ULONG build(struct items *b, struct ring_event *e, const struct registration *r, LPCGUID related, ULONG n,
+static ULONG build(struct items *b, struct section *e, const struct registration *r, LPCGUID related, ULONG n,
                    const EVENT_DATA_DESCRIPTOR *data)
 {
     const bool     typed       = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
@@ -104,12 +112,12 @@ static ULONG build(struct items *b, struct ring_event *e, const struct registrat
     for (ULONG i = 0; i < n; i++)
         if (!typed || data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_NONE)
             put(b, (const void *)(uintptr_t)data[i].Ptr, data[i].Size);
-    e->pieces = b->piece;
-    e->count  = b->count;
+    e->piece = b->piece;
+    e->end   = b->piece + b->count;
     return ERROR_SUCCESS;
 }
 
-static inline void fill_event(struct ring_event *e, const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
+static inline void fill_event(struct section *e, const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                               uint32_t flags)
 {
     e->first = (uint64_t)(sizeof(void *) == 8 ? ETL_EVENT64 : ETL_EVENT32) << 16 | (uint64_t)ETL_MARKER << 24 |
@@ -120,34 +128,40 @@ static inline void fill_event(struct ring_event *e, const struct registration *r
     e->activity   = activity ? (const void *)activity : (const void *)&al_thread.activity;
 }
 
-/* The pieces' sum; false: over 64 KB with the header. */
-static inline bool sum_pieces(struct ring_event *e)
+/* Adds the pieces up; false: over 64 KB with the header. */
+static inline bool sum_pieces(struct section *e)
 {
     uint64_t total = 0;
-    for (uint32_t i = 0; i < e->count; i++)
-        total += e->pieces[i].size;
+    for (const struct ring_piece *p = e->piece; p != e->end; p++)
+        total += p->size;
     e->total = (uint32_t)total;
-    return total <= ETL_MAX_EVENT - sizeof(struct etl_event_header);
+    e->first |= (uint16_t)(sizeof(struct etl_event_header) + total);
+    return LIKELY(total <= ETL_MAX_EVENT - sizeof(struct etl_event_header));
 }
 
-/* One record for every session of `mask` that wants it; one that fails does not stop the others. The first failure is the
- * result. */
-static inline __attribute__((always_inline)) ULONG write_sessions(const struct ring_event *e, const struct shm_provider *slot,
-                                                                  uint32_t mask, PCEVENT_DESCRIPTOR d)
+/* One record for session `index` of the provider, if it wants the event. */
+static inline __attribute__((always_inline)) ULONG write_session(struct section *e, const struct shm_provider *slot,
+                                                                 unsigned index, PCEVENT_DESCRIPTOR d)
+{
+    const struct shm_enable *enable = &slot->enable[index];
+    uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+    const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+    bool                     written;
+    if (UNLIKELY(!view) || !enable_passes(enable, d->Level, d->Keyword))
+        return ERROR_SUCCESS;
+    return ring_write_event(view, enable, ticket, e, &written);
+}
+
+/* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result. */
+static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct shm_provider *slot, uint32_t mask,
+                                                      PCEVENT_DESCRIPTOR d)
 {
     ULONG result = ERROR_SUCCESS;
-    do {
-        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
-        uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
-        const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
-        bool                     written;
-        mask &= mask - 1;
-        if (UNLIKELY(!view) || !enable_passes(enable, d->Level, d->Keyword))
-            continue;
-        ULONG status = ring_write_event(view, enable, ticket, e, &written);
+    for (; mask; mask &= mask - 1) {
+        ULONG status = write_session(e, slot, (unsigned)__builtin_ctz(mask), d);
         if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
             result = status;
-    } while (UNLIKELY(mask));
+    }
     return result;
 }
 
@@ -166,7 +180,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
                                                      uint32_t flags)
 {
     const struct shm_provider *slot = slot_of(r);
-    struct ring_event          e;
+    struct section          e;
     struct items               b;
 
     if (UNLIKELY(!d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
@@ -187,7 +201,7 @@ static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DE
                                                     PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = live(handle);
-    struct ring_event          e;
+    struct section          e;
 
     if (UNLIKELY(!r))
         return ERROR_INVALID_HANDLE;
@@ -197,12 +211,14 @@ static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DE
     uint32_t                   mask = slot ? __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE) : 0;
     if (UNLIKELY(mask == 0))
         return ERROR_SUCCESS;
-    e.pieces = (const struct ring_piece *)(const void *)data;
-    e.count  = n;
+    e.piece = (const struct ring_piece *)(const void *)data;
+    e.end   = (const void *)((uintptr_t)data + n * sizeof *data);
+    fill_event(&e, r, d, NULL, 0);
     if (UNLIKELY(!sum_pieces(&e))) /* which nobody may want: then it is fine */
         return sessions_that_want(slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
-    fill_event(&e, r, d, NULL, 0);
-    return write_sessions(&e, slot, mask, d);
+    if (UNLIKELY(mask & (mask - 1)))
+        return write_sessions(&e, slot, mask, d);
+    return write_session(&e, slot, (unsigned)__builtin_ctz(mask), d);
 }
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)

@@ -112,11 +112,11 @@ void registration_recompute(unsigned index); /* lock held: quiet word and inline
 /* What a session's enablement lets through. */
 static inline bool enable_passes(const struct shm_enable *e, uint8_t level, uint64_t keyword)
 {
-    if (!e->enabled || (e->level != 0 && level > e->level))
+    if (__builtin_expect(!e->enabled || (e->level != 0 && level > e->level), 0))
         return false;
-    if (keyword == 0)
+    if (__builtin_expect(keyword == 0, 0))
         return !(e->flags & SHM_ENABLE_IGNORE_KEYWORD_0);
-    return e->any == 0 || ((e->any & keyword) != 0 && (e->all & keyword) == e->all);
+    return __builtin_expect(e->any == 0 || ((e->any & keyword) != 0 && (e->all & keyword) == e->all), 1);
 }
 
 static inline unsigned registration_index(REGHANDLE handle) { return (unsigned)(handle >> 3) & (INDEXES - 1); }

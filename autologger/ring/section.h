@@ -8,39 +8,37 @@
 
 #include <stdint.h>
 
-/* What a section works on; the asm knows the offsets. The header comes in parts, so that nobody composes it in memory only
- * for the section to load it again: two words by value, three sixteens from where they are. */
+/* What an event is. The asm knows the offsets. The header comes in parts, so that nobody composes it in memory only for the
+ * section to load it again: two words by value, three sixteens from where they are. KernelTime and UserTime are 0.
+ * (Stores are what an event costs: every one that is not in the record itself was measured.) */
 struct section {
-    uint32_t                 cpu;   /* 0 */
-    uint32_t                 tsc;   /* 4: read the TSC inside and store it as the event's time */
-    uint64_t                *wpos;  /* 8 */
-    uint64_t                 old;   /* 16: wpos must still be this */
-    uint64_t                 next;  /* 24: ... and becomes this */
-    uint8_t                 *fill;  /* 32: gets ETL_FILLER; dst when there is no gap */
-    uint8_t                 *dst;   /* 40 */
-    uint8_t                 *last;  /* 48: the last 8 bytes of the slot, zeroed first (padding) */
-    uint64_t                 first; /* 56: header bytes 0..7 */
-    uint64_t                 ids;   /* 64: thread and process */
-    uint64_t                 time;  /* 72: when not tsc */
-    const void              *provider;   /* 80: 16 bytes */
-    const void              *descriptor; /* 88: 16 bytes */
-    const void              *activity;   /* 96: 16 bytes */
-    const struct ring_piece *piece; /* 104 */
-    const struct ring_piece *end;   /* 112 */
-    const uint32_t          *open;  /* 120: must be 1 */
-    const void              *enable; /* 128: its first 8 bytes must be ... */
-    uint64_t                 ticket; /* 136 */
-    uint64_t                *lost;  /* 144 */
-    uint64_t                 wide;  /* 152: the CPU has AVX */
+    uint64_t                 first; /* 0: header bytes 0..7, with the size */
+    uint64_t                 ids;   /* 8: thread and process */
+    uint64_t                 time;  /* 16: unless the view's mode says TSC */
+    const void              *provider;   /* 24: 16 bytes */
+    const void              *descriptor; /* 32: 16 bytes */
+    const void              *activity;   /* 40: 16 bytes */
+    const struct ring_piece *piece; /* 48 */
+    const struct ring_piece *end;   /* 56 */
+    uint32_t                 total; /* of the pieces */
+};
+/* Where it goes. */
+struct ring_place {
+    uint64_t *wpos;
+    uint64_t  old;   /* wpos must still be this */
+    uint64_t  next;  /* ... and becomes this */
+    uint8_t  *dst;
+    uint8_t  *fill;  /* gets ETL_FILLER when there is a gap, that is when it is not dst */
+    uint32_t  cpu;
 };
 enum section_result { SECTION_DONE, SECTION_ABORTED, SECTION_CLOSED };
 
 #if defined(__x86_64__) && defined(__linux__)
 #define SECTION_AVAILABLE 1
 
-_Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, first) == 56 &&
-                   offsetof(struct section, provider) == 80 && offsetof(struct section, piece) == 104 &&
-                   offsetof(struct section, open) == 120 && offsetof(struct section, wide) == 152,
+_Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct section, piece) == 48 &&
+                   offsetof(struct section, end) == 56 && offsetof(struct ring_view, control) == 0 &&
+                   offsetof(struct ring_view, mode) == 8 && offsetof(struct shm_control, open) == 24,
                "the asm knows these");
 
 /* Descriptor {version, flags, start, length, abort}, announced in rseq->rseq_cs (offset 8). The abort address follows the
@@ -49,15 +47,15 @@ _Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, f
     ".pushsection __rseq_cs, \"aw\"\n .balign 32\n 3: .long 0, 0\n .quad 1f, (2f - 1f), 4f\n .popsection\n"          \
     ".pushsection __rseq_failure, \"ax\"\n .byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n 4: jmp %l[aborted]\n"         \
     ".popsection\n"                                                                                                \
-    "leaq 3b(%%rip), %%rax\n movq %%rax, 8(%[rs])\n"                                                                \
-    "1: movl (%[s]), %%eax\n cmpl %%eax, 4(%[rs])\n jne %l[aborted]\n"
+    "leaq 3b(%%rip), %%rsi\n movq %%rsi, 8(%[rs])\n"                                                                \
+    "1: cmpl %[cpu], 4(%[rs])\n jne %l[aborted]\n"
+/* Both use up rsi. */
 #define SECTION_ENABLED                                                                                            \
-    "movq 120(%[s]), %%rax\n cmpl $1, (%%rax)\n jne %l[closed]\n"                                                    \
-    "movq 128(%[s]), %%rax\n movq 136(%[s]), %%rdx\n cmpq %%rdx, (%%rax)\n jne %l[closed]\n"
+    "movq (%[view]), %%rsi\n cmpl $1, 24(%%rsi)\n jne %l[closed]\n cmpq %[ticket], (%[enable])\n jne %l[closed]\n"
 
 /* Bytes rsi.. (ecx of them) to rdi.., which moves on; rax, rdx, rcx and xmm0..3 are lost. Nothing past either end. */
 #define SECTION_COPY                                                                                               \
-    "cmpl $16, %%ecx\n jb 72f\n cmpl $32, %%ecx\n jbe 71f\n cmpl $0, 152(%[s])\n jne 80f\n"                         \
+    "cmpl $16, %%ecx\n jb 72f\n cmpl $32, %%ecx\n jbe 71f\n testb $2, 8(%[view])\n jne 80f\n"                         \
     "subl $64, %%ecx\n jbe 73f\n"                                                                                   \
     "70: movdqu (%%rsi), %%xmm0\n movdqu 16(%%rsi), %%xmm1\n movdqu 32(%%rsi), %%xmm2\n movdqu 48(%%rsi), %%xmm3\n"   \
     "movdqu %%xmm0, (%%rdi)\n movdqu %%xmm1, 16(%%rdi)\n movdqu %%xmm2, 32(%%rdi)\n movdqu %%xmm3, 48(%%rdi)\n"       \
@@ -92,30 +90,38 @@ _Static_assert(offsetof(struct section, dst) == 40 && offsetof(struct section, f
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",  \
         "xmm13", "xmm14", "xmm15"
 
-/* The whole event: filler, padding, header, pieces, time, and last of all wpos. */
-static inline enum section_result section_write(const struct section *s, void *rseq)
+/* The whole event: time, padding, header, pieces, and last of all wpos. (%[enable] becomes the piece pointer.) The last 8
+ * bytes are zeroed before the header lies there: a record without payload has no padding. */
+static inline __attribute__((always_inline)) enum section_result section_write(const struct section *s,
+                                                                               const struct ring_place *p,
+                                                                               const struct ring_view *view,
+                                                                               const void *enable, uint64_t ticket, void *rseq)
 {
+    void    *dst = p->dst;
+    uint64_t old = p->old; /* what is only compared sits in scratch registers */
+    uint32_t cpu = p->cpu;
     __asm__ goto volatile(
         SECTION_BEGIN
-        "movq 72(%[s]), %%r11\n cmpl $0, 4(%[s])\n je 8f\n"
-        "rdtsc\n shlq $32, %%rdx\n leaq (%%rax,%%rdx), %%r11\n"
-        "8: movq 8(%[s]), %%r10\n movq 16(%[s]), %%rax\n cmpq %%rax, (%%r10)\n jne %l[aborted]\n"
+        "cmpq %[old], (%[wpos])\n jne %l[aborted]\n"
         SECTION_ENABLED
-        "movq 32(%[s]), %%rax\n movl $0xffffffff, (%%rax)\n"
-        "movq 40(%[s]), %%rdi\n movq 48(%[s]), %%rax\n movq $0, (%%rax)\n"
-        "movq 80(%[s]), %%rsi\n movq 88(%[s]), %%rcx\n movq 96(%[s]), %%r8\n"
-        "movdqu (%%rsi), %%xmm0\n movdqu (%%rcx), %%xmm1\n movdqu (%%r8), %%xmm2\n"
-        "movq 56(%[s]), %%rax\n movq 64(%[s]), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, 8(%%rdi)\n"
+        "movq 16(%[s]), %%rax\n testb $1, 8(%[view])\n jz 8f\n"
+        "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n"
+        "8: movq %%rax, 16(%%rdi)\n"
+        "movq (%[s]), %%rax\n movzwl %%ax, %%ecx\n testl $7, %%ecx\n jz 9f\n"
+        "addl $7, %%ecx\n andl $-8, %%ecx\n movq $0, -8(%%rdi,%%rcx)\n" /* the padding */
+        "9: movq 8(%[s]), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, 8(%%rdi)\n"
+        "movq 24(%[s]), %%rsi\n movq 32(%[s]), %%rcx\n movq 40(%[s]), %%rax\n"
+        "movdqu (%%rsi), %%xmm0\n movdqu (%%rcx), %%xmm1\n movdqu (%%rax), %%xmm2\n"
         "movdqu %%xmm0, 24(%%rdi)\n movdqu %%xmm1, 40(%%rdi)\n movq $0, 56(%%rdi)\n movdqu %%xmm2, 64(%%rdi)\n"
-        "movq %%r11, 16(%%rdi)\n addq $80, %%rdi\n movq 104(%[s]), %%r8\n movq 112(%[s]), %%r9\n jmp 6f\n"
-        "5: movq (%%r8), %%rsi\n movl 8(%%r8), %%ecx\n addq $16, %%r8\n"
+        "addq $80, %%rdi\n movq 48(%[s]), %[enable]\n jmp 6f\n"
+        "5: movq (%[enable]), %%rsi\n movl 8(%[enable]), %%ecx\n addq $16, %[enable]\n"
         SECTION_COPY
-        "6: cmpq %%r9, %%r8\n jne 5b\n"
-        "movq 24(%[s]), %%rax\n movq %%rax, (%%r10)\n"
+        "6: cmpq 56(%[s]), %[enable]\n jne 5b\n"
+        "movq %[next], (%[wpos])\n"
         "2:\n"
-        :
-        : [s] "r"(s), [rs] "r"(rseq)
-        : "memory", "cc", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", SECTION_VECTORS
+        : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
+        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next)
+        : "memory", "cc", "rsi", SECTION_VECTORS
         : aborted, closed);
     return SECTION_DONE;
 aborted:
@@ -124,13 +130,33 @@ closed:
     return SECTION_CLOSED;
 }
 
-/* Counts one loss, if the stream is still open: after a quiesce no loss is counted either. */
-static inline enum section_result section_count_lost(const struct section *s, void *rseq)
+/* Moves wpos over the gap at the end of a chunk, with a filler in its first dword. */
+static inline enum section_result section_skip(const struct ring_place *p, const struct ring_view *view, const void *enable,
+                                               uint64_t ticket, uint64_t to, void *rseq)
 {
-    __asm__ goto volatile(SECTION_BEGIN SECTION_ENABLED "movq 144(%[s]), %%rax\n lock incq (%%rax)\n 2:\n"
+    __asm__ goto volatile(SECTION_BEGIN "cmpq %[old], (%[wpos])\n jne %l[aborted]\n" SECTION_ENABLED
+                          "movl $0xffffffff, (%[fill])\n movq %[next], (%[wpos])\n 2:\n"
                           :
-                          : [s] "r"(s), [rs] "r"(rseq)
-                          : "memory", "cc", "rax", "rdx"
+                          : [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [old] "r"(p->old), [next] "r"(to),
+                            [cpu] "r"(p->cpu), [ticket] "r"(ticket), [enable] "r"(enable), [fill] "r"(p->fill)
+                          : "memory", "cc", "rsi"
+                          : aborted, closed);
+    return SECTION_DONE;
+aborted:
+    return SECTION_ABORTED;
+closed:
+    return SECTION_CLOSED;
+}
+
+/* Counts one loss, if the stream is still open: after a quiesce no loss is counted either. */
+static inline enum section_result section_count_lost(const struct ring_view *view, const void *enable, uint64_t ticket,
+                                                     uint32_t cpu, uint64_t *lost, void *rseq)
+{
+    __asm__ goto volatile(SECTION_BEGIN SECTION_ENABLED "lock incq (%[lost])\n 2:\n"
+                          :
+                          : [rs] "r"(rseq), [view] "r"(view), [cpu] "r"(cpu), [ticket] "r"(ticket), [enable] "r"(enable),
+                            [lost] "r"(lost)
+                          : "memory", "cc", "rsi"
                           : aborted, closed);
     return SECTION_DONE;
 aborted:
@@ -140,14 +166,22 @@ closed:
 }
 #else
 #define SECTION_AVAILABLE 0
-static inline enum section_result section_write(const struct section *s, void *rseq)
+static inline enum section_result section_write(const struct section *s, const struct ring_place *p,
+                                                const struct ring_view *view, const void *enable, uint64_t ticket, void *rseq)
 {
-    (void)s, (void)rseq;
+    (void)s, (void)p, (void)view, (void)enable, (void)ticket, (void)rseq;
     return SECTION_ABORTED;
 }
-static inline enum section_result section_count_lost(const struct section *s, void *rseq)
+static inline enum section_result section_skip(const struct ring_place *p, const struct ring_view *view, const void *enable,
+                                               uint64_t ticket, uint64_t to, void *rseq)
 {
-    (void)s, (void)rseq;
+    (void)p, (void)view, (void)enable, (void)ticket, (void)to, (void)rseq;
+    return SECTION_ABORTED;
+}
+static inline enum section_result section_count_lost(const struct ring_view *view, const void *enable, uint64_t ticket,
+                                                     uint32_t cpu, uint64_t *lost, void *rseq)
+{
+    (void)view, (void)enable, (void)ticket, (void)cpu, (void)lost, (void)rseq;
     return SECTION_ABORTED;
 }
 #endif

@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEADER_SIZE = sizeof(struct etl_event_header) };
+enum { HEADER_SIZE = sizeof(struct etl_event_header), ABORTS_IN_A_ROW = 100 };
 
 /* glibc 2.35 and later registers rseq for every thread and says where. Weak: other C libraries don't have it. */
 extern const ptrdiff_t    __rseq_offset __attribute__((weak));
@@ -21,8 +21,6 @@ static void find_rseq(void)
 {
 #if SECTION_AVAILABLE
     if (&__rseq_offset && &__rseq_size && __rseq_size != 0) {
-        __builtin_cpu_init();
-        ring_rseq.avx    = __builtin_cpu_supports("avx");
         ring_rseq.offset = __rseq_offset;
         __atomic_store_n(&ring_rseq.usable, !ring_rseq.forced_off, __ATOMIC_RELEASE);
     }
@@ -33,6 +31,17 @@ void ring_force_fallback(bool on)
 {
     ring_rseq.forced_off = on;
     find_rseq();
+}
+
+static uint64_t view_mode(uint32_t clock_kind)
+{
+    uint64_t mode = clock_kind == CLOCK_READ_TSC ? RING_TSC : 0;
+#if SECTION_AVAILABLE
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx"))
+        mode |= RING_AVX;
+#endif
+    return mode;
 }
 
 static bool control_fits(const struct shm_control *c, size_t size)
@@ -78,12 +87,14 @@ wstatus ring_view_init(struct ring_view *view, const void *control, size_t contr
                                .chunk_count    = c->chunk_count,
                                .max_event      = c->max_event,
                                .clock_kind     = c->clock_kind,
-                               .eventfd        = eventfd};
+                               .eventfd        = eventfd,
+                               .chunk_mask     = (UINT64_C(1) << c->chunk_shift) - 1,
+                               .mode           = view_mode(c->clock_kind)};
     find_rseq();
     return W_SUCCESS;
 }
 
-uint64_t ring_read_clock(uint32_t kind)
+static uint64_t read_clock(uint32_t kind)
 {
     struct timespec t;
 #if defined(__x86_64__)
@@ -111,6 +122,35 @@ __attribute__((noinline, cold)) void ring_wake(int eventfd)
     errno = error;
 }
 
+/* Where an event of `aligned` bytes goes when wpos is `old`. False: no room, or a table entry that can't be. A gap before it
+ * shows in fill != dst. */
+static bool find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned,
+                       struct ring_place *out)
+{
+    const struct shm_stream_control *sc    = &view->stream_control[index];
+    const uint64_t                   mask  = view->chunk_mask;
+    uint64_t                         start = old;
+
+    if (__builtin_expect((old & mask) + aligned > mask + 1, 0))
+        start = (old | mask) + 1;
+    out->old  = old;
+    out->next = start + aligned;
+    out->cpu  = index;
+    if (__builtin_expect(out->next > __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE), 0))
+        return false;
+    out->dst = out->fill = ring_at(view, sc, start);
+    if (__builtin_expect(start != old, 0))
+        out->fill = ring_at(view, sc, old);
+    return out->dst != NULL && out->fill != NULL;
+}
+
+static void wake_if_crossed(const struct ring_view *view, unsigned index, uint64_t old, uint64_t next)
+{
+    uint64_t mark = __atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED);
+    if (__builtin_expect(old < mark && next >= mark, 0))
+        ring_wake(view->eventfd);
+}
+
 static bool still_enabled(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
 {
     return __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 &&
@@ -129,13 +169,11 @@ __attribute__((noinline, cold)) wstatus ring_lost(const struct ring_view *view, 
 {
     if (ring_rseq.usable) {
         char *rseq = (char *)__builtin_thread_pointer() + ring_rseq.offset;
-        for (int i = 0; i < RING_ABORTS_IN_A_ROW; i++) {
-            struct section s = {.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED),
-                                .open = &view->control->open, .enable = enable, .ticket = ticket};
-            if (s.cpu >= view->cpus)
+        for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
+            uint32_t cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
+            if (cpu >= view->cpus)
                 break;
-            s.lost = &view->stream[s.cpu].lost;
-            switch (section_count_lost(&s, rseq)) {
+            switch (section_count_lost(view, enable, ticket, cpu, &view->stream[cpu].lost, rseq)) {
             case SECTION_DONE: return status;
             case SECTION_CLOSED: return W_SUCCESS;
             case SECTION_ABORTED: break;
@@ -146,7 +184,7 @@ __attribute__((noinline, cold)) wstatus ring_lost(const struct ring_view *view, 
 }
 
 /* Copies everything but the first 8 bytes into a slot that this thread has reserved. */
-static void fill_slot(uint8_t *dst, const struct ring_event *e, uint64_t time, uint32_t cpu)
+static void fill_slot(uint8_t *dst, const struct section *e, uint64_t time, uint32_t cpu)
 {
     struct etl_event_header h;
     memcpy((char *)&h + 8, &e->ids, 8);
@@ -158,21 +196,21 @@ static void fill_slot(uint8_t *dst, const struct ring_event *e, uint64_t time, u
     h.user_time   = 0;
     memcpy(dst + 8, (char *)&h + 8, HEADER_SIZE - 8);
     dst += HEADER_SIZE;
-    for (unsigned i = 0; i < e->count; i++)
-        if (e->pieces[i].size) {
-            memcpy(dst, (const void *)(uintptr_t)e->pieces[i].ptr, e->pieces[i].size);
-            dst += e->pieces[i].size;
+    for (const struct ring_piece *p = e->piece; p != e->end; p++)
+        if (p->size) {
+            memcpy(dst, (const void *)(uintptr_t)p->ptr, p->size);
+            dst += p->size;
         }
 }
 
 void (*ring_fallback_testpoint)(void); /* tests: called between reserve and publish */
 
-static wstatus publish(const struct ring_place *place, const struct ring_event *e, uint32_t size, uint64_t time,
+static wstatus publish(const struct ring_place *place, const struct section *e, uint32_t size, uint64_t time,
                        uint32_t cpu)
 {
     uint64_t *word  = (uint64_t *)(void *)place->dst;
     uint64_t  mark  = (size | SHM_RESERVED) | (e->ids & 0xFFFFFFFFu) << 32; /* the thread */
-    uint64_t  final = (e->first & ~UINT64_C(0xFFFF)) | size, seen = 0;
+    uint64_t  final = e->first, seen = 0;
 
     if (!__atomic_compare_exchange_n(word, &seen, mark, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return W_NOT_ENOUGH_MEMORY; /* given up by the logger, which counted it */
@@ -184,8 +222,8 @@ static wstatus publish(const struct ring_place *place, const struct ring_event *
     return W_SUCCESS;
 }
 
-__attribute__((noinline, cold)) wstatus ring_write_fallback(const struct ring_view *view, const struct shm_enable *enable,
-                                                            uint64_t ticket, const struct ring_event *event, bool *written)
+static wstatus write_fallback(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
+                              const struct section *event, bool *written)
 {
     uint64_t      *wpos    = &view->stream[view->cpus].wpos;
     const uint32_t size    = HEADER_SIZE + event->total;
@@ -197,11 +235,10 @@ __attribute__((noinline, cold)) wstatus ring_write_fallback(const struct ring_vi
         struct ring_place place;
         if ((old & SHM_CLOSED) || !still_enabled(view, enable, ticket))
             return W_SUCCESS;
-        uint64_t time = ring_read_clock(view->clock_kind);
-        if (!ring_find_place(view, view->cpus, old, aligned, &place))
+        uint64_t time = read_clock(view->clock_kind);
+        if (!find_place(view, view->cpus, old, aligned, &place))
             return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;
-        uint64_t next = place.start + aligned;
-        if (!__atomic_compare_exchange_n(wpos, &old, next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        if (!__atomic_compare_exchange_n(wpos, &old, place.next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
         if (place.fill != place.dst) {
             uint64_t empty = 0;
@@ -209,19 +246,74 @@ __attribute__((noinline, cold)) wstatus ring_write_fallback(const struct ring_vi
                                         __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         }
         wstatus status = publish(&place, event, size, time, cpu < 0 ? 0 : (uint32_t)cpu);
-        ring_wake_if_crossed(view, view->cpus, old, next);
+        wake_if_crossed(view, view->cpus, old, place.next);
         *written = status == W_SUCCESS;
         return status;
     }
+}
+
+__attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *view, const struct shm_enable *enable,
+                                                       uint64_t ticket, struct section *s, bool *written)
+{
+    const uint32_t size    = HEADER_SIZE + s->total;
+    const uint32_t aligned = (size + 7) & ~7u;
+
+    *written = false;
+    if (size > view->max_event)
+        return ring_lost(view, enable, ticket, W_MORE_DATA);
+    if (!ring_rseq.usable)
+        return write_fallback(view, enable, ticket, s, written);
+    char *rseq = (char *)__builtin_thread_pointer() + ring_rseq.offset;
+    for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
+        struct ring_place   place;
+        enum section_result done;
+        const uint32_t      cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
+        if (__builtin_expect(cpu >= view->cpus, 0))
+            break; /* not registered for this thread */
+        place.wpos         = &view->stream[cpu].wpos;
+        const uint64_t old = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
+        if (__builtin_expect(!(view->mode & RING_TSC), 0))
+            s->time = read_clock(view->clock_kind);
+        if (__builtin_expect(!find_place(view, cpu, old, aligned, &place), 0))
+            return ring_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
+        if (__builtin_expect(place.fill == place.dst, 1)) {
+            done = section_write(s, &place, view, enable, ticket, rseq);
+        } else {
+            done = section_skip(&place, view, enable, ticket, place.next - aligned, rseq);
+            if (done == SECTION_DONE) {
+                wake_if_crossed(view, cpu, old, place.next - aligned);
+                continue; /* wpos is at the next chunk now */
+            }
+        }
+        if (__builtin_expect(done == SECTION_DONE, 1)) {
+            wake_if_crossed(view, cpu, old, place.next);
+            *written = true;
+            return W_SUCCESS;
+        }
+        if (done == SECTION_CLOSED)
+            return W_SUCCESS;
+        __atomic_fetch_add(&view->stream[cpu].aborts, 1, __ATOMIC_RELAXED);
+    }
+    return write_fallback(view, enable, ticket, s, written);
 }
 
 wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                    struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
                    bool *written)
 {
-    struct ring_event e = {.provider = &header->provider, .descriptor = &header->id, .activity = &header->activity,
-                           .pieces = pieces, .count = count, .total = total};
-    memcpy(&e.first, header, sizeof e.first);
-    memcpy(&e.ids, &header->thread_id, sizeof e.ids);
-    return ring_write_event(view, enable, ticket, &e, written);
+    struct section s;
+    if (total > ETL_MAX_EVENT - HEADER_SIZE) {
+        *written = false;
+        return ring_lost(view, enable, ticket, W_MORE_DATA);
+    }
+    header->size = (uint16_t)(HEADER_SIZE + total);
+    memcpy(&s.first, header, sizeof s.first);
+    memcpy(&s.ids, &header->thread_id, sizeof s.ids);
+    s.provider   = &header->provider;
+    s.descriptor = &header->id;
+    s.activity   = &header->activity;
+    s.piece      = pieces;
+    s.end        = (const void *)((uintptr_t)pieces + count * sizeof *pieces);
+    s.total      = total;
+    return ring_write_event(view, enable, ticket, &s, written);
 }

@@ -17,6 +17,7 @@
 /* One attached session as a writer sees it: all pointers into mappings whose sizes were checked at attach. */
 struct ring_view {
     const struct shm_control        *control;
+    uint64_t                         mode; /* enum ring_mode; the section knows where these two are */
     const struct shm_stream_control *stream_control; /* [stream_count] */
     struct shm_stream               *stream;         /* [stream_count] */
     uint8_t                         *chunks;
@@ -26,7 +27,9 @@ struct ring_view {
     uint32_t                         max_event;
     uint32_t                         clock_kind;
     int                              eventfd;
+    uint64_t                         chunk_mask;  /* chunk size - 1 */
 };
+enum ring_mode { RING_TSC = 1, RING_AVX = 2 };
 /* Checks two mappings against each other and fills the view; 13 with the reason when they don't fit. */
 wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
                        int eventfd, struct reason *why);
