@@ -52,12 +52,27 @@ AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
 #define TraceLoggingUnregister(hProvider) _tlgUnregister(hProvider)
 #define TraceLoggingProviderId(hProvider) ((hProvider)->ProviderId)
 #define TraceLoggingProviderEnabled(hProvider, level, keyword) \
-    ((hProvider)->LevelPlus1 > (ULONG)(level) && _tlgKeywordOn(hProvider, keyword))
+    (_TLG_LOAD((hProvider)->LevelPlus1) > (ULONG)(level) && _tlgKeywordOn(hProvider, keyword))
 
+/* Another thread may write what the inline check reads: any value it ever had is right. Plain loads, because an atomic one costs
+ * an instruction more; ThreadSanitizer is told. */
+#if defined(__SANITIZE_THREAD__)
+#define _TLG_LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define _TLG_LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#endif
+#endif
+#ifndef _TLG_LOAD
+#define _TLG_LOAD(x) (x)
+#endif
 FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLONG keyword)
 {
-    return keyword == 0 ||
-           ((keyword & provider->KeywordAny) != 0 && (keyword & provider->KeywordAll) == provider->KeywordAll);
+    ULONGLONG all;
+    if (keyword == 0)
+        return TRUE;
+    all = _TLG_LOAD(provider->KeywordAll);
+    return (keyword & _TLG_LOAD(provider->KeywordAny)) != 0 && (keyword & all) == all;
 }
 
 #define TraceLoggingWrite(hProvider, ...) \
@@ -331,7 +346,7 @@ FORCEINLINE VOID _tlgSid(PEVENT_DATA_DESCRIPTOR d, const VOID *sid)
 /* The list's first element is no argument (the name, or the related activity): so it is never empty. */
 #define _TLG_WRITE(hProvider, activity, related, name, ...)                                                          \
     do {                                                                                                             \
-        if (__builtin_expect((hProvider)->LevelPlus1 > _TLG_EVENT_LEVEL(__VA_ARGS__), 0) &&                           \
+        if (__builtin_expect(_TLG_LOAD((hProvider)->LevelPlus1) > _TLG_EVENT_LEVEL(__VA_ARGS__), 0) &&                \
             _tlgKeywordOn(hProvider, _TLG_EVENT_KEYWORD(__VA_ARGS__))) {                                              \
             static const struct __attribute__((packed)) {                                                            \
                 UINT16    _tlg_size;                                                                                 \

@@ -374,8 +374,16 @@ static void        *register_all_the_time(void *arg)
     }
     return NULL;
 }
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define NO_THREADS_AFTER_FORK /* ThreadSanitizer kills a child that starts a thread after a fork of a threaded parent */
+#endif
+#endif
 static void test_fork(void **state)
 {
+#ifdef NO_THREADS_AFTER_FORK
+    skip();
+#endif
     REGHANDLE h;
     pthread_t t;
     int       status;
@@ -527,6 +535,9 @@ static void test_closed_descriptors(void **state)
 {
     REGHANDLE h;
     (void)state;
+#ifdef NO_THREADS_AFTER_FORK
+    skip();
+#endif
     pid_t pid = fork();
     if (pid == 0) {
         alarm(20);

@@ -184,8 +184,13 @@ static void test_activity(void **state)
 static void test_traits(void **state)
 {
     (void)state;
-    assert_int_equal(daemon_.traits_size, 13);
-    assert_memory_equal(daemon_.traits, "\x0D\x00MyProvider", 13);
+    pthread_mutex_lock(&daemon_.lock);
+    uint32_t size = daemon_.traits_size;
+    uint8_t  told[13];
+    memcpy(told, daemon_.traits, sizeof told);
+    pthread_mutex_unlock(&daemon_.lock);
+    assert_int_equal(size, 13);
+    assert_memory_equal(told, "\x0D\x00MyProvider", 13);
     struct guid by_name = guid_from_name("MyProvider");
     assert_memory_equal(&by_name, &g_provider->ProviderId, 16);
 }
