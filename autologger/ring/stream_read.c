@@ -105,15 +105,15 @@ static bool is_pending(uint64_t word) { return word == 0 || (word & 0xFF000000u)
 /* How far the head reaches when it is no record: filler, abandoned or nonsense. Moves the position. */
 static void skip_head(struct stream_set *s, struct stream *st, uint64_t word)
 {
-    uint64_t end  = chunk_end(s, st->pos);
+    uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
     uint32_t size = padded((uint32_t)(word & 0xFFFF));
     if ((uint32_t)word == ETL_FILLER) {
-        st->pos = end < st->snap ? end : st->snap;
+        st->pos = end;
     } else if ((word & 0xFF000000u) == SHM_ABANDONED && size >= 8 && size <= end - st->pos) {
         st->pos += size;
     } else {
         s->corrupt++;
-        st->pos = end < st->snap ? end : st->snap;
+        st->pos = end;
     }
 }
 
