@@ -66,8 +66,6 @@ static void child_begin(void)
     signal(SIGPIPE, SIG_DFL);
     setpgid(0, 0); /* a Ctrl-C at the terminal reaches the rehearsal alone, which then ends the boot in order */
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() == 1)
-        _exit(127);
 }
 
 static void progress(const struct rehearsal *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -167,6 +165,41 @@ static wstatus daemon_connect(struct rehearsal *r, struct control_client **clien
     return reason_set(why, W_TIMEOUT, "the daemon was not ready within %d s", START_SECONDS);
 }
 
+/* Between the rehearsal and a program: passes its exit code on, and ends it with all its children when told to, or when the
+ * rehearsal is killed. Never returns. */
+static void program_mind(const char *command)
+{
+    struct timespec patience = {2, 0};
+    sigset_t        signals, old;
+    int             status = 0;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, &old);
+    pid_t pid = fork();
+    if (pid == 0) {
+        setpgid(0, 0);
+        sigprocmask(SIG_SETMASK, &old, NULL);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    if (pid < 0)
+        _exit(127);
+    setpgid(pid, pid);
+    if (getppid() == 1) /* killed before the death signal was asked for */
+        raise(SIGTERM);
+    for (int number; (number = sigwaitinfo(&signals, NULL)) != SIGTERM;)
+        if (number == SIGCHLD && waitpid(pid, &status, WNOHANG) == pid)
+            _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    kill(-pid, SIGTERM);
+    sigdelset(&signals, SIGTERM);
+    while (waitpid(pid, &status, WNOHANG) == 0 && sigtimedwait(&signals, NULL, &patience) == SIGCHLD)
+        ;
+    kill(-pid, SIGKILL);
+    _exit(0);
+}
+
 static void programs_start(struct rehearsal *r)
 {
     for (const char **c = r->o->commands; c && *c && r->programs < PROGRAMS_MAX; c++) {
@@ -174,14 +207,12 @@ static void programs_start(struct rehearsal *r)
         if (pid == 0) {
             child_begin();
             setenv("AUTOLOGGER_RUNTIME_DIR", r->runtime_dir, 1);
-            execl("/bin/sh", "sh", "-c", *c, (char *)NULL);
-            _exit(127);
+            program_mind(*c);
         }
         if (pid < 0) {
             r->out->programs_failed++;
             continue;
         }
-        setpgid(pid, pid);
         r->program[r->programs].command = *c;
         r->program[r->programs++].pid   = pid;
         progress(r, "started: %s", *c);
@@ -224,9 +255,9 @@ static void programs_kill(struct rehearsal *r)
     for (unsigned i = 0; i < r->programs; i++)
         if (!r->program[i].ended) {
             progress(r, "still running at the end, stopped: %s", r->program[i].command);
-            kill(-r->program[i].pid, SIGTERM);
+            kill(r->program[i].pid, SIGTERM);
         }
-    for (unsigned waited = 0; waited < 2000; waited += 20) {
+    for (unsigned waited = 0; waited < 4000; waited += 20) {
         bool all = true;
         for (unsigned i = 0; i < r->programs; i++) {
             if (!r->program[i].ended && waitpid(r->program[i].pid, NULL, WNOHANG) == r->program[i].pid)
@@ -239,7 +270,7 @@ static void programs_kill(struct rehearsal *r)
     }
     for (unsigned i = 0; i < r->programs; i++)
         if (!r->program[i].ended) {
-            kill(-r->program[i].pid, SIGKILL);
+            kill(r->program[i].pid, SIGKILL);
             waitpid(r->program[i].pid, NULL, 0);
         }
 }
@@ -375,8 +406,8 @@ wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_res
         programs_kill(&r);
         daemon_end(&r);
         /* what can't be merged is a reason of its own: the Status table is there all the same */
-        if (!st)
-            merge(&r, &out->merge_failed);
+        if (!st && merge(&r, &out->merge_failed) == W_SUCCESS)
+            memset(&out->merge_failed, 0, sizeof out->merge_failed);
     }
     if (r.lock_fd >= 0)
         close(r.lock_fd);
