@@ -94,16 +94,16 @@ static void connection_accept(struct control_server *v)
 /* V2. False when the client is gone. */
 static bool attach(struct control_server *v, unsigned c, struct session *s)
 {
-    uint64_t           bit     = UINT64_C(1) << s->state->index;
-    struct stream_set *streams = v->state->connection[c].attached & bit ? NULL : session_admit(s, v->state->connection[c].uid);
+    uint64_t                  bit = UINT64_C(1) << s->state->index;
+    const struct session_uid *u   = v->state->connection[c].attached & bit ? NULL : session_admit(s, v->state->connection[c].uid);
 
-    if (!streams)
+    if (!u)
         return v->fd[c] >= 0;
     struct ctl_attach m = {.header = {sizeof m, CTL_ATTACH, CTL_VERSION, 0, 0}, .session = s->state->index,
                            .session_generation = s->state->generation, .session_guid = s->state->guid};
-    int fds[3] = {stream_set_data_fd(streams), stream_set_control_fd_readonly(streams), s->event_fd};
-    v->state->connection[c].attached |= bit;
+    int fds[3] = {stream_set_data_fd(u->streams), stream_set_control_fd_readonly(u->streams), u->event_fd};
     tell(v, c, &m, sizeof m, fds, 3);
+    v->state->connection[c].attached |= bit; /* after: a successor may say it twice, the program takes it once */
     return v->fd[c] >= 0;
 }
 

@@ -257,6 +257,18 @@ void klog_release(struct klog *k, unsigned cpu, uint64_t time)
     k->pending = false;
 }
 
+bool klog_tight(struct klog *k)
+{
+    const struct raw_header *h = k->log.header;
+    return __atomic_load_n(&h->live_pos, __ATOMIC_ACQUIRE) - __atomic_load_n(&h->free_pos, __ATOMIC_ACQUIRE) > k->log.size / 2;
+}
+
+void klog_suppress(struct klog *k, unsigned cpu, uint64_t time)
+{
+    if (cpu < k->convert.cpus && k->convert.queue[cpu].suppress < time)
+        k->convert.queue[cpu].suppress = time;
+}
+
 static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring, uint64_t *withheld)
 {
     const struct raw_slot *slot = rawlog_published(&k->log);

@@ -70,6 +70,10 @@ bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out);
 void klog_pop(struct klog *k, unsigned cpu);
 /* No later record of any CPU will have a time before this. */
 uint64_t klog_horizon(const struct klog *k);
+/* More than half of the memory for raw records is in use: what is converted should go to the file, also in parts. */
+bool klog_tight(struct klog *k);
+/* An adopter's, before the first peek: everything of `cpu` up to and including `time` is in the file and must not come again. */
+void klog_suppress(struct klog *k, unsigned cpu, uint64_t time);
 /* Everything of `cpu` up to and including `time` is in the file: its raw bytes may be reused, an adopter must not emit it. */
 void klog_release(struct klog *k, unsigned cpu, uint64_t time);
 

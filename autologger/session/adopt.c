@@ -1,6 +1,8 @@
 /* adopt.c - taking a session over from a predecessor. See session.h and wire/state.h. */
 #include "autologger/session/session.h"
 
+#include "autologger/session/internal.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,12 +35,6 @@ static int find_klog(void *ctx, const char *klog_name)
     return f->find(f->ctx, name);
 }
 
-static void adopt_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
-{
-    struct session *s = ctx;
-    condition_add(&s->conditions, number, note, item, "", 0, advice, "%s", reason);
-}
-
 /* The state's own claims are checked: it comes from another program version, perhaps a broken one. */
 static wstatus state_check(const struct state_session *st, size_t size, unsigned cpus, struct reason *why)
 {
@@ -50,6 +46,9 @@ static wstatus state_check(const struct state_session *st, size_t size, unsigned
         st->slot_size != state_slot_bytes(cpus) || st->slot_offset[0] != sizeof *st ||
         st->slot_offset[1] != sizeof *st + st->slot_size || st->current > 1 || sizeof *st + 2 * (size_t)st->slot_size > size)
         return reason_set(why, W_INVALID_DATA, "the state handed over is damaged");
+    for (unsigned i = 0; i < STATE_ENABLES; i++)
+        if (st->enable[i].in_use && (st->enable[i].slot >= SHM_PROVIDERS || st->enable[i].entry >= SHM_PROVIDER_SESSIONS))
+            return reason_set(why, W_INVALID_DATA, "the state handed over enables a provider that cannot be");
     return W_SUCCESS;
 }
 
@@ -62,22 +61,21 @@ static wstatus adopt_streams(struct session *s, const struct finder *f, struct r
     wstatus                     status = rpos ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
 
     for (unsigned u = 0; u < st->uid_count && !status; u++) {
-        int data = find_numbered(f, "data", (int)u), control = find_numbered(f, "control", (int)u);
+        int data = find_numbered(f, "data", (int)u), control = find_numbered(f, "control", (int)u),
+            event = find_numbered(f, "event", (int)u);
         memset(rpos, 0, (st->cpus + 1u) * sizeof *rpos);
         if (u < slot->uid_count) {
             const uint64_t *row = pos + (size_t)u * 2 * st->cpus;
             memcpy(rpos, row, st->cpus * sizeof *rpos);
-            rpos[st->cpus] = UINT64_MAX; /* the fallback stream goes on behind the least that is in the file for a CPU */
-            for (unsigned c = 0; c < st->cpus; c++)
-                if (row[st->cpus + c] < rpos[st->cpus])
-                    rpos[st->cpus] = row[st->cpus + c];
+            rpos[st->cpus] = slot->fallback_released[u];
         }
-        if (data < 0 || control < 0)
+        if (data < 0 || control < 0 || event < 0 || !session_watch(s, event))
             status = reason_set(why, W_INVALID_DATA, "the streams of uid %u were not handed over", st->uid[u]);
         else
             status = stream_set_adopt(data, control, rpos, &s->uid[u].streams, why);
         if (!status) {
             s->uid[u].uid      = st->uid[u];
+            s->uid[u].event_fd = event;
             s->uid[u].admitted = stream_set_control(s->uid[u].streams)->chunk_count > 0;
             s->uid_count       = u + 1;
         }
@@ -86,56 +84,52 @@ static wstatus adopt_streams(struct session *s, const struct finder *f, struct r
     return status;
 }
 
+static wstatus adopt_state(struct session *s, int state_fd, unsigned cpus, struct reason *why)
+{
+    struct stat st;
+    if (fstat(state_fd, &st) < 0 || st.st_size < (off_t)sizeof *s->state)
+        return reason_set(why, W_INVALID_DATA, "the state handed over is too small");
+    struct state_session *state = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, state_fd, 0);
+    if (state == MAP_FAILED)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map the state handed over: %s", strerror(errno));
+    wstatus status = state_check(state, (size_t)st.st_size, cpus, why);
+    if (status)
+        munmap(state, (size_t)st.st_size);
+    else
+        s->state = state;
+    return status;
+}
+
+static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *why)
+{
+    const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current]);
+    const uint64_t          *time = (const uint64_t *)(slot + 1) + (size_t)STATE_UIDS * 2 * s->state->cpus;
+    struct klog_config       c;
+
+    session_klog_config(s, &c);
+    wstatus status = klog_adopt(&c, find_klog, f, &s->klog, why);
+    /* what was published is in the file, also when the predecessor did not live to release it */
+    for (unsigned cpu = 0; !status && cpu < s->state->cpus; cpu++)
+        klog_suppress(s->klog, cpu, time[cpu]);
+    return status;
+}
+
 wstatus session_adopt(struct session_env *env, struct directory *directory, int state_fd,
                       int (*find)(void *ctx, const char *name), void *ctx, struct session **out, struct reason *why)
 {
-    struct session *s = calloc(1, sizeof *s);
-    struct stat     st;
-    struct finder   f  = {find, ctx, 0};
-    wstatus         status;
+    struct session *s      = NULL;
+    struct finder   f      = {find, ctx, 0};
+    wstatus         status = session_new(env, directory, &s, why);
 
-    if (!s)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the session");
-    s->env       = env;
-    s->directory = directory;
-    s->state_fd  = state_fd;
-    s->event_fd  = -1;
-    pthread_mutex_init(&s->lock, NULL);
-    if (fstat(state_fd, &st) < 0 || st.st_size < (off_t)sizeof *s->state) {
-        status = reason_set(why, W_INVALID_DATA, "the state handed over is too small");
+    if (status)
+        return status;
+    s->state_fd = state_fd;
+    if ((status = adopt_state(s, state_fd, env->cpus, why)))
         goto out;
-    }
-    s->state = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, state_fd, 0);
-    if (s->state == MAP_FAILED) {
-        s->state = NULL;
-        status   = reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map the state handed over: %s", strerror(errno));
+    f.index = s->state->index;
+    if ((status = session_setup(s, why)) || (status = adopt_streams(s, &f, why)))
         goto out;
-    }
-    if ((status = state_check(s->state, (size_t)st.st_size, env->cpus, why))) {
-        munmap(s->state, (size_t)st.st_size);
-        s->state = NULL;
-        goto out;
-    }
-    f.index         = s->state->index;
-    s->event_fd     = find_numbered(&f, "event", -1);
-    s->clock        = clock_for_type(s->state->clock_type, &env->machine, NULL);
-    s->chunk_shift  = stream_chunk_shift(s->state->buffer_kb * 1024u);
-    s->budget_chunks = session_budget(s->state, s->chunk_shift);
-    if (s->event_fd < 0) {
-        status = reason_set(why, W_INVALID_DATA, "the event descriptor was not handed over");
-        goto out;
-    }
-    if ((status = adopt_streams(s, &f, why)))
-        goto out;
-    if (s->state->kernel) {
-        struct klog_config c = {.hook_count = s->state->hook_count, .raw_bytes = s->state->memory_bytes, .clock = s->clock,
-                                .condition = adopt_condition, .condition_ctx = s};
-        memcpy(c.mask, s->state->group_mask, sizeof c.mask);
-        memcpy(c.hooks, s->state->hooks, sizeof c.hooks);
-        if ((status = klog_adopt(&c, find_klog, &f, &s->klog, why)))
-            goto out;
-    }
-    if ((status = logger_create(s, &s->logger, why)))
+    if (s->state->kernel && (status = adopt_kernel(s, &f, why)))
         goto out;
     *out = s;
     return W_SUCCESS;

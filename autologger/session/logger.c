@@ -11,7 +11,7 @@
 #include "registry-sim/win32/filetime.h"
 
 #include <errno.h>
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@
 /* One record of a fallback stream, waiting for its CPU's turn. */
 struct pending {
     struct pending *next;
-    uint64_t        time, end;
+    uint64_t        time, start, end; /* positions: the reader's before it, and after it */
     unsigned        uid;
     uint32_t        size;
     uint8_t         data[];
@@ -35,6 +35,7 @@ struct fill {
     uint64_t  events, last_time;
     uint64_t  pos[STATE_UIDS];      /* stream position after the last record of this uid in it */
     uint64_t  fallback[STATE_UIDS]; /* same, for the fallback stream's records of this CPU */
+    uint64_t  fallback_first[STATE_UIDS]; /* start of the first of them in it; UINT64_MAX = none */
     uint64_t  kernel_time;
     struct pending *pending; /* sorted by time */
 };
@@ -70,22 +71,26 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     l->buffer_bytes = s->state->buffer_kb * 1024u;
     l->fill         = calloc(l->cpus, sizeof *l->fill);
     l->master       = malloc(s->state->slot_size);
-    for (unsigned c = 0; l->fill && c < l->cpus; c++) {
+    bool whole      = l->master && l->fill;
+    for (unsigned c = 0; whole && c < l->cpus; c++) {
         l->fill[c].data   = aligned_alloc(4096, (l->buffer_bytes + 4095u) & ~4095u);
         l->fill[c].filled = sizeof(struct etl_buffer_header);
+        whole             = l->fill[c].data != NULL;
     }
-    if (!l->master || !l->fill || !l->fill[l->cpus - 1].data) {
+    if (!whole) {
         logger_destroy(l);
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u buffers of %u KB", l->cpus, s->state->buffer_kb);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u buffers of %u KB", s->state->cpus, s->state->buffer_kb);
     }
     memcpy(l->master, slot_current(s), s->state->slot_size);
     for (unsigned c = 0; c < l->cpus; c++) {
         for (unsigned u = 0; u < STATE_UIDS; u++) {
             l->fill[c].pos[u]      = slot_pos(l, u)[c];
             l->fill[c].fallback[u] = slot_fallback(l, u)[c];
+            l->fill[c].fallback_first[u] = UINT64_MAX;
         }
         l->fill[c].kernel_time = slot_kernel(l)[c];
     }
+    memcpy(l->fallback_seen, l->master->fallback_released, sizeof l->fallback_seen);
     *out = l;
     return W_SUCCESS;
 }
@@ -130,6 +135,7 @@ static void file_failed(struct logger *l, const struct reason *why)
     pthread_mutex_lock(&s->lock);
     s->file_reason = *why;
     pthread_mutex_unlock(&s->lock);
+    snprintf(s->state->status_text, sizeof s->state->status_text, "%s", why->text);
     s->state->status = why->status;
     s->state->state  = SESSION_FAILED;
     l->failed        = true;
@@ -166,11 +172,6 @@ static void file_open(struct logger *l)
     wstatus              st = W_SUCCESS;
 
     file_info(s, &info);
-    if (s->state->status) { /* a predecessor failed already */
-        reason_set(&why, s->state->status, "the log file could not be written before the daemon was restarted");
-        file_failed(l, &why);
-        return;
-    }
     if (!s->state->file_created) {
         st    = links_refuse(s->env, s->state->log_path, &why);
         int r = st ? 0 : os_mkdir_parents(os, s->state->log_path, 0755);
@@ -182,6 +183,8 @@ static void file_open(struct logger *l)
         struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost};
         st = etl_writer_resume(os, s->state->log_path, &info, &at, s->env->free_floor, &l->writer, &why);
     }
+    if (!st && s->state->status) /* a predecessor failed already: the file is still made whole at the end */
+        st = reason_set(&why, s->state->status, "%s", s->state->status_text);
     if (st) {
         file_failed(l, &why);
         return;
@@ -199,6 +202,21 @@ static void file_open(struct logger *l)
     atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
 }
 
+/* How far the fallback stream of a UID is in the file, of every CPU: up to the first record that still waits or is in a buffer. */
+static uint64_t fallback_done(const struct logger *l, unsigned u)
+{
+    uint64_t least = l->fallback_seen[u];
+    for (unsigned c = 0; c < l->cpus; c++) {
+        const struct fill *f = &l->fill[c];
+        if (f->fallback_first[u] < least)
+            least = f->fallback_first[u];
+        for (const struct pending *p = f->pending; p; p = p->next)
+            if (p->uid == u && p->start < least)
+                least = p->start;
+    }
+    return least;
+}
+
 /* Positions, file offset and counters become one fact; then memory is given back. */
 static void publish(struct logger *l, unsigned cpu)
 {
@@ -206,8 +224,10 @@ static void publish(struct logger *l, unsigned cpu)
     struct fill    *f = &l->fill[cpu];
 
     for (unsigned u = 0; u < l->uids; u++) {
-        slot_pos(l, u)[cpu]      = f->pos[u];
-        slot_fallback(l, u)[cpu] = f->fallback[u];
+        slot_pos(l, u)[cpu]             = f->pos[u];
+        slot_fallback(l, u)[cpu]        = f->fallback[u];
+        f->fallback_first[u]            = UINT64_MAX;
+        l->master->fallback_released[u] = fallback_done(l, u);
     }
     slot_kernel(l)[cpu]  = f->kernel_time;
     l->master->uid_count = l->uids;
@@ -224,17 +244,7 @@ static void publish(struct logger *l, unsigned cpu)
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++) {
         stream_release(s->uid[u].streams, cpu, f->pos[u]);
-        /* the fallback stream is free up to the first record that waits for any CPU */
-        uint64_t least = l->fallback_seen[u];
-        for (unsigned c = 0; c < l->cpus; c++)
-            for (const struct pending *p = l->fill[c].pending; p; p = p->next)
-                if (p->uid == u && p->end - p->size < least)
-                    least = 0; /* some record below is not in a file yet */
-        for (unsigned c = 0; c < l->cpus && least; c++)
-            if (l->fill[c].filled > sizeof(struct etl_buffer_header) && l->fill[c].fallback[u] != slot_fallback(l, u)[c])
-                least = 0;
-        if (least)
-            stream_release(s->uid[u].streams, l->cpus, least);
+        stream_release(s->uid[u].streams, l->cpus, l->master->fallback_released[u]);
     }
     pthread_mutex_unlock(&s->lock);
     if (s->klog && f->kernel_time)
@@ -292,42 +302,46 @@ static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32
     f->last_time = time;
 }
 
-/* Takes what the snapshot shows of the fallback streams into the lists of their CPUs. False: blocked by a reservation. */
+static void pending_insert(struct logger *l, struct fill *f, struct pending *p)
+{
+    struct pending **at;
+    if (p->time < f->last_time) { /* published late, after younger events were written */
+        p->time = f->last_time;
+        memcpy(p->data + offsetof(struct etl_event_header, time), &p->time, sizeof p->time);
+        l->master->time_adjusted++;
+    }
+    for (at = &f->pending; *at && (*at)->time <= p->time;)
+        at = &(*at)->next;
+    p->next = *at;
+    *at     = p;
+}
+
+/* Takes what the snapshot shows of the fallback streams into the lists of their CPUs. A record that is reserved and not yet
+ * published holds up nobody: it comes late, with its time adjusted and counted. False: something is still to come. */
 static bool fallback_collect(struct logger *l, uint64_t now_ns)
 {
-    struct session *s    = l->s;
-    bool            open = true;
+    struct session *s   = l->s;
+    bool            all = true;
 
     for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_set   *streams = s->uid[u].streams;
         struct stream_record r;
-        while (stream_peek(s->uid[u].streams, l->cpus, &r)) {
-            struct pending *p = malloc(sizeof *p + r.size), **at;
-            if (!p)
-                return false; /* try again later: nothing is lost */
-            unsigned cpu = r.cpu < l->cpus ? r.cpu : 0;
-            memcpy(p->data, r.data, r.size);
-            p->time = r.time, p->end = r.end, p->uid = u, p->size = r.size;
+        for (uint64_t start; start = stream_position(streams, l->cpus), stream_peek(streams, l->cpus, &r);) {
+            unsigned        cpu = r.cpu < l->cpus ? r.cpu : 0;
+            struct pending *p   = r.end <= slot_fallback(l, u)[cpu] ? NULL : malloc(sizeof *p + r.size);
+            if (!p && r.end > slot_fallback(l, u)[cpu])
+                return false; /* no memory: try again later, nothing is lost */
+            if (p) {          /* else: an adopted stream, already in the file */
+                memcpy(p->data, r.data, r.size);
+                p->time = r.time, p->start = start, p->end = r.end, p->uid = u, p->size = r.size;
+                pending_insert(l, &l->fill[cpu], p);
+            }
             l->fallback_seen[u] = r.end;
-            stream_pop(s->uid[u].streams, l->cpus);
-            if (r.end <= slot_fallback(l, u)[cpu]) { /* an adopted stream: already in the file */
-                free(p);
-                continue;
-            }
-            struct fill *f = &l->fill[cpu];
-            if (p->time < f->last_time) { /* published late, after younger events were written */
-                p->time = f->last_time;
-                memcpy(p->data + offsetof(struct etl_event_header, time), &p->time, sizeof p->time);
-                l->master->time_adjusted++;
-            }
-            for (at = &f->pending; *at && (*at)->time <= p->time;)
-                at = &(*at)->next;
-            p->next = *at;
-            *at     = p;
+            stream_pop(streams, l->cpus);
         }
-        if (stream_fallback_blocked(s->uid[u].streams, now_ns))
-            open = false;
+        all &= !stream_fallback_blocked(streams, now_ns);
     }
-    return open;
+    return all;
 }
 
 enum { SOURCE_NONE = -1, SOURCE_FALLBACK = -2, SOURCE_KERNEL = -3 };
@@ -367,7 +381,9 @@ static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
             struct pending *p = f->pending;
             append(l, cpu, p->data, p->size, p->time);
             f->fallback[p->uid] = p->end;
-            f->pending          = p->next;
+            if (f->fallback_first[p->uid] == UINT64_MAX)
+                f->fallback_first[p->uid] = p->start;
+            f->pending = p->next;
             free(p);
         } else {
             append(l, cpu, r.data, r.size, r.time);
@@ -455,7 +471,29 @@ static void totals_show(struct logger *l)
 
 static bool data_waits(const struct fill *f) { return f->filled > sizeof(struct etl_buffer_header); }
 
-void logger_pass(struct logger *l, bool final, bool flush)
+static void merge_all(struct logger *l, uint64_t horizon)
+{
+    for (unsigned c = 0; c < l->cpus; c++) {
+        int sole = sole_source(l, c);
+        if (sole >= 0)
+            copy_cpu(l, c, l->s->uid[sole].streams, (unsigned)sole, horizon);
+        else
+            merge_cpu(l, c, horizon);
+    }
+}
+
+/* The converter moves its horizon as it is read: one drain pass at a time, until it has caught up with the drainer. */
+static void merge_kernel(struct logger *l, uint64_t clock)
+{
+    uint64_t before, horizon = klog_horizon(l->s->klog);
+    do {
+        before = horizon;
+        merge_all(l, horizon < clock ? horizon : clock);
+        horizon = klog_horizon(l->s->klog);
+    } while (horizon > before && before < clock);
+}
+
+bool logger_pass(struct logger *l, bool final, bool flush)
 {
     struct session *s = l->s;
     /* G1: the horizon is read before any write position */
@@ -469,27 +507,24 @@ void logger_pass(struct logger *l, bool final, bool flush)
     totals_show(l);
     pthread_mutex_unlock(&s->lock);
     if (!atomic_load(&s->fs_ready) && !final)
-        return;
+        return true;
     if (!l->writer && !l->failed)
         file_open(l);
-    if (!fallback_collect(l, s->env->os->raw_ns(s->env->os)) && !final)
-        return;
-    if (s->klog && !final) {
-        uint64_t kernel = klog_horizon(s->klog);
-        horizon         = kernel < horizon ? kernel : horizon;
-    }
-    for (unsigned c = 0; c < l->cpus; c++) {
-        int sole = sole_source(l, c);
-        if (sole >= 0)
-            copy_cpu(l, c, s->uid[sole].streams, (unsigned)sole, horizon);
-        else
-            merge_cpu(l, c, horizon);
+    bool all = fallback_collect(l, s->env->os->raw_ns(s->env->os));
+    if (s->klog && !final)
+        merge_kernel(l, horizon);
+    else
+        merge_all(l, horizon);
+    tight |= s->klog && klog_tight(s->klog);
+    for (unsigned c = 0; c < l->cpus; c++)
         if (data_waits(&l->fill[c]) && (final || flush || tight))
             buffer_write(l, c);
-    }
+    return all;
 }
 
 /* ---- the thread ---- */
+
+enum { FINISH_WAIT_MS = 5000 };
 
 /* The final pass. A write position that still moves after the quiesce is a late event: written all the same, and counted, so
  * that it can be seen that there was none. */
@@ -498,7 +533,9 @@ static void finish_streams(struct logger *l)
     struct session *s = l->s;
     uint64_t        late = 0, before;
 
-    logger_pass(l, true, true);
+    /* what is reserved and not yet published is waited for: it comes, or is given up and counted (1 s each) */
+    for (int waited = 0; !logger_pass(l, true, true) && waited < FINISH_WAIT_MS; waited += 5)
+        usleep(5000);
     do {
         before = l->master->events_written + l->master->lost_file;
         logger_pass(l, true, true);
@@ -538,7 +575,7 @@ static int wait_ms(struct logger *l)
         ms = now >= l->next_flush_ns ? 0 : (int)((l->next_flush_ns - now) / 1000000 + 1);
     for (unsigned u = 0; u < l->uids; u++)
         if (stream_fallback_blocked(s->uid[u].streams, now))
-            ms = ms < 0 || ms > 2 ? 2 : ms;
+            ms = ms < 0 || ms > 20 ? 20 : ms;
     return ms;
 }
 
@@ -555,10 +592,12 @@ void *logger_main(void *ctx)
     }
     atomic_store(&s->logger_tid, (int)syscall(SYS_gettid));
     while (!atomic_load(&s->stop)) {
-        struct pollfd p = {.fd = s->event_fd, .events = POLLIN};
-        uint64_t      count;
-        if (poll(&p, 1, wait_ms(l)) > 0)
-            (void)!read(s->event_fd, &count, sizeof count);
+        struct epoll_event e[8];
+        uint64_t           count;
+        int                n = epoll_wait(s->epoll_fd, e, 8, wait_ms(l));
+        for (int i = 0; i < n; i++)
+            if (e[i].data.u64 == 0) /* our own; a UID's is never read, its edges are enough */
+                (void)!read(s->wake_fd, &count, sizeof count);
         if (atomic_load(&s->stop))
             break;
         uint64_t now   = s->env->os->raw_ns(s->env->os);

@@ -1,12 +1,14 @@
 #include "autologger/session/session.h"
 
 #include "autologger/ring/quiesce.h"
+#include "autologger/session/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -58,7 +60,7 @@ static void note_condition(void *ctx, wstatus number, bool note, const char *ite
     condition_add(&s->conditions, number, note, item, "", 0, advice, "%s", reason);
 }
 
-static void klog_config_fill(struct session *s, struct klog_config *c)
+void session_klog_config(struct session *s, struct klog_config *c)
 {
     const struct state_session *st = s->state;
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
@@ -68,11 +70,16 @@ static void klog_config_fill(struct session *s, struct klog_config *c)
 }
 
 /* The parts that new and adopted sessions share. */
-static wstatus session_setup(struct session *s, struct reason *why)
+wstatus session_setup(struct session *s, struct reason *why)
 {
     const struct state_session *st   = s->state;
     bool                        slow = false;
+    struct epoll_event          wake = {.events = EPOLLIN};
 
+    s->wake_fd  = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (s->wake_fd < 0 || s->epoll_fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->wake_fd, &wake) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "cannot create the session's descriptors: %s", strerror(errno));
     s->clock = clock_for_type(st->clock_type, &s->env->machine, &slow);
     if (slow)
         condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0,
@@ -83,14 +90,14 @@ static wstatus session_setup(struct session *s, struct reason *why)
     return logger_create(s, &s->logger, why);
 }
 
-static wstatus session_new(struct session_env *env, struct directory *directory, struct session **out, struct reason *why)
+wstatus session_new(struct session_env *env, struct directory *directory, struct session **out, struct reason *why)
 {
     struct session *s = calloc(1, sizeof *s);
     if (!s)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the session");
     s->env       = env;
     s->directory = directory;
-    s->state_fd = s->event_fd = -1;
+    s->state_fd = s->wake_fd = s->epoll_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     *out = s;
     return W_SUCCESS;
@@ -161,15 +168,11 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         return st;
     if ((st = state_create(s, plan, index, generation, why)))
         goto out;
-    if ((s->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0) {
-        st = reason_set(why, wstatus_from_errno(errno), "cannot create the session's event descriptor: %s", strerror(errno));
-        goto out;
-    }
     if ((st = session_setup(s, why)))
         goto out;
     if (plan->kernel) {
         struct klog_config config;
-        klog_config_fill(s, &config);
+        session_klog_config(s, &config);
         if ((st = (env->kernel_open ? env->kernel_open : klog_create)(&config, &s->klog, why)))
             goto out;
     } else if (!session_admit(s, (uint32_t)geteuid()) || !s->uid[0].admitted) {
@@ -180,7 +183,6 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
     }
     s->state->in_use = 1;
     keep(s, "session", -1, s->state_fd);
-    keep(s, "event", -1, s->event_fd);
     keep_klog(s);
     *out = s;
     return W_SUCCESS;
@@ -189,25 +191,19 @@ out:
     return st;
 }
 
-struct stream_set *session_admit(struct session *s, uint32_t uid)
+bool session_watch(struct session *s, int event_fd)
 {
-    for (unsigned i = 0; i < s->uid_count; i++)
-        if (s->uid[i].uid == uid || i == STATE_UIDS - 1) /* the last place is shared by all that came too late: no chunks */
-            return s->uid[i].streams;
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.u64 = 1};
+    return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, event_fd, &e) == 0;
+}
 
-    struct session_uid   *u     = &s->uid[s->uid_count];
-    uint32_t              taken = 0, cpus = s->env->cpus;
-    struct stream_config  c = {.cpus = cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
-                               .clock_kind = s->clock.read_kind, .session = s->state->index,
-                               .session_generation = s->state->generation, .uid = uid};
-    struct reason         why;
+/* How many chunks each CPU of a new UID gets at once; 0: the UID can't be admitted. Under lock. */
+static uint32_t first_grant(const struct session *s)
+{
+    uint32_t taken = 0, cpus = s->env->cpus;
 
-    if (c.max_event > ETL_MAX_EVENT)
-        c.max_event = ETL_MAX_EVENT;
-    pthread_mutex_lock(&s->lock);
     for (unsigned i = 0; i < s->uid_count; i++)
         taken += stream_set_granted(s->uid[i].streams);
-    pthread_mutex_unlock(&s->lock);
     uint32_t left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
     uint64_t want = ((uint64_t)s->state->minimum_buffers * s->state->buffer_kb * 1024u >> s->chunk_shift) / cpus;
     if (s->uid_count > 0) /* later UIDs start small and grow: the minimum was the first one's */
@@ -216,32 +212,55 @@ struct stream_set *session_admit(struct session *s, uint32_t uid)
         want--;
     if (want < 2)
         want = 2;
-    u->admitted = s->uid_count < STATE_UIDS - 1 && want * cpus + 1 <= left;
-    if (u->admitted) {
-        c.chunk_count    = s->budget_chunks;
-        c.initial_chunks = (uint32_t)want;
+    return s->uid_count < STATE_UIDS - 1 && want * cpus + 1 <= left ? (uint32_t)want : 0;
+}
+
+static bool streams_make(struct session *s, struct session_uid *u, uint32_t grant)
+{
+    struct stream_config c = {.cpus = s->env->cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
+                              .chunk_count = grant ? s->budget_chunks : 0, .initial_chunks = grant, .uid = u->uid,
+                              .clock_kind = s->clock.read_kind, .session = s->state->index,
+                              .session_generation = s->state->generation};
+    struct reason        why;
+
+    if (c.max_event > ETL_MAX_EVENT)
+        c.max_event = ETL_MAX_EVENT;
+    u->admitted = grant > 0;
+    return stream_set_create(s->env->os, &c, &u->streams, &why) == W_SUCCESS;
+}
+
+const struct session_uid *session_admit(struct session *s, uint32_t uid)
+{
+    for (unsigned i = 0; i < s->uid_count; i++)
+        if (s->uid[i].uid == uid || i == STATE_UIDS - 1) /* the last place is shared by all that came too late: no chunks */
+            return &s->uid[i];
+
+    unsigned            n = s->uid_count;
+    struct session_uid *u = &s->uid[n];
+    pthread_mutex_lock(&s->lock);
+    uint32_t grant = first_grant(s);
+    pthread_mutex_unlock(&s->lock);
+    u->uid      = uid;
+    u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    /* without memory for chunks the UID gets a set without: its events are lost with error 8, and counted */
+    if (u->event_fd < 0 || !session_watch(s, u->event_fd) || (!streams_make(s, u, grant) && (!grant || !streams_make(s, u, 0)))) {
+        if (u->event_fd >= 0)
+            close(u->event_fd);
+        return NULL;
     }
-    if (stream_set_create(s->env->os, &c, &u->streams, &why) != W_SUCCESS) {
-        if (!u->admitted)
-            return NULL;
-        u->admitted = false; /* could not be populated: the events of this UID are lost and counted */
-        c.chunk_count = c.initial_chunks = 0;
-        if (stream_set_create(s->env->os, &c, &u->streams, &why) != W_SUCCESS)
-            return NULL;
-    }
-    u->uid = uid;
     stream_set_open(u->streams, true);
     pthread_mutex_lock(&s->lock);
     s->uid_count++;
     pthread_mutex_unlock(&s->lock);
-    s->state->uid[s->uid_count - 1] = uid;
-    keep(s, "data", (int)s->uid_count - 1, stream_set_data_fd(u->streams));
-    keep(s, "control", (int)s->uid_count - 1, stream_set_control_fd(u->streams));
+    s->state->uid[n] = uid;
+    keep(s, "data", (int)n, stream_set_data_fd(u->streams));
+    keep(s, "control", (int)n, stream_set_control_fd(u->streams));
+    keep(s, "event", (int)n, u->event_fd);
     __atomic_store_n(&s->state->uid_count, s->uid_count, __ATOMIC_RELEASE);
     if (!u->admitted)
         condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "raise MaximumBuffers",
                       "no buffers were left for the programs of uid %u: their events are lost", uid);
-    return u->streams;
+    return u;
 }
 
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
@@ -272,9 +291,12 @@ static void *drain_main(void *ctx)
     struct session *s   = ctx;
     uint64_t        one = 1;
     pthread_setname_np(pthread_self(), "kernel-drain");
-    while (!atomic_load(&s->drain_stop))
-        if (klog_drain(s->klog, 100) > 0 && atomic_load(&s->fs_ready))
-            (void)!write(s->event_fd, &one, sizeof one);
+    while (!atomic_load(&s->drain_stop)) {
+        klog_drain(s->klog, 100);
+        /* also when nothing was kept: memory may be full, and only the logger can free it */
+        if (atomic_load(&s->fs_ready))
+            (void)!write(s->wake_fd, &one, sizeof one);
+    }
     return NULL;
 }
 
@@ -299,8 +321,8 @@ wstatus session_start(struct session *s, struct reason *why)
 static void wake(struct session *s)
 {
     uint64_t one = 1;
-    if (s->event_fd >= 0)
-        (void)!write(s->event_fd, &one, sizeof one);
+    if (s->wake_fd >= 0)
+        (void)!write(s->wake_fd, &one, sizeof one);
 }
 
 void session_fs_ready(struct session *s)
@@ -371,10 +393,10 @@ static void drop_kept(struct session *s)
     if (!s->env->keep || !s->state)
         return;
     keep(s, "session", -1, -1);
-    keep(s, "event", -1, -1);
     for (int i = 0; i < (int)s->uid_count; i++) {
         keep(s, "data", i, -1);
         keep(s, "control", i, -1);
+        keep(s, "event", i, -1);
     }
 }
 
@@ -397,14 +419,18 @@ void session_destroy(struct session *s)
         klog_fds(s->klog, drop_klog_fd, s);
     klog_destroy(s->klog);
     logger_destroy(s->logger);
-    for (unsigned i = 0; i < s->uid_count; i++)
+    for (unsigned i = 0; i < s->uid_count; i++) {
         stream_set_destroy(s->uid[i].streams);
+        close(s->uid[i].event_fd);
+    }
     if (s->state)
         munmap(s->state, s->state->size);
     if (s->state_fd >= 0)
         close(s->state_fd);
-    if (s->event_fd >= 0)
-        close(s->event_fd);
+    if (s->wake_fd >= 0)
+        close(s->wake_fd);
+    if (s->epoll_fd >= 0)
+        close(s->epoll_fd);
     condition_list_finish(&s->conditions);
     pthread_mutex_destroy(&s->lock);
     free(s);

@@ -26,6 +26,7 @@ enum session_phase { SESSION_STARTING, SESSION_HELD, SESSION_WRITING, SESSION_ST
 
 struct session_uid {
     uint32_t           uid;
+    int                event_fd; /* programs of this UID signal half-full streams with it; never read: theirs to spoil */
     bool               admitted;
     struct stream_set *streams;
 };
@@ -54,7 +55,8 @@ struct session {
     struct directory      *directory;
     struct state_session  *state; /* mapped memfd: identity, limits, published positions */
     int                    state_fd;
-    int                    event_fd; /* clients and the drain thread wake the logger with it */
+    int                    wake_fd;  /* eventfd, this process's own: stop, flush, ready, drained */
+    int                    epoll_fd; /* the logger waits here: wake_fd, and every UID's event_fd by its edges */
     struct session_clock   clock;
     struct klog           *klog;
     struct session_uid     uid[STATE_UIDS];
@@ -95,7 +97,9 @@ void session_destroy(struct session *s); /* stops first if needed; NULL is fine 
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
                        unsigned *slot, unsigned *entry, struct reason *why);
 /* The streams that programs of `uid` write; made at first use. Never NULL except when out of memory. */
-struct stream_set *session_admit(struct session *s, uint32_t uid);
+const struct session_uid *session_admit(struct session *s, uint32_t uid);
+/* Lets the logger wait for a UID's event descriptor too. */
+bool session_watch(struct session *s, int event_fd);
 void session_info(struct session *s, struct ctl_session_info *out);
 /* The file's Status with its reason, for a session that runs or ran. */
 wstatus session_file_status(struct session *s, struct reason *why);
@@ -104,8 +108,9 @@ wstatus session_file_status(struct session *s, struct reason *why);
 wstatus logger_create(struct session *s, struct logger **out, struct reason *why);
 void    logger_destroy(struct logger *l);
 void   *logger_main(void *session);
-/* One pass; `final` takes everything and flushes. For tests and for the thread. */
-void    logger_pass(struct logger *l, bool final, bool flush);
+/* One pass; `final` takes everything and flushes. For tests and for the thread. False: an event is reserved on a fallback stream
+ * and not yet published; it comes with a later pass. */
+bool    logger_pass(struct logger *l, bool final, bool flush);
 /* chunks that all UIDs of a session may have together */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift);
 /* sizes of the published part */

@@ -34,7 +34,7 @@ struct state_daemon {
     uint32_t fs_ready, next_connection;
     uint64_t files_created, files_created_early;
     char     store[1024], log_dir[1024], boot_id[64];
-    uint32_t rehearsal, session_generation;
+    uint32_t rehearsal, boot_done; /* boot_done 0: a successor boots again */
     struct state_connection   connection[STATE_CONNECTIONS];
     struct state_registration registration[STATE_REGISTRATIONS];
 };
@@ -53,6 +53,7 @@ struct state_slot {
     uint64_t events_written, bytes_written;
     uint64_t lost_file, corrupt, time_adjusted;
     uint32_t uid_count, reserved;
+    uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
 };
 struct state_session {
     uint32_t    magic, version, size, in_use;
@@ -65,6 +66,7 @@ struct state_session {
     uint32_t    group_mask[8], hook_count;
     uint16_t    hooks[256];
     uint32_t    state, status; /* as in ctl_session_info */
+    char        status_text[512];
     uint32_t    file_created;
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;

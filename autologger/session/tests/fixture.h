@@ -82,16 +82,17 @@ struct program {
 
 static inline void program_attach(struct program *w, struct session *s, uint32_t uid, unsigned slot, unsigned entry)
 {
-    struct stream_set *streams = session_admit(s, uid);
-    size_t             control_size, data_size;
+    const struct session_uid *u = session_admit(s, uid);
+    size_t                    control_size, data_size;
     memset(w, 0, sizeof *w);
-    assert_non_null(streams);
+    assert_non_null(u);
+    struct stream_set *streams = u->streams;
     control_size = (size_t)lseek(stream_set_control_fd_readonly(streams), 0, SEEK_END);
     data_size    = (size_t)lseek(stream_set_data_fd(streams), 0, SEEK_END);
     void *control = mmap(NULL, control_size, PROT_READ, MAP_SHARED, stream_set_control_fd_readonly(streams), 0);
     void *data    = mmap(NULL, data_size, PROT_READ | PROT_WRITE, MAP_SHARED, stream_set_data_fd(streams), 0);
     assert_true(control != MAP_FAILED && data != MAP_FAILED);
-    assert_int_equal(ring_view_init(&w->view, control, control_size, data, data_size, s->event_fd, NULL), 0);
+    assert_int_equal(ring_view_init(&w->view, control, control_size, data, data_size, u->event_fd, NULL), 0);
     w->enable = &s->directory->shm->provider[slot].enable[entry];
     memcpy(&w->ticket, w->enable, sizeof w->ticket);
 }

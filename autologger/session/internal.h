@@ -1,0 +1,12 @@
+/* internal.h - what session.c shares with adopt.c, and nobody else. */
+#ifndef AUTOLOGGER_SESSION_INTERNAL_H
+#define AUTOLOGGER_SESSION_INTERNAL_H
+#include "autologger/session/session.h"
+
+/* An empty session: everything zero, no descriptor. */
+wstatus session_new(struct session_env *env, struct directory *directory, struct session **out, struct reason *why);
+/* Clock, descriptors, budget and logger, by the mapped state. */
+wstatus session_setup(struct session *s, struct reason *why);
+/* The kernel logger's configuration, by the mapped state. */
+void session_klog_config(struct session *s, struct klog_config *out);
+#endif
