@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,19 @@ uint64_t raw_now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC_RAW, &t);
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void commands_open(struct drain *d, const struct klog_config *config)
+{
+    struct reason why = {0};
+    char          text[sizeof why.text + 80];
+    d->wants_commands = config->mask[0] & source_table[SRC_EXEC].word0;
+    if (!d->wants_commands || !argv_open(&d->argv, &why) || !config->condition)
+        return;
+    snprintf(text, sizeof text, "command lines of short-lived processes will be empty: %s", why.text);
+    config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, "CommandLine", text,
+                      why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
+                                                         : "nothing, or see docs/DIFFERENCES.md, Kernel events");
 }
 
 wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, const struct klog_config *config,
@@ -35,11 +49,13 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     d->notes->mark = false;
     for (unsigned i = 0; i < log->header->source_count; i++)
         d->has_exec |= log->header->source[i].kind == SRC_EXEC;
+    commands_open(d, config);
     return W_SUCCESS;
 }
 
 void drain_finish(struct drain *d)
 {
+    argv_close(d->argv);
     if (d->proc >= 0)
         close(d->proc);
     free(d->elves);

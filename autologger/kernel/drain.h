@@ -1,12 +1,13 @@
 /* drain.h - from the perf rings into the raw log, with notes on what only now can be known, and the start's rundown.
  * A pass copies what each ring holds, looks at the few records that deserve a note (exec, exit, executable mapping), reads
- * /proc for them, and publishes all of it at once.
+ * /proc for them (and what a BPF program kept of an exec, argv.h), and publishes all of it at once.
  * Invariants: D1 every record of a ring is counted exactly once, as drained or as lost for memory. D2 data_tail moves only
  * after the publication (L3 of klog.h). D3 own records never push out room for the end of a pass.
  * Threads: passes one; drain_rundown may run in another, `lock` keeps them apart. Ownership: init ... finish; rings and log
  * are borrowed. Not for: converting. */
 #ifndef AUTOLOGGER_KERNEL_DRAIN_H
 #define AUTOLOGGER_KERNEL_DRAIN_H
+#include "autologger/kernel/argv.h"
 #include "autologger/kernel/procfs.h"
 #include "autologger/kernel/rawrec.h"
 #include "autologger/kernel/rings.h"
@@ -15,6 +16,7 @@
 
 enum { PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000 };
 struct drain_trigger { uint64_t pos; uint16_t cpu, source; };
+struct drain_exec { uint32_t pid, tid; uint64_t time; unsigned passes; }; /* `time` of its COMM record */
 struct own_buffer {
     uint8_t  data[OWN_BUFFER];
     size_t   used;
@@ -28,10 +30,12 @@ struct drain {
     uint32_t              profile_interval;
     int                   proc;
     bool                  has_exec; /* the exec tracepoint is open */
+    bool                  wants_commands; /* processes are events of this session */
+    struct argv          *argv; /* NULL: /proc alone */
     pthread_mutex_t       lock;
     struct drain_trigger *trigger;
     size_t                trigger_count, trigger_capacity;
-    struct { uint32_t pid, tid; uint64_t time; unsigned passes; } pending[PENDING_EXECS]; /* execs that have not finished */
+    struct drain_exec     pending[PENDING_EXECS]; /* execs that have not finished */
     unsigned              pending_count;
     struct elf_cache     *elves;
     struct own_buffer    *notes;

@@ -13,28 +13,46 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-static void note_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, const char *file_name)
+/* The command line of an exec between `from` and `until`. What the BPF program kept is that of this exec, also when the
+ * process is gone or has changed it; /proc has more of a long one. */
+static void command_find(struct drain *d, uint32_t pid, uint64_t from, uint64_t until, bool alive, char *out, size_t size)
 {
-    struct raw_process r = {.own = {RAW_NOTE_EXEC, 0, 0, time, pid, tid}};
+    size_t      n;
+    bool        cut = false;
+    const char *raw = argv_take(d->argv, pid, from, until, &n, &cut);
+    if ((!raw || cut) && alive)
+        proc_command_line(d->proc, pid, out, size);
+    if (!raw && !*out) { /* the tracepoint's record may be here a moment before the program has run */
+        argv_poll(d->argv);
+        raw = argv_take(d->argv, pid, from, until, &n, &cut);
+    }
+    if (raw && !*out)
+        command_line_join(raw, n, out, size);
+    if (!*out && d->wants_commands)
+        d->log->work->no_command_line++;
+}
+
+static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t until, const char *file_name)
+{
+    struct raw_process r = {.own = {RAW_NOTE_EXEC, 0, 0, x->time, x->pid, x->tid}};
     struct proc_stat   st;
     uint64_t           affinity;
     char              *exe = d->text, *command = d->text + DRAIN_TEXT / 2;
+    bool               alive = proc_stat(d->proc, x->pid, 0, &st);
     *exe = *command = 0;
-    if (proc_stat(d->proc, pid, 0, &st)) {
+    if (alive) {
         r.ppid        = st.ppid;
         r.session     = st.session;
         r.start_ticks = st.start_ticks;
-        proc_status(d->proc, pid, 0, &r.uid, &affinity);
-        proc_exe(d->proc, pid, exe, DRAIN_TEXT / 2);
-        proc_command_line(d->proc, pid, command, DRAIN_TEXT / 2);
-        const struct elf_info *elf = *exe ? elf_find(d->elves, d->proc, pid, exe) : NULL;
+        proc_status(d->proc, x->pid, 0, &r.uid, &affinity);
+        proc_exe(d->proc, x->pid, exe, DRAIN_TEXT / 2);
+        const struct elf_info *elf = *exe ? elf_find(d->elves, d->proc, x->pid, exe) : NULL;
         if (elf && elf->is32)
             r.flags |= RAW_PROCESS_32BIT;
     } else {
         r.flags |= RAW_PROCESS_NO_COMMAND; /* ids stay those of the parent */
     }
-    if (!*command)
-        d->log->work->no_command_line++;
+    command_find(d, x->pid, x->time, until, alive, command, DRAIN_TEXT / 2);
     const char *texts[2] = {*exe ? base_name(exe) : file_name ? base_name(file_name) : "", command};
     r.name_size          = (uint16_t)(strlen(texts[0]) + 1);
     r.command_size       = (uint16_t)(strlen(texts[1]) + 1);
@@ -43,15 +61,11 @@ static void note_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time
 
 static void pending_add(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time)
 {
-    if (!d->has_exec || d->pending_count == PENDING_EXECS) {
-        note_exec(d, pid, tid, time, NULL);
-        return;
-    }
-    unsigned i           = d->pending_count++;
-    d->pending[i].pid    = pid;
-    d->pending[i].tid    = tid;
-    d->pending[i].time   = time;
-    d->pending[i].passes = 0;
+    struct drain_exec x = {pid, tid, time, 0};
+    if ((!d->has_exec && !d->argv) || d->pending_count == PENDING_EXECS)
+        note_exec(d, &x, UINT64_MAX, NULL);
+    else
+        d->pending[d->pending_count++] = x;
 }
 
 /* The exec tracepoint fires once the new program is in place: its file name, and /proc shows the new command line. */
@@ -59,7 +73,8 @@ static void exec_done(struct drain *d, const uint8_t *record, size_t size, const
 {
     struct cursor c = cur_make(record + SAMPLE_TID_AT, size - SAMPLE_TID_AT);
     uint32_t      pid = cur_u32(&c), tid = cur_u32(&c);
-    cur_take(&c, SAMPLE_BODY_AT - SAMPLE_TIME_AT);
+    uint64_t time = cur_u64(&c);
+    cur_take(&c, SAMPLE_BODY_AT - SAMPLE_TIME_AT - sizeof time);
     if (source->flags & RAW_SOURCE_CHAIN) {
         uint64_t n = cur_u64(&c);
         cur_take(&c, n > 4096 ? SIZE_MAX : n * 8);
@@ -76,7 +91,9 @@ static void exec_done(struct drain *d, const uint8_t *record, size_t size, const
     }
     for (unsigned i = 0; i < d->pending_count; i++)
         if (d->pending[i].tid == tid || d->pending[i].pid == pid) {
-            note_exec(d, pid, tid, d->pending[i].time, name);
+            d->pending[i].pid = pid;
+            d->pending[i].tid = tid;
+            note_exec(d, &d->pending[i], time + ARGV_SLACK_NS, name);
             d->pending[i] = d->pending[--d->pending_count];
             return;
         }
@@ -130,6 +147,7 @@ static void note_image(struct drain *d, const uint8_t *record, size_t size, uint
 
 void enrich_triggers(struct drain *d)
 {
+    argv_poll(d->argv);
     for (size_t i = 0; i < d->trigger_count; i++) {
         const uint8_t           *p = rawlog_at(d->log, d->trigger[i].pos);
         struct perf_event_header h;
@@ -155,7 +173,8 @@ void enrich_triggers(struct drain *d)
             i++;
             continue;
         }
-        note_exec(d, d->pending[i].pid, d->pending[i].tid, d->pending[i].time, NULL);
+        note_exec(d, &d->pending[i], UINT64_MAX, NULL);
         d->pending[i] = d->pending[--d->pending_count];
     }
+    argv_expire(d->argv);
 }

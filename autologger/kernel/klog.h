@@ -88,6 +88,7 @@ struct klog_counters {
     uint64_t throttled;
     uint64_t raw_peak; /* most bytes of raw memory in use */
     uint64_t clock_error_ns;
+    uint64_t no_command_line; /* processes that were gone before their command line could be read */
 };
 void klog_counters(struct klog *k, struct klog_counters *out);
 /* Per source: name ("sched:sched_switch"), attempted, drained, lost. */

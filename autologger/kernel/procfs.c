@@ -75,10 +75,9 @@ bool proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *
     return p != NULL;
 }
 
-size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size)
+size_t command_line_join(const char *raw, size_t n, char *out, size_t size)
 {
-    char   raw[8192];
-    size_t n = read_at(proc, raw, sizeof raw, "%u/cmdline", pid, 0), w = 0;
+    size_t w = 0;
     for (size_t i = 0; i < n;) {
         size_t length = strnlen(raw + i, n - i);
         bool   quote  = length == 0 || memchr(raw + i, ' ', length) || memchr(raw + i, '"', length);
@@ -98,6 +97,13 @@ size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size)
     }
     out[w] = 0;
     return w;
+}
+
+size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size)
+{
+    char   raw[8192];
+    size_t n = read_at(proc, raw, sizeof raw, "%u/cmdline", pid, 0);
+    return command_line_join(raw, n, out, size);
 }
 
 size_t proc_exe(int proc, uint32_t pid, char *out, size_t size)

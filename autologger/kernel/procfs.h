@@ -21,7 +21,10 @@ bool     proc_stat_parse(const char *text, struct proc_stat *out);
 bool     proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out);
 /* Real uid and allowed CPUs (low 64). */
 bool     proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity);
-/* Arguments joined by spaces, those with blanks or quotes quoted; always NUL-terminated. Returns the length. */
+/* Arguments (each ends in NUL) joined by spaces, those with blanks or quotes quoted; always NUL-terminated. Returns the
+ * length. */
+size_t   command_line_join(const char *raw, size_t n, char *out, size_t size);
+/* The same of a process; "" when it is gone. */
 size_t   proc_command_line(int proc, uint32_t pid, char *out, size_t size);
 /* The program's path, or "". */
 size_t   proc_exe(int proc, uint32_t pid, char *out, size_t size);

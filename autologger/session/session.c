@@ -384,8 +384,14 @@ void session_stop(struct session *s)
     else
         logger_main(s); /* no threads: the final pass runs here */
     s->logger_runs = false;
-    if (s->klog)
-        klog_counters(s->klog, &s->kernel_final);
+    if (!s->klog)
+        return;
+    klog_counters(s->klog, &s->kernel_final);
+    if (s->kernel_final.no_command_line)
+        condition_add(&s->conditions, W_NOT_FOUND, true, "CommandLine", "", 0,
+                      "nothing: their Process Start events have an empty CommandLine",
+                      "%llu processes were gone before their command line could be read",
+                      (unsigned long long)s->kernel_final.no_command_line);
 }
 
 static void drop_kept(struct session *s)

@@ -48,7 +48,7 @@ struct collector {
 static void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
 {
     struct collector *c = ctx;
-    c->conditions++;
+    c->conditions += !(note && strcmp(item, "CommandLine") == 0); /* depends on the build: live_argv.c */
     assert_int_equal(number, W_NOT_SUPPORTED);
     assert_true(strlen(item) > 0 && strlen(reason) > 0 && strlen(advice) > 0);
     print_message("condition%s: %s: %s. Do: %s\n", note ? " (note)" : "", item, reason, advice);
