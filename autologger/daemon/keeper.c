@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -151,11 +152,22 @@ static bool child_start(struct keeper *k, char **argv)
     return k->child > 0;
 }
 
+/* A restart needs each kept descriptor twice. */
+static void limit_raise(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+        r.rlim_cur = r.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &r);
+    }
+}
+
 static bool keeper_open(struct keeper *k)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     sigset_t           signals;
 
+    limit_raise();
     sigemptyset(&signals);
     sigaddset(&signals, SIGCHLD);
     sigaddset(&signals, SIGTERM);
