@@ -143,7 +143,12 @@ static wstatus ask(struct control_client *c, struct ctl_header *request, size_t 
             return st;
         struct ctl_header h;
         memcpy(&h, c->buffer, sizeof h);
-        if (h.sequence == 0 && h.type >= CTL_ATTACH)
+        if (h.sequence == 0 && h.type == CTL_HELLO) { /* a successor has taken over: it never saw the request */
+            if (send(c->fd, request, request->size, MSG_NOSIGNAL) < 0)
+                return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "the daemon was restarted: %s", strerror(errno));
+            continue;
+        }
+        if (h.sequence == 0)
             continue; /* for provider libraries */
         if (h.sequence != request->sequence || h.type != request->type)
             return reason_set(why, W_INVALID_DATA, "the daemon answered request %u of type %u with %u of type %u",

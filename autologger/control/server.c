@@ -64,6 +64,11 @@ static void tell(struct control_server *v, unsigned c, void *message, size_t siz
 
 int server_connect(struct control_server *v, int fd, uint32_t uid, uint32_t pid)
 {
+    unsigned own = 0;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        own += v->state->connection[c].in_use && v->state->connection[c].uid == uid;
+    if (own >= STATE_CONNECTIONS / 2 && uid != 0)
+        return -1; /* no user may keep all others out */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         struct state_connection *s = &v->state->connection[c];
         if (s->in_use)
@@ -142,24 +147,36 @@ static void remember_name(struct directory *d, uint32_t slot, const uint8_t *tra
         d->name[slot] = strndup(name, CTL_NAME - 1);
 }
 
+enum { REGISTRATIONS_OF_ONE = 1024 }; /* per program, as on Windows */
+
+/* The place for (connection, index): the one it has, or a free one; NULL when there is none for this program. */
+static struct state_registration *registration_place(struct control_server *v, unsigned c, uint32_t index)
+{
+    struct state_registration *place = NULL;
+    unsigned                   own   = 0;
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        struct state_registration *at = &v->state->registration[i];
+        if (at->in_use && at->connection == c && at->index == index)
+            return at;
+        own += at->in_use && at->connection == c;
+        if (!at->in_use && !place)
+            place = at;
+    }
+    return own < REGISTRATIONS_OF_ONE ? place : NULL;
+}
+
 static wstatus on_register(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_register *m      = message;
-    struct state_registration *r      = NULL;
+    struct state_registration *r      = m->traits_size > size - sizeof *m ? NULL : registration_place(v, c, m->index);
     struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
                                          .index = m->index};
-    int                        slot   = m->traits_size > size - sizeof *m ? -1 : directory_get(v->table->directory, &m->provider);
 
-    for (unsigned i = 0; i < STATE_REGISTRATIONS && slot >= 0; i++) {
-        struct state_registration *at = &v->state->registration[i];
-        if (at->in_use && at->connection == c && at->index == m->index) { /* asked again after an adoption */
-            r = at;
-            break;
-        }
-        if (!at->in_use && !r)
-            r = at;
-    }
-    if (!r) {
+    /* asked again after an adoption: the same provider. Another one under the same index: the former is given up */
+    if (r && r->in_use && !guid_equal(&v->table->directory->shm->provider[r->slot].guid, &m->provider))
+        drop_registration(v, r);
+    int slot = !r ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
+    if (slot < 0) {
         answer.header.status = W_NO_SYSTEM_RESOURCES;
         tell(v, c, &answer, sizeof answer, NULL, 0);
         return W_SUCCESS;
@@ -443,15 +460,6 @@ bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
 
 bool server_quit(const struct control_server *v) { return v->quit; }
 
-void server_enabled(struct control_server *v, struct session *s, unsigned slot, unsigned entry)
-{
-    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
-        const struct state_registration *r = &v->state->registration[i];
-        if (r->in_use && r->slot == slot && attach(v, r->connection, s))
-            tell_enable(v, r, s, entry, 1);
-    }
-}
-
 void server_session_gone(struct control_server *v, const struct session *s)
 {
     struct ctl_detach m   = {.header = {sizeof m, CTL_DETACH, CTL_VERSION, 0, 0}, .session = s->state->index,
@@ -499,6 +507,15 @@ wstatus server_create(int listen_fd, struct session_table *table, struct state_d
 
 void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *name), void *ctx)
 {
+    /* before any connection is dropped: dropping counts down */
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        struct state_registration *r = &v->state->registration[i];
+        if (r->in_use && (r->slot >= SHM_PROVIDERS || r->connection >= STATE_CONNECTIONS))
+            r->in_use = 0; /* torn by the predecessor's end */
+        if (r->in_use)
+            directory_register(v->table->directory, r->slot, 1);
+    }
+    directory_counted(v->table->directory);
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         char name[64];
         if (!v->state->connection[c].in_use)
@@ -507,11 +524,6 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         v->fd[c] = find(ctx, name);
         if (v->fd[c] < 0)
             connection_drop(v, c);
-    }
-    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
-        const struct state_registration *r = &v->state->registration[i];
-        if (r->in_use && r->slot < SHM_PROVIDERS)
-            directory_register(v->table->directory, r->slot, 1);
     }
     /* a new instance number: clients ask again for what was not answered */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {

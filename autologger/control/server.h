@@ -27,8 +27,6 @@ void server_destroy(struct control_server *v);
 /* Handles whatever is ready; waits at most timeout_ms (-1 = for ever) for it, or for `extra_fd` (-1 = none) to become readable.
  * True when extra_fd is readable. */
 bool server_step(struct control_server *v, int extra_fd, int timeout_ms);
-/* A provider was enabled (slot, entry) in `s`: attaches and tells every program that registered it. */
-void server_enabled(struct control_server *v, struct session *s, unsigned slot, unsigned entry);
 /* A session is about to end or has ended: its providers are told, its streams are detached. */
 void server_session_gone(struct control_server *v, const struct session *s);
 /* A connected client (non-blocking SOCK_SEQPACKET) of that principal; the server owns `fd` then. Its index, -1 when full. */

@@ -69,6 +69,7 @@ wstatus directory_adopt(int fd, struct directory **out, struct reason *why)
     wstatus status = directory_map(fd, out, why);
     if (status)
         return status;
+    (*out)->counting           = true;
     const struct shm_header *h = &(*out)->shm->header;
     if (h->magic != SHM_MAGIC_DIRECTORY || h->major != SHM_MAJOR) {
         (*out)->fd = -1;
@@ -124,7 +125,7 @@ int directory_get(struct directory *d, const struct guid *guid)
 static void release_if_unused(struct directory *d, unsigned slot)
 {
     struct shm_provider *p = &d->shm->provider[slot];
-    if (in_use(p) && p->mask == 0 && d->registrations[slot] == 0) {
+    if (!d->counting && in_use(p) && p->mask == 0 && d->registrations[slot] == 0) {
         p->generation++;
         free(d->name[slot]);
         d->name[slot] = NULL;
@@ -160,6 +161,13 @@ void directory_disable(struct directory *d, unsigned slot, unsigned entry)
     p->enable[entry].generation++;
     __atomic_store_n(&p->mask, (uint8_t)(p->mask & ~(1u << entry)), __ATOMIC_SEQ_CST);
     release_if_unused(d, slot);
+}
+
+void directory_counted(struct directory *d)
+{
+    d->counting = false;
+    for (unsigned i = 0; i < SHM_PROVIDERS; i++)
+        release_if_unused(d, i);
 }
 
 void directory_register(struct directory *d, unsigned slot, int change)

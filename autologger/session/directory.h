@@ -16,6 +16,7 @@ struct directory {
     struct shm_directory *shm;
     uint16_t              registrations[SHM_PROVIDERS]; /* programs that have it registered now */
     char                 *name[SHM_PROVIDERS];          /* from provider traits, or NULL */
+    bool                  counting; /* an adopted directory until all registrations are counted: no slot is freed */
 };
 struct enable_terms {
     uint8_t  level;
@@ -35,6 +36,8 @@ wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, c
                          unsigned *entry, struct reason *why);
 /* Clears the entry; the caller quiesces before the session's streams are read for the last time. */
 void directory_disable(struct directory *d, unsigned slot, unsigned entry);
+/* All registrations of an adopted directory are counted: slots that nobody uses may be freed again. */
+void directory_counted(struct directory *d);
 /* A registration came (+1) or went (-1). */
 void directory_register(struct directory *d, unsigned slot, int change);
 #endif
