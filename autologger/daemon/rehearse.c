@@ -167,7 +167,7 @@ static wstatus daemon_connect(struct rehearsal *r, struct control_client **clien
 
 /* Between the rehearsal and a program: passes its exit code on, and ends it with all its children when told to, or when the
  * rehearsal is killed. Never returns. */
-static void program_mind(const char *command)
+static void program_mind(const char *command, pid_t parent)
 {
     struct timespec patience = {2, 0};
     sigset_t        signals, old;
@@ -187,7 +187,7 @@ static void program_mind(const char *command)
     if (pid < 0)
         _exit(127);
     setpgid(pid, pid);
-    if (getppid() == 1) /* killed before the death signal was asked for */
+    if (getppid() != parent) /* killed before the death signal was asked for */
         raise(SIGTERM);
     for (int number; (number = sigwaitinfo(&signals, NULL)) != SIGTERM;)
         if (number == SIGCHLD && waitpid(pid, &status, WNOHANG) == pid)
@@ -202,12 +202,14 @@ static void program_mind(const char *command)
 
 static void programs_start(struct rehearsal *r)
 {
+    pid_t parent = getpid();
+
     for (const char **c = r->o->commands; c && *c && r->programs < PROGRAMS_MAX; c++) {
         pid_t pid = fork();
         if (pid == 0) {
             child_begin();
             setenv("AUTOLOGGER_RUNTIME_DIR", r->runtime_dir, 1);
-            program_mind(*c);
+            program_mind(*c, parent);
         }
         if (pid < 0) {
             r->out->programs_failed++;
