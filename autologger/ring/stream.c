@@ -166,8 +166,8 @@ wstatus stream_set_create(struct os *os, const struct stream_config *config, str
         s->free_chunk[s->free_count] = config->chunk_count - 1 - s->free_count;
         s->free_count++;
     }
-    for (unsigned i = 0; config->chunk_count && i < s->count; i++) {
-        uint32_t want = stream_is_fallback(s, i) ? 1 : config->initial_chunks;
+    for (unsigned i = 0; i < s->count; i++) {
+        uint32_t want = config->chunk_count == 0 ? 0 : stream_is_fallback(s, i) ? 1 : config->initial_chunks;
         if (stream_set_grow(s, i, want) != want) {
             status = reason_set(why, W_NOT_ENOUGH_MEMORY, "the first %u chunks of stream %u can't be had", want, i);
             goto out;
@@ -180,15 +180,19 @@ out:
     return status;
 }
 
+/* Again while writers are faster: there is a mark ahead of them as long as there is room. */
 static void set_wake(struct stream_set *s, struct stream *st)
 {
     const uint64_t base  = st->released & ~(uint64_t)(stream_chunk_size(s) - 1);
     const uint64_t limit = st->control->limit;
-    const uint64_t wpos  = __atomic_load_n(&st->shared->wpos, __ATOMIC_RELAXED) & ~SHM_CLOSED;
+    uint64_t       wpos  = __atomic_load_n(&st->shared->wpos, __ATOMIC_RELAXED) & ~SHM_CLOSED;
     uint64_t       mark  = base + (limit - base) / 2;
-    if (wpos >= mark && wpos < limit) /* crossed already: the next half of what is left */
-        mark = wpos + (limit - wpos) / 2 + 1;
-    __atomic_store_n(&st->control->wake, mark, __ATOMIC_RELAXED);
+    do {
+        if (wpos >= mark && wpos < limit) /* crossed already: the next half of what is left */
+            mark = wpos + (limit - wpos) / 2 + 1;
+        __atomic_store_n(&st->control->wake, mark, __ATOMIC_SEQ_CST);
+        wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
+    } while (wpos >= mark && wpos < limit);
 }
 
 /* Appends a populated chunk to the stream. R4: the table entry and the memory are there before the limit rises. */
@@ -216,6 +220,8 @@ unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks)
     }
     if (done)
         set_wake(s, &s->stream[index]);
+    else if (chunks == 0 || !s->free_count) /* until something is released nobody needs to tell */
+        __atomic_store_n(&s->stream[index].control->wake, SHM_WAKE_NEVER, __ATOMIC_RELAXED);
     return done;
 }
 
@@ -378,5 +384,6 @@ bool stream_wants_more(const struct stream_set *s, unsigned index)
 {
     const struct stream *st   = &s->stream[index];
     uint64_t             base = st->released & ~(uint64_t)(stream_chunk_size(s) - 1);
-    return st->snap - base > (st->control->limit - base) / 2;
+    /* as set_wake has it: at the mark is crossed, and a stream without any chunk always wants one */
+    return st->snap - base >= (st->control->limit - base) / 2;
 }

@@ -151,6 +151,13 @@ static void wake_if_crossed(const struct ring_view *view, unsigned index, uint64
         ring_wake(view->eventfd);
 }
 
+/* There is no room and the mark was crossed: whoever crossed it may have been killed before it could tell. */
+static void wake_if_full(const struct ring_view *view, unsigned index, uint64_t old)
+{
+    if (old >= __atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED))
+        ring_wake(view->eventfd);
+}
+
 static bool still_enabled(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
 {
     return __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 &&
@@ -236,8 +243,10 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
         if ((old & SHM_CLOSED) || !still_enabled(view, enable, ticket))
             return W_SUCCESS;
         uint64_t time = read_clock(view->clock_kind);
-        if (!find_place(view, view->cpus, old, aligned, &place))
+        if (!find_place(view, view->cpus, old, aligned, &place)) {
+            wake_if_full(view, view->cpus, old);
             return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;
+        }
         if (!__atomic_compare_exchange_n(wpos, &old, place.next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
         if (place.fill != place.dst) {
@@ -274,8 +283,10 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
         const uint64_t old = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
         if (__builtin_expect(!(view->mode & RING_TSC), 0))
             s->time = read_clock(view->clock_kind);
-        if (__builtin_expect(!find_place(view, cpu, old, aligned, &place), 0))
+        if (__builtin_expect(!find_place(view, cpu, old, aligned, &place), 0)) {
+            wake_if_full(view, cpu, old);
             return ring_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
+        }
         if (__builtin_expect(place.fill == place.dst, 1)) {
             done = section_write(s, &place, view, enable, ticket, rseq);
         } else {

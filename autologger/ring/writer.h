@@ -1,7 +1,8 @@
 /* writer.h - writing one event into a stream: the whole event inside one rseq critical section whose last store moves wpos.
  * Used by the provider library and by benchmarks; works on mapped shared memory only.
  * Invariants
- *   W1 no lock, allocation, print or system call, except one eventfd write by the thread that crosses `wake`.
+ *   W1 no lock, allocation, print or system call, except the eventfd write of a thread that crosses `wake`, or that finds
+ *      no room although it was crossed (the signal is lost with a thread that is killed before it sent it).
  *   W2 wpos is loaded before the clock is read, and compared inside the section: no stamp goes backwards in a stream.
  *   W3 open and the enable ticket are tested inside the section: after a quiesce nothing can commit.
  *   W4 a thread without rseq, or after 100 aborts in a row, uses the fallback stream (LOCK cmpxchg reserve, publish).

@@ -73,7 +73,7 @@ _Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory")
 /* ---- control: one per (session, UID) ---- */
 struct shm_stream_control { /* 64 bytes, one cache line: what a writer needs beside the table */
     uint64_t limit; /* positions below it may be written */
-    uint64_t wake;  /* the writer that moves wpos across it signals the session's eventfd once */
+    uint64_t wake;  /* who moves wpos across it signals the session's eventfd once; so does who finds no room at or beyond it */
     uint32_t table_offset; /* of uint32_t table[table_mask + 1], from the start of the memfd */
     uint32_t table_mask;
     uint8_t  reserved[40];
@@ -125,4 +125,6 @@ _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
 #define SHM_RESERVED UINT32_C(0x40000000)
 #define SHM_ABANDONED UINT32_C(0x20000000)
 #define SHM_CLOSED (UINT64_C(1) << 63)
+/* shm_stream_control.wake when no signal is wanted: there is no more memory to grant. */
+#define SHM_WAKE_NEVER UINT64_MAX
 #endif
