@@ -7,6 +7,8 @@
 #include <string.h>
 
 #define RESULTS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\LastBoot"
+/* numbered, for names are not unique: two declarations may give their sessions one name, and the second one fails */
+#define ROWS_KEY RESULTS_KEY "\\Rows"
 
 /* Every number of a row that is kept, once: saving, loading and nothing else to forget. */
 #define RESULT_NUMBERS(N)                                                                                                  \
@@ -19,7 +21,7 @@
     N("PeakBytes", peak_bytes) N("SuggestedMinimum", suggested_minimum) N("SuggestedMaximum", suggested_maximum)           \
     N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations)
 #define RESULT_TEXTS(T)                                                                                                    \
-    T("Name", name) T("Key", key) T("Reason", reason) T("SourceFile", source_file) T("LogPath", log_path)                  \
+    T("Session", session) T("Provider", provider) T("Name", name) T("Key", key) T("Reason", reason) T("SourceFile", source_file) T("LogPath", log_path)                  \
     T("MergedPath", merged_path)
 
 enum result_level result_level(const struct result_row *row)
@@ -60,6 +62,14 @@ struct result_row *result_find(struct result_list *list, const char *session, co
     return NULL;
 }
 
+struct result_row *result_find_key(struct result_list *list, const char *key)
+{
+    for (unsigned i = 0; i < list->count; i++)
+        if (name_compare(list->rows[i].key, key) == 0)
+            return &list->rows[i];
+    return NULL;
+}
+
 void result_list_finish(struct result_list *list)
 {
     for (unsigned i = 0; i < list->count; i++)
@@ -86,17 +96,12 @@ static wstatus save_condition(struct regstore *store, const char *key, unsigned 
     return st;
 }
 
-static void row_key(const struct result_row *row, char *out, size_t size)
+static wstatus save_row(struct regstore *store, const struct result_row *row, unsigned number, struct reason *why)
 {
-    snprintf(out, size, "%s\\Sessions\\%s%s%s", RESULTS_KEY, row->session, *row->provider ? "\\Providers\\" : "", row->provider);
-}
-
-static wstatus save_row(struct regstore *store, const struct result_row *row, struct reason *why)
-{
-    char    key[1024];
+    char    key[128];
     wstatus st = W_SUCCESS;
 
-    row_key(row, key, sizeof key);
+    snprintf(key, sizeof key, ROWS_KEY "\\%05u", number);
 #define N(value, field)                                                                                                    \
     if (!st)                                                                                                               \
         st = regstore_set_qword(store, key, value, row->field, why);
@@ -127,7 +132,7 @@ wstatus result_save(struct regstore *store, const struct result_list *list, stru
     st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rehearsal", list->rehearsal, why);
     st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rows", list->count, why);
     for (unsigned i = 0; i < list->count && !st; i++)
-        st = save_row(store, &list->rows[i], why);
+        st = save_row(store, &list->rows[i], i, why);
     if (st) {
         regstore_rollback(store);
         return st;
@@ -172,70 +177,34 @@ static void load_conditions(struct regstore *store, const char *key, struct cond
     }
 }
 
-static wstatus load_row(struct regstore *store, struct result_list *list, const char *session, const char *provider)
+struct loading {
+    struct regstore    *store;
+    struct result_list *list;
+};
+
+static wstatus load_row(void *ctx, const struct regkey_info *info)
 {
-    char               key[1024];
-    struct result_row *row = result_add(list);
+    struct loading    *l   = ctx;
+    struct result_row *row = result_add(l->list);
+    char               key[512];
 
     if (!row)
         return W_NOT_ENOUGH_MEMORY;
-    snprintf(row->session, sizeof row->session, "%s", session);
-    snprintf(row->provider, sizeof row->provider, "%s", provider);
-    row_key(row, key, sizeof key);
-#define N(value, field) row->field = (__typeof__(row->field))load_number(store, key, value);
-#define T(value, field) load_text(store, key, value, row->field, sizeof row->field);
+    snprintf(key, sizeof key, ROWS_KEY "\\%s", info->name);
+#define N(value, field) row->field = (__typeof__(row->field))load_number(l->store, key, value);
+#define T(value, field) load_text(l->store, key, value, row->field, sizeof row->field);
     RESULT_NUMBERS(N)
     RESULT_TEXTS(T)
 #undef N
 #undef T
-    load_conditions(store, key, &row->conditions);
+    load_conditions(l->store, key, &row->conditions);
     return W_SUCCESS;
-}
-
-struct names {
-    char   **items;
-    unsigned count;
-};
-
-static wstatus names_add(void *ctx, const struct regkey_info *info)
-{
-    struct names *n     = ctx;
-    char        **items = realloc(n->items, (n->count + 1) * sizeof *items);
-    if (!items)
-        return W_NOT_ENOUGH_MEMORY;
-    n->items = items;
-    if (!(n->items[n->count] = strdup(info->name)))
-        return W_NOT_ENOUGH_MEMORY;
-    n->count++;
-    return W_SUCCESS;
-}
-
-static void names_finish(struct names *n)
-{
-    for (unsigned i = 0; i < n->count; i++)
-        free(n->items[i]);
-    free(n->items);
-}
-
-static wstatus load_session(struct regstore *store, struct result_list *list, const char *session)
-{
-    struct names providers = {0};
-    char         key[1024];
-    wstatus      st = load_row(store, list, session, "");
-
-    snprintf(key, sizeof key, "%s\\Sessions\\%s\\Providers", RESULTS_KEY, session);
-    if (!st && regstore_key_exists(store, key))
-        st = regstore_enum_keys(store, key, names_add, &providers);
-    for (unsigned i = 0; i < providers.count && !st; i++)
-        st = load_row(store, list, session, providers.items[i]);
-    names_finish(&providers);
-    return st;
 }
 
 wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why)
 {
-    struct names sessions = {0};
-    wstatus      st       = W_SUCCESS;
+    struct loading l  = {store, list};
+    wstatus        st = W_SUCCESS;
 
     memset(list, 0, sizeof *list);
     if (!regstore_key_exists(store, RESULTS_KEY))
@@ -243,20 +212,8 @@ wstatus result_load(struct regstore *store, struct result_list *list, struct rea
     load_text(store, RESULTS_KEY, "BootId", list->boot_id, sizeof list->boot_id);
     list->time      = load_number(store, RESULTS_KEY, "Time");
     list->rehearsal = load_number(store, RESULTS_KEY, "Rehearsal") != 0;
-    if (regstore_key_exists(store, RESULTS_KEY "\\Sessions"))
-        st = regstore_enum_keys(store, RESULTS_KEY "\\Sessions", names_add, &sessions);
-    /* the Global Logger came first at boot, and comes first here */
-    for (unsigned pass = 0; pass < 2; pass++)
-        for (unsigned i = 0; i < sessions.count && !st; i++) {
-            char key[1024], path[1024];
-            snprintf(key, sizeof key, "%s\\Sessions\\%s", RESULTS_KEY, sessions.items[i]);
-            load_text(store, key, "Key", path, sizeof path);
-            const char *last   = strrchr(path, '\\');
-            bool        global = last && name_compare(last + 1, "GlobalLogger") == 0;
-            if (global == (pass == 0))
-                st = load_session(store, list, sessions.items[i]);
-        }
-    names_finish(&sessions);
+    if (regstore_key_exists(store, ROWS_KEY))
+        st = regstore_enum_keys(store, ROWS_KEY, load_row, &l);
     if (st)
         return reason_set(why, st, "the results of the last boot could not be read");
     return W_SUCCESS;

@@ -1,7 +1,7 @@
 /* result.h - what became of every declared session and provider: the rows that `status` shows.
  * A row is ok, note or failed; a failed row has the file and line of its declaration. Rows are kept in the store below
- * HKLM\SOFTWARE\autologger\LastBoot (one key a session, one below it a provider), beside the Status values that Windows
- * keeps at the session and provider keys themselves.
+ * HKLM\SOFTWARE\autologger\LastBoot (one numbered key each, in boot order), beside the Status values that Windows keeps at the
+ * session and provider keys themselves. What identifies a row is the key of its declaration: names may be taken twice.
  * Threads: one at a time. Ownership: result_list_finish frees what a list holds. Not for: live counters (control). */
 #ifndef AUTOLOGGER_BOOT_RESULT_H
 #define AUTOLOGGER_BOOT_RESULT_H
@@ -26,7 +26,8 @@ struct result_row {
     char     log_path[1024];
     char     merged_path[1024]; /* the file that this session's file was merged into, "" = none */
     bool     file_created; /* its log file was opened, and is one of ours */
-    bool     stopped;  /* the numbers below are final */
+    bool     stopped;   /* the numbers below are final */
+    bool     concluded; /* boot_conclude has been here */
     uint64_t attempted; /* by the kernel's own count; kernel sessions only */
     uint64_t converted; /* kernel sessions: of these, records that were turned into events */
     uint64_t written;   /* events in the file */
@@ -50,7 +51,10 @@ enum result_level result_level(const struct result_row *row);
 const char       *result_level_name(enum result_level level); /* "ok", "note", "failed" */
 /* A new zeroed row at the end, or NULL when out of memory. Pointers to earlier rows may move. */
 struct result_row *result_add(struct result_list *list);
+/* The first row of these names; "" for the session itself. NULL when there is none. */
 struct result_row *result_find(struct result_list *list, const char *session, const char *provider);
+/* The row of a declaration; NULL when there is none. */
+struct result_row *result_find_key(struct result_list *list, const char *key);
 void               result_list_finish(struct result_list *list);
 /* Replaces what the store holds of the last boot, and writes Status at each declared key. One transaction. */
 wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);

@@ -124,7 +124,7 @@ static void boot_session(struct boot *b, const char *key)
     for (unsigned i = 0; !st && plan.start && i < plan.provider_count; i++)
         provider_row(b, &plan, &plan.providers[i], s);
     if (s && (st = session_start(s, &why))) {
-        struct result_row *row = result_find(b->rows, plan.name, "");
+        struct result_row *row = result_find_key(b->rows, key);
         if (row) {
             row->status = st;
             copy_text(row->reason, sizeof row->reason, why.text);
@@ -216,7 +216,7 @@ static void add_new_conditions(struct result_row *row, const struct condition_li
 
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows)
 {
-    struct result_row      *row = result_find(rows, s->state->name, "");
+    struct result_row      *row = result_find_key(rows, s->state->key);
     struct ctl_session_info info;
     struct reason           why;
 
@@ -277,20 +277,23 @@ static void suggest(struct result_row *row, uint32_t floor)
         row->suggested_maximum = row->suggested_minimum + 2;
 }
 
-void boot_conclude(struct result_list *rows, unsigned cpus)
+static void note_unregistered(struct result_row *row)
 {
-    uint32_t floor = 2 * cpus; /* fewer buffers are never given */
-    for (unsigned i = 0; i < rows->count; i++) {
-        struct result_row *row = &rows->rows[i];
-        if (!*row->provider) {
-            suggest(row, floor);
-            note_withheld(row);
-            continue;
-        }
-        struct result_row *session = result_find(rows, row->session, "");
-        if (row->start && !row->status && !row->registrations && session && !session->status)
-            condition_add(&row->conditions, W_WMI_GUID_NOT_FOUND, true, *row->name ? row->name : row->provider, row->source_file,
-                          row->source_line, "start the program that registers it, or remove the provider",
-                          "enabled, but no program registered this provider while the session ran");
-    }
+    if (row->start && !row->status && !row->registrations)
+        condition_add(&row->conditions, W_WMI_GUID_NOT_FOUND, true, *row->name ? row->name : row->provider, row->source_file,
+                      row->source_line, "start the program that registers it, or remove the provider",
+                      "enabled, but no program registered this provider while the session ran");
+}
+
+void boot_conclude(struct result_list *rows, const char *key, unsigned cpus)
+{
+    struct result_row *row = result_find_key(rows, key), *end = rows->rows + rows->count;
+
+    if (!row || row->concluded)
+        return;
+    row->concluded = true;
+    suggest(row, 2 * cpus); /* fewer buffers are never given */
+    note_withheld(row);
+    for (struct result_row *p = row + 1; p < end && *p->provider && !row->status; p++) /* its providers come right after it */
+        note_unregistered(p);
 }

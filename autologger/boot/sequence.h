@@ -14,6 +14,7 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
                  struct result_list *rows, struct reason *why);
 /* Brings the rows of running sessions up to date: file Status, counters, conditions found while running, registrations. */
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows);
-/* After the last session has stopped: notes for providers that nobody registered, suggestions from peak use. */
-void boot_conclude(struct result_list *rows, unsigned cpus);
+/* After the session declared at `key` has stopped, once: notes for its providers that nobody registered and for what the kernel
+ * kept back, suggestions from its peak use. */
+void boot_conclude(struct result_list *rows, const char *key, unsigned cpus);
 #endif

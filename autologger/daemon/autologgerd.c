@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP };
-enum { EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
+enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
 
 struct arguments {
     struct service_options service;
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
     const struct argp argp = {options, parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
                               "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
-                              "Exit codes: 0 fine, 100 called wrongly, 111 the system refused.",
+                              "Exit codes: 0 fine, 1 the results could not be written, 100 called wrongly, 111 the system refused.",
                               NULL, NULL, NULL};
     struct service   *service = NULL;
     struct reason     why     = {0};
@@ -134,8 +134,8 @@ int main(int argc, char **argv)
         handed_destroy(handed);
         return EXIT_REFUSED;
     }
-    service_loop(service);
+    st = service_loop(service, &why);
     service_destroy(service);
     handed_destroy(handed);
-    return 0;
+    return st ? EXIT_FAILED : 0;
 }

@@ -58,7 +58,15 @@ void handed_destroy(struct handed *h)
     free(h);
 }
 
-unsigned handed_count(const struct handed *h) { return h ? h->count : 0; }
+void handed_drop(struct handed *h)
+{
+    for (unsigned i = 0; i < h->count; i++)
+        if (h->item[i].fd >= 0) {
+            handed_keep(h, h->item[i].name, -1, 0);
+            close(h->item[i].fd);
+            h->item[i].fd = -1;
+        }
+}
 
 int handed_take(void *handed, const char *name)
 {

@@ -12,7 +12,8 @@ struct handed;
 /* Reads LISTEN_PID / LISTEN_FDS / LISTEN_FDNAMES and removes them from the environment. NULL when out of memory. */
 struct handed *handed_create(void);
 void           handed_destroy(struct handed *h); /* closes what nobody took */
-unsigned       handed_count(const struct handed *h);
+/* Closes what nobody took and has the keeper drop it too: the predecessor did not get far enough for it to be of use. */
+void handed_drop(struct handed *h);
 /* The descriptor of that name, taken: the caller owns it. -1 when there is none. */
 int handed_take(void *handed, const char *name);
 /* Session env's keep function: gives (fd >= 0) or takes back (fd < 0) a descriptor. Without NOTIFY_SOCKET: nothing. */

@@ -126,9 +126,11 @@ static void child_exec(struct keeper *k, char **argv)
             _exit(111);
         strcat(strcat(names, i ? ":" : ""), k->kept[i].name);
     }
-    sigset_t none;
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* SIGTERM and SIGINT stay blocked: the daemon reads them by a signalfd, also those that come before it has one */
+    sigset_t children;
+    sigemptyset(&children);
+    sigaddset(&children, SIGCHLD);
+    sigprocmask(SIG_UNBLOCK, &children, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     setenv("NOTIFY_SOCKET", k->socket_path, 1);
     if (count) {

@@ -49,14 +49,10 @@ static void boot_id_read(char *out, size_t size)
     }
 }
 
-static wstatus state_open(struct service *v, bool *adopted, struct reason *why)
+static wstatus state_map(struct service *v, int fd, struct reason *why)
 {
-    int         fd = handed_take(v->handed, "daemon");
     struct stat st;
 
-    *adopted = fd >= 0;
-    if (fd < 0 && (fd = os_linux()->shm_create(os_linux(), "autologger-daemon", sizeof *v->state, 0)) < 0)
-        return reason_set(why, wstatus_from_errno(-fd), "cannot create the daemon's state: %s", strerror(-fd));
     v->state_fd = fd;
     if (fstat(fd, &st) < 0 || (size_t)st.st_size != sizeof *v->state)
         return reason_set(why, W_INVALID_DATA, "the state handed over has the wrong size: it is another version's");
@@ -65,12 +61,50 @@ static wstatus state_open(struct service *v, bool *adopted, struct reason *why)
         v->state = NULL;
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map the daemon's state: %s", strerror(errno));
     }
-    if (*adopted && (v->state->magic != STATE_MAGIC_DAEMON || v->state->version != STATE_VERSION))
-        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", v->state->version, STATE_VERSION);
-    if (*adopted) {
-        v->state->adopted++;
+    return W_SUCCESS;
+}
+
+/* The predecessor died while it booted: no program had been let in and no file been made, so the boot is simply done again. */
+static void state_forget(struct service *v)
+{
+    munmap(v->state, sizeof *v->state);
+    close(v->state_fd);
+    v->state    = NULL;
+    v->state_fd = -1;
+    handed_drop(v->handed);
+}
+
+static wstatus state_adopt(struct service *v, bool *adopted, struct reason *why)
+{
+    int fd = handed_take(v->handed, "daemon");
+
+    *adopted = false;
+    if (fd < 0) {
+        handed_drop(v->handed);
         return W_SUCCESS;
     }
+    wstatus st = state_map(v, fd, why);
+    if (st)
+        return st;
+    if (v->state->magic == STATE_MAGIC_DAEMON && v->state->version != STATE_VERSION)
+        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", v->state->version, STATE_VERSION);
+    if (v->state->magic != STATE_MAGIC_DAEMON || !v->state->boot_done) {
+        state_forget(v);
+        return W_SUCCESS;
+    }
+    *adopted = true;
+    v->state->adopted++;
+    return W_SUCCESS;
+}
+
+static wstatus state_create(struct service *v, struct reason *why)
+{
+    int fd = os_linux()->shm_create(os_linux(), "autologger-daemon", sizeof *v->state, 0);
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(-fd), "cannot create the daemon's state: %s", strerror(-fd));
+    wstatus st = state_map(v, fd, why);
+    if (st)
+        return st;
     v->state->version      = STATE_VERSION;
     v->state->size         = sizeof *v->state;
     v->state->start_raw_ns = os_linux()->raw_ns(os_linux());
@@ -78,7 +112,6 @@ static wstatus state_open(struct service *v, bool *adopted, struct reason *why)
     snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
     boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
-    /* a rehearsal is a boot of its own: its journal must be replayed whatever was replayed in this boot before */
     if (v->options.rehearsal)
         snprintf(v->state->boot_id, sizeof v->state->boot_id, "rehearsal-%d-%llu", (int)getpid(),
                  (unsigned long long)v->state->start_raw_ns);
@@ -161,21 +194,21 @@ static void keep_own(struct service *v)
 
 /* ---- the file system is ready, results ---- */
 
-static void results_save(struct service *v)
+static wstatus results_save(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
-    struct reason    why;
 
-    if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why.text);
+    if (rows_store(v->rows, &v->results, why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why->text);
     if (!v->state->fs_ready)
-        return;
-    wstatus st = regstore_open(v->state->store, true, &store, &why);
-    st         = st ? st : journal_replay(v->journal, store, &why);
-    st         = st ? st : result_save(store, &v->results, &why);
+        return W_SUCCESS;
+    wstatus st = regstore_open(v->state->store, true, &store, why);
+    st         = st ? st : journal_replay(v->journal, store, why);
+    st         = st ? st : result_save(store, &v->results, why);
     if (st)
-        fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why.text);
+        fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why->text);
     regstore_close(store);
+    return st;
 }
 
 static wstatus fs_ready(void *ctx, struct reason *why)
@@ -188,54 +221,49 @@ static wstatus fs_ready(void *ctx, struct reason *why)
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (v->table.slot[i])
             session_fs_ready(v->table.slot[i]);
-    results_save(v);
+    eventfd_write(v->env.changed_fd, 1); /* the results are saved by the loop: a store that is in use holds up nobody who boots */
     return W_SUCCESS;
 }
 
 static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why)
 {
     struct service *v = ctx;
-    (void)why;
     server_session_gone(v->server, s);
     session_stop(s);
     if (final)
         session_info(s, final);
     boot_update(&v->table, s, &v->results);
+    boot_conclude(&v->results, s->state->key, v->env.cpus);
     table_remove(&v->table, s);
-    results_save(v);
+    results_save(v, why);
     return W_SUCCESS; /* it is stopped; what became of its file is in `final` */
 }
 
-static void end_sessions(struct service *v)
+static wstatus end_sessions(struct service *v, struct reason *why)
 {
-    struct reason why;
     if (v->ending)
-        return;
+        return W_SUCCESS;
     v->ending = true;
     /* user sessions first: the kernel session then covers their whole life */
     for (unsigned kernel = 0; kernel < 2; kernel++)
         for (unsigned i = 0; i < SHM_SESSIONS; i++)
             if (v->table.slot[i] && v->table.slot[i]->state->kernel == kernel)
-                stop(v, v->table.slot[i], NULL, &why);
-    boot_conclude(&v->results, v->env.cpus);
-    results_save(v);
+                stop(v, v->table.slot[i], NULL, why);
+    return results_save(v, why);
 }
 
-static wstatus shut_down(void *ctx, struct reason *why)
-{
-    (void)why;
-    end_sessions(ctx);
-    return W_SUCCESS;
-}
+static wstatus shut_down(void *ctx, struct reason *why) { return end_sessions(ctx, why); }
 
 /* ---- boot or adoption ---- */
 
 static wstatus service_boot(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
-    wstatus          st    = directory_create(v->env.os, &v->table.directory, why);
+    char             id[64]; /* of the journal: this daemon's, for a second one in the same boot has a journal of its own */
+    wstatus          st = directory_create(v->env.os, &v->table.directory, why);
 
-    st = st ? st : journal_create(v->env.os, v->state->boot_id, &v->journal, why);
+    snprintf(id, sizeof id, "%.40s.%llu", v->state->boot_id, (unsigned long long)v->state->start_raw_ns);
+    st = st ? st : journal_create(v->env.os, id, &v->journal, why);
     st = st ? st : rows_create(v->env.os, &v->rows, why);
     if (st)
         return st;
@@ -258,20 +286,26 @@ static void adopt_session(struct service *v, int fd)
 {
     struct session *s = NULL;
     struct reason   why;
-    wstatus         st = session_adopt(&v->env, v->table.directory, fd, handed_take, v->handed, &s, &why);
+    char            key[sizeof ((struct state_session *)0)->key] = ""; /* of its row, also when the rest of the state is damaged */
 
-    st = st ? st : table_add_adopted(&v->table, s, &why);
-    if (!st && v->state->fs_ready)
-        session_fs_ready(s);
-    if (st || (st = session_start(s, &why))) {
-        fprintf(stderr, "autologgerd: a session could not be taken over: %s\n", why.text);
-        struct result_row *row = s ? result_find(&v->results, s->state->name, "") : NULL;
-        if (row) {
-            row->status = st;
-            snprintf(row->reason, sizeof row->reason, "after a restart of the daemon: %s", why.text);
-        }
-        if (s)
+    if (pread(fd, key, sizeof key - 1, offsetof(struct state_session, key)) < 0)
+        *key = 0;
+    wstatus st = session_adopt(&v->env, v->table.directory, fd, handed_take, v->handed, &s, &why);
+    if (!st && (st = table_add_adopted(&v->table, s, &why))) {
+        session_destroy(s);
+    } else if (!st) {
+        if (v->state->fs_ready)
+            session_fs_ready(s);
+        if ((st = session_start(s, &why)))
             table_remove(&v->table, s);
+    }
+    if (!st)
+        return;
+    fprintf(stderr, "autologgerd: session %s could not be taken over: %s\n", key, why.text);
+    struct result_row *row = result_find_key(&v->results, key);
+    if (row) {
+        row->status = st;
+        snprintf(row->reason, sizeof row->reason, "after a restart of the daemon: %s", why.text);
     }
 }
 
@@ -321,11 +355,13 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = -1;
     limit_raise();
     const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down};
-    if ((st = state_open(v, &adopted, why)) || (st = listen_open(v, why)) || (st = signals_open(v, why)))
+    if ((st = signals_open(v, why)) || (st = listen_open(v, why)) || (st = state_adopt(v, &adopted, why)) ||
+        (!adopted && (st = state_create(v, why))))
         goto out;
     env_fill(v, adopted);
     if ((st = adopted ? service_adopt(v, why) : service_boot(v, why)))
         goto out;
+    v->state->boot_done = 1; /* from here on a successor takes over what there is */
     if ((st = server_create(v->listen_fd, &v->table, v->state, &hooks, &v->server, why)))
         goto out;
     if (adopted)
@@ -340,7 +376,7 @@ out:
     return st;
 }
 
-void service_loop(struct service *v)
+wstatus service_loop(struct service *v, struct reason *why)
 {
     while (!server_quit(v->server)) {
         struct signalfd_siginfo info;
@@ -353,10 +389,10 @@ void service_loop(struct service *v)
             for (unsigned i = 0; i < SHM_SESSIONS; i++)
                 if (v->table.slot[i])
                     boot_update(&v->table, v->table.slot[i], &v->results);
-            results_save(v);
+            results_save(v, why);
         }
     }
-    end_sessions(v);
+    return end_sessions(v, why);
 }
 
 void service_destroy(struct service *v)

@@ -17,7 +17,7 @@ struct service;
 /* Boots, or adopts when `handed` holds a predecessor's state. The Status tells why nothing could be done at all; single
  * sessions that fail are rows. */
 wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out, struct reason *why);
-/* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped and the results are in the store. */
-void service_loop(struct service *v);
+/* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped. Not 0: the results could not be written to the store. */
+wstatus service_loop(struct service *v, struct reason *why);
 void service_destroy(struct service *v); /* NULL is fine */
 #endif

@@ -66,9 +66,12 @@ class Machine:
         shutil.rmtree(self.dir, ignore_errors=True)
 
     def start(self, *extra):
+        self.start_keeper(*extra)
+        self.wait_ready()
+
+    def start_keeper(self, *extra):
         self.keeper = subprocess.Popen([os.path.join(BUILD, "autologgerd"), "--keep", "--store", self.store, "--log-dir", self.logs,
                                         "--runtime-dir", self.runtime, *extra])
-        self.wait_ready()
 
     def wait_ready(self, seconds=20):
         end = time.time() + seconds

@@ -1,0 +1,30 @@
+"""SIGKILL the daemon while it boots, at many moments: its successor boots all that is declared, and it is one boot: one file of
+each session, one step of each FileCounter. Proves: COR-12, COR-20."""
+import os
+import signal
+import time
+
+from harness import FULL, Machine, check
+
+SESSIONS = 12
+DECLARED = "".join(f"[Autologger/s{i:02}]\nFileName = s{i:02}.etl\nFileMax = 3\nBufferSize = 64 KB\n[Autologger/s{i:02}/p]\n"
+                   f"Guid = {{5ca1ab1e-7e57-0001-8000-0000000000{i:02}}}\n" for i in range(SESSIONS))
+
+booting = 0
+for trial in range(80 if FULL else 16):
+    with Machine(DECLARED) as m:
+        m.start_keeper()
+        pid = m.daemon_pid()
+        time.sleep(trial % 16 * 0.002)
+        os.kill(pid, signal.SIGKILL)
+        booting += not os.listdir(m.logs)
+        names = {s["name"] for s in m.wait_ready()["sessions"]}
+        check(len(names) == SESSIONS, "after", trial, "only", sorted(names))
+        m.shutdown()
+        rows = m.status()["sessions"]
+        check(len(rows) == SESSIONS and all(r["status"] == 0 for r in rows), trial, rows)
+        for i in range(SESSIONS):
+            files = [f for f in os.listdir(m.logs) if f.startswith(f"s{i:02}")]
+            check(len(files) == 1, "trial", trial, "not one file of one boot:", files)
+check(booting > 0, "every kill came too late to prove anything")
+print("killed", booting, "times before it had made a file")
