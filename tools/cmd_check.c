@@ -194,6 +194,7 @@ static int show(const struct check_args *a, struct regstore *store, const struct
         show_refusals(&r, refusals);
     if (r.json) {
         json_array_end(r.json);
+        refusal_list_mistakes_json(refusals, r.json);
         json_number(r.json, "failed", r.failed);
         json_object_end(r.json);
         json_destroy(r.json);
@@ -210,6 +211,25 @@ static int show(const struct check_args *a, struct regstore *store, const struct
         return VERB_FAILED;
     }
     return r.failed ? VERB_FAILED : VERB_FINE;
+}
+
+/* Not even a part of FILE could be read. */
+static int unread(const struct check_args *a, wstatus status, const struct refusal_list *refusals, const struct reason *why)
+{
+    struct json *j = a->common.json ? json_create(stdout, true) : NULL;
+    if (j) {
+        json_object(j, NULL);
+        json_array(j, "rows");
+        json_array_end(j);
+        refusal_list_mistakes_json(refusals, j);
+        json_number(j, "failed", 0);
+        json_object_end(j);
+        json_destroy(j);
+    }
+    if (!refusals->mistake_count)
+        return failure_print("autologger check", status, why);
+    fprintf(stderr, "autologger check: %s\n", why->text);
+    return exit_of(status);
 }
 
 int cmd_check(int argc, char **argv)
@@ -234,7 +254,9 @@ int cmd_check(int argc, char **argv)
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     wstatus st = source_open(&a, &store, &refusals, &why);
-    code       = st ? failure_print("autologger check", st, &why) : show(&a, store, &refusals);
+    if (!a.common.json)
+        refusal_list_mistakes_print(&refusals);
+    code = st ? unread(&a, st, &refusals, &why) : show(&a, store, &refusals);
     refusal_list_finish(&refusals);
     regstore_close(store);
     return code;

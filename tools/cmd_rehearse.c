@@ -153,6 +153,7 @@ static wstatus store_prepare(struct rehearsal *r, struct reason *why)
     wstatus          st    = regstore_open(r->store, true, &store, why);
     if (!st)
         st = sound_import(store, r->args->file, &r->refusals, why);
+    refusal_list_mistakes_print(&r->refusals);
     regstore_close(store);
     return st;
 }

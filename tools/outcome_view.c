@@ -1,6 +1,9 @@
 /* outcome_view.c - see outcome_view.h. */
 #include "tools/outcome_view.h"
 
+#include "tools/store_access.h"
+
+#include <limits.h>
 #include <string.h>
 
 const char *outcome_status(wstatus status, char out[OUTCOME_STATUS_SIZE])
@@ -12,18 +15,30 @@ const char *outcome_status(wstatus status, char out[OUTCOME_STATUS_SIZE])
     return out;
 }
 
+/* What to do: behind "Do: " in the reason, else what the status says; *length is how much of the reason comes before. */
+static const char *advice_of(const struct outcome *o, int *length)
+{
+    const char *advice = strstr(o->reason, " Do: ");
+    *length            = advice ? (int)(advice - o->reason) : (int)strlen(o->reason);
+    if (advice && *length && o->reason[*length - 1] == '.')
+        --*length;
+    return advice ? advice + 5 : wstatus_advice(o->status);
+}
+
 void outcome_lines(const struct outcome *o, struct text_table *t)
 {
     bool at = false;
     if (o->status) {
-        text_table_line(t, "    why: %s", o->reason[0] ? o->reason : wstatus_text(o->status));
-        if (!strstr(o->reason, " Do: "))
-            text_table_line(t, "    do:  %s", wstatus_advice(o->status));
+        int         length;
+        const char *advice = advice_of(o, &length);
+        text_table_line(t, "    why: %.*s", o->reason[0] ? length : INT_MAX, o->reason[0] ? o->reason : wstatus_text(o->status));
+        text_table_line(t, "    do:  %s", advice);
     }
     for (unsigned i = 0; i < o->conditions->count; i++) {
         const struct condition *c = &o->conditions->items[i];
-        text_table_line(t, "    %s %u%s%s: %s%s%s", c->note ? "note" : "condition", c->number, c->item[0] ? " " : "", c->item,
-                        c->reason, c->advice[0] ? ". Do: " : "", c->advice);
+        bool own = strstr(c->reason, " Do: ") || !c->advice[0];
+        text_table_line(t, "    %s %u%s%s: %s%s%s%s", c->note ? "note" : "condition", c->number, c->item[0] ? " " : "", c->item,
+                        c->reason, own ? "" : sentence_end(c->reason), own ? "" : " Do: ", own ? "" : c->advice);
         if (!c->note && c->source_line)
             text_table_line(t, "        at %s:%u", c->source_file, c->source_line);
     }
@@ -38,11 +53,15 @@ void outcome_lines(const struct outcome *o, struct text_table *t)
 
 void outcome_json(const struct outcome *o, struct json *j)
 {
+    char        reason[sizeof(struct reason)];
+    int         length;
+    const char *advice = advice_of(o, &length);
+    snprintf(reason, sizeof reason, "%.*s", length, o->reason);
     json_text(j, "result", o->result);
     json_number(j, "status", o->status);
     json_text(j, "status_name", wstatus_name(o->status));
-    json_text(j, "reason", o->reason);
-    json_text(j, "advice", o->status ? wstatus_advice(o->status) : "");
+    json_text(j, "reason", reason);
+    json_text(j, "advice", o->status ? advice : "");
     json_text(j, "file", o->source_file);
     json_number(j, "line", o->source_line);
     json_array(j, "conditions");

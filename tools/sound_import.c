@@ -20,8 +20,9 @@ struct trial {
     const char          *file;
     struct refusal_list *refusals;
     unsigned             new_refusals;
-    bool                 homeless; /* a mistake outside of every section */
-    struct reason        homeless_why;
+    unsigned             homeless; /* mistakes outside of every section */
+    unsigned             round;
+    bool                 no_memory;
 };
 
 static wstatus file_read(const char *path, char **text, size_t *size, struct reason *why)
@@ -152,18 +153,49 @@ static struct refusal *refusal_for(struct trial *t, const char *path)
     return r;
 }
 
-/* diag_fn: a mistake becomes (part of) a refusal of its section. */
+/* Notes a finding once. Only the first round sees the file as it is: later ones miss what was taken out, and would warn. */
+static void keep(struct trial *t, const struct diag *d)
+{
+    struct refusal_list *l = t->refusals;
+    if (t->round && d->kind == DIAG_WARNING)
+        return;
+    for (unsigned i = 0; i < l->mistake_count; i++)
+        if (l->mistakes[i].line == d->line && !strcmp(l->mistakes[i].what, d->what))
+            return;
+    struct mistake *grown = realloc(l->mistakes, (l->mistake_count + 1) * sizeof *grown);
+    if (grown)
+        l->mistakes = grown;
+    struct mistake m = {d->kind, strdup(d->file), strdup(d->what), d->advice ? strdup(d->advice) : NULL, d->line};
+    if (grown && m.file && m.what && !m.advice == !d->advice) {
+        l->mistakes[l->mistake_count++] = m;
+        return;
+    }
+    free(m.file);
+    free(m.what);
+    free(m.advice);
+    t->no_memory = true;
+}
+
+/* "line 2: what. Do: advice" of the first mistake of a section. */
+static void reason_of(struct refusal *r, const struct diag *d)
+{
+    if (d->advice)
+        snprintf(r->reason, sizeof r->reason, "%.300s%s Do: %.180s", d->what, sentence_end(d->what), d->advice);
+    else
+        snprintf(r->reason, sizeof r->reason, "%.480s", d->what);
+}
+
+/* diag_fn: a mistake becomes a refusal of its section. */
 static void refuse(void *ctx, const struct diag *d)
 {
     struct trial *t     = ctx;
     const char   *start = NULL;
     char          path[512];
+    keep(t, d);
     if (d->kind != DIAG_ERROR)
         return;
     if (!d->line || !section_of(t, d->line, &start)) {
-        t->homeless = true;
-        reason_set(&t->homeless_why, W_INVALID_DATA, "%s:%u: %s%s%s%s", d->file, d->line, d->what, sentence_end(d->what),
-                   d->advice ? " Do: " : "", d->advice ? d->advice : "");
+        t->homeless++;
         return;
     }
     section_path(start, path, sizeof path);
@@ -171,15 +203,14 @@ static void refuse(void *ctx, const struct diag *d)
     if (!r)
         return;
     t->new_refusals++;
+    r->mistakes++;
     if (!r->line) {
+        reason_of(r, d);
         section_names(path, r);
         r->line = d->line;
         r->guid = provider_guid(start, r->provider);
         snprintf(r->file, sizeof r->file, "%s", d->file);
     }
-    size_t used = strlen(r->reason);
-    snprintf(r->reason + used, sizeof r->reason - used, "%sline %u: %s%s%s%s", used ? "; " : "", d->line, d->what,
-             sentence_end(d->what), d->advice ? " Do: " : "", d->advice ? d->advice : "");
 }
 
 /* Is this section part of a refused declaration: itself, or a provider of a refused session? */
@@ -225,16 +256,40 @@ static wstatus settle(struct trial *t, struct regstore *store, struct reason *wh
     for (unsigned round = 0; round < ROUNDS; round++) {
         struct diag_sink sink = {.fn = refuse, .ctx = t};
         t->new_refusals       = 0;
+        t->round              = round;
         wstatus st            = import_once(t, store, &sink, why);
+        if (t->no_memory)
+            return reason_set(why, W_OUTOFMEMORY, "not enough memory");
         if (!st || (!sink.errors && st))
             return st;
         if (t->homeless)
-            return reason_set(why, W_INVALID_DATA, "%s", t->homeless_why.text);
+            return reason_set(why, W_INVALID_DATA, "%s: %u mistake%s outside of every section, nothing was read", t->file,
+                              t->homeless, t->homeless == 1 ? "" : "s");
         if (!t->new_refusals)
             return st;
         blank_refused(t);
     }
     return reason_set(why, W_INVALID_DATA, "%s: too many mistakes", t->file);
+}
+
+static int by_line(const void *a, const void *b)
+{
+    const struct mistake *x = a, *y = b;
+    return x->line != y->line ? (x->line < y->line ? -1 : 1) : strcmp(x->what, y->what);
+}
+
+/* "and N more" goes before the advice. */
+static void count_say(struct refusal *r)
+{
+    char first[sizeof r->reason];
+    if (r->mistakes < 2)
+        return;
+    snprintf(first, sizeof first, "%s", r->reason);
+    char *advice = strstr(first, " Do: ");
+    if (advice)
+        advice[advice > first && advice[-1] == '.' ? -1 : 0] = 0;
+    snprintf(r->reason, sizeof r->reason, "%.480s (and %u more)%s%s", first, r->mistakes - 1, advice ? " Do: " : "",
+             advice ? advice + 5 : "");
 }
 
 wstatus sound_import(struct regstore *store, const char *path, struct refusal_list *out, struct reason *why)
@@ -249,6 +304,10 @@ wstatus sound_import(struct regstore *store, const char *path, struct refusal_li
         t.is_reg = starts_as_reg(t.text);
         st       = settle(&t, store, why);
     }
+    if (out->mistake_count)
+        qsort(out->mistakes, out->mistake_count, sizeof *out->mistakes, by_line);
+    for (unsigned i = 0; i < out->count; i++)
+        count_say(&out->items[i]);
     free(t.text);
     return st;
 }
@@ -274,8 +333,38 @@ wstatus refusal_list_add_to(const struct refusal_list *refusals, struct result_l
     return W_SUCCESS;
 }
 
+void refusal_list_mistakes_print(const struct refusal_list *list)
+{
+    for (unsigned i = 0; i < list->mistake_count; i++) {
+        const struct mistake *m = &list->mistakes[i];
+        diag_print(NULL, &(struct diag){m->kind, m->file, m->line, m->what, m->advice});
+    }
+}
+
+void refusal_list_mistakes_json(const struct refusal_list *list, struct json *j)
+{
+    json_array(j, "mistakes");
+    for (unsigned i = 0; i < list->mistake_count; i++) {
+        const struct mistake *m = &list->mistakes[i];
+        json_object(j, NULL);
+        json_text(j, "kind", m->kind == DIAG_WARNING ? "warning" : "error");
+        json_text(j, "file", m->file);
+        json_number(j, "line", m->line);
+        json_text(j, "what", m->what);
+        json_text(j, "advice", m->advice ? m->advice : "");
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
 void refusal_list_finish(struct refusal_list *list)
 {
+    for (unsigned i = 0; i < list->mistake_count; i++) {
+        free(list->mistakes[i].file);
+        free(list->mistakes[i].what);
+        free(list->mistakes[i].advice);
+    }
+    free(list->mistakes);
     free(list->items);
     *list = (struct refusal_list){0};
 }

@@ -57,7 +57,7 @@ void diag_print(void *ctx, const struct diag *d)
         fprintf(stderr, "%s:%u: %s%s", d->file, d->line, kind, d->what);
     else
         fprintf(stderr, "%s: %s%s", d->file, kind, d->what);
-    if (d->advice)
+    if (d->advice && !strstr(d->what, " Do: "))
         fprintf(stderr, "%s Do: %s", sentence_end(d->what), d->advice);
     fputc('\n', stderr);
 }

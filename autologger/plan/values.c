@@ -119,6 +119,8 @@ unsigned value_scope_of(const char *key)
                                                          : 0;
         } else if (scope == IN_GLOBAL_LOGGER || scope == IN_BOOT || scope == IN_AUTOLOGGER || scope == IN_FILTERS) {
             scope *= 2; /* one level down */
+            if (scope == IN_WPP && *key != '{')
+                scope = 0;
         } else {
             scope = scope == IN_PROVIDER && part_is(key, length, "Filters") ? IN_FILTERS : 0;
         }

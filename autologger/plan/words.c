@@ -534,7 +534,7 @@ static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, co
 
     (void)ctx;
     if (!scope)
-        return reason_set(why, W_INVALID_PARAMETER,
+        return reason_set(why, W_BAD_PATHNAME,
                           "no words are known for values of this key; write a literal, as in dword:00000001");
     if (!row) {
         const char *near = value_suggest(scope, name);

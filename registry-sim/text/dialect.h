@@ -30,7 +30,8 @@ struct ini_vocabulary {
     void *ctx;
     /* Human text -> typed value. `key` is the full registry path of the section, `name` the value name as written.
      * The result's data is malloc (freed by the importer); out->name may be a canonical spelling (borrowed, static).
-     * Failure: why->text says what is wrong and, where it can, "did you mean ...". `base_dir` resolves @file. */
+     * Failure: why->text says what is wrong and, where it can, "did you mean ...". `base_dir` resolves @file.
+     * W_BAD_PATHNAME: no value of this key is known at all; the importer names the section, once. */
     wstatus (*parse)(void *ctx, const char *key, const char *name, const char *text, const char *base_dir,
                      struct regvalue *out, struct reason *why);
     /* Typed value -> the human text that parse() turns back into the same bytes, malloc; NULL when there is none, and the

@@ -2,6 +2,7 @@
  * The pre-scan says what stands where, iniparser says what the values are, and both must agree. Then sections become
  * keys, words become typed values, and what the dialect implies (Start, Enabled, Guid, ProviderFriendlyName) is added.
  * All of it happens in one transaction, which any mistake takes back. */
+#include "registry-sim/base/nearest.h"
 #include "registry-sim/store/regpath.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/encoding.h"
@@ -20,6 +21,7 @@ struct section_state {
     char            *fold; /* of the key */
     unsigned         home; /* the first section with the same key; it collects `given` */
     unsigned         given;
+    bool             stray; /* its name means nothing: that was said, its words need no mistake each */
 };
 enum { GIVEN_START = 1, GIVEN_GUID = 2, GIVEN_ENABLED = 4, GIVEN_FRIENDLY = 8 };
 
@@ -131,18 +133,56 @@ static unsigned declaring(const struct importer *m, unsigned section)
     return section;
 }
 
+/* Has the section a value in words that only a known key could understand? */
+static bool needs_words(struct importer *m, unsigned section)
+{
+    const char *key = m->sections[section].place.key;
+
+    for (unsigned i = m->scan.sections[section].last_value; i && m->words; i = m->scan.values[i - 1].previous) {
+        const struct ini_value *v   = &m->scan.values[i - 1];
+        struct regvalue         out = {0};
+        if (is_literal(v))
+            continue;
+        wstatus st = m->words->parse(m->words->ctx, key, v->name, v->text, m->base_dir, &out, NULL);
+        free((void *)out.data);
+        if (st == W_BAD_PATHNAME)
+            return true;
+    }
+    return false;
+}
+
+/* A section that nothing reads: kept when its values can be, as in the registry; else a mistake. */
+static void report_stray(struct importer *m, unsigned section)
+{
+    const char *name = m->scan.sections[section].name;
+    char        near[256];
+    bool        found = ini_place_suggest(name, near, sizeof near);
+
+    m->sections[section].stray = needs_words(m, section);
+    diag_report(m->sink, m->sections[section].stray ? DIAG_ERROR : DIAG_WARNING, m->file, m->scan.sections[section].line,
+                "use [Boot], [GlobalLogger], [Autologger/session] or [Autologger/session/provider]",
+                "nothing reads the key of [%.100s]%s%s%s", name, found ? ", did you mean [" : "", found ? near : "",
+                found ? "]?" : "");
+}
+
 static void resolve(struct importer *m, unsigned section)
 {
     struct reason     why = {0};
     const char       *name = m->scan.sections[section].name;
     struct ini_place *place = &m->sections[section].place;
+    uint32_t          line = m->scan.sections[section].line;
+    size_t            last = strlen(name) - 1; /* no name is empty */
+    const char       *below;
     wstatus           st   = ini_place_resolve(name, place, &why);
 
-    result(m, m->scan.sections[section].line, st, &why, path_advice);
-    if (st == W_SUCCESS && !place->known)
-        diag_report(m->sink, DIAG_WARNING, m->file, m->scan.sections[section].line,
-                    "use [Boot], [GlobalLogger], [Autologger/session] or [Autologger/session/provider]",
-                    "nothing reads the key of [%.100s]", name);
+    result(m, line, st, &why, path_advice);
+    if (st == W_SUCCESS && strchr("/\\", name[last]) && ini_place_below_wmi(place->key, &below) && *below) {
+        diag_report(m->sink, DIAG_ERROR, m->file, line, path_advice, "[%.100s] lacks the name behind its last '%c'", name,
+                    name[last]);
+        ini_place_finish(place);
+    } else if (st == W_SUCCESS && !place->known) {
+        report_stray(m, section);
+    }
 }
 
 static void resolve_provider(struct importer *m, unsigned section)
@@ -241,7 +281,7 @@ static bool parse_value(struct importer *m, const struct ini_value *v, const cha
     const char *name = strcmp(v->name, "@") == 0 ? "" : v->name;
     st = m->words ? m->words->parse(m->words->ctx, key, name, v->text, m->base_dir, out, &why)
                   : plain_string(v->text, out, &why);
-    if (st != W_SUCCESS)
+    if (st != W_SUCCESS && !(st == W_BAD_PATHNAME && m->sections[v->section].stray))
         word_mistake(m, v, st, &why);
     return st == W_SUCCESS;
 }
@@ -365,10 +405,15 @@ static void warn_orphan(struct importer *m, unsigned section)
         wstatus st = regstore_get(m->store, up, "Start", &start);
         if (st != W_SUCCESS && st != W_FILE_NOT_FOUND)
             m->fatal = reason_set(m->why, st, "%.300s can't be read: %s", up, wstatus_text(st));
+        struct nearest near = nearest_make(place->session, 2);
+        for (unsigned i = 0; i < m->scan.section_count; i++)
+            if (m->sections[i].place.kind == INI_SESSION)
+                nearest_try(&near, m->sections[i].place.session);
         if (st == W_FILE_NOT_FOUND)
             diag_report(m->sink, DIAG_WARNING, m->file, m->scan.sections[section].line,
-                        "add its section, [Autologger/session]", "the session %.80s of this provider is not declared",
-                        place->session);
+                        "add its section, [Autologger/session]",
+                        "the session %.80s of this provider is not declared%s%s%s", place->session,
+                        near.found ? ", did you mean " : "", near.found ? near.found : "", near.found ? "?" : "");
     }
     free(up);
 }

@@ -1,11 +1,13 @@
 /* ini_place.c - see ini_place.h. */
 #include "registry-sim/text/ini_place.h"
+#include "registry-sim/base/nearest.h"
 #include "registry-sim/store/regpath.h"
 #include "registry-sim/text/textbuf.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/guid.h"
 #include "registry-sim/win32/utf16.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +71,13 @@ static char *path_dup(const struct regpath *path, unsigned at, const char *guid)
     return out.data;
 }
 
+/* Autologger\session\provider\Filters, or a part of it. */
+static bool is_filters(const char *autologger, unsigned count)
+{
+    const char *part = regpath_next(regpath_next(regpath_next(autologger)));
+    return count <= 5 && name_compare(part, "Filters") == 0;
+}
+
 static wstatus classify(const struct regpath *path, struct ini_place *out, struct reason *why)
 {
     const char *first  = below_wmi(path);
@@ -79,13 +88,15 @@ static wstatus classify(const struct regpath *path, struct ini_place *out, struc
     if (count == 0)
         return W_SUCCESS;
     if (name_compare(first, "GlobalLogger") == 0) {
-        out->known = true;
-        out->kind  = count == 1 ? INI_GLOBAL_LOGGER : INI_PLAIN;
+        const char *below = count > 1 ? regpath_next(first) : "{";
+        out->known        = count <= 2 && *below == '{'; /* Windows keeps the flags of WPP providers there, by GUID */
+        out->kind         = count == 1 ? INI_GLOBAL_LOGGER : INI_PLAIN;
         return W_SUCCESS;
     }
-    out->known = name_compare(first, "Security") == 0 || name_compare(first, "XPerfBootmgr") == 0 ||
-                 name_compare(first, "Autologger") == 0;
-    if (name_compare(first, "Autologger") != 0 || count < 2)
+    bool autologger = name_compare(first, "Autologger") == 0;
+    out->known      = name_compare(first, "Security") == 0 || name_compare(first, "XPerfBootmgr") == 0 ||
+                 (autologger && (count < 4 || is_filters(first, count)));
+    if (!autologger || count < 2)
         return W_SUCCESS;
     const char *session = regpath_next(first);
     if (!(out->session = strdup(session)))
@@ -116,7 +127,7 @@ wstatus ini_place_resolve(const char *section, struct ini_place *out, struct rea
         st = no_memory(why);
     if (st == W_SUCCESS)
         st = classify(&path, out, why);
-    out->known |= absolute;
+    out->known |= absolute && !below_wmi(&path);
     regpath_finish(&path);
     textbuf_finish(&text);
     return st;
@@ -134,6 +145,47 @@ wstatus ini_place_set_provider(struct ini_place *place, const char *guid, struct
     free(place->key);
     place->key = key;
     return W_SUCCESS;
+}
+
+/* The part at `p`, trimmed, into `out`; returns where the next begins, or NULL behind the last. */
+static const char *part_copy(const char *p, char out[64])
+{
+    size_t n = strcspn(p, "/\\"), from = 0, to = n;
+    while (from < to && strchr(" \t", p[from]))
+        from++;
+    while (to > from && strchr(" \t", p[to - 1]))
+        to--;
+    snprintf(out, 64, "%.*s", (int)(to - from < 63 ? to - from : 63), p + from);
+    return p[n] ? p + n + 1 : NULL;
+}
+
+bool ini_place_suggest(const char *section, char *out, size_t size)
+{
+    const char *relative = strcasestr(section, "WMI/"), *p = relative ? relative + 4 : section;
+    char        part[64];
+    const char *rest = part_copy(p, part);
+
+    struct nearest near = nearest_make(part, 3);
+    nearest_try(&near, "Autologger");
+    nearest_try(&near, "GlobalLogger");
+    if (!rest)
+        nearest_try(&near, "Boot");
+    if (near.found && near.distance) {
+        snprintf(out, size, "%s%s%s", near.found, rest ? "/" : "", rest ? rest : "");
+        return true;
+    }
+    for (unsigned i = 1; i < 4 && rest; i++) { /* session, provider, and what lies below */
+        p    = rest;
+        rest = part_copy(p, part);
+        if (i < 3)
+            continue;
+        near = nearest_make(part, 2);
+        nearest_try(&near, "Filters");
+        if (near.found && near.distance)
+            snprintf(out, size, "%.*sFilters%s%s", (int)(p - section), section, rest ? "/" : "", rest ? rest : "");
+        return near.found && near.distance;
+    }
+    return false;
 }
 
 void ini_place_finish(struct ini_place *place)

@@ -17,13 +17,15 @@ struct ini_place {
     char         *session;  /* its name, or NULL */
     char         *provider; /* the provider's part as written, or NULL */
     bool          braced;   /* that part is a braced GUID */
-    bool          known;    /* false: a relative path that nothing of ours or of Windows reads */
+    bool          known;    /* false: a path below WMI that nothing of ours or of Windows reads */
 };
 
 wstatus ini_place_resolve(const char *section, struct ini_place *out, struct reason *why);
 /* Puts `guid` ("{...}") in the place of the provider's part of the key. */
 wstatus ini_place_set_provider(struct ini_place *place, const char *guid, struct reason *why);
 void    ini_place_finish(struct ini_place *place);
+/* For a section that is not known: the nearest one that is, as in "Autologger/web" for "Autolgger/web". False: none is near. */
+bool ini_place_suggest(const char *section, char *out, size_t size);
 /* True for a canonical path of a key below WMI; *relative is what follows the WMI key ("" for itself). */
 bool ini_place_below_wmi(const char *key, const char **relative);
 #endif

@@ -3,6 +3,7 @@
  * of lines; after a mistake it goes on with the next line, so that one run finds them all. */
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/encoding.h"
+#include "registry-sim/text/ini_place.h"
 #include "registry-sim/text/literal.h"
 #include "registry-sim/text/textbuf.h"
 #include "registry-sim/win32/utf16.h"
@@ -162,6 +163,25 @@ static bool read_string(struct reader *r, struct textbuf *out, char must)
 
 /* ---- keys ---- */
 
+/* A .reg may hold keys of anything; only one below WMI that looks like a slip of ours is worth a word. */
+static void warn_slip(struct reader *r, uint32_t line)
+{
+    static const char wmi[] = "\\Control\\WMI\\";
+    struct ini_place  place;
+    const char       *below = strcasestr(r->key, wmi);
+    char              near[256];
+
+    if (below && ini_place_resolve(r->key, &place, NULL) == W_SUCCESS && !place.known &&
+        ini_place_suggest(below + strlen(wmi), near, sizeof near)) {
+        for (char *p = near; *p; p++)
+            *p = *p == '/' ? '\\' : *p;
+        diag_report(r->sink, DIAG_WARNING, r->file, line, "correct the name of the key",
+                    "nothing reads the key %.100s, did you mean %s?", below + strlen(wmi), near);
+    }
+    if (below)
+        ini_place_finish(&place);
+}
+
 static void open_key(struct reader *r, uint32_t line, bool erase)
 {
     struct reason why = {0};
@@ -174,6 +194,8 @@ static void open_key(struct reader *r, uint32_t line, bool erase)
     else
         store_result(r, line, st, &why);
     r->key_bad = st != W_SUCCESS || erase;
+    if (!r->key_bad)
+        warn_slip(r, line);
 }
 
 /* [key] or [-key]; the name goes up to the last ']' that only a comment follows. */

@@ -132,6 +132,34 @@ static void test_encodings(void **state)
     regstore_close(store);
 }
 
+/* Forty mistakes of one section: all are kept, by line, and the row says the first and how many more. */
+static void test_every_mistake(void **state)
+{
+    (void)state;
+    char                text[4096] = "[Autologger/none/Web]\n[Autologger/a]\n";
+    struct regstore    *store      = NULL;
+    struct refusal_list list       = {0};
+    struct reason       why        = {0};
+    for (unsigned i = 0; i < 40; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "NoSuchValueOfASession%u = 64 KB\n", i);
+    assert_int_equal(regstore_open_memory(&store, &why), W_SUCCESS);
+    assert_int_equal(sound_import(store, put(text, strlen(text)), &list, &why), W_SUCCESS);
+    assert_int_equal(list.count, 1);
+    assert_int_equal(list.items[0].mistakes, 40);
+    assert_int_equal(list.mistake_count, 41);
+    assert_int_equal(list.mistakes[0].kind, DIAG_WARNING);
+    assert_int_equal(list.mistakes[0].line, 1);
+    for (unsigned i = 0; i < 40; i++) {
+        assert_int_equal(list.mistakes[1 + i].kind, DIAG_ERROR);
+        assert_int_equal(list.mistakes[1 + i].line, 3 + i);
+    }
+    const char *more = strstr(list.items[0].reason, " (and 39 more)"), *advice = strstr(list.items[0].reason, " Do: ");
+    assert_true(more && advice && more < advice);
+    assert_null(strstr(advice + 1, " Do: "));
+    refusal_list_finish(&list);
+    regstore_close(store);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -153,6 +181,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_rows_of_refusals),
         cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_every_mistake),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

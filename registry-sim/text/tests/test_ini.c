@@ -274,7 +274,7 @@ static void warnings_do_not_stop(void **state)
     static const char text[] = "[Autolooger/web]\nx=1\n[Autologger/none/p]\n";
     (void)state;
     regstore_close(imported(text, sizeof text - 1, NULL,
-        "~1: nothing reads the key of [Autolooger/web]. Do: use [Boot], [GlobalLogger], [Autologger/session] or "
+        "~1: nothing reads the key of [Autolooger/web], did you mean [Autologger/web]?. Do: use [Boot], [GlobalLogger], [Autologger/session] or "
         "[Autologger/session/provider]\n"
         "~3: the session none of this provider is not declared. Do: add its section, [Autologger/session]\n"));
     regstore_close(imported(NULL, 0, NULL, ""));
