@@ -168,6 +168,18 @@ static wstatus read_header(struct etl_reader *r, struct etl_source source, const
     return st;
 }
 
+/* A completed file knows its buffers. One that is not completed may be ahead of its header or behind it, and a circular one
+ * counts those that it wrote over. */
+static void check_count(struct etl_reader *r)
+{
+    uint32_t said = r->header.raw.buffers_written, found = r->header.buffers_found;
+
+    if (r->header.raw.end_time > 0 && found < said &&
+        !(r->header.raw.log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_NEWFILE | ETL_MODE_BUFFERING)))
+        etl_damage_add(&r->buffers, r->header.file_size, "the header says %u buffers, %u are there: the file was cut", said,
+                       found);
+}
+
 static wstatus open_source(struct etl_source source, const char *name, struct etl_reader **out, struct reason *why)
 {
     struct etl_reader *r  = calloc(1, sizeof *r);
@@ -187,6 +199,7 @@ static wstatus open_source(struct etl_source source, const char *name, struct et
         goto out;
     }
     r->header.buffers_found = (uint32_t)r->buffers.count;
+    check_count(r);
     if (r->header.raw.clock_type == 1 && r->header.raw.perf_freq <= 0)
         etl_damage_add(&r->buffers, 0, "the clock's frequency is missing; 10 MHz is assumed");
     if (r->header.raw.clock_type == 3 && r->header.raw.cpu_mhz == 0)

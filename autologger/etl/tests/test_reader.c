@@ -433,6 +433,35 @@ static void buffers_written_does_not_matter(void **state)
     image_free(&m);
 }
 
+/* ... until the file is completed: then fewer buffers than the header says are damage. */
+static void a_completed_file_knows_its_buffers(void **state)
+{
+    static const struct { uint32_t said, mode; int64_t end; unsigned damage; } rows[] = {
+        {3, ETL_MODE_SEQUENTIAL, 1, 0}, {2, ETL_MODE_SEQUENTIAL, 1, 0}, {4, ETL_MODE_SEQUENTIAL, 0, 0},
+        {4, ETL_MODE_SEQUENTIAL, 1, 1}, {4, ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG, 1, 1}, {4, ETL_MODE_CIRCULAR, 1, 0},
+        {UINT32_MAX, 0, 1, 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct etl_file_info info = build_info(1024);
+        info.log_file_mode        = rows[i].mode;
+        struct image m            = image_start(&info);
+        image_buffer(&m, 0, 1);
+        image_event(&m, 2000000, 1);
+        image_buffer(&m, 1, 2);
+        image_event(&m, 2000001, 2);
+        memcpy(m.data + HEADER_AT_BUFFERS_WRITTEN, &rows[i].said, 4);
+        memcpy(m.data + HEADER_AT_END_TIME, &rows[i].end, 8);
+        struct result r = read_all(m.data, m.size);
+        assert_int_equal(r.count, 3);
+        assert_int_equal(r.damage_count, rows[i].damage);
+        if (rows[i].damage)
+            assert_non_null(strstr(etl_reader_damage(r.reader, &r.damage_count)->text, "3 are there: the file was cut"));
+        etl_reader_close(r.reader);
+        image_free(&m);
+    }
+}
+
 static void not_an_etl(void **state)
 {
     struct etl_reader *r;
@@ -476,7 +505,8 @@ int main(void)
         cmocka_unit_test(windows_7_layout), cmocka_unit_test(header_event_of_32_bit),
         cmocka_unit_test(every_header_kind), cmocka_unit_test(extended_items), cmocka_unit_test(clocks),
         cmocka_unit_test(compressed_buffers), cmocka_unit_test(damage_is_reported_and_reading_goes_on),
-        cmocka_unit_test(buffers_written_does_not_matter), cmocka_unit_test(not_an_etl),
+        cmocka_unit_test(buffers_written_does_not_matter),
+        cmocka_unit_test(a_completed_file_knows_its_buffers), cmocka_unit_test(not_an_etl),
         cmocka_unit_test(record_sizes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
