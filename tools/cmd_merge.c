@@ -54,6 +54,19 @@ static void counts_json(const struct merge_args *a, const struct merge_counts *n
     json_destroy(j);
 }
 
+static void why_not_fine(const struct merge_counts *n, const char *out)
+{
+    fflush(stdout);
+    if (n->damage)
+        fprintf(stderr, "autologger merge: %s\nautologger merge: %u place%s of damage in all; what lies there is not in %s. Do: "
+                        "autologger summary FILE names each\n",
+                n->first_damage, n->damage, n->damage == 1 ? "" : "s", out);
+    if (n->inversions)
+        fprintf(stderr, "autologger merge: %s\nautologger merge: %" PRIu64 " event%s out of time order; %s has them where they "
+                        "were found. Do: copy the file again from where it was written\n",
+                n->first_inversion, n->inversions, n->inversions == 1 ? " is" : "s are", out);
+}
+
 int cmd_merge(int argc, char **argv)
 {
     static const struct argp_option options[] = {
@@ -76,9 +89,8 @@ int cmd_merge(int argc, char **argv)
     if (a.common.json)
         counts_json(&a, &n);
     else
-        printf("merged %u files: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, n.out, n.events_lost, a.out);
-    if (n.damage)
-        fprintf(stderr, "autologger merge: the files are damaged in %u places; what lies there is not in %s. Do: autologger "
-                        "summary FILE says where\n", n.damage, a.out);
+        printf("merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, a.count == 1 ? "" : "s",
+               n.out, n.events_lost, a.out);
+    why_not_fine(&n, a.out);
     return n.damage || n.inversions ? VERB_FAILED : VERB_FINE;
 }

@@ -93,6 +93,21 @@ static wstatus check_clock(const struct input *a, const struct input *b, struct 
                       a->path, b->path, off / 10000000, off / 10000 % 1000);
 }
 
+/* The one file under two names, too, would give every event twice. */
+static wstatus check_once(const struct merge *m, unsigned i, struct reason *why)
+{
+    struct os_stat a, b;
+
+    if (m->os->stat(m->os, m->inputs[i].path, &a) < 0)
+        return W_SUCCESS; /* the reader has it open, and says what is wrong with it */
+    for (unsigned j = 0; j < i; j++)
+        if (m->os->stat(m->os, m->inputs[j].path, &b) == 0 && a.device == b.device && a.inode == b.inode)
+            return reason_set(why, W_INVALID_PARAMETER, "%s is given twice%s%s: each event would be in the result twice",
+                              m->inputs[i].path, strcmp(m->inputs[i].path, m->inputs[j].path) ? ", also as " : "",
+                              strcmp(m->inputs[i].path, m->inputs[j].path) ? m->inputs[j].path : "");
+    return W_SUCCESS;
+}
+
 static wstatus open_inputs(struct merge *m, const char *const *files, struct reason *why)
 {
     bool kernel = false;
@@ -102,6 +117,8 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
         in->path         = files[i];
         wstatus st       = etl_reader_open(files[i], &in->reader, why);
         if (st != W_SUCCESS)
+            return st;
+        if ((st = check_once(m, i, why)) != W_SUCCESS)
             return st;
         in->header = etl_reader_header(in->reader);
         if (!kernel && is_kernel(in)) {
@@ -234,7 +251,10 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
         }
         if (!least)
             break;
-        m->counts.inversions += least->event.raw_time < last;
+        if (least->event.raw_time < last && m->counts.inversions++ == 0)
+            snprintf(m->counts.first_inversion, sizeof m->counts.first_inversion,
+                     "%.300s: offset %" PRIu64 ": an event is earlier than the one before it", least->path,
+                     least->event.file_offset);
         last = least->event.raw_time;
         if (least->event.filetime > *end_time)
             *end_time = least->event.filetime;
@@ -254,7 +274,10 @@ static wstatus finish_output(struct merge *m, uint64_t end_time, struct reason *
         uint64_t end = (uint64_t)m->inputs[i].header->raw.end_time;
         if (m->inputs[i].header->raw.end_time > 0 && end > end_time)
             end_time = end;
-        etl_reader_damage(m->inputs[i].reader, &damage);
+        const struct etl_damage *first = etl_reader_damage(m->inputs[i].reader, &damage);
+        if (damage && !m->counts.damage)
+            snprintf(m->counts.first_damage, sizeof m->counts.first_damage, "%.200s: offset %" PRIu64 ": %s",
+                     m->inputs[i].path, first->offset, first->text);
         m->counts.damage += damage;
     }
     if (m->counts.headers_dropped) { /* the writer made one anew: the leader's */
@@ -273,6 +296,15 @@ static void merge_finish(struct merge *m)
         free(m->outputs[i].data);
     free(m->inputs);
     free(m->outputs);
+}
+
+/* A reason speaks of the target, not of the name that it has until it is whole. */
+static void hide_temporary(struct reason *why, const char *temporary, size_t target)
+{
+    size_t length = strlen(temporary);
+
+    for (char *p = why->text; (p = strstr(p, temporary)); p += target)
+        memmove(p + target, p + length, strlen(p + length) + 1);
 }
 
 wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target,
@@ -309,6 +341,8 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
 out:
     if (made)
         os->unlink(os, temporary);
+    if (st != W_SUCCESS && why && temporary)
+        hide_temporary(why, temporary, strlen(target));
     merge_finish(&m);
     free(temporary);
     return st;

@@ -16,10 +16,12 @@ struct merge_counts {
     uint64_t events_lost, buffers_lost; /* sums of what the files say */
     uint64_t inversions; /* events earlier than the one before: only damaged files have them */
     unsigned damage; /* places reported by the readers: what lies there is not in the target */
+    char     first_damage[400]; /* "FILE: offset N: what", "" = none */
+    char     first_inversion[400]; /* "FILE: offset N: an event is 12 ticks earlier than the one before it", "" = none */
 };
 
 /* Merges `count` files into `target`. The file with kernel events gives name and clock line, else the first.
- * 87: no file given, clocks or anchors differ (both files named), or the target is one of the files. 183: the target
+ * 87: no file given, one given twice, clocks or anchors differ (both files named), or the target is one of the files. 183: the target
  * exists and is no .etl. 13: a file is none. Others by errno. */
 wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target,
                     struct merge_counts *counts, struct reason *why);

@@ -221,14 +221,64 @@ static void damage_is_counted(void **state)
     fclose(f);
     assert_int_equal(merge_files(os_linux(), files, 1, target, &c, &why), W_SUCCESS);
     assert_int_equal(c.damage, 1);
+    assert_non_null(strstr(c.first_damage, "k.etl: offset 8264: "));
     assert_int_equal(c.in, 1451);
     assert_int_equal(c.out, 1451);
+}
+
+static void inversions_are_named(void **state)
+{
+    struct etl_file_info info    = build_info(8192);
+    const char          *files[] = {user_path};
+    struct merge_counts  c;
+    struct reason        why;
+    struct image         m = image_start(&info);
+    (void)state;
+    image_buffer(&m, 0, 1);
+    image_event(&m, 2000010, 1);
+    image_event(&m, 2000005, 2);
+    save(&m, user_path);
+    assert_int_equal(merge_files(os_linux(), files, 1, target, &c, &why), W_SUCCESS);
+    assert_int_equal(c.inversions, 1);
+    assert_non_null(strstr(c.first_inversion, "u.etl: offset "));
+}
+
+/* Under one name or two: each of its events would be there twice. */
+static void one_file_counts_once(void **state)
+{
+    char                link_path[64];
+    const char         *same[] = {user_path, kernel_path, user_path}, *linked[] = {user_path, link_path};
+    struct merge_counts c;
+    struct reason       why;
+    (void)state;
+    snprintf(link_path, sizeof link_path, "%s/l.etl", folder);
+    assert_int_equal(link(user_path, link_path), 0);
+    assert_int_equal(merge_files(os_linux(), same, 3, target, &c, &why), W_INVALID_PARAMETER);
+    assert_non_null(strstr(why.text, "u.etl is given twice:"));
+    assert_int_equal(merge_files(os_linux(), linked, 2, target, &c, &why), W_INVALID_PARAMETER);
+    assert_non_null(strstr(why.text, "l.etl is given twice, also as "));
+    assert_int_equal(access(target, F_OK), -1);
+    unlink(link_path);
+}
+
+static void errors_name_the_target(void **state)
+{
+    const char         *files[] = {user_path};
+    char                nowhere[64];
+    struct merge_counts c;
+    struct reason       why;
+    (void)state;
+    snprintf(nowhere, sizeof nowhere, "%s/none/m.etl", folder);
+    assert_int_equal(merge_files(os_linux(), files, 1, nowhere, &c, &why), W_PATH_NOT_FOUND);
+    assert_non_null(strstr(why.text, "none/m.etl: "));
+    assert_null(strstr(why.text, "merging"));
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(two_files_in_order), T(refusals), T(a_full_disk_leaves_nothing),
-                                       T(damage_is_counted)};
+                                       T(damage_is_counted), T(inversions_are_named), T(one_file_counts_once),
+                                       T(errors_name_the_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
