@@ -13,7 +13,8 @@ struct dump_args {
     struct cmdline      common;
     const char         *file;
     struct dump_options options;
-    struct guid         provider;
+    struct guid         guids[DUMP_PROVIDERS_MAX];
+    unsigned            providers;
     double              from, to; /* seconds since the file's start, < 0: not given */
 };
 
@@ -40,16 +41,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_JSON: o->json = true; return 0;
     case 'i': o->iso = true; return 0;
     case 'p':
-        if (guid_parse(arg, &a->provider))
-            o->provider = &a->provider;
+        if (a->providers == DUMP_PROVIDERS_MAX)
+            argp_error(state, "at most %d providers", DUMP_PROVIDERS_MAX);
+        if (guid_parse(arg, &a->guids[a->providers]))
+            o->providers[a->providers].guid = &a->guids[a->providers];
         else
-            o->provider_name = arg;
+            o->providers[a->providers].name = arg;
+        a->providers++;
         return 0;
     case 'P':
         o->by_process = true;
         o->process_id = (uint32_t)number_parse(arg, "process", state);
         return 0;
-    case 'n': o->limit = (uint64_t)number_parse(arg, "limit", state); return 0;
+    case 'n':
+        o->limit = (uint64_t)number_parse(arg, "limit", state);
+        if (!o->limit)
+            argp_error(state, "--limit takes a number of at least 1. Do: leave it away for all events");
+        return 0;
     case 'a': a->from = number_parse(arg, "from", state); return 0;
     case 'b': a->to = number_parse(arg, "to", state); return 0;
     case ARGP_KEY_ARG:
@@ -69,6 +77,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static uint64_t time_at(const struct etl_reader *reader, double seconds)
 {
     return (uint64_t)etl_reader_header(reader)->raw.start_time + (uint64_t)llround(seconds * 1e7);
+}
+
+/* Nothing found is a result too: it says which filter found nothing. */
+static void filters_print(const struct dump_args *a, const struct dump_counts *counts)
+{
+    const struct dump_options *o = &a->options;
+    char                       guid[GUID_TEXT_SIZE];
+
+    fflush(stdout);
+    for (unsigned i = 0; i < a->providers && !(o->limit && counts->written == o->limit); i++)
+        if (!counts->seen[i])
+            fprintf(stderr, "autologger dump: %s has no event of the provider %s. Do: autologger summary %s names those it has\n",
+                    a->file, o->providers[i].name ? o->providers[i].name : guid_format(o->providers[i].guid, guid), a->file);
+    if (counts->read && !counts->written)
+        fprintf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s\n", counts->read,
+                a->providers ? " --provider" : "", o->by_process ? " --process" : "",
+                a->from >= 0 && a->to >= 0 ? " --from --to" : a->from >= 0 ? " --from" : a->to >= 0 ? " --to" : "");
 }
 
 static int dump(struct dump_args *a)
@@ -93,6 +118,8 @@ static int dump(struct dump_args *a)
                         " not described, %" PRIu64 " not as described)\n",
                 counts.unknown + counts.mismatch, counts.written, counts.unknown, counts.mismatch);
     }
+    if (!st)
+        filters_print(a, &counts);
     etl_reader_close(reader);
     return code;
 }
@@ -103,11 +130,12 @@ int cmd_dump(int argc, char **argv)
         {"format", 'f', "FORMAT", 0, "text (the default) or json (a line an event)", 0},
         {"json", KEY_JSON, NULL, 0, "the same as --format json", 0},
         {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the file", 0},
-        {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name or a {GUID}", 0},
-        {"process", 'P', "PID", 0, "only events of this process", 0},
+        {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name or a {GUID} (repeat for more)", 0},
+        {"process", 'P', "PID", 0, "only events of this process: those it wrote, and those with a field that names it or one of its threads "
+                                   "(as far as Thread events told until then)", 0},
         {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
-        {"limit", 'n', "N", 0, "the first N that are left", 0},
+        {"limit", 'n', "N", 0, "the first N that are left, 1 or more", 0},
         {0},
     };
     static const struct argp argp = {

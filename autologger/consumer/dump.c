@@ -2,6 +2,7 @@
 
 #include "autologger/consumer/classic.h"
 #include "autologger/consumer/decoded.h"
+#include "autologger/consumer/process_filter.h"
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -19,23 +20,40 @@ struct dump {
     yajl_gen                      json;
     struct field_sink             sink;
     struct text                   line, name;
+    struct process_filter         process;
+    struct guid                   hashed[DUMP_PROVIDERS_MAX]; /* of the names of providers */
+    struct dump_counts           *counts;
 };
 
 /* --- filters --- */
 
-static bool name_passes(const struct dump *d, const struct etl_event *e, const struct decoded *names)
+static bool is_provider(const struct dump *d, unsigned i, const struct etl_event *e, const struct decoded *names)
 {
-    if (names->provider && name_compare(names->provider, d->options->provider_name) == 0)
-        return true;
-    struct guid hashed = guid_from_name(d->options->provider_name);
-    return guid_equal(&hashed, &e->provider);
+    const struct dump_provider *p = &d->options->providers[i];
+    if (p->guid)
+        return guid_equal(p->guid, &e->provider);
+    return (names->provider && name_compare(names->provider, p->name) == 0) || guid_equal(&d->hashed[i], &e->provider);
 }
 
-static bool passes(const struct dump *d, const struct etl_event *e, const struct decoded *names)
+static bool provider_passes(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
-    const struct dump_options *o = d->options;
-    return (!o->provider || guid_equal(o->provider, &e->provider)) && (!o->provider_name || name_passes(d, e, names)) &&
-           (!o->by_process || e->process_id == o->process_id) && (!o->from || e->filetime >= o->from) &&
+    const struct dump_provider *p  = d->options->providers;
+    bool                        is = !p->guid && !p->name;
+
+    for (unsigned i = 0; i < DUMP_PROVIDERS_MAX && (p[i].guid || p[i].name); i++)
+        if (is_provider(d, i, e, names)) {
+            d->counts->seen[i]++;
+            is = true;
+        }
+    return is;
+}
+
+/* The process filter learns from every event, so it is asked first. */
+static bool passes(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    const struct dump_options *o       = d->options;
+    bool                       process = !o->by_process || process_filter_passes(&d->process, e, names);
+    return provider_passes(d, e, names) && process && (!o->from || e->filetime >= o->from) &&
            (!o->to || e->filetime <= o->to);
 }
 
@@ -288,10 +306,15 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     struct decoded   names;
 
     *counts     = (struct dump_counts){0};
+    d.counts    = counts;
+    process_filter_init(&d.process, options->process_id);
+    for (unsigned i = 0; i < DUMP_PROVIDERS_MAX; i++)
+        if (options->providers[i].name)
+            d.hashed[i] = guid_from_name(options->providers[i].name);
     d.sink.self = &d;
     d.sink.emit = options->json ? emit_json : emit_text;
     if (options->json) {
-        if (!(d.json = yajl_gen_alloc(NULL)))
+        if (!(d.json = yajl_gen_alloc(NULL))) /* nothing else is held yet */
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a JSON writer");
         yajl_gen_config(d.json, yajl_gen_print_callback, print, &d);
     }
@@ -309,11 +332,12 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     if (fflush(out) != 0 || ferror(out))
         st = reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "the output can't be written: %s",
                         strerror(errno));
-    if (d.sink.path.failed || d.sink.value.failed || d.line.failed || d.name.failed)
+    if (d.sink.path.failed || d.sink.value.failed || d.line.failed || d.name.failed || d.process.failed)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the text of an event");
     if (d.json)
         yajl_gen_free(d.json);
     field_sink_finish(&d.sink);
+    process_filter_finish(&d.process);
     text_finish(&d.line);
     text_finish(&d.name);
     return st;

@@ -12,19 +12,25 @@
 
 #include <stdio.h>
 
+enum { DUMP_PROVIDERS_MAX = 16 };
+/* One of the two. A kernel class has the GUID of its class. */
+struct dump_provider {
+    const struct guid *guid;
+    const char        *name; /* a TraceLogging name, a class name, or one that hashes to the GUID */
+};
 /* All zeros: everything, as text. */
 struct dump_options {
-    bool               json, iso;
-    const struct guid *provider;      /* only this one; a kernel class has the GUID of its class */
-    const char        *provider_name; /* a TraceLogging name, a class name, or one that hashes to the GUID */
-    bool               by_process;
-    uint32_t           process_id; /* with by_process */
-    uint64_t           from, to; /* FILETIME, inclusive; 0 = open */
-    uint64_t           limit; /* events at most; 0 = all */
+    bool                 json, iso;
+    struct dump_provider providers[DUMP_PROVIDERS_MAX + 1]; /* only these; ends at the first without both */
+    bool                 by_process;
+    uint32_t             process_id; /* with by_process; which events are about it: process_filter.h */
+    uint64_t             from, to; /* FILETIME, inclusive; 0 = open */
+    uint64_t             limit; /* events at most; 0 = all */
 };
 struct dump_counts {
     uint64_t read, written;
     uint64_t unknown;  /* written as hex: nothing describes them */
+    uint64_t seen[DUMP_PROVIDERS_MAX]; /* events read of each of the providers asked for */
     uint64_t mismatch; /* partly decoded: description and payload differ */
 };
 

@@ -29,7 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (etl_reader_open_memory(data, size, &r, NULL) != W_SUCCESS)
             return 0;
         if (round < 2) {
-            struct dump_options options = {.json = round == 0, .provider_name = round == 0 ? NULL : "Process"};
+            struct dump_options options = {.json = round == 0, .by_process = round == 1, .process_id = 4,
+                                           .providers = {{.name = round == 0 ? NULL : "Process"}}};
             if (dump_events(r, &options, null, &counts, NULL) == W_SUCCESS && counts.written > counts.read)
                 abort();
         } else if (summary_create(r, &s, NULL) == W_SUCCESS) {

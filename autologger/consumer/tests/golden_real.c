@@ -84,12 +84,12 @@ static void known_events_decode(void **state)
     (void)state;
 
     d = dump(file("perfview_SelfDescribingSingleEvent.etl", path),
-             &(struct dump_options){.provider_name = "MySource"});
+             &(struct dump_options){.providers = {{.name = "MySource"}}});
     assert_int_equal(d.counts.written, 1);
     assert_non_null(strstr(d.text, " MySource/TestEvent a.b=Hello a.c=World!\n"));
     free(d.text);
     d = dump(file("ShutdownPerfDiagLogger.etl", path),
-             &(struct dump_options){.provider_name = "Process", .limit = 1, .iso = true});
+             &(struct dump_options){.providers = {{.name = "Process"}}, .limit = 1, .iso = true});
     assert_int_equal(d.counts.written, 1);
     assert_non_null(strstr(d.text, "0Z cpu 0 pid - tid - Process/DCStart UniqueProcessKey=0xfffff80242a399c0 ProcessId=0 "));
     assert_non_null(strstr(d.text, " UserSID=S-1-5-18 ImageFileName=Idle CommandLine=\"\" "));

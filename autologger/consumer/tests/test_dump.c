@@ -150,18 +150,19 @@ static void filters(void **state)
         struct dump_options options;
         unsigned            written;
     } rows[] = {
-        {{.provider = &perfinfo}, 1},
-        {{.provider = &build_provider}, 4},
-        {{.provider_name = "mysource"}, 2},
-        {{.provider_name = "StackWalk"}, 2},
-        {{.provider_name = "nobody"}, 0},
+        {{.providers = {{.guid = &perfinfo}}}, 1},
+        {{.providers = {{.guid = &build_provider}}}, 4},
+        {{.providers = {{.name = "mysource"}}}, 2},
+        {{.providers = {{.name = "StackWalk"}}}, 2},
+        {{.providers = {{.name = "nobody"}}}, 0},
         {{.by_process = true, .process_id = 5678}, 4},
-        {{.by_process = true, .process_id = 0}, 0},
+        {{.providers = {{.name = "StackWalk"}, {.guid = &perfinfo}, {.name = "nobody"}}}, 3}, /* any of them */
+        {{.by_process = true, .process_id = 0}, 2}, /* StackProcess */
         {{.from = BUILD_START_TIME + 2000000}, 4},
         {{.to = BUILD_START_TIME + 2000000}, 6},
         {{.from = BUILD_START_TIME + 2000000, .to = BUILD_START_TIME + 2000000}, 1},
         {{.limit = 3}, 3},
-        {{.provider_name = "MySource", .limit = 1}, 1},
+        {{.providers = {{.name = "MySource"}}, .limit = 1}, 1},
     };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -174,6 +175,44 @@ static void filters(void **state)
             fail_msg("row %zu: %u lines", i, lines);
         free(text);
     }
+}
+
+/* Header, fields that name the process, fields that name its threads so far; an id that another process got is not ours. */
+static void events_of_a_process(void **state)
+{
+    struct etl_file_info info = build_info(4096);
+    struct image         m    = image_start(&info);
+    struct etl_reader   *r;
+    struct dump_counts   counts;
+    struct reason        why;
+    char                *text;
+    size_t               size;
+    uint32_t             thread[2] = {700, 71}, other[2] = {800, 71}, swap[6] = {71, 0}, back[6] = {0, 71}, sample[4] = {0, 0, 71, 1},
+                         issue[3] = {0, 0, 71};
+    (void)state;
+
+    image_buffer(&m, 0, 1);
+    image_kernel(&m, 2000000, 0x0524, 2, 0, swap, sizeof swap);      /* not ours yet */
+    image_kernel(&m, 2000001, 0x0501, 2, 4, thread, sizeof thread);  /* 1: thread 71 begins; cut, but that is enough */
+    image_kernel(&m, 2000002, 0x0524, 2, 0, swap, sizeof swap);      /* 2 */
+    image_kernel(&m, 2000003, 0x0524, 2, 0, back, sizeof back);      /* 3: switched away */
+    image_kernel(&m, 2000004, 0x0F2E, 2, 0, sample, sizeof sample);  /* 4 */
+    image_kernel(&m, 2000005, 0x010C, 3, 0, issue, sizeof issue);    /* 5: a disk read is issued */
+    image_kernel(&m, 2000006, 0x030B, 2, 700, issue, sizeof issue);  /* 6: by its header */
+    image_kernel(&m, 2000007, 0x0501, 2, 4, other, sizeof other);    /* the id is another process's now */
+    image_kernel(&m, 2000008, 0x0524, 2, 0, swap, sizeof swap);
+    for (unsigned pass = 0; pass < 2; pass++) {
+        FILE               *out     = open_memstream(&text, &size);
+        struct dump_options options = {.by_process = true, .process_id = pass ? 800 : 700};
+        assert_int_equal(etl_reader_open_memory(m.data, m.size, &r, &why), W_SUCCESS);
+        assert_int_equal(dump_events(r, &options, out, &counts, &why), W_SUCCESS);
+        fclose(out);
+        etl_reader_close(r);
+        if (counts.written != (pass ? 2 : 6))
+            fail_msg("%s", text);
+        free(text);
+    }
+    image_free(&m);
 }
 
 static void a_full_disk_is_reported(void **state)
@@ -254,7 +293,8 @@ static void summary(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(text_lines), cmocka_unit_test(json_lines),
-                                       cmocka_unit_test(filters), cmocka_unit_test(a_full_disk_is_reported),
+                                       cmocka_unit_test(filters), cmocka_unit_test(events_of_a_process),
+                                       cmocka_unit_test(a_full_disk_is_reported),
                                        cmocka_unit_test(summary)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
