@@ -227,7 +227,7 @@ static int unread(const struct check_args *a, wstatus status, const struct refus
         json_destroy(j);
     }
     if (!refusals->mistake_count)
-        return failure_print("autologger check", status, why);
+        return failure_print_about(a->file ? ABOUT_CONFIGURATION : ABOUT_STORE, "autologger check", status, why);
     fprintf(stderr, "autologger check: %s\n", why->text);
     return exit_of(status);
 }

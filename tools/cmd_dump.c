@@ -109,7 +109,7 @@ static int dump(struct dump_args *a)
         st              = dump_events(reader, &a->options, stdout, &counts, &why);
     }
     if (st)
-        code = failure_print("autologger dump", st, &why);
+        code = failure_print_about(reader ? ABOUT_ANY : ABOUT_TRACE, "autologger dump", st, &why);
     else if (damage_print("autologger dump", a->file, reader))
         code = VERB_FAILED;
     if (!st && (counts.unknown || counts.mismatch)) {

@@ -70,7 +70,9 @@ static int text_write(const char *path, const void *text, size_t size)
     }
     if (fine)
         return VERB_FINE;
-    fprintf(stderr, "autologger export: %s: %s. Do: choose another place with -o\n", path ? path : "standard output", strerror(errno));
+    struct reason why;
+    reason_set(&why, wstatus_from_errno(errno), "%s: %s", path ? path : "standard output", strerror(errno));
+    failure_print_about(path ? ABOUT_RESULT : ABOUT_ANY, "autologger export", why.status, &why);
     return VERB_REFUSED;
 }
 
@@ -101,7 +103,7 @@ int cmd_export(int argc, char **argv)
         st = ini_export(store, a.key, plan_vocabulary(), (char **)&text, &size, &why);
     else if (!st)
         st = reg_export(store, a.key, a.utf16, &text, &size, &why);
-    code = st ? failure_print("autologger export", st, &why) : text_write(a.out, text, size);
+    code = st ? failure_print_about(store ? ABOUT_ANY : ABOUT_STORE, "autologger export", st, &why) : text_write(a.out, text, size);
     free(text);
     regstore_close(store);
     return code;

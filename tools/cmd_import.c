@@ -105,7 +105,8 @@ int cmd_import(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = rehearse_import(&a, &n, &sink, &why);
+    wstatus st   = rehearse_import(&a, &n, &sink, &why);
+    bool    read = !st; /* what fails now is about the store */
     if (!st && !a.dry_run && !(st = store_access_open(&a.common, true, &store, &why)))
         st = import_into(&a, store, &quiet, &why);
     regstore_close(store);
@@ -115,7 +116,7 @@ int cmd_import(int argc, char **argv)
         return VERB_FAILED;
     }
     if (st)
-        return failure_print("autologger import", st, &why);
+        return failure_print_about(read ? ABOUT_STORE : ABOUT_CONFIGURATION, "autologger import", st, &why);
     if (a.dry_run)
         printf("%s is fine: %u keys, %u values; nothing was changed\n", a.file, n.keys, n.values);
     else

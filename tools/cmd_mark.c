@@ -54,7 +54,7 @@ int cmd_mark(int argc, char **argv)
     wstatus st;
     if ((st = typed_event_init(&event, "Mark", &why)) || (st = typed_event_add_text(&event, "text", a.text, &why)) ||
         (st = typed_event_add(&event, parent, &why)) || (st = typed_event_write(&event, &to, &why)))
-        return failure_print("autologger mark", st, &why);
+        return failure_print_about(ABOUT_DAEMON, "autologger mark", st, &why);
     printf("marked: %s\n", a.text);
     return VERB_FINE;
 }

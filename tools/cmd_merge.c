@@ -85,7 +85,7 @@ int cmd_merge(int argc, char **argv)
         return code;
     wstatus st = merge_files(os_linux(), a.files, a.count, a.out, &n, &why);
     if (st)
-        return failure_print("autologger merge", st, &why);
+        return failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger merge", st, &why);
     if (a.common.json)
         counts_json(&a, &n);
     else

@@ -65,12 +65,8 @@ int cmd_sessions(int argc, char **argv)
     if (!st)
         st = control_query_all(client, &rows, &count, &why);
     control_close(client);
-    if (st == W_WMI_INSTANCE_NOT_FOUND) {
-        fprintf(stderr, "autologger sessions: %s. Do: start autologgerd, or try 'autologger rehearse FILE'\n", why.text);
-        return VERB_FAILED;
-    }
     if (st)
-        return failure_print("autologger sessions", st, &why);
+        return failure_print_about(ABOUT_DAEMON, "autologger sessions", st, &why);
     if (c.json)
         code = rows_json(rows, count);
     else if (count)

@@ -50,7 +50,7 @@ int cmd_status(int argc, char **argv)
                 c.store);
         code = VERB_FAILED;
     } else if (st) {
-        code = failure_print("autologger status", st, &why);
+        code = failure_print_about(ABOUT_STORE, "autologger status", st, &why);
     } else {
         code = show(&list, c.json);
     }

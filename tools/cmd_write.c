@@ -81,5 +81,5 @@ int cmd_write(int argc, char **argv)
         return code;
     a.to.runtime_dir = a.common.runtime_dir;
     wstatus st       = typed_event_write(&a.data, &a.to, &why);
-    return st ? failure_print("autologger write", st, &why) : VERB_FINE;
+    return st ? failure_print_about(ABOUT_DAEMON, "autologger write", st, &why) : VERB_FINE;
 }

@@ -37,8 +37,9 @@ int session_request_run(const struct session_request *request, int argc, char **
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     wstatus st = control_open(a.common.runtime_dir, &client, &why);
-    if (!st)
-        st = request->ask(client, a.name, &info, &why);
+    if (st)
+        return failure_print_about(ABOUT_DAEMON, request->verb, st, &why);
+    st = request->ask(client, a.name, &info, &why);
     control_close(client);
     if (st)
         return failure_print(request->verb, st, &why);

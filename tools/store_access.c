@@ -25,13 +25,58 @@ const char *sentence_end(const char *text)
     return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";
 }
 
+static const struct {
+    enum failure_about about;
+    wstatus            status;
+    const char        *advice;
+} advices[] = {
+    {ABOUT_TRACE, W_INVALID_DATA, "pass an .etl file"},
+    {ABOUT_TRACE, W_BAD_PATHNAME, "pass an .etl file"},
+    {ABOUT_TRACE, W_FILE_NOT_FOUND, "pass an .etl file; 'autologger status' shows where a boot or rehearsal wrote one"},
+    {ABOUT_CONFIGURATION, W_BAD_PATHNAME, "pass a configuration file, INI or .reg"},
+    {ABOUT_CONFIGURATION, W_INVALID_DATA, "pass a configuration file, INI or .reg"},
+    {ABOUT_CONFIGURATION, W_FILE_NOT_FOUND, "check the name of the configuration file"},
+    {ABOUT_STORE, W_FILE_NOT_FOUND, "name the store with --store, or make one: autologger import --store FILE CONFIGURATION"},
+    {ABOUT_STORE, W_PATH_NOT_FOUND, "create the folder, or name another store with --store"},
+    {ABOUT_STORE, W_BAD_PATHNAME, "name a store, which is a file, with --store"},
+    {ABOUT_STORE, W_INVALID_DATA, "name a store with --store; a configuration is passed as FILE"},
+    {ABOUT_RESULT, W_FILE_NOT_FOUND, "create the folder, or choose another name with -o"},
+    {ABOUT_RESULT, W_PATH_NOT_FOUND, "create the folder, or choose another name with -o"},
+    {ABOUT_RESULT, W_DIRECTORY, "choose another name with -o"},
+    {ABOUT_RESULT, W_BAD_PATHNAME, "choose another name with -o"},
+    {ABOUT_RESULT, W_ALREADY_EXISTS, "choose another name with -o"},
+    {ABOUT_RESULT, W_DISK_FULL, "free some space, or choose another volume with -o"},
+    {ABOUT_RESULT, W_WRITE_PROTECT, "choose another volume with -o"},
+    {ABOUT_DAEMON, W_WMI_INSTANCE_NOT_FOUND, "start autologgerd, or use autologger rehearse"},
+    {ABOUT_DAEMON, W_FILENAME_EXCED_RANGE, "choose a shorter --runtime-dir"},
+    {ABOUT_ANY, W_PATH_NOT_FOUND, "create the folder, or choose another name"},
+    {ABOUT_ANY, W_BAD_PATHNAME, "check the path"},
+    {ABOUT_ANY, W_DIRECTORY, "check the path: a part of it is a file, not a folder"},
+    {ABOUT_ANY, W_FILENAME_EXCED_RANGE, "choose a shorter name"},
+    {ABOUT_ANY, W_DISK_FULL, "free some space"},
+    {ABOUT_ANY, W_WRITE_PROTECT, "choose a folder on a writable volume"},
+};
+
+static const char *advice_for(enum failure_about about, wstatus status)
+{
+    for (size_t i = 0; i < sizeof advices / sizeof advices[0]; i++)
+        if ((advices[i].about == about || advices[i].about == ABOUT_ANY) && advices[i].status == status)
+            return advices[i].advice;
+    return wstatus_advice(status);
+}
+
 int failure_print(const char *verb, wstatus status, const struct reason *why)
+{
+    return failure_print_about(ABOUT_ANY, verb, status, why);
+}
+
+int failure_print_about(enum failure_about about, const char *verb, wstatus status, const struct reason *why)
 {
     const char *text = why && why->text[0] ? why->text : wstatus_text(status);
     fflush(stdout);
     fprintf(stderr, "%s: %s%s", verb, text, sentence_end(text));
     if (!strstr(text, " Do: "))
-        fprintf(stderr, " Do: %s.", wstatus_advice(status));
+        fprintf(stderr, " Do: %s.", advice_for(about, status));
     fprintf(stderr, " (%u %s)\n", status, wstatus_name(status));
     return exit_of(status);
 }

@@ -35,7 +35,7 @@ int summary_view_file(const char *verb, const char *path, bool as_json)
     else if (!st)
         summary_print(summary, stdout);
     if (st)
-        code = failure_print(verb, st, &why);
+        code = failure_print_about(reader ? ABOUT_ANY : ABOUT_TRACE, verb, st, &why);
     else if (damage_print(verb, path, reader))
         code = VERB_FAILED;
     summary_destroy(summary);

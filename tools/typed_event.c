@@ -160,8 +160,9 @@ wstatus typed_event_write(const struct typed_event *e, const struct typed_event_
         return reason_set(why, st, "the provider \"%s\" could not be registered", to->provider);
     EventSetInformation(handle, EventProviderSetTraits, traits, (ULONG)size);
     if (!wanted(handle, &d)) {
-        st = reason_set(why, W_NOT_FOUND, "no session takes events of \"%s\" (level %u, keyword 0x%llx)", to->provider,
-                        to->level, (unsigned long long)to->keyword);
+        st = reason_set(why, W_NOT_FOUND, "no session takes events of \"%.200s\" (level %u, keyword 0x%llx). Do: name it in the "
+                        "configuration, [Autologger/SESSION/PROVIDER], with a level that takes it", to->provider, to->level,
+                        (unsigned long long)to->keyword);
     } else {
         EVENT_DATA_DESCRIPTOR data[3];
         EventDataDescCreate(&data[0], traits, (ULONG)size);

@@ -79,7 +79,7 @@ static wstatus check_clock(const struct input *a, const struct input *b, struct 
 
     if (strcmp(clock_name(a->header, one), clock_name(b->header, two)) != 0)
         return reason_set(why, W_INVALID_PARAMETER,
-                          "%s has the clock %s, %s has %s: files of different clocks can't be merged", a->path, one, b->path, two);
+                          "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge only files of one boot", a->path, one, b->path, two);
     if (a->header->raw.clock_type != 1 && a->header->raw.clock_type != 3)
         return W_SUCCESS; /* raw values are times */
     uint64_t want = etl_filetime(a->header, b->header->start_raw), got = (uint64_t)b->header->raw.start_time;
@@ -89,7 +89,7 @@ static wstatus check_clock(const struct input *a, const struct input *b, struct 
         return W_SUCCESS;
     return reason_set(why, W_INVALID_PARAMETER,
                       "%s and %s are not of one boot: by the first one's clock the second starts %" PRIu64
-                      ".%03" PRIu64 " s away from where it says",
+                      ".%03" PRIu64 " s away from where it says. Do: merge only files of one boot",
                       a->path, b->path, off / 10000000, off / 10000 % 1000);
 }
 
@@ -102,7 +102,7 @@ static wstatus check_once(const struct merge *m, unsigned i, struct reason *why)
         return W_SUCCESS; /* the reader has it open, and says what is wrong with it */
     for (unsigned j = 0; j < i; j++)
         if (m->os->stat(m->os, m->inputs[j].path, &b) == 0 && a.device == b.device && a.inode == b.inode)
-            return reason_set(why, W_INVALID_PARAMETER, "%s is given twice%s%s: each event would be in the result twice",
+            return reason_set(why, W_INVALID_PARAMETER, "%s is given twice%s%s: each event would be in the result twice. Do: name each file once",
                               m->inputs[i].path, strcmp(m->inputs[i].path, m->inputs[j].path) ? ", also as " : "",
                               strcmp(m->inputs[i].path, m->inputs[j].path) ? m->inputs[j].path : "");
     return W_SUCCESS;
@@ -155,7 +155,7 @@ static wstatus check_target(struct merge *m, const char *target, struct reason *
         return reason_set(why, S_ISDIR(t.mode) ? W_BAD_PATHNAME : W_ALREADY_EXISTS, "%s is not a regular file", target);
     for (unsigned i = 0; i < m->count; i++)
         if (m->os->stat(m->os, m->inputs[i].path, &in) == 0 && in.device == t.device && in.inode == t.inode)
-            return reason_set(why, W_INVALID_PARAMETER, "%s is to be read and written", target);
+            return reason_set(why, W_INVALID_PARAMETER, "%s is to be read and written. Do: choose another name with -o", target);
     int fd = m->os->open(m->os, target, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(-fd), "%s: %s", target, strerror(-fd));
@@ -326,7 +326,10 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
         goto out;
     }
-    if ((st = open_inputs(&m, files, why)) != W_SUCCESS || (st = check_target(&m, target, why)) != W_SUCCESS ||
+    if ((st = open_inputs(&m, files, why)) != W_SUCCESS)
+        goto out;
+    counts->opened = m.counts.opened = true;
+    if ((st = check_target(&m, target, why)) != W_SUCCESS ||
         (st = start_output(&m, temporary, target, why)) != W_SUCCESS)
         goto out;
     made = true;

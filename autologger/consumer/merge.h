@@ -9,7 +9,10 @@
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/wstatus.h"
 
+#include <stdbool.h>
+
 struct merge_counts {
+    bool     opened; /* all files were read and fit together: a failure is about the target */
     uint64_t in; /* all events of all files, header events too */
     uint64_t out; /* as many as the target has */
     uint64_t headers_dropped; /* one for each file but one */
