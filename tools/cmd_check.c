@@ -200,7 +200,7 @@ static int show(const struct check_args *a, struct regstore *store, const struct
         json_destroy(r.json);
     } else if (!st) {
         text_table_print(&r.table, stdout);
-        printf("\n%u rows, %u failed, %u conditions\n", r.rows, r.failed, r.conditions);
+        printf("\n%u row%s, %u failed, %u condition%s\n", r.rows, plural(r.rows), r.failed, r.conditions, plural(r.conditions));
     }
     text_table_finish(&r.table);
     if (st)

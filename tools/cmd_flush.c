@@ -1,6 +1,7 @@
 /* autologger flush: writes what a session holds in memory. */
 #include "tools/session_request.h"
 #include "tools/session_view.h"
+#include "tools/store_access.h"
 #include "tools/verb.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
     if (c->json)
         session_view_show(s, true);
     else
-        printf("flushed \"%s\": %" PRIu64 " events written, %" PRIu64 " lost\n", s->name, s->events_written,
+        printf("flushed \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written),
                session_lost(s));
 }
 

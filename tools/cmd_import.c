@@ -112,14 +112,15 @@ int cmd_import(int argc, char **argv)
     regstore_close(store);
     if (st && sink.errors) {
         fprintf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
-                sink.errors == 1 ? "" : "s");
+                plural(sink.errors));
         return VERB_FAILED;
     }
     if (st)
         return failure_print_about(read ? ABOUT_STORE : ABOUT_CONFIGURATION, "autologger import", st, &why);
     if (a.dry_run)
-        printf("%s is fine: %u keys, %u values; nothing was changed\n", a.file, n.keys, n.values);
+        printf("%s is fine: %u key%s, %u value%s; nothing was changed\n", a.file, n.keys, plural(n.keys), n.values, plural(n.values));
     else
-        printf("imported %u keys, %u values from %s into %s\n", n.keys, n.values, a.file, a.common.store);
+        printf("imported %u key%s, %u value%s from %s into %s\n", n.keys, plural(n.keys), n.values, plural(n.values), a.file,
+               a.common.store);
     return VERB_FINE;
 }

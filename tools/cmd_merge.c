@@ -60,7 +60,7 @@ static void why_not_fine(const struct merge_counts *n, const char *out)
     if (n->damage)
         fprintf(stderr, "autologger merge: %s\nautologger merge: %u place%s of damage in all; what lies there is not in %s. Do: "
                         "autologger summary FILE names each\n",
-                n->first_damage, n->damage, n->damage == 1 ? "" : "s", out);
+                n->first_damage, n->damage, plural(n->damage), out);
     if (n->inversions)
         fprintf(stderr, "autologger merge: %s\nautologger merge: %" PRIu64 " event%s out of time order; %s has them where they "
                         "were found. Do: copy the file again from where it was written\n",
@@ -89,8 +89,7 @@ int cmd_merge(int argc, char **argv)
     if (a.common.json)
         counts_json(&a, &n);
     else
-        printf("merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, a.count == 1 ? "" : "s",
-               n.out, n.events_lost, a.out);
+        printf("merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
     why_not_fine(&n, a.out);
     return n.damage || n.inversions ? VERB_FAILED : VERB_FINE;
 }

@@ -217,11 +217,13 @@ static int report_text(const struct rehearsal *r, struct regstore *store)
     if (!balances_show(r, store, NULL))
         code = VERB_FAILED;
     if (r->result.files_created_early)
-        printf("the early phase created %llu files; it must create none\n", (unsigned long long)r->result.files_created_early);
+        printf("the early phase created %llu file%s; it must create none\n", (unsigned long long)r->result.files_created_early,
+               plural(r->result.files_created_early));
     if (r->result.interrupted)
         puts("interrupted: the boot was ended early, in order");
     if (r->result.merge_failed.status)
-        printf("not merged: %s. Do: %s\n", r->result.merge_failed.text, wstatus_advice(r->result.merge_failed.status));
+        printf("not merged: %s%s%s\n", r->result.merge_failed.text, strstr(r->result.merge_failed.text, " Do: ") ? "" : ". Do: ",
+               strstr(r->result.merge_failed.text, " Do: ") ? "" : wstatus_advice(r->result.merge_failed.status));
     if (r->result.programs_failed)
         printf("%u of the programs failed\n", r->result.programs_failed);
     if (r->result.merged_path[0])

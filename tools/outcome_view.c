@@ -43,7 +43,8 @@ void outcome_lines(const struct outcome *o, struct text_table *t)
             text_table_line(t, "        at %s:%u", c->source_file, c->source_line);
     }
     if (o->conditions->dropped)
-        text_table_line(t, "    condition %u: %u more conditions did not fit in memory", W_OUTOFMEMORY, o->conditions->dropped);
+        text_table_line(t, "    condition %u: %u more condition%s did not fit in memory", W_OUTOFMEMORY, o->conditions->dropped,
+                        plural(o->conditions->dropped));
     at = o->status && o->source_file[0];
     if (at && o->source_line)
         text_table_line(t, "    at:  %s:%u", o->source_file, o->source_line);

@@ -97,19 +97,19 @@ static void next_step(const struct overview *o, char *out, size_t size)
 static void text_print(const struct overview *o, const char *next)
 {
     if (o->daemon)
-        printf("daemon:     running, %u session%s\n", o->running, o->running == 1 ? "" : "s");
+        printf("daemon:     running, %u session%s\n", o->running, plural(o->running));
     else
         printf("daemon:     not running (%s)\n", o->daemon_why);
     if (o->store)
         printf("store:      %s: %u session%s declared, %u to start at boot\n", o->c.store, o->declared,
-               o->declared == 1 ? "" : "s", o->starting);
+               plural(o->declared), o->starting);
     else
         printf("store:      %s: %s\n", o->c.store, o->store_why);
     if (o->booted) {
         char     when[FILETIME_TEXT_SIZE];
         unsigned failed = result_view_failed(&o->last);
-        printf("last %s: %s: %u of %u rows failed\n", o->last.rehearsal ? "run" : "boot",
-               filetime_format(o->last.time, when), failed, o->last.count);
+        printf("last %s: %s: %u of %u row%s failed\n", o->last.rehearsal ? "run" : "boot",
+               filetime_format(o->last.time, when), failed, o->last.count, plural(o->last.count));
     } else {
         puts("last boot:  none yet");
     }

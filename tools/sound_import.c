@@ -264,7 +264,7 @@ static wstatus settle(struct trial *t, struct regstore *store, struct reason *wh
             return st;
         if (t->homeless)
             return reason_set(why, W_INVALID_DATA, "%s: %u mistake%s outside of every section, nothing was read", t->file,
-                              t->homeless, t->homeless == 1 ? "" : "s");
+                              t->homeless, plural(t->homeless));
         if (!t->new_refusals)
             return st;
         blank_refused(t);

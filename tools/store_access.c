@@ -20,6 +20,11 @@ int exit_of(wstatus status)
     return VERB_FAILED;
 }
 
+const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 const char *sentence_end(const char *text)
 {
     return *text && strchr(".!?", text[strlen(text) - 1]) ? "" : ".";

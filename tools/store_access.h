@@ -8,6 +8,8 @@
 
 /* The exit code that a failure gives: 111 where the system refused, 1 otherwise. */
 int exit_of(wstatus status);
+/* What makes one of these many: "" or "s". */
+const char *plural(uint64_t n);
 /* What ends the sentence: "." or, where it has an end, "". */
 const char *sentence_end(const char *text);
 /* What a failure is about: the advice of a Status is for declarations, and fits a file on a command line badly. */

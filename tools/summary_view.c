@@ -17,7 +17,7 @@ bool damage_print(const char *verb, const char *path, const struct etl_reader *r
         fprintf(stderr, "%s: %s: offset %" PRIu64 ": %s\n", verb, path, damage[i].offset, damage[i].text);
     if (count)
         fprintf(stderr, "%s: %s is damaged in %u place%s; what lies between was read. Do: copy the file again from where it was "
-                        "written\n", verb, path, count, count == 1 ? "" : "s");
+                        "written\n", verb, path, count, plural(count));
     return count != 0;
 }
 

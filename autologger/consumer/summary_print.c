@@ -44,7 +44,8 @@ static void print_header(const struct summary *s, FILE *out)
     fprintf(out, "CPUs            %u\n", f->processors);
     fprintf(out, "buffers         %u of %u bytes; the header says %u\n", h->buffers_found, f->buffer_size,
             f->buffers_written);
-    fprintf(out, "lost            %u events, %u buffers\n", f->events_lost, f->buffers_lost);
+    fprintf(out, "lost            %u event%s, %u buffer%s\n", f->events_lost, f->events_lost == 1 ? "" : "s",
+            f->buffers_lost, f->buffers_lost == 1 ? "" : "s");
 }
 
 void summary_print(const struct summary *s, FILE *out)

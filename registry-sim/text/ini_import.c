@@ -465,8 +465,8 @@ static wstatus import_text(struct importer *m, const char *text, size_t length)
         return st;
     st = import_all(m);
     if (st == W_SUCCESS && m->sink->errors != before)
-        st = reason_set(m->why, W_INVALID_DATA, "%s: %u mistakes, nothing was imported", m->file,
-                        m->sink->errors - before);
+        st = reason_set(m->why, W_INVALID_DATA, "%s: %u mistake%s, nothing was imported", m->file,
+                        m->sink->errors - before, m->sink->errors - before == 1 ? "" : "s");
     if (st == W_SUCCESS)
         st = regstore_commit(m->store, m->why);
     if (st != W_SUCCESS)

@@ -413,7 +413,8 @@ wstatus reg_import(struct regstore *store, const void *data, size_t size, const 
         read_line(&r);
     st = r.fatal;
     if (st == W_SUCCESS && r.sink->errors != before)
-        st = reason_set(why, W_INVALID_DATA, "%s: %u mistakes, nothing was imported", file, r.sink->errors - before);
+        st = reason_set(why, W_INVALID_DATA, "%s: %u mistake%s, nothing was imported", file,
+                        r.sink->errors - before, r.sink->errors - before == 1 ? "" : "s");
     if (st == W_SUCCESS)
         st = regstore_commit(store, why);
     if (st != W_SUCCESS)
