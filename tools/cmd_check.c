@@ -90,6 +90,15 @@ static void plan_json(const struct plan *p, struct json *j)
     json_text(j, "stacks", p->hook_count ? stacks : "");
 }
 
+/* As configurations have it, and as TRACELOGGING_DEFINE_PROVIDER takes it. */
+static void guid_line(const struct guid *g, struct text_table *t)
+{
+    char text[GUID_TEXT_SIZE];
+    const uint8_t *e = g->data4;
+    text_table_line(t, "    GUID: %s, in C: (0x%08x, 0x%04x, 0x%04x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x, 0x%02x)",
+                    guid_format(g, text), g->data1, g->data2, g->data3, e[0], e[1], e[2], e[3], e[4], e[5], e[6], e[7]);
+}
+
 static void row_json(const struct check_row *row, const struct outcome *o, struct json *j)
 {
     static const char *const kinds[] = {"boot", "session", "provider"};
@@ -127,6 +136,8 @@ static void show_row(void *ctx, const struct check_row *row)
                                                                                                            : "(session)";
     text_table_row(&r->table, session, who, o.result, outcome_status(row->status, status));
     outcome_lines(&o, &r->table);
+    if (provider && !guid_is_zero(&row->provider->guid))
+        guid_line(&row->provider->guid, &r->table);
     if (row->kind == CHECK_SESSION && row->start && !row->status)
         plan_lines(row->plan, &r->table);
 }
@@ -138,7 +149,7 @@ static void show_refusals(struct report *r, const struct refusal_list *refusals)
     for (unsigned i = 0; i < refusals->count; i++) {
         const struct refusal *f = &refusals->items[i];
         struct outcome        o = {"failed", W_INVALID_PARAMETER, f->reason, &none, f->file, f->line};
-        char                  status[OUTCOME_STATUS_SIZE];
+        char                  status[OUTCOME_STATUS_SIZE], guid[GUID_TEXT_SIZE];
         r->rows++;
         r->failed++;
         if (r->json) {
@@ -147,8 +158,10 @@ static void show_refusals(struct report *r, const struct refusal_list *refusals)
             json_text(r->json, "name", f->provider[0] ? f->provider : f->session);
             json_text(r->json, "key", f->key);
             outcome_json(&o, r->json);
-            if (f->provider[0])
+            if (f->provider[0]) {
                 json_text(r->json, "session", f->session);
+                json_text(r->json, "guid", guid_format(&f->guid, guid));
+            }
             json_object_end(r->json);
             continue;
         }
