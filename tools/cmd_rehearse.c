@@ -292,7 +292,8 @@ int cmd_rehearse(int argc, char **argv)
     static const struct argp argp = {
         options, parse, "FILE\n--store FILE",
         CMDLINE_DOC("Boot a configuration on this running machine: the early phase in memory, file system ready, programs, "
-                    "stop, merge. What is sound starts; what is refused shows with its Status.",
+                    "stop, merge. What is sound starts; what is refused shows with its Status. The merged file has the name of the "
+                    "kernel session's file without _km_premerge, else SESSION-merged.etl.",
                     "  autologger rehearse config/examples/first-boot.ini --run 'make -j2'"),
         NULL, NULL, NULL};
     struct rehearse_args a = {.out = "autologger-rehearsal"};
