@@ -29,6 +29,7 @@ static void table_print(const struct ctl_session_info *rows, unsigned count)
         text_table_row(&t, s->name, session_state_name(s->state), status, buffers, written, lost, s->log_path);
     }
     text_table_print(&t, stdout);
+    printf("\n(%s)\n", SESSION_WRITTEN_NOTE);
     text_table_finish(&t);
 }
 

@@ -29,7 +29,7 @@ static const struct field fields[] = {
     NARROW(flush_timer, "flush timer, s"),
     NARROW(max_file_size, "maximum file size, MB"),
     NARROW(provider_count, "providers"),
-    WIDE(events_written, "events written"),
+    WIDE(events_written, "events written"), /* SESSION_WRITTEN_NOTE */
     WIDE(lost_ring, "lost: ring"),
     WIDE(lost_memory, "lost: memory bound"),
     WIDE(lost_conversion, "lost: conversion"),
@@ -83,6 +83,7 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
         fprintf(to, "%-26s %" PRIu64 "\n", label, field_get(s, &fields[i]));
     }
     fprintf(to, "%-26s %" PRIu64 "\n", "events lost:", session_lost(s));
+    fprintf(to, "(%s)\n", SESSION_WRITTEN_NOTE);
 }
 
 void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j)

@@ -12,4 +12,6 @@ void session_view_print(const struct ctl_session_info *s, FILE *to);
 void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j);
 /* The same by --json or not, on stdout. */
 void session_view_show(const struct ctl_session_info *s, bool as_json);
+/* What "written" means, as a line: events that are in the file; the rest is in memory. */
+#define SESSION_WRITTEN_NOTE "written: events that are in the file; what is still in memory follows with 'autologger flush NAME' or stop"
 #endif
