@@ -5,5 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* True when that user may start, stop, enable and declare the file system ready. */
 bool access_may_control(uint32_t uid);
 #endif

@@ -32,6 +32,7 @@ struct keeper {
     unsigned     count;
     int          socket_fd, signal_fd;
     pid_t        child;
+    int          ending; /* the signal that asked for the end: a new daemon gets it too */
     const char  *socket_path;
 };
 
@@ -151,6 +152,8 @@ static bool child_start(struct keeper *k, char **argv)
     k->child = fork();
     if (k->child == 0)
         child_exec(k, argv);
+    if (k->child > 0 && k->ending)
+        kill(k->child, k->ending);
     return k->child > 0;
 }
 
@@ -198,7 +201,7 @@ static bool child_gone(struct keeper *k, int *code)
 
     while (read(k->signal_fd, &info, sizeof info) == sizeof info)
         if (info.ssi_signo != SIGCHLD)
-            kill(k->child, (int)info.ssi_signo);
+            kill(k->child, k->ending = (int)info.ssi_signo);
     if (waitpid(k->child, &status, WNOHANG) != k->child)
         return false;
     *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

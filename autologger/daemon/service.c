@@ -333,6 +333,15 @@ static wstatus service_adopt(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
+/* Those that the predecessor was stopping when it died. */
+static void stop_asked(struct service *v)
+{
+    struct reason why;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (v->table.slot[i] && v->table.slot[i]->state->stop_asked)
+            stop(v, v->table.slot[i], NULL, &why);
+}
+
 static void limit_raise(void)
 {
     struct rlimit r;
@@ -364,8 +373,10 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->state->boot_done = 1; /* from here on a successor takes over what there is */
     if ((st = server_create(v->listen_fd, &v->table, v->state, &hooks, &v->server, why)))
         goto out;
-    if (adopted)
+    if (adopted) {
         server_adopt(v->server, handed_take, v->handed);
+        stop_asked(v);
+    }
     if (!options->hold)
         fs_ready(v, why);
     handed_notify("READY=1");

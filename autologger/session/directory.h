@@ -24,8 +24,12 @@ struct enable_terms {
     uint64_t any, all;
 };
 
+/* An empty directory in a sealed memfd. 8, or what the system gave. The caller destroys it. */
 wstatus directory_create(struct os *os, struct directory **out, struct reason *why);
+/* A predecessor's, with its enablements; `fd` is the directory's from now on. 13 when it can't be one. Registrations are counted
+ * anew: directory_register for each, then directory_counted. */
 wstatus directory_adopt(int fd, struct directory **out, struct reason *why);
+/* Unmaps and closes; programs that have it mapped keep it. NULL is fine. */
 void    directory_destroy(struct directory *d);
 /* The slot of `guid`, or -1. */
 int directory_find(const struct directory *d, const struct guid *guid);

@@ -368,6 +368,9 @@ void session_stop(struct session *s)
 
     if (atomic_load(&s->stop))
         return;
+    s->state->stop_asked = 1;
+    if (atomic_load(&s->phase) < SESSION_STOPPING)
+        atomic_store(&s->phase, SESSION_STOPPING);
     disable_all(s);
     for (unsigned i = 0; i < s->uid_count; i++)
         stream_set_open(s->uid[i].streams, false);

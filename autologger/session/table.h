@@ -22,5 +22,6 @@ struct session *table_find(struct session_table *t, const char *name);
 /* Stops, removes and destroys. */
 void     table_remove(struct session_table *t, struct session *s);
 unsigned table_count(const struct session_table *t);
+/* Removes and destroys all that is left. */
 void     table_finish(struct session_table *t);
 #endif

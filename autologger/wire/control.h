@@ -113,7 +113,8 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint32_t    minimum_buffers, maximum_buffers; /* given */
     uint32_t    number_of_buffers, free_buffers;  /* now */
     uint32_t    buffers_written;
-    uint32_t    log_buffers_lost, realtime_buffers_lost;
+    uint32_t    log_buffers_lost;
+    uint32_t    reserved;
     uint32_t    logger_thread_id;
     uint32_t    flush_timer, max_file_size;
     uint32_t    state; /* 0 starting, 1 held in memory, 2 writing, 3 stopping, 4 stopped, 5 stopped by an error */
@@ -123,9 +124,7 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    events_written; /* in the file */
     uint64_t    lost_ring, lost_memory, lost_conversion, lost_file; /* EventsLost is their sum */
     uint64_t    attempted_kernel; /* raw records counted by the kernel; 0 for user sessions */
-    uint64_t    events_refused; /* too large: counted in lost_ring too */
     uint64_t    corrupt; /* records of hostile or damaged streams that were skipped */
-    uint64_t    pid_corrected;
     uint64_t    bytes_written;
     uint64_t    peak_bytes; /* most memory in use */
     uint64_t    late_events; /* found after a quiesce: must be 0 */

@@ -68,6 +68,7 @@ struct state_session {
     uint32_t    state, status; /* as in ctl_session_info */
     char        status_text[512];
     uint32_t    file_created;
+    uint32_t    stop_asked; /* a successor stops it at once */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;
     struct state_enable enable[STATE_ENABLES];
