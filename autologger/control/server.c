@@ -304,8 +304,7 @@ static wstatus on_flush(struct control_server *v, unsigned c, const void *messag
     (void)size;
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
-    session_flush(s);
-    answer_status(v, c, &m->header, W_SUCCESS);
+    answer_status(v, c, &m->header, session_flush(s));
     return W_SUCCESS;
 }
 

@@ -22,7 +22,7 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     uint64_t used = s->totals.used, granted = s->totals.granted;
     out->lost_ring = s->totals.lost;
     out->corrupt += s->totals.corrupt;
-    out->peak_bytes  = s->peak_bytes;
+    out->peak_bytes  = s->state->peak_bytes;
     out->late_events = s->late_events;
     pthread_mutex_unlock(&s->lock);
     uint64_t buffer       = out->buffer_kb * UINT64_C(1024);

@@ -49,6 +49,7 @@ struct logger {
     uint64_t           next_flush_ns;
     uint64_t           fallback_seen[STATE_UIDS]; /* position up to which fallback records were taken into pending lists */
     bool               failed; /* no file: events are counted as lost */
+    uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
 };
 
@@ -66,12 +67,14 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     struct logger *l = calloc(1, sizeof *l);
     if (!l)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the logger");
-    l->s            = s;
-    l->cpus         = s->state->cpus;
-    l->buffer_bytes = s->state->buffer_kb * 1024u;
-    l->fill         = calloc(l->cpus, sizeof *l->fill);
-    l->master       = malloc(s->state->slot_size);
-    bool whole      = l->master && l->fill;
+    l->s                = s;
+    l->cpus             = s->state->cpus;
+    l->corrupt_before   = s->state->stream_corrupt;
+    l->abandoned_before = s->state->stream_abandoned;
+    l->buffer_bytes     = s->state->buffer_kb * 1024u;
+    l->fill             = calloc(l->cpus, sizeof *l->fill);
+    l->master           = malloc(s->state->slot_size);
+    bool whole          = l->master && l->fill;
     for (unsigned c = 0; whole && c < l->cpus; c++) {
         l->fill[c].data   = aligned_alloc(4096, (l->buffer_bytes + 4095u) & ~4095u);
         l->fill[c].filled = sizeof(struct etl_buffer_header);
@@ -440,8 +443,8 @@ static bool grow(struct logger *l)
         used += stream_set_used(s->uid[u].streams);
         taken += stream_set_granted(s->uid[u].streams);
     }
-    if (used > s->peak_bytes)
-        s->peak_bytes = used;
+    if (used > s->state->peak_bytes)
+        s->state->peak_bytes = used;
     for (unsigned u = 0; u < l->uids; u++)
         for (unsigned i = 0; s->uid[u].admitted && i < stream_set_count(s->uid[u].streams); i++) {
             if (!stream_wants_more(s->uid[u].streams, i))
@@ -459,14 +462,18 @@ static void totals_show(struct logger *l)
 {
     struct session *s = l->s;
     memset(&s->totals, 0, sizeof s->totals);
+    s->totals.corrupt = l->corrupt_before;
+    s->totals.lost    = s->state->stream_abandoned = l->abandoned_before;
     for (unsigned u = 0; u < l->uids; u++) {
         struct stream_counters c;
         stream_counters(s->uid[u].streams, &c);
         s->totals.lost += c.lost;
         s->totals.corrupt += c.corrupt;
+        s->state->stream_abandoned += c.abandoned;
         s->totals.used += stream_set_used(s->uid[u].streams);
         s->totals.granted += (uint64_t)stream_set_granted(s->uid[u].streams) << s->chunk_shift;
     }
+    s->state->stream_corrupt = s->totals.corrupt;
 }
 
 static bool data_waits(const struct fill *f) { return f->filled > sizeof(struct etl_buffer_header); }

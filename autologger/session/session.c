@@ -331,7 +331,7 @@ void session_fs_ready(struct session *s)
     wake(s);
 }
 
-void session_flush(struct session *s)
+wstatus session_flush(struct session *s)
 {
     enum { FLUSH_WAIT_MS = 5000 };
     unsigned asked = atomic_fetch_add(&s->flush_asked, 1) + 1;
@@ -341,6 +341,11 @@ void session_flush(struct session *s)
             break;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
+    if (atomic_load(&s->phase) == SESSION_FAILED)
+        return s->state->status;
+    if (!atomic_load(&s->fs_ready))
+        return W_NOT_READY;
+    return (int)(atomic_load(&s->flush_done) - asked) < 0 ? W_TIMEOUT : W_SUCCESS;
 }
 
 static void stop_drain(struct session *s)

@@ -72,7 +72,7 @@ struct session {
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
     atomic_int             logger_tid;
     struct logger         *logger;
-    uint64_t               peak_bytes, late_events; /* under lock */
+    uint64_t               late_events; /* under lock */
     struct { uint64_t lost, corrupt, used, granted; } totals; /* of the streams, as of the last pass; under lock */
     struct klog_counters   kernel_final;
 };
@@ -87,8 +87,9 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
 wstatus session_start(struct session *s, struct reason *why);
 /* The file system is ready: files may be created. */
 void session_fs_ready(struct session *s);
-/* Returns when the logger has written what was there (or after 5 s). */
-void session_flush(struct session *s);
+/* Returns when the logger has written what was there. 1460 after 5 s; 21 when no file may be created yet; the file's Status when it
+ * failed. */
+wstatus session_flush(struct session *s);
 /* Ends it: disables its providers, closes the streams, quiesces, drains, completes the file. Blocks until done. */
 void session_stop(struct session *s);
 void session_destroy(struct session *s); /* stops first if needed; NULL is fine */

@@ -72,6 +72,8 @@ struct state_session {
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;
     struct state_enable enable[STATE_ENABLES];
+    uint64_t    peak_bytes; /* most memory that was in use */
+    uint64_t    stream_corrupt, stream_abandoned; /* records skipped and given up in streams so far, and by predecessors */
     uint64_t    current; /* 0 or 1 */
     uint32_t    slot_offset[2], slot_size;
 };
