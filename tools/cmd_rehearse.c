@@ -30,6 +30,7 @@ struct rehearsal {
     const struct rehearse_args *args;
     char                        store[PATH_MAX], folder[PATH_MAX], daemon[PATH_MAX + 32], report[PATH_MAX + 32];
     char                        demo[2 * PATH_MAX];
+    int                         lock_fd;
     struct refusal_list         refusals;
     struct rehearse_result      result;
     struct result_list          rows;
@@ -125,6 +126,9 @@ static wstatus folder_prepare(struct rehearsal *r, struct reason *why)
         rc = -errno;
     if (rc < 0)
         return reason_set(why, wstatus_from_errno(-rc), "%s: %s", r->args->out, strerror(-rc));
+    wstatus st = rehearse_lock(r->folder, &r->lock_fd, why); /* from here on nothing there is another rehearsal's */
+    if (st)
+        return st;
     int n = snprintf(r->report, sizeof r->report, "%s/demo-report.txt", r->folder);
     if (n < 0 || n >= PATH_MAX)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "%s: the name is too long", r->folder);
@@ -303,8 +307,11 @@ int cmd_rehearse(int argc, char **argv)
     struct rehearsal *r = calloc(1, sizeof *r);
     if (!r)
         return VERB_REFUSED;
-    r->args = &a;
-    code    = rehearse(r);
+    r->args    = &a;
+    r->lock_fd = -1;
+    code       = rehearse(r);
+    if (r->lock_fd >= 0)
+        close(r->lock_fd);
     refusal_list_finish(&r->refusals);
     result_list_finish(&r->rows);
     free(r);

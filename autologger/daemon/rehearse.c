@@ -28,7 +28,6 @@ struct rehearsal {
     pid_t                          daemon;
     struct { pid_t pid; bool ended; const char *command; } program[PROGRAMS_MAX];
     unsigned                       programs;
-    int                            lock_fd; /* the out folder: one rehearsal at a time */
 };
 
 /* The only process-wide state here: a signal can say nothing else than that it came. */
@@ -117,10 +116,6 @@ static wstatus folders_make(struct rehearsal *r, struct reason *why)
     int e = os_mkdir_parents(os_linux(), path, 0755);
     if (e < 0)
         return reason_set(why, wstatus_from_errno(-e), "cannot create the output folder %s: %s", r->o->out_dir, strerror(-e));
-    r->lock_fd = open(r->o->out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->lock_fd < 0 || flock(r->lock_fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? reason_set(why, W_BUSY, "another rehearsal is writing to %s; choose another --out", r->o->out_dir)
-                                    : reason_set(why, wstatus_from_errno(errno), "%s: %s", r->o->out_dir, strerror(errno));
     for (int i = geteuid() == 0 || !user ? 0 : -1; i < 2; i++) {
         snprintf(r->runtime_dir, sizeof r->runtime_dir, "%.200s/autologger-rehearsal-XXXXXX", i < 0 ? user : places[i]);
         if (mkdtemp(r->runtime_dir)) {
@@ -391,9 +386,22 @@ static wstatus boot(struct rehearsal *r, struct control_client **client, struct 
     return control_shutdown(*client, why);
 }
 
+wstatus rehearse_lock(const char *out_dir, int *lock_fd, struct reason *why)
+{
+    *lock_fd = open(out_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*lock_fd >= 0 && flock(*lock_fd, LOCK_EX | LOCK_NB) == 0)
+        return W_SUCCESS;
+    int error = errno;
+    if (*lock_fd >= 0)
+        close(*lock_fd);
+    *lock_fd = -1;
+    return error == EWOULDBLOCK ? reason_set(why, W_BUSY, "another rehearsal is writing to %s; choose another --out", out_dir)
+                                : reason_set(why, wstatus_from_errno(error), "%s: %s", out_dir, strerror(error));
+}
+
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why)
 {
-    struct rehearsal       r      = {.o = options, .out = out, .lock_fd = -1};
+    struct rehearsal       r      = {.o = options, .out = out};
     struct control_client *client = NULL;
     struct old_signals     old;
     wstatus                st;
@@ -411,8 +419,6 @@ wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_res
         if (!st && merge(&r, &out->merge_failed) == W_SUCCESS)
             memset(&out->merge_failed, 0, sizeof out->merge_failed);
     }
-    if (r.lock_fd >= 0)
-        close(r.lock_fd);
     out->interrupted = interrupted != 0;
     signals_give_back(&old);
     return st;

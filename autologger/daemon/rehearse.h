@@ -8,7 +8,7 @@
 
 struct rehearse_options {
     const char  *store_path;    /* SQLite store with the declarations; Status is written back into it */
-    const char  *out_dir;       /* created if missing; the log folder of this boot */
+    const char  *out_dir;       /* the log folder of this boot; created if missing. The caller holds its lock */
     const char  *daemon_path;   /* autologgerd */
     const char **commands;      /* shell commands to run as programs, NULL-terminated; none: wait for run_seconds */
     unsigned     run_seconds;   /* 0 = until all commands have ended, at most 10 s */
@@ -26,6 +26,9 @@ struct rehearse_result {
     bool     interrupted; /* SIGINT, SIGTERM or SIGHUP ended it early, in order */
     struct reason merge_failed; /* status 0: merged, or nothing to merge */
 };
+/* One rehearsal at a time in a folder that exists: taken before anything in it is touched. The caller closes *lock_fd (-1 when it
+ * could not be had) after its last use of the folder. 170 when another rehearsal holds it. */
+wstatus rehearse_lock(const char *out_dir, int *lock_fd, struct reason *why);
 /* Status 0 when the boot ran (rows may still hold failures); else why it could not be run at all. */
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why);
 #endif
