@@ -344,7 +344,7 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
             unlink(paths[i]);
     for (unsigned i = 0; i < count; i++)
         snprintf(parts[i]->merged_path, sizeof parts[i]->merged_path, "%s", r->out->merged_path);
-    progress(r, "merged %u files, %llu events: %s", count, (unsigned long long)merged.out, r->out->merged_path);
+    progress(r, "merged %u file%s, %llu events: %s", count, count == 1 ? "" : "s", (unsigned long long)merged.out, r->out->merged_path);
     return result_save(store, rows, why);
 }
 
@@ -376,8 +376,8 @@ static wstatus boot(struct rehearsal *r, struct control_client **client, struct 
         return st;
     unsigned after = entries_below(r->o->out_dir);
     r->out->files_created_early = state.files_created_early + (after > before ? after - before : 0);
-    progress(r, "early phase: %u sessions started, events held in memory, %llu files created", state.sessions,
-             (unsigned long long)r->out->files_created_early);
+    progress(r, "early phase: %u session%s started, events held in memory, %llu files created", state.sessions,
+             state.sessions == 1 ? "" : "s", (unsigned long long)r->out->files_created_early);
     if ((st = control_fs_ready(*client, why)))
         return st;
     progress(r, "file system ready: log files are opened");
