@@ -16,9 +16,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { KEPT_MAX = 4096, KEPT_NAME = 256, RESTARTS_MAX = 20, FIRST_FD = 3 };
+enum { KEPT_MAX = 4096, KEPT_NAME = 256, RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3 };
 
 struct kept {
     char   name[KEPT_NAME];
@@ -208,6 +209,16 @@ static bool child_gone(struct keeper *k, int *code)
     return true;
 }
 
+/* Notes a death. True: RESTARTS_MAX came within RESTARTS_SECONDS before it; what is handed over must be what kills it. */
+static bool dies_too_often(time_t deaths[static RESTARTS_MAX], unsigned count)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    bool often = count >= RESTARTS_MAX && now.tv_sec - deaths[count % RESTARTS_MAX] < RESTARTS_SECONDS;
+    deaths[count % RESTARTS_MAX] = now.tv_sec;
+    return often;
+}
+
 int keeper_run(const char *socket_path, char **argv)
 {
     struct keeper k    = {.socket_path = socket_path, .socket_fd = -1, .signal_fd = -1};
@@ -218,6 +229,7 @@ int keeper_run(const char *socket_path, char **argv)
         free(k.kept);
         return 111;
     }
+    time_t deaths[RESTARTS_MAX];
     for (unsigned restarts = 0;;) {
         struct pollfd p[2] = {{.fd = k.socket_fd, .events = POLLIN}, {.fd = k.signal_fd, .events = POLLIN}};
         poll(p, 2, -1);
@@ -227,7 +239,7 @@ int keeper_run(const char *socket_path, char **argv)
             continue;
         if (code >= 0)
             break;
-        if (++restarts > RESTARTS_MAX || !child_start(&k, argv)) {
+        if (dies_too_often(deaths, restarts++) || !child_start(&k, argv)) {
             fprintf(stderr, "autologgerd: the daemon died %u times; giving up\n", restarts);
             code = 111;
             break;

@@ -6,6 +6,6 @@
 #define AUTOLOGGER_DAEMON_KEEPER_H
 
 /* Runs argv (argv[0] a path) as the daemon until it ends by itself; returns its exit code, or 111 when it could not be started
- * or died too often (more than 20 times). SIGTERM and SIGINT are passed on. `socket_path`: where to listen for descriptors. */
+ * or died too often (more than 20 times within 5 s). SIGTERM and SIGINT are passed on. `socket_path`: where to listen for descriptors. */
 int keeper_run(const char *socket_path, char **argv);
 #endif

@@ -1,5 +1,5 @@
 """SIGKILL the daemon while it boots, at many moments: its successor boots all that is declared, and it is one boot: one file of
-each session, one step of each FileCounter. Proves: COR-12, COR-20."""
+each session, one step of each FileCounter; one that always dies is given up. Proves: COR-12, COR-20."""
 import os
 import signal
 import time
@@ -28,3 +28,19 @@ for trial in range(80 if FULL else 16):
             check(len(files) == 1, "trial", trial, "not one file of one boot:", files)
 check(booting > 0, "every kill came too late to prove anything")
 print("killed", booting, "times before it had made a file")
+
+# one that dies again and again is not started for ever
+with Machine(DECLARED) as m:
+    m.start_keeper()
+    deaths, end = 0, time.time() + 30
+    while m.keeper.poll() is None and time.time() < end:
+        try:
+            with open(f"/proc/{m.keeper.pid}/task/{m.keeper.pid}/children") as f:
+                for pid in f.read().split():
+                    os.kill(int(pid), signal.SIGKILL)
+                    deaths += 1
+        except OSError:
+            pass
+        time.sleep(0.01)
+    check(m.keeper.poll() == 111, "the keeper ended with", m.keeper.returncode, "after", deaths)
+print("given up, after", deaths, "kills")
