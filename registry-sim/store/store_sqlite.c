@@ -1,4 +1,5 @@
-/* store_sqlite.c - regstore.h on SQLite, in a file or in memory. The only file that sees sqlite3.h.
+/* store_sqlite.c - regstore.h on SQLite, in a file or in memory. The only file that sees sqlite3.h: it is long because
+ * splitting it would spread the library's types over a private header.
  * Schema: one row per key (parent, folded name unique) below the unnamed row 0, one row per value.
  * Invariants  S1 names are stored folded beside their own spelling, and looked up by the folded form only
  *             S2 no statement is left running between calls: a reader holds no lock, and creates no file (the journal
