@@ -3,6 +3,7 @@
 #include "autologger/plan/check.h"
 #include "registry-sim/base/os.h"
 #include "tools/outcome_view.h"
+#include "tools/result_view.h"
 #include "tools/sound_import.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -71,16 +72,8 @@ static void plan_json(const struct plan *p, struct json *j)
     char guid[GUID_TEXT_SIZE], events[1024], stacks[4096];
     json_text(j, "guid", guid_format(&p->guid, guid));
     json_flag(j, "kernel", p->kernel);
-    json_object(j, "asked");
-    json_number(j, "buffer_kb", p->asked.buffer_kb);
-    json_number(j, "minimum_buffers", p->asked.minimum_buffers);
-    json_number(j, "maximum_buffers", p->asked.maximum_buffers);
-    json_object_end(j);
-    json_object(j, "given");
-    json_number(j, "buffer_kb", p->given.buffer_kb);
-    json_number(j, "minimum_buffers", p->given.minimum_buffers);
-    json_number(j, "maximum_buffers", p->given.maximum_buffers);
-    json_object_end(j);
+    result_view_buffers_json(j, "asked", p->asked.buffer_kb, p->asked.minimum_buffers, p->asked.maximum_buffers);
+    result_view_buffers_json(j, "given", p->given.buffer_kb, p->given.minimum_buffers, p->given.maximum_buffers);
     json_number(j, "memory_bytes", p->memory_bytes);
     json_text(j, "file_name", p->file_name);
     json_text(j, "log_path", p->log_path);

@@ -143,19 +143,20 @@ static void provider_json(const struct result_row *r, struct json *j)
     json_object_end(j);
 }
 
+void result_view_buffers_json(struct json *j, const char *name, uint32_t buffer_kb, uint32_t minimum, uint32_t maximum)
+{
+    json_object(j, name);
+    json_number(j, "buffer_kb", buffer_kb);
+    json_number(j, "minimum_buffers", minimum);
+    json_number(j, "maximum_buffers", maximum);
+    json_object_end(j);
+}
+
 static void session_numbers_json(const struct result_row *r, struct json *j)
 {
     json_flag(j, "kernel", r->kernel);
-    json_object(j, "asked");
-    json_number(j, "buffer_kb", r->asked.buffer_kb);
-    json_number(j, "minimum_buffers", r->asked.minimum_buffers);
-    json_number(j, "maximum_buffers", r->asked.maximum_buffers);
-    json_object_end(j);
-    json_object(j, "given");
-    json_number(j, "buffer_kb", r->given.buffer_kb);
-    json_number(j, "minimum_buffers", r->given.minimum_buffers);
-    json_number(j, "maximum_buffers", r->given.maximum_buffers);
-    json_object_end(j);
+    result_view_buffers_json(j, "asked", r->asked.buffer_kb, r->asked.minimum_buffers, r->asked.maximum_buffers);
+    result_view_buffers_json(j, "given", r->given.buffer_kb, r->given.minimum_buffers, r->given.maximum_buffers);
     json_text(j, "log_path", r->log_path);
     json_text(j, "merged_path", r->merged_path);
     json_flag(j, "stopped", r->stopped);

@@ -13,4 +13,6 @@ void result_view_json(const struct result_list *list, struct json *j);
 unsigned result_view_failed(const struct result_list *list);
 /* The merged file of the boot, "" when there is none. */
 const char *result_view_merged(const struct result_list *list);
+/* One object `name` of buffers: asked for or given. Sizes in KB. */
+void result_view_buffers_json(struct json *j, const char *name, uint32_t buffer_kb, uint32_t minimum, uint32_t maximum);
 #endif
