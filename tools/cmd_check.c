@@ -3,6 +3,7 @@
 #include "autologger/plan/check.h"
 #include "registry-sim/base/os.h"
 #include "tools/outcome_view.h"
+#include "tools/profile.h"
 #include "tools/result_view.h"
 #include "tools/sound_import.h"
 #include "tools/store_access.h"
@@ -14,6 +15,7 @@
 struct check_args {
     struct cmdline common;
     const char    *file, *log_dir;
+    char           path[PROFILE_PATH]; /* of file */
 };
 struct report {
     struct text_table table;
@@ -33,7 +35,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!a->file == !a->common.store_given)
-            argp_error(state, "name either a FILE or --store FILE");
+            argp_error(state, "name a FILE, a PROFILE or --store FILE");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -247,7 +249,7 @@ int cmd_check(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE\n--store FILE",
+        options, parse, "FILE\nPROFILE\n--store FILE",
         CMDLINE_DOC("What a boot would do with a configuration: every session and provider with its Status, what it would be "
                     "given, where its file would be, and every mistake with file, line and what to do.",
                     "  autologger check config/examples/first-boot.ini"),
@@ -259,7 +261,12 @@ int cmd_check(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = source_open(&a, &store, &refusals, &why);
+    wstatus st = a.file ? profile_resolve(a.file, a.path, &why) : W_SUCCESS;
+    if (st)
+        return failure_print_about(ABOUT_CONFIGURATION, "autologger check", st, &why);
+    if (a.file)
+        a.file = a.path;
+    st = source_open(&a, &store, &refusals, &why);
     if (!a.common.json)
         refusal_list_mistakes_print(&refusals);
     code = st ? unread(&a, st, &refusals, &why) : show(&a, store, &refusals);

@@ -1,6 +1,7 @@
 /* autologger rehearse: a whole boot of a configuration on this running machine, and its report. */
 #include "autologger/daemon/rehearse.h"
 #include "registry-sim/base/os.h"
+#include "tools/profile.h"
 #include "tools/rehearse_balance.h"
 #include "tools/result_view.h"
 #include "tools/sound_import.h"
@@ -19,6 +20,7 @@ enum { COMMANDS_MAX = 64, EARLY_MS = 1500 };
 struct rehearse_args {
     struct cmdline common;
     const char    *file;
+    char           path[PROFILE_PATH]; /* of file */
     const char    *out;
     const char    *commands[COMMANDS_MAX + 1];
     unsigned       command_count;
@@ -61,7 +63,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         if (!a->file == !a->common.store_given)
-            argp_error(state, "name either a FILE or --store FILE");
+            argp_error(state, "name a FILE, a PROFILE or --store FILE");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -294,7 +296,7 @@ int cmd_rehearse(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE\n--store FILE",
+        options, parse, "FILE\nPROFILE\n--store FILE",
         CMDLINE_DOC("Boot a configuration on this running machine: the early phase in memory, file system ready, programs, "
                     "stop, merge. What is sound starts; what is refused shows with its Status. The merged file has the name of the "
                     "kernel session's file without _km_premerge, else SESSION-merged.etl.",
@@ -304,6 +306,12 @@ int cmd_rehearse(int argc, char **argv)
     int                  code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
+    struct reason why = {0};
+    wstatus       st  = a.file ? profile_resolve(a.file, a.path, &why) : W_SUCCESS;
+    if (st)
+        return failure_print_about(ABOUT_CONFIGURATION, "autologger rehearse", st, &why);
+    if (a.file)
+        a.file = a.path;
     struct rehearsal *r = calloc(1, sizeof *r);
     if (!r)
         return VERB_REFUSED;

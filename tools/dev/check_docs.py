@@ -13,10 +13,11 @@ FILE_IN_TEXT = re.compile(r"`((?:autologger|registry-sim|tools|config|boot-tests
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
-def check_verb(root, verb, wrong):
+def check_verb(root, name, wrong):
+    verb = name.replace("_", "-")  # as it is typed
     page = root / f"docs/man/autologger-{verb}.1"
-    if not (root / f"tools/cmd_{verb}.c").is_file():
-        wrong.append(f"tools/cmd_{verb}.c is missing: the verb '{verb}' has no file")
+    if not (root / f"tools/cmd_{name}.c").is_file():
+        wrong.append(f"tools/cmd_{name}.c is missing: the verb '{verb}' has no file")
     if not page.is_file():
         wrong.append(f"docs/man/autologger-{verb}.1 is missing")
     else:
@@ -27,7 +28,8 @@ def check_verb(root, verb, wrong):
     if not list((root / "tools/tests/cases").glob(f"{verb}-*.case")):
         wrong.append(f"tools/tests/cases/{verb}-*.case: the verb '{verb}' has no case test")
     main_page = root / "docs/man/autologger.1"
-    if not main_page.is_file() or not re.search(rf"^\.BR? {verb}\b|autologger\\?-{verb}", main_page.read_text(), re.M):
+    listed = main_page.read_text(encoding="utf-8").replace("\\-", "-") if main_page.is_file() else ""
+    if not re.search(rf"^\.BR? {verb}\b|autologger-{verb}\b", listed, re.M):
         wrong.append(f"docs/man/autologger.1 does not name the verb '{verb}'")
 
 

@@ -1,0 +1,36 @@
+/* profile.h - ready-made configurations by name: the shipped ones and those of the user.
+ * A profile is NAME.ini or NAME.reg in one of the profile folders; the first folder that has the name wins, in this order:
+ * $AUTOLOGGER_PROFILES (folders joined by ':'), $XDG_CONFIG_HOME/autologger/profiles (~/.config), /etc/autologger/profiles,
+ * /usr/share/autologger/profiles, and config/profiles of the source that this program was built from.
+ * Threads: one. Ownership: profile_list_finish; paths are copied into the caller's buffers. Not for: reading them (dialect.h). */
+#ifndef TOOLS_PROFILE_H
+#define TOOLS_PROFILE_H
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+enum { PROFILE_PATH = 1024, PROFILE_NAME = 64, PROFILE_SUMMARY = 160 };
+
+struct profile {
+    char name[PROFILE_NAME];
+    char path[PROFILE_PATH];
+    char summary[PROFILE_SUMMARY]; /* its first comment, without "; name: " */
+    bool shipped;                  /* not the user's or the machine's own */
+    bool hidden;                   /* an earlier folder has the same name */
+};
+struct profile_list {
+    struct profile *items; /* malloc, in name order; hidden ones after those that hide them */
+    unsigned        count;
+};
+/* All profiles of all folders. 8. */
+wstatus profile_list_load(struct profile_list *out, struct reason *why);
+void    profile_list_finish(struct profile_list *list);
+/* What a user calls FILE or PROFILE, as a path: a word without '/' and '.' is looked for in the folders first; anything else, and
+ * what is not found there but is a file, is a path already. 2 with what was looked for when there is neither. */
+wstatus profile_resolve(const char *word, char path[PROFILE_PATH], struct reason *why);
+/* Where a profile of this user is kept: $AUTOLOGGER_PROFILES' first folder, else the machine's for root, else the user's own.
+ * 161 when there is no home folder. */
+wstatus profile_own_path(const char *name, char path[PROFILE_PATH], struct reason *why);
+/* A name of letters, digits, '-' and '_', at most PROFILE_NAME - 1 of them. */
+bool profile_name_fits(const char *name);
+#endif
