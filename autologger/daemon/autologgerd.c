@@ -12,12 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP };
+enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT };
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
 
 struct arguments {
     struct service_options service;
-    bool                   keep;
+    bool                   keep, adopt;
 };
 
 static const struct argp_option options[] = {
@@ -26,6 +26,7 @@ static const struct argp_option options[] = {
     {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "socket and lock (default $AUTOLOGGER_RUNTIME_DIR or /run/autologger)", 0},
     {"hold", OPTION_HOLD, NULL, 0, "create no file until a controller says that the file system is ready", 0},
     {"keep", OPTION_KEEP, NULL, 0, "run below a small parent that restarts the daemon without loss when it dies", 0},
+    {"adopt", OPTION_ADOPT, NULL, 0, "with --keep: only if the early program waits to hand over what it recorded", 0},
     {"rehearsal", OPTION_REHEARSAL, NULL, 0, "this boot is a rehearsal", 0},
     {0},
 };
@@ -39,6 +40,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_RUNTIME_DIR: a->service.runtime_dir = arg; return 0;
     case OPTION_HOLD: a->service.hold = true; return 0;
     case OPTION_KEEP: a->keep = true; return 0;
+    case OPTION_ADOPT: a->adopt = true; return 0;
     case OPTION_REHEARSAL: a->service.rehearsal = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -77,16 +79,21 @@ static void runtime_remove(const char *dir)
 }
 
 /* The daemon below the keeper: the same command line without --keep. */
-static int run_kept(const struct service_options *o)
+static int run_kept(const struct service_options *o, bool adopt)
 {
-    char socket_path[1024], self[1024];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    char    socket_path[1024], handover_path[1024], self[1024];
+    char   *argv[16];
+    int     argc = 0;
+    ssize_t n    = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0)
         return EXIT_REFUSED;
     self[n] = 0;
     snprintf(socket_path, sizeof socket_path, "%s/keep", o->runtime_dir);
-    char *argv[16];
-    int   argc = 0;
+    snprintf(handover_path, sizeof handover_path, "%s/handover", o->runtime_dir);
+    if (adopt && access(handover_path, F_OK) < 0) {
+        fprintf(stderr, "autologgerd: nothing waits to be adopted in %s\n", o->runtime_dir);
+        return EXIT_FAILED;
+    }
     argv[argc++] = self;
     argv[argc++] = (char *)"--store";
     argv[argc++] = (char *)o->store_path;
@@ -98,8 +105,9 @@ static int run_kept(const struct service_options *o)
         argv[argc++] = (char *)"--hold";
     if (o->rehearsal)
         argv[argc++] = (char *)"--rehearsal";
-    argv[argc] = NULL;
-    int code   = keeper_run(socket_path, argv);
+    argv[argc]                         = NULL;
+    const struct keeper_options keeper = {.argv = argv, .socket_path = socket_path, .takeover_path = handover_path};
+    int                         code   = keeper_run(&keeper);
     if (o->rehearsal)
         runtime_remove(o->runtime_dir);
     return code;
@@ -109,7 +117,8 @@ int main(int argc, char **argv)
 {
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
-                                      .runtime_dir = runtime && *runtime ? runtime : "/run/autologger"}};
+                                      .runtime_dir = runtime && *runtime ? runtime : "/run/autologger",
+                                      .store_open = regstore_open}};
     const struct argp argp = {options, parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
                               "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
@@ -125,7 +134,7 @@ int main(int argc, char **argv)
         return EXIT_REFUSED;
     if (a.keep) {
         setenv("AUTOLOGGER_KEPT", "1", 1);
-        return run_kept(&a.service);
+        return run_kept(&a.service, a.adopt);
     }
     struct handed *handed = handed_create();
     wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
@@ -134,7 +143,10 @@ int main(int argc, char **argv)
         handed_destroy(handed);
         return EXIT_REFUSED;
     }
-    st = service_loop(service, &why);
+    bool left;
+    st = service_loop(service, &left, &why);
+    if (left)
+        _exit(0); /* everything stays as it is for the successor */
     service_destroy(service);
     handed_destroy(handed);
     return st ? EXIT_FAILED : 0;

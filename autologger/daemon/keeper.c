@@ -1,14 +1,15 @@
 #include "autologger/daemon/keeper.h"
 
+#include "autologger/daemon/handover.h"
+#include "autologger/daemon/notify.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -19,52 +20,18 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { KEPT_MAX = 4096, KEPT_NAME = 256, RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3 };
-
-struct kept {
-    char   name[KEPT_NAME];
-    int    fd;
-    void  *ring;
-    size_t ring_bytes;
-};
+enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_SECONDS = 10, ADOPT_SECONDS = 60, NO_CODE = -1 };
 
 struct keeper {
-    struct kept *kept; /* [KEPT_MAX] */
-    unsigned     count;
-    int          socket_fd, signal_fd;
-    pid_t        child;
-    int          ending; /* the signal that asked for the end: a new daemon gets it too */
-    const char  *socket_path;
+    const struct keeper_options *options;
+    struct kept kept;
+    int         socket_fd, signal_fd, handover_fd;
+    int         child_fd; /* function: the child's end of a socket pair */
+    pid_t       child;
+    int         ending;   /* the signal that asked for the end: a new daemon gets it too */
+    bool        reload;   /* the daemon was asked to leave for a new one */
+    char       *manager;  /* NOTIFY_SOCKET of the service manager, or NULL */
 };
-
-static void kept_drop(struct keeper *k, const char *name)
-{
-    for (unsigned i = 0; i < k->count; i++)
-        if (strcmp(k->kept[i].name, name) == 0) {
-            if (k->kept[i].ring)
-                munmap(k->kept[i].ring, k->kept[i].ring_bytes);
-            close(k->kept[i].fd);
-            k->kept[i] = k->kept[--k->count];
-            return;
-        }
-}
-
-static void kept_add(struct keeper *k, const char *name, int fd, size_t ring_bytes)
-{
-    kept_drop(k, name);
-    if (k->count == KEPT_MAX || strlen(name) >= KEPT_NAME) {
-        close(fd);
-        return;
-    }
-    struct kept *e = &k->kept[k->count++];
-    *e             = (struct kept){.fd = fd, .ring_bytes = ring_bytes};
-    strcpy(e->name, name);
-    if (ring_bytes) {
-        e->ring = mmap(NULL, ring_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (e->ring == MAP_FAILED)
-            e->ring = NULL;
-    }
-}
 
 /* One line of a message, or NULL. */
 static const char *field(char *text, const char *name, char *out, size_t size)
@@ -77,6 +44,60 @@ static const char *field(char *text, const char *name, char *out, size_t size)
         }
     return NULL;
 }
+
+/* ---- the service manager above ---- */
+
+/* Its fd store knows names only: the size of a ring goes into the name. */
+enum { MIRROR_NAME = KEPT_NAME + 32 };
+static void mirror_name(char out[MIRROR_NAME], const char *name, size_t ring_bytes)
+{
+    snprintf(out, MIRROR_NAME, ring_bytes ? "%s@%zu" : "%s", name, ring_bytes);
+}
+
+static void mirror_add(const struct keeper *k, const char *name, int fd, size_t ring_bytes)
+{
+    char text[MIRROR_NAME + 64], full[MIRROR_NAME];
+    if (!k->manager)
+        return;
+    mirror_name(full, name, ring_bytes);
+    snprintf(text, sizeof text, "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", full);
+    notify_path(k->manager, text, fd);
+}
+
+static void mirror_drop(const struct keeper *k, const char *name)
+{
+    char text[MIRROR_NAME + 64], full[MIRROR_NAME];
+    for (unsigned i = 0; k->manager && i < k->kept.count; i++)
+        if (strcmp(k->kept.item[i].name, name) == 0) {
+            mirror_name(full, name, k->kept.item[i].ring_bytes);
+            snprintf(text, sizeof text, "FDSTOREREMOVE=1\nFDNAME=%s", full);
+            notify_path(k->manager, text, -1);
+        }
+}
+
+/* What a keeper that died left with the service manager. */
+static void mirror_take(struct keeper *k)
+{
+    const char *pid = getenv("LISTEN_PID"), *fds = getenv("LISTEN_FDS"), *names = getenv("LISTEN_FDNAMES");
+    char       *list = names ? strdup(names) : NULL, *save = NULL;
+    unsigned    count = list && pid && fds && strtol(pid, NULL, 10) == getpid() ? (unsigned)strtoul(fds, NULL, 10) : 0;
+
+    for (unsigned i = 0; i < count; i++) {
+        char  *name = strtok_r(i ? NULL : list, ":", &save), *at = name ? strrchr(name, '@') : NULL;
+        size_t ring = at ? strtoul(at + 1, NULL, 10) : 0;
+        fcntl(FIRST_FD + (int)i, F_SETFD, FD_CLOEXEC);
+        if (at)
+            *at = 0;
+        if (name)
+            kept_add(&k->kept, name, FIRST_FD + (int)i, ring);
+    }
+    free(list);
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+}
+
+/* ---- what the daemon says ---- */
 
 /* False: nothing waits. */
 static bool message_take(struct keeper *k)
@@ -100,41 +121,58 @@ static bool message_take(struct keeper *k)
     if (!field(text, "FDNAME", name, sizeof name)) {
         if (fd >= 0)
             close(fd);
-    } else if (fd >= 0 && field(text, "FDSTORE", number, sizeof number))
-        kept_add(k, name, fd, field(text, "X_RING_BYTES", number, sizeof number) ? strtoul(number, NULL, 10) : 0);
-    else if (field(text, "FDSTOREREMOVE", number, sizeof number))
-        kept_drop(k, name);
+        else
+            notify_path(k->manager, text, -1); /* READY=1 and the like */
+    } else if (fd >= 0 && field(text, "FDSTORE", number, sizeof number)) {
+        size_t ring = field(text, "X_RING_BYTES", number, sizeof number) ? strtoul(number, NULL, 10) : 0;
+        mirror_add(k, name, fd, ring);
+        kept_add(&k->kept, name, fd, ring);
+    } else if (field(text, "FDSTOREREMOVE", number, sizeof number)) {
+        mirror_drop(k, name);
+        kept_drop(&k->kept, name);
+    }
     return true;
 }
 
+/* ---- the daemon ---- */
+
+static void signals_of(sigset_t *set)
+{
+    static const int which[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
+    sigemptyset(set);
+    for (unsigned i = 0; i < sizeof which / sizeof *which; i++)
+        sigaddset(set, which[i]);
+}
+
 /* In the child: descriptors to 3, 4, ...; names to the environment. */
-static void child_exec(struct keeper *k, char **argv)
+static void child_exec(struct keeper *k)
 {
     size_t   size  = 1;
-    unsigned count = k->count;
-    char     number[32], *names;
+    unsigned count = k->kept.count;
+    char     number[32], *names, *end;
     int     *high = calloc(count + 1, sizeof *high);
 
     for (unsigned i = 0; i < count; i++)
-        size += strlen(k->kept[i].name) + 1;
+        size += strlen(k->kept.item[i].name) + 1;
     if (!(names = calloc(1, size)) || !high)
         _exit(111);
+    end = names;
     /* first out of the way of 3 .. count + 2, then into place; dup2 clears close-on-exec */
     for (unsigned i = 0; i < count; i++)
-        if ((high[i] = fcntl(k->kept[i].fd, F_DUPFD_CLOEXEC, FIRST_FD + (int)count)) < 0)
+        if ((high[i] = fcntl(k->kept.item[i].fd, F_DUPFD_CLOEXEC, FIRST_FD + (int)count)) < 0)
             _exit(111);
     for (unsigned i = 0; i < count; i++) {
         if (dup2(high[i], FIRST_FD + (int)i) < 0)
             _exit(111);
-        strcat(strcat(names, i ? ":" : ""), k->kept[i].name);
+        end = stpcpy(stpcpy(end, i ? ":" : ""), k->kept.item[i].name);
     }
-    /* SIGTERM and SIGINT stay blocked: the daemon reads them by a signalfd, also those that come before it has one */
+    /* the others stay blocked: the daemon reads them by a signalfd, also those that come before it has one */
     sigset_t children;
     sigemptyset(&children);
     sigaddset(&children, SIGCHLD);
     sigprocmask(SIG_UNBLOCK, &children, NULL);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    setenv("NOTIFY_SOCKET", k->socket_path, 1);
+    setenv("NOTIFY_SOCKET", k->options->socket_path, 1);
     if (count) {
         snprintf(number, sizeof number, "%u", count);
         setenv("LISTEN_FDS", number, 1);
@@ -142,17 +180,31 @@ static void child_exec(struct keeper *k, char **argv)
         snprintf(number, sizeof number, "%d", (int)getpid());
         setenv("LISTEN_PID", number, 1);
     }
-    execv(argv[0], argv);
+    execv(k->options->argv[0], k->options->argv);
     _exit(111);
 }
 
-static bool child_start(struct keeper *k, char **argv)
+/* In the child of the other kind: no file is needed, it may be gone. */
+static void child_call(struct keeper *k)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* without its keeper there is nobody who could hand anything over */
+    close(k->signal_fd);
+    close(k->socket_fd);
+    if (k->handover_fd >= 0)
+        close(k->handover_fd);
+    struct handed *handed = handed_create_from(&k->kept, k->child_fd);
+    _exit(handed ? k->options->run(k->options->ctx, handed) : 111);
+}
+
+static bool child_start(struct keeper *k)
 {
     while (message_take(k)) /* what the dead one sent last */
         ;
     k->child = fork();
+    if (k->child == 0 && k->options->run)
+        child_call(k);
     if (k->child == 0)
-        child_exec(k, argv);
+        child_exec(k);
     if (k->child > 0 && k->ending)
         kill(k->child, k->ending);
     return k->child > 0;
@@ -168,25 +220,24 @@ static void limit_raise(void)
     }
 }
 
-static bool keeper_open(struct keeper *k)
+static bool socket_open(struct keeper *k)
 {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-    sigset_t           signals;
+    struct sockaddr_un a    = {.sun_family = AF_UNIX};
+    int                room = 1 << 20, pair[2];
 
-    limit_raise();
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGCHLD);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    sigprocmask(SIG_BLOCK, &signals, NULL);
-    k->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (k->options->run) {
+        if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) < 0)
+            return false;
+        k->socket_fd = pair[0];
+        k->child_fd  = pair[1];
+        setsockopt(k->child_fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+        return true;
+    }
     k->socket_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    k->kept      = calloc(KEPT_MAX, sizeof *k->kept);
-    if (k->signal_fd < 0 || k->socket_fd < 0 || !k->kept || strlen(k->socket_path) >= sizeof a.sun_path)
+    if (k->socket_fd < 0 || strlen(k->options->socket_path) >= sizeof a.sun_path)
         return false;
-    strcpy(a.sun_path, k->socket_path);
-    unlink(k->socket_path);
-    int room = 1 << 20;
+    strcpy(a.sun_path, k->options->socket_path);
+    unlink(k->options->socket_path);
     setsockopt(k->socket_fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     mode_t old = umask(0077);
     bool   ok  = bind(k->socket_fd, (struct sockaddr *)&a, sizeof a) == 0;
@@ -194,19 +245,82 @@ static bool keeper_open(struct keeper *k)
     return ok;
 }
 
-/* True when the daemon is gone; *code gets its exit code, or -1 when a signal ended it. */
-static bool child_gone(struct keeper *k, int *code)
+/* Everything that another program's keeper has, if there is one. It is in safe hands as soon as it is kept here. */
+static void take_over(struct keeper *k)
+{
+    struct reason why;
+    int           connection = handover_connect(k->options->takeover_path);
+
+    if (connection < 0)
+        return;
+    if (handover_receive(connection, &k->kept, &why) == W_SUCCESS) {
+        for (unsigned i = 0; i < k->kept.count; i++)
+            mirror_add(k, k->kept.item[i].name, k->kept.item[i].fd, k->kept.item[i].ring_bytes);
+        handover_acknowledge(connection);
+    } else {
+        fprintf(stderr, "autologgerd: the early program's sessions were not taken over: %s. Do: rebuild the initramfs\n", why.text);
+    }
+    close(connection);
+}
+
+static bool keeper_open(struct keeper *k)
+{
+    sigset_t    signals;
+    const char *manager = getenv("NOTIFY_SOCKET");
+
+    limit_raise();
+    signals_of(&signals);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    k->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (k->signal_fd < 0 || !kept_init(&k->kept) || !socket_open(k))
+        return false;
+    k->manager = !k->options->run && manager && *manager ? strdup(manager) : NULL;
+    mirror_take(k);
+    if (!k->kept.count && k->options->takeover_path)
+        take_over(k);
+    if (k->options->handover_path)
+        k->handover_fd = handover_listen(k->options->handover_path); /* without it: the fallbacks */
+    return true;
+}
+
+static void signals_take(struct keeper *k)
 {
     struct signalfd_siginfo info;
-    int                     status;
-
     while (read(k->signal_fd, &info, sizeof info) == sizeof info)
-        if (info.ssi_signo != SIGCHLD)
+        if (info.ssi_signo == SIGHUP)
+            kill(k->child, SIGHUP), k->reload = true;
+        else if (info.ssi_signo != SIGCHLD)
             kill(k->child, k->ending = (int)info.ssi_signo);
+}
+
+/* True when the daemon is gone; *code gets its exit code, or NO_CODE when a signal ended it. */
+static bool child_gone(struct keeper *k, int *code)
+{
+    int status;
+
+    signals_take(k);
     if (waitpid(k->child, &status, WNOHANG) != k->child)
         return false;
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    *code = WIFEXITED(status) ? WEXITSTATUS(status) : NO_CODE;
     return true;
+}
+
+/* Has the daemon publish and leave; one that does not is killed, which costs nothing but its last counters. */
+static void child_leave(struct keeper *k)
+{
+    int code;
+
+    kill(k->child, SIGHUP);
+    for (int waited = 0; waited < LEAVE_SECONDS * 1000; waited += 10) {
+        struct pollfd p[2] = {{.fd = k->socket_fd, .events = POLLIN}, {.fd = k->signal_fd, .events = POLLIN}};
+        poll(p, 2, 10);
+        while (message_take(k))
+            ;
+        if (child_gone(k, &code))
+            return;
+    }
+    kill(k->child, SIGKILL);
+    waitpid(k->child, &code, 0);
 }
 
 /* Notes a death. True: RESTARTS_MAX came within RESTARTS_SECONDS before it; what is handed over must be what kills it. */
@@ -219,33 +333,84 @@ static bool dies_too_often(time_t deaths[static RESTARTS_MAX], unsigned count)
     return often;
 }
 
-int keeper_run(const char *socket_path, char **argv)
+/* True: a successor has everything. */
+static bool hand_over(struct keeper *k)
 {
-    struct keeper k    = {.socket_path = socket_path, .socket_fd = -1, .signal_fd = -1};
+    int connection = handover_accept(k->handover_fd), word = 0;
+
+    if (connection < 0)
+        return false;
+    child_leave(k);
+    while (message_take(k)) /* what it sent last */
+        ;
+    if (handover_send(connection, &k->kept))
+        for (int waited = 0; waited < ADOPT_SECONDS && !word; waited++)
+            word = handover_acknowledged(connection, 1000);
+    close(connection);
+    if (word == 1)
+        return true;
+    child_start(k); /* nothing was taken: go on */
+    return false;
+}
+
+/* What the owner of the keeper wants now. True: the end. */
+static bool look(struct keeper *k, int *every_ms)
+{
+    switch (k->options->look ? k->options->look(k->options->ctx, every_ms) : KEEPER_GO_ON) {
+    case KEEPER_DISCARD:
+        kill(k->child, SIGKILL);
+        waitpid(k->child, NULL, 0);
+        return true;
+    case KEEPER_SAVE:
+        child_leave(k);
+        k->options->save(k->options->ctx, &k->kept);
+        return true;
+    case KEEPER_GO_ON: break;
+    }
+    return false;
+}
+
+static int keeper_loop(struct keeper *k)
+{
+    time_t deaths[RESTARTS_MAX];
+    int    code = 111, every_ms = k->options->look ? 0 : -1;
+
+    for (unsigned restarts = 0;;) {
+        struct pollfd p[4] = {{.fd = k->socket_fd, .events = POLLIN},
+                              {.fd = k->signal_fd, .events = POLLIN},
+                              {.fd = k->handover_fd, .events = POLLIN},
+                              {.fd = k->options->look ? k->options->watch_fd : -1, .events = POLLPRI}};
+        poll(p, 4, every_ms);
+        if (p[0].revents)
+            message_take(k);
+        if (look(k, &every_ms) || (p[2].revents && hand_over(k)))
+            return 0;
+        if (!p[1].revents || !child_gone(k, &code))
+            continue;
+        if (code >= 0 && !k->reload)
+            return code;
+        if ((!k->reload && dies_too_often(deaths, restarts++)) || !child_start(k)) {
+            fprintf(stderr, "autologgerd: the daemon died %u times; giving up\n", restarts);
+            return 111;
+        }
+        k->reload = false;
+    }
+}
+
+int keeper_run(const struct keeper_options *options)
+{
+    struct keeper k    = {.options = options, .socket_fd = -1, .signal_fd = -1, .handover_fd = -1, .child_fd = -1};
     int           code = 111;
 
-    if (!keeper_open(&k) || !child_start(&k, argv)) {
+    if (keeper_open(&k) && child_start(&k))
+        code = keeper_loop(&k);
+    else
         fprintf(stderr, "autologgerd: cannot start the keeper: %s\n", strerror(errno));
-        free(k.kept);
-        return 111;
-    }
-    time_t deaths[RESTARTS_MAX];
-    for (unsigned restarts = 0;;) {
-        struct pollfd p[2] = {{.fd = k.socket_fd, .events = POLLIN}, {.fd = k.signal_fd, .events = POLLIN}};
-        poll(p, 2, -1);
-        if (p[0].revents)
-            message_take(&k);
-        if (!p[1].revents || !child_gone(&k, &code))
-            continue;
-        if (code >= 0)
-            break;
-        if (dies_too_often(deaths, restarts++) || !child_start(&k, argv)) {
-            fprintf(stderr, "autologgerd: the daemon died %u times; giving up\n", restarts);
-            code = 111;
-            break;
-        }
-    }
-    unlink(socket_path);
-    free(k.kept);
+    if (!options->run)
+        unlink(options->socket_path);
+    if (k.handover_fd >= 0)
+        unlink(options->handover_path);
+    kept_finish(&k.kept);
+    free(k.manager);
     return code;
 }

@@ -1,11 +1,36 @@
-/* keeper.h - the small parent that holds a daemon's descriptors (systemd's fd store where there is no systemd).
+/* keeper.h - the small parent that holds a daemon's descriptors, so that a daemon that dies loses nothing.
  * It starts the daemon, keeps every descriptor given to it (perf rings also mapped: a ring dies with its last mapping), and
- * when the daemon dies by a signal starts a new one with them. It allocates little and parses little, so that it survives.
- * Threads: one. Not for: anything else. */
+ * when the daemon dies by a signal starts a new one with them. It parses little, so that it survives.
+ * The daemon is a program (autologgerd), or a function in a forked child (the early program, whose file may be gone by then).
+ * Below a service manager it passes readiness on, and mirrors what it keeps to the manager's fd store.
+ * Threads: one. Not for: what the descriptors are. */
 #ifndef AUTOLOGGER_DAEMON_KEEPER_H
 #define AUTOLOGGER_DAEMON_KEEPER_H
+#include "autologger/daemon/handed.h"
 
-/* Runs argv (argv[0] a path) as the daemon until it ends by itself; returns its exit code, or 111 when it could not be started
- * or died too often (more than 20 times within 5 s). SIGTERM and SIGINT are passed on. `socket_path`: where to listen for descriptors. */
-int keeper_run(const char *socket_path, char **argv);
+enum keeper_order {
+    KEEPER_GO_ON,
+    KEEPER_DISCARD, /* kill the daemon, drop everything, return 0 */
+    KEEPER_SAVE,    /* have the daemon leave, call `save`, drop everything, return 0 */
+};
+
+struct keeper_options {
+    /* a program ... */
+    char      **argv;        /* its command line; argv[0] a path */
+    const char *socket_path; /* where it sends descriptors */
+    /* ... or a function: in a child with `handed`; its result is the exit code */
+    int (*run)(void *ctx, struct handed *handed);
+    void       *ctx;
+    const char *takeover_path; /* where a keeper of another program may have everything (handover.h): asked once, at the start; or NULL */
+    const char *handover_path; /* where a successor of another program gets everything (handover.h); NULL: nowhere */
+    /* Asked again and again: when watch_fd has POLLPRI or POLLIN, and every `every_ms`. NULL: never. */
+    enum keeper_order (*look)(void *ctx, int *every_ms);
+    int  watch_fd; /* -1: none */
+    void (*save)(void *ctx, const struct kept *k);
+};
+
+/* Runs until the daemon ends by itself or all was handed over; returns its exit code (0 when handed over), or 111 when it could not be
+ * started or died too often (more than 20 times within 5 s). SIGTERM and SIGINT are passed on; SIGHUP has the daemon leave
+ * without ending its sessions, and a new one go on. */
+int keeper_run(const struct keeper_options *options);
 #endif

@@ -144,6 +144,8 @@ static wstatus signals_open(struct service *v, struct reason *why)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
     sigprocmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
     v->signal_fd      = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -202,7 +204,7 @@ static wstatus results_save(struct service *v, struct reason *why)
         fprintf(stderr, "autologgerd: %s\n", why->text);
     if (!v->state->fs_ready)
         return W_SUCCESS;
-    wstatus st = regstore_open(v->state->store, true, &store, why);
+    wstatus st = v->options.store_open(v->state->store, true, &store, why);
     st         = st ? st : journal_replay(v->journal, store, why);
     st         = st ? st : result_save(store, &v->results, why);
     if (st)
@@ -272,7 +274,7 @@ static wstatus service_boot(struct service *v, struct reason *why)
     v->results.time      = filetime_from_unix_ns(v->env.os->realtime_ns(v->env.os));
     v->results.rehearsal = v->options.rehearsal;
     /* read-only: a reader creates no file and can't hold up a writer */
-    st = regstore_open(v->options.store_path, false, &store, why);
+    st = v->options.store_open(v->options.store_path, false, &store, why);
     if (st == W_FILE_NOT_FOUND && !v->options.rehearsal)
         return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
     st = st ? st : boot_run(&v->table, v->options.log_dir, store, v->journal, &v->results, why);
@@ -379,7 +381,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     }
     if (!options->hold)
         fs_ready(v, why);
-    handed_notify("READY=1");
+    handed_notify(v->handed, "READY=1");
     *out = v;
     return W_SUCCESS;
 out:
@@ -387,19 +389,43 @@ out:
     return st;
 }
 
-wstatus service_loop(struct service *v, struct reason *why)
+static void update_all(struct service *v)
 {
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (v->table.slot[i])
+            boot_update(&v->table, v->table.slot[i], &v->results);
+}
+
+/* Nothing is ended: what a successor needs is published at every moment, and the rows as of now are kept. `seal`: the sessions
+ * take no more events, so that what is kept is final. */
+static void leave(struct service *v, bool seal)
+{
+    struct reason why;
+    for (unsigned i = 0; seal && i < SHM_SESSIONS; i++)
+        if (v->table.slot[i])
+            session_seal(v->table.slot[i]);
+    update_all(v);
+    if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why.text);
+}
+
+wstatus service_loop(struct service *v, bool *left, struct reason *why)
+{
+    *left = false;
     while (!server_quit(v->server)) {
         struct signalfd_siginfo info;
         uint64_t                count;
         if (!server_step(v->server, v->epoll_fd, -1))
             continue;
-        if (read(v->signal_fd, &info, sizeof info) == sizeof info)
-            break;
+        if (read(v->signal_fd, &info, sizeof info) == sizeof info) {
+            *left = info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1;
+            if (!*left)
+                break;
+            leave(v, info.ssi_signo == SIGUSR1);
+            return W_SUCCESS;
+        }
         if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
-            for (unsigned i = 0; i < SHM_SESSIONS; i++)
-                if (v->table.slot[i])
-                    boot_update(&v->table, v->table.slot[i], &v->results);
+            update_all(v);
             results_save(v, why);
         }
     }

@@ -11,13 +11,20 @@ struct service_options {
     const char *runtime_dir;
     bool        hold; /* wait for CTL_FS_READY before any file is created; else ready at once */
     bool        rehearsal;
+    /* opens the store; the early program has no SQLite and reads a snapshot */
+    wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
+    /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */
+    void (*booted)(void *ctx, const struct result_list *rows);
+    void *ctx;
 };
 struct service;
 
 /* Boots, or adopts when `handed` holds a predecessor's state. The Status tells why nothing could be done at all; single
  * sessions that fail are rows. */
 wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out, struct reason *why);
-/* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped. Not 0: the results could not be written to the store. */
-wstatus service_loop(struct service *v, struct reason *why);
+/* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped. Not 0: the results could not be written to the store.
+ * SIGHUP and SIGUSR1 (which seals the sessions first) have it leave for a successor: *left, nothing was stopped, and the caller
+ * ends the process without service_destroy. */
+wstatus service_loop(struct service *v, bool *left, struct reason *why);
 void service_destroy(struct service *v); /* NULL is fine */
 #endif

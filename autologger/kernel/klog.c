@@ -158,6 +158,19 @@ wstatus klog_start(struct klog *k, struct reason *why)
     return W_SUCCESS;
 }
 
+/* The perf counters of a source, over all CPUs. */
+static void source_read(const struct klog *k, unsigned source, uint64_t *value, uint64_t *lost)
+{
+    *value = *lost = 0;
+    for (unsigned c = 0; c < k->rings.cpus; c++) {
+        uint64_t v, l;
+        if (rings_count(&k->rings, c, source, &v, &l)) {
+            *value += v;
+            *lost += l;
+        }
+    }
+}
+
 void klog_stop(struct klog *k)
 {
     if (k->log.header->stopped)
@@ -165,7 +178,9 @@ void klog_stop(struct klog *k)
     rings_enable(&k->rings, false);
     drain_pass(&k->drain, false);
     drain_mark(&k->drain, RAW_STOP);
-    drain_pass(&k->drain, true);
+    for (unsigned i = 0; i < k->rings.count; i++)
+        source_read(k, i, &k->log.header->final_value[i], &k->log.header->final_lost[i]);
+    drain_pass(&k->drain, true); /* its last store says that all this is final */
 }
 
 void klog_destroy(struct klog *k)
@@ -273,19 +288,19 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
 {
     const struct raw_slot *slot = rawlog_published(&k->log);
     uint64_t               seen = slot->drained[source] + slot->lost_memory[source], value = 0, lost = 0;
-    for (unsigned c = 0; c < k->rings.cpus; c++) {
-        uint64_t v, l;
-        if (rings_count(&k->rings, c, source, &v, &l)) {
-            value += v;
-            lost += l;
-        }
+    bool stopped = k->log.header->stopped;
+    if (stopped) {
+        value = k->log.header->final_value[source];
+        lost  = k->log.header->final_lost[source];
+    } else {
+        source_read(k, source, &value, &lost);
     }
     bool counter = k->log.header->source[source].flags & RAW_SOURCE_COUNTER;
     *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */
     *lost_ring   = lost;
     /* Some kernels filter what a tracer may see after it was counted: such an event is neither delivered nor in
      * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained. */
-    *withheld = counter && k->log.header->stopped && value > seen + lost ? value - seen - lost : 0;
+    *withheld = counter && stopped && value > seen + lost ? value - seen - lost : 0;
 }
 
 void klog_counters(struct klog *k, struct klog_counters *out)

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 1, RAW_SOURCES = 16, RAW_FIELDS = 8 };
+enum { RAW_VERSION = 2, RAW_SOURCES = 16, RAW_FIELDS = 8 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -57,6 +57,7 @@ struct raw_header {
     uint32_t ring_bytes, profile_interval; /* as they were set up: a successor needs the same */
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_source source[RAW_SOURCES];
+    uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped: they may be gone by then */
 };
 
 enum raw_chunk_kind { RAW_CHUNK_PERF = 1, RAW_CHUNK_OWN = 2, RAW_CHUNK_PASS = 3 };

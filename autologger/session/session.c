@@ -367,12 +367,13 @@ static void disable_all(struct session *s)
         }
 }
 
-void session_stop(struct session *s)
+void session_seal(struct session *s)
 {
     struct reason why = {0};
 
-    if (atomic_load(&s->stop))
+    if (s->sealed)
         return;
+    s->sealed            = true;
     s->state->stop_asked = 1;
     if (atomic_load(&s->phase) < SESSION_STOPPING)
         atomic_store(&s->phase, SESSION_STOPPING);
@@ -385,6 +386,13 @@ void session_stop(struct session *s)
         stop_drain(s);
         klog_stop(s->klog);
     }
+}
+
+void session_stop(struct session *s)
+{
+    if (atomic_load(&s->stop))
+        return;
+    session_seal(s);
     atomic_store(&s->stop, true);
     wake(s);
     if (s->logger_runs)

@@ -66,7 +66,7 @@ struct session {
     struct reason          file_reason; /* why the file failed; under lock */
     pthread_mutex_t        lock;
     pthread_t              logger_thread, drain_thread;
-    bool                   logger_runs, drain_runs;
+    bool                   logger_runs, drain_runs, sealed;
     atomic_int             phase; /* enum session_phase */
     atomic_bool            fs_ready, stop, drain_stop;
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
@@ -90,6 +90,9 @@ void session_fs_ready(struct session *s);
 /* Returns when the logger has written what was there. 1460 after 5 s; 21 when no file may be created yet; the file's Status when it
  * failed. */
 wstatus session_flush(struct session *s);
+/* The first half of its end: disables its providers, closes the streams, quiesces, drains. What is held is then final, and can be
+ * written later, by a successor too. */
+void session_seal(struct session *s);
 /* Ends it: disables its providers, closes the streams, quiesces, drains, completes the file. Blocks until done. */
 void session_stop(struct session *s);
 void session_destroy(struct session *s); /* stops first if needed; NULL is fine */
