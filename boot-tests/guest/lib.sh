@@ -1,0 +1,82 @@
+# lib.sh - what the scripts of a guest share, in the initramfs and in the root. A scenario's guest.sh may replace any function.
+. /boot-test/scenario
+OUT=/run/boot-test/out
+
+# mark NAME: this moment, on the clock that events have, too.
+mark() { /boot-test/mark /run/boot-test/marks "$1"; }
+say() { echo "boot-test: $*" >/dev/console; }
+has_argument() { grep -qw -- "$1" /proc/cmdline; }
+
+# The block device with that label; its driver may take a moment.
+labelled() {
+    for try in $(seq 100); do
+        findfs LABEL="$1" 2>/dev/null && return 0
+        sleep 0.05
+    done
+    return 1
+}
+root_device() { labelled root; }
+
+in_initramfs() { :; }
+without_root() { :; }
+
+make_writable() {
+    mount -o remount,rw / && mark writable
+}
+
+start_daemon() {
+    [ -x /usr/sbin/autologgerd ] || return 0
+    has_argument autologger=off && return 0
+    autologgerd --keep >$OUT/daemon 2>&1 &
+    DAEMON=$!
+    for try in $(seq 200); do
+        autologger sessions >$OUT/sessions 2>&1 && break
+        sleep 0.05
+    done
+    mark daemon
+}
+
+run_programs() {
+    number=0
+    while read -r line; do
+        number=$((number + 1))
+        sh -c "$line" >$OUT/program-$number 2>&1
+        echo "$?" >$OUT/program-$number.code
+    done </boot-test/programs
+    sleep "$WAIT_AFTER"
+    mark programs
+}
+
+# The sessions are stopped and the daemon ends, as at a shutdown.
+end_daemon() {
+    [ -n "$DAEMON" ] || return 0
+    autologger sessions --json >$OUT/sessions.json 2>&1
+    kill -TERM "$DAEMON"
+    wait "$DAEMON"
+    echo "$?" >$OUT/daemon.code
+    mark stopped
+}
+
+# What the outside reads: the results disk gets everything below /run/boot-test. Then nobody may keep the root busy.
+finish() {
+    mark finish
+    uname -a >$OUT/uname
+    dmesg >$OUT/dmesg
+    [ -x /usr/bin/autologger ] && autologger status >$OUT/status 2>&1
+    ps -o pid,ppid,args >$OUT/processes 2>/dev/null
+    mkdir -p /run/results
+    mount -t ext4 "$(labelled results)" /run/results
+    cp -r /run/boot-test/. /run/results/
+    umount /run/results
+    kill -TERM -1
+    for try in $(seq 100); do
+        pidof autologgerd autologger-early >/dev/null || break
+        sleep 0.05
+    done
+    kill -KILL -1 2>/dev/null
+    mount -o remount,ro / 2>/dev/null
+    sync
+    poweroff -f
+}
+
+[ -f /boot-test/guest.sh ] && . /boot-test/guest.sh

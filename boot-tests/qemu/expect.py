@@ -1,0 +1,151 @@
+"""What a boot must leave behind, a line each; read from the disks of the machine that is switched off.
+
+  row NAME FIELD OP VALUE          a row of Status: a session, or SESSION/PROVIDER; FIELD is a path in `status --json`
+  rows = N                         how many session rows there are
+  failed = N                       how many rows failed
+  no-row NAME
+  file PATH | no-file PATH         below the log folder (a name may have * in it)
+  trace PATH FIELD OP VALUE        FIELD is a path in `summary --json`
+  events PATH PROVIDER EVENT OP N  how many of them the trace has; EVENT * = all of the provider
+  before PATH P1 E1 P2 E2          the first P1 E1 is earlier than the first P2 E2
+  balance NAME                     attempted = written + lost, by counts that are independent of each other
+  output PROGRAM OP TEXT           what a part of the guest said (a file of its /run/boot-test/out)
+  mark NAME | no-mark NAME         a moment that was reached, or was not
+  time NAME1 NAME2 OP N            milliseconds from one mark to the other
+  serial has TEXT | serial lacks TEXT
+  clean                            the root was unmounted in order
+OP: = != < <= > >= has lacks. `has` with a list: an element (conditions: the number of one, or a text of its reason)."""
+import json
+import operator
+import shlex
+
+from qemu.places import Failed
+
+NUMERIC = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
+def compare(found, op, wanted):
+    if op in NUMERIC:
+        return found is not None and NUMERIC[op](float(found), float(wanted))
+    if op in ("has", "lacks"):
+        return _has(found, wanted) == (op == "has")
+    text = json.dumps(found) if isinstance(found, (bool, type(None))) else str(found)
+    if op in ("=", "!="):
+        return (text == wanted) == (op == "=")
+    raise Failed(f"'{op}' is no comparison")
+
+
+def _has(found, wanted):
+    if isinstance(found, list):
+        return any(_has(element, wanted) for element in found)
+    if isinstance(found, dict):
+        return str(found.get("number")) == wanted or wanted in str(found.get("reason", "")) + str(found.get("advice", ""))
+    return found is not None and wanted in str(found)
+
+
+def path_of(value, path):
+    for key in path.split("."):
+        if isinstance(value, list) and key.isdigit():
+            value = value[int(key)] if int(key) < len(value) else None
+        elif isinstance(value, dict):
+            value = value.get(key)
+        else:
+            return None
+    return value
+
+
+class Checker:
+    """Holds one boot's remains against a file of expectations."""
+
+    def __init__(self, remains):
+        self.remains = remains
+
+    def check(self, path):
+        """The lines that do not hold, each with what was found instead; and how many lines there were."""
+        wrong, lines = [], 0
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            words = shlex.split(line, comments=True)
+            if not words:
+                continue
+            lines += 1
+            handler = getattr(self, "on_" + words[0].replace("-", "_"), None)
+            if not handler:
+                raise Failed(f"{path}:{number}: '{words[0]}' is not known")
+            try:
+                found = handler(*words[1:])
+            except TypeError as e:
+                raise Failed(f"{path}:{number}: {line}: {e}") from e
+            except Failed as e:
+                found = str(e)
+            if found is not None:
+                wrong.append(f"{path.name}:{number}: {line}\n    found: {found}")
+        if not lines:
+            raise Failed(f"{path} expects nothing")
+        return wrong, lines
+
+    def on_row(self, name, field, op, value):
+        row = self.remains.row(name)
+        if row is None:
+            return "no such row; there are: " + ", ".join(self.remains.row_names())
+        found = path_of(row, field)
+        return None if compare(found, op, value) else json.dumps(found, ensure_ascii=False)
+
+    def on_no_row(self, name):
+        return None if self.remains.row(name) is None else "there is one"
+
+    def on_rows(self, op, value):
+        found = len(self.remains.status().get("sessions", []))
+        return None if compare(found, op, value) else found
+
+    def on_failed(self, op, value):
+        found = self.remains.status().get("failed")
+        return None if compare(found, op, value) else found
+
+    def on_file(self, name):
+        return None if self.remains.logs(name) else "not there; there are: " + ", ".join(self.remains.log_names())
+
+    def on_no_file(self, name):
+        return ", ".join(str(p) for p in self.remains.logs(name)) or None
+
+    def on_trace(self, name, field, op, value):
+        found = path_of(self.remains.summary(name), field)
+        return None if compare(found, op, value) else json.dumps(found)
+
+    def on_events(self, name, provider, event, op, count):
+        found = self.remains.count(name, provider, event)
+        return None if compare(found, op, count) else found
+
+    def on_before(self, name, provider1, event1, provider2, event2):
+        first, second = (self.remains.first(name, *e) for e in ((provider1, event1), (provider2, event2)))
+        return None if first is not None and second is not None and first < second else f"{first} and {second}"
+
+    def on_balance(self, name):
+        row = self.remains.row(name)
+        if row is None:
+            return "no such row"
+        attempted, converted, lost = row["attempted"], row["converted"], row["lost"]["total"]
+        return None if attempted and attempted == converted + lost else f"{attempted} = {converted} + {lost}"
+
+    def on_output(self, part, op, text):
+        found = self.remains.output(part)
+        return None if compare(found, op, text) else repr(found[-600:] if found else found)
+
+    def on_mark(self, name):
+        return None if name in self.remains.marks() else "only: " + ", ".join(self.remains.marks())
+
+    def on_no_mark(self, name):
+        return "it was reached" if name in self.remains.marks() else None
+
+    def on_time(self, first, second, op, milliseconds):
+        marks = self.remains.marks()
+        if first not in marks or second not in marks:
+            return "only: " + ", ".join(marks)
+        found = (marks[second] - marks[first]) / 1e6
+        return None if compare(found, op, milliseconds) else f"{found:.3f} ms"
+
+    def on_serial(self, op, text):
+        return None if compare(self.remains.serial, op, text) else "the end: " + repr(self.remains.serial[-300:])
+
+    def on_clean(self):
+        clean, words = self.remains.root_state()
+        return None if clean else words

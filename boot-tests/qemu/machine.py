@@ -1,0 +1,98 @@
+"""One boot: QEMU with software emulation, its serial line in a file, a hard limit of time, one guest at a time."""
+import contextlib
+import fcntl
+import os
+import subprocess
+import tempfile
+import time
+
+from qemu.places import Failed, need
+
+CONSOLE = "console=ttyS0 panic=-1 quiet edd=off"
+QUICK = "mitigations=off cryptomgr.notests no_timer_check"  # what only costs time under emulation
+EXACT = "nokaslr tsc=reliable"  # with -icount: the guest's clock counts instructions
+
+
+@contextlib.contextmanager
+def turn():
+    """Guests of several tests at once would make each other's times worthless: they wait for each other."""
+    path = os.path.join(tempfile.gettempdir(), "qemu.lock")
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+class Boot:
+    """What became of one boot."""
+
+    def __init__(self, seconds, serial, cut):
+        self.seconds, self.serial, self.cut = seconds, serial, cut
+
+    def trouble(self):
+        """What a kernel says when it is not well, or None."""
+        for line in self.serial.splitlines():
+            for sign in ("Kernel panic", "BUG: ", "Oops: ", "general protection fault", "WARNING: CPU", "rcu: INFO: rcu_preempt"):
+                if sign in line:
+                    return line.strip()
+        return None
+
+
+def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False):
+    line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", str(memory), "-nographic", "-nodefaults",
+            "-serial", "stdio", "-no-reboot", "-kernel", str(kernel)]
+    if exact:
+        line += ["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
+    else:
+        line += ["-accel", "tcg,thread=multi", "-smp", str(cpus)]
+    if initramfs:
+        line += ["-initrd", str(initramfs)]
+    for number, image in enumerate(disks):
+        line += ["-drive", f"file={image},if=none,id=d{number},format=raw,cache=unsafe",
+                 "-device", f"nvme,drive=d{number},serial=disk{number}"]
+    words = [CONSOLE, QUICK, EXACT if exact else "", arguments]
+    return line + ["-append", " ".join(w for w in words if w)]
+
+
+def boot(line, serial_path, timeout, cut_after=None, cut_at=None):
+    """Runs the machine until it switches itself off. cut_after: seconds after which its power is cut; cut_at: a text on the
+    serial line at which (cut_after seconds later) it is."""
+    with turn(), open(serial_path, "wb") as serial:
+        begun = time.monotonic()
+        guest = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=serial, stderr=subprocess.STDOUT)
+        try:
+            cut = _wait(guest, serial_path, begun, timeout, cut_after, cut_at)
+        finally:
+            if guest.poll() is None:
+                guest.kill()
+                guest.wait()
+        seconds = time.monotonic() - begun
+    with open(serial_path, encoding="utf-8", errors="replace") as f:
+        said = f.read()
+    if not cut and guest.returncode != 0:
+        raise Failed(f"QEMU ended with {guest.returncode}: {said[-500:]}")
+    return Boot(seconds, said, cut)
+
+
+def _wait(guest, serial_path, begun, timeout, cut_after, cut_at):
+    """True when the power was cut."""
+    seen = begun if cut_at is None else None
+    while guest.poll() is None:
+        now = time.monotonic()
+        if seen is None:
+            with open(serial_path, "rb") as f:
+                seen = now if cut_at.encode() in f.read() else None
+        if seen is not None and (cut_after is not None or cut_at) and now - seen >= (cut_after or 0):
+            guest.kill()
+            guest.wait()
+            return True
+        if now - begun > timeout:
+            guest.kill()
+            guest.wait()
+            with open(serial_path, "rb") as f:
+                end = f.read()[-1500:].decode(errors="replace")
+            raise Failed(f"the guest did not switch itself off within {timeout} s. The end of its serial line:\n{end}")
+        time.sleep(0.02)
+    return False

@@ -1,0 +1,77 @@
+"""What goes into the guests' file systems: programs of this build with the libraries they need, busybox, the guest's scripts."""
+import pathlib
+import re
+import shutil
+
+from qemu.places import BUILD, CACHE, GUEST, Missing, built, need, run
+
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+PROGRAMS = {"autologger": "usr/bin/autologger", "autologgerd": "usr/sbin/autologgerd", "autologger-demo": "usr/bin/autologger-demo",
+            "event_writer": "usr/bin/event_writer"}
+
+
+def install(source, target, mode=None):
+    """Copies one file, with the folders above it. A link of that name is replaced, never followed: it may lead out of the tree."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    shutil.copyfile(source, target)
+    target.chmod(mode if mode is not None else pathlib.Path(source).stat().st_mode & 0o777)
+
+
+def libraries(program):
+    """(where the loader looks for it, its file here) of every library that the program wants."""
+    said = run(need("ldd", "libc-bin"), program, check=False).stdout
+    for line in said.splitlines():
+        found = re.match(r"\s*(?:(\S+) => )?(/\S+) \(0x", line)
+        if found and found.group(1):
+            yield f"{LIBRARIES}/{found.group(1)}", found.group(2)
+        elif found:
+            yield found.group(2).lstrip("/"), found.group(2)  # the loader itself, at its fixed place
+        elif "not found" in line:
+            raise Missing(f"{program}: {line.strip()}")
+
+
+def copy_program(program, tree, place):
+    install(program, tree / place, 0o755)
+    for name, source in libraries(program):
+        if not (tree / name).exists():
+            install(source, tree / name, 0o755)
+
+
+def program_of(name):
+    """A program of this build by its bare name."""
+    inner = BUILD / "tests" / name
+    return inner if inner.exists() else built(name)
+
+
+def early_program():
+    path = BUILD / "autologger-early"
+    return path if path.exists() else None
+
+
+def busybox(tree):
+    """busybox with a name for each of its programs, in the merged /usr layout of Debian."""
+    program = need("busybox", "busybox-static")
+    if list(libraries(program)):
+        raise Missing(f"{program} is not static. Do: apt-get install --no-install-recommends busybox-static")
+    for name in ("usr/bin", "usr/sbin", LIBRARIES, "usr/lib64"):
+        (tree / name).mkdir(parents=True, exist_ok=True)
+    for name in ("bin", "sbin", "lib", "lib64"):
+        (tree / name).symlink_to(f"usr/{name}")
+    install(program, tree / "usr/bin/busybox", 0o755)
+    for line in run(program, "--list-full").split():
+        path = tree / "usr" / line.removeprefix("usr/")
+        if path.parent.is_dir() and not path.exists() and path.name != "busybox":
+            path.symlink_to("busybox" if path.parent.name == "bin" else "../bin/busybox")
+
+
+def guest_files(tree, scenario):
+    """The folder /boot-test: the scripts that every guest runs, what this scenario adds, and the clock."""
+    folder = tree / "boot-test"
+    folder.mkdir(parents=True, exist_ok=True)
+    install(GUEST / "lib.sh", folder / "lib.sh")
+    install(program_of("boot_mark"), folder / "mark", 0o755)
+    (folder / "scenario").write_text(scenario.variables())
+    (folder / "programs").write_text("".join(line + "\n" for line in scenario.run))
+    if (scenario.folder / "guest.sh").exists():
+        install(scenario.folder / "guest.sh", folder / "guest.sh")

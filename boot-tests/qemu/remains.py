@@ -1,0 +1,99 @@
+"""What a switched-off machine left behind: its Status, its traces, its marks, read from its disks on this machine."""
+import json
+import pathlib
+
+from qemu import disk
+from qemu.places import run, built, tool
+
+STORE = "var/lib/autologger/registry.db"
+LOGS = "var/log/autologger"
+
+
+class Remains:
+    def __init__(self, work, number, serial, log_disk=None):
+        """Reads the disks of `work` into a folder of this boot."""
+        self.folder, self.serial, self.image = work / f"boot-{number}", serial, work / "root.img"
+        self.was_clean = disk.state(self.image)
+        if not self.was_clean[0]:
+            disk.replay(self.image)
+        disk.extract(self.image, "/var/lib/autologger", self.folder / "root/var/lib")
+        disk.extract(self.image, "/var/log/autologger", self.folder / "root/var/log")
+        if log_disk:
+            disk.extract(log_disk, "/autologger", self.folder / "root/var/log")
+        results = work / "results.img"
+        if not disk.state(results)[0]:
+            disk.replay(results)
+        disk.extract(results, "/", self.folder / "results")
+        self.uname = self.output("uname") or ""
+        self._summaries, self._status, self._firsts = {}, None, {}
+
+    def root_state(self):
+        return self.was_clean
+
+    def store(self):
+        path = self.folder / "root" / STORE
+        return path if path.exists() else None
+
+    def status(self):
+        if self._status is None:
+            said = tool("status", "--store", self.store(), "--json", check=False).stdout if self.store() else ""
+            self._status = json.loads(said) if said.startswith("{") else {}
+        return self._status
+
+    def _rows(self):
+        for session in self.status().get("sessions", []):
+            yield session["name"], session
+            for provider in session["providers"]:
+                yield f"{session['name']}/{provider['name']}", provider
+
+    def row_names(self):
+        return [name for name, _ in self._rows()]
+
+    def row(self, name):
+        return next((row for known, row in self._rows() if known == name), None)
+
+    def log_folder(self):
+        return self.folder / "root" / LOGS
+
+    def logs(self, name):
+        return sorted(self.log_folder().glob(name))
+
+    def log_names(self):
+        return [str(p.relative_to(self.log_folder())) for p in sorted(self.log_folder().rglob("*")) if p.is_file()]
+
+    def summary(self, name):
+        """The summary of a trace; {} when there is no such file."""
+        if name not in self._summaries:
+            found = self.logs(name)
+            said = tool("summary", found[0], "--json", check=False).stdout if found else ""
+            self._summaries[name] = json.loads(said) if said.startswith("{") else {}
+        return self._summaries[name]
+
+    def count(self, name, provider, event):
+        counts = self.summary(name).get("counts", [])
+        return sum(c["count"] for c in counts if provider in (c["provider"], c["guid"]) and event in ("*", c["event"]))
+
+    def first(self, name, provider, event):
+        """The raw time of the first such event; events of a trace are read in time order."""
+        key = (name, provider)
+        if key not in self._firsts:
+            self._firsts[key] = {}
+            for path in self.logs(name)[:1]:
+                for line in run(built("autologger"), "dump", path, "--json", "--provider", provider, check=False).stdout.splitlines():
+                    found = json.loads(line)
+                    self._firsts[key].setdefault(found["event"], found["raw"])
+        firsts = self._firsts[key]
+        return min(firsts.values(), default=None) if event == "*" else firsts.get(event)
+
+    def output(self, part):
+        path = self.folder / "results/out" / part
+        return path.read_text(encoding="utf-8", errors="replace").rstrip("\n") if path.exists() else None
+
+    def marks(self):
+        """Each mark with its time in ns; the first counts where one was set twice."""
+        path, marks = self.folder / "results/marks", {}
+        if path.exists():
+            for line in path.read_text().splitlines():
+                name, _, time = line.rpartition(" ")
+                marks.setdefault(name, int(time))
+        return marks

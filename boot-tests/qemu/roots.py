@@ -1,0 +1,36 @@
+"""The root file systems: busybox with the daemon started by hand, or Debian with systemd."""
+from qemu import disk, payload
+from qemu.places import GUEST, tool
+
+BUSYBOX_MB = 384  # sparse: an image costs what is in it
+
+
+def store(scenario, work):
+    """The store as an administrator would have left it: the scenario's declarations, imported on this machine."""
+    path = work / "registry.db"
+    for declaration in scenario.declarations():
+        tool("import", "--store", path, declaration)
+    return path if path.exists() else None
+
+
+def busybox(scenario, work):
+    """The root disk of a busybox scenario."""
+    tree = work / "root"
+    payload.busybox(tree)
+    for name in ("dev", "proc", "sys", "run", "tmp", "root", "mnt", "etc", "var/log/autologger", "var/lib/autologger", "boot-test"):
+        (tree / name).mkdir(parents=True, exist_ok=True)
+    payload.install(GUEST / "root-init", tree / "usr/sbin/init", 0o755)
+    (tree / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (tree / "etc/group").write_text("root:x:0:\n")
+    payload.guest_files(tree, scenario)
+    for name, place in payload.PROGRAMS.items():
+        if name not in scenario.absent:
+            payload.copy_program(payload.program_of(name), tree, place)
+    made = store(scenario, work)
+    if made:
+        payload.install(made, tree / "var/lib/autologger/registry.db", 0o600)
+    for name, source in scenario.files("root"):
+        payload.install(source, tree / name, 0o755)
+    image = work / "root.img"
+    disk.make(image, tree, BUSYBOX_MB)
+    return image

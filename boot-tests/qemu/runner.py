@@ -1,0 +1,83 @@
+"""Runs one scenario: images, boots, and the comparison with what is expected."""
+import pathlib
+import shutil
+import tempfile
+import time
+
+from qemu import disk, initramfs, kernel, machine, roots
+from qemu.expect import Checker
+from qemu.places import Failed, Missing
+from qemu.remains import Remains
+
+RESULTS_MB = 128
+
+
+class Outcome:
+    """What became of a scenario."""
+
+    def __init__(self, name):
+        self.name, self.wrong, self.lines, self.boots, self.remains, self.work = name, [], 0, [], None, None
+
+    def as_json(self):
+        return {"name": self.name, "passed": not self.wrong, "wrong": self.wrong, "expectations": self.lines,
+                "boots": [{"seconds": round(b.seconds, 2), "cut": b.cut} for b in self.boots],
+                "folder": str(self.work) if self.work else None}
+
+
+def prepare(scenario, work):
+    """The kernel, the initramfs and the disks of a scenario."""
+    if scenario.root != "busybox":
+        raise Missing(f"roots of the kind {scenario.root} cannot be made yet")
+    initial = initramfs.make(scenario, work)
+    disks = [roots.busybox(scenario, work)]
+    disk.make(work / "results.img", None, RESULTS_MB, "results")
+    disks.append(work / "results.img")
+    for name, size in scenario.disks:
+        disk.make(work / f"{name}.img", None, size, name)
+        disks.append(work / f"{name}.img")
+    return kernel.image(), initial, disks
+
+
+def one_boot(scenario, number, parts, work, exact=False, arguments=""):
+    kernel_image, initial, disks = parts
+    words = f"{scenario.arguments} {scenario.of_boot(number, 'arguments', '')} {arguments}"
+    line = machine.command(kernel_image, initial, disks, scenario.memory, scenario.cpus, " ".join(words.split()), exact)
+    cut_after = scenario.of_boot(number, "cut-after")
+    return machine.boot(line, work / f"serial-{number}.txt", int(scenario.of_boot(number, "timeout", scenario.timeout)),
+                        float(cut_after) if cut_after else None, scenario.of_boot(number, "cut-at"))
+
+
+def run_scenario(scenario, keep=False, say=lambda text: None):
+    """The outcome; Missing when this machine cannot run it."""
+    outcome = Outcome(scenario.name)
+    work = pathlib.Path(tempfile.mkdtemp(prefix=f"autologger-boot-{scenario.name}-"))
+    outcome.work = work if keep else None
+    try:
+        begun = time.monotonic()
+        parts = prepare(scenario, work)
+        say(f"images made in {time.monotonic() - begun:.1f} s")
+        for number in range(1, scenario.boots + 1):
+            _boot_and_check(scenario, number, parts, work, outcome, say)
+    except Failed as e:
+        outcome.wrong.append(str(e))
+    finally:
+        if not keep:
+            shutil.rmtree(work, ignore_errors=True)
+    return outcome
+
+
+def _boot_and_check(scenario, number, parts, work, outcome, say):
+    boot = one_boot(scenario, number, parts, work)
+    outcome.boots.append(boot)
+    say(f"boot {number}: {boot.seconds:.1f} s" + (", then its power was cut" if boot.cut else ""))
+    path = scenario.expectation(number)
+    trouble = boot.trouble()
+    if trouble and not (path and "serial has" in path.read_text()):
+        outcome.wrong.append(f"boot {number}: the guest's kernel said: {trouble}")
+    if not path:
+        return
+    log_disk = work / "logs.img" if any(name == "logs" for name, _ in scenario.disks) else None
+    outcome.remains = Remains(work, number, boot.serial, log_disk)
+    wrong, lines = Checker(outcome.remains).check(path)
+    outcome.wrong += wrong
+    outcome.lines += lines

@@ -1,0 +1,103 @@
+"""A scenario: a folder with scenario.ini, what is declared, what is expected, and perhaps scripts for the guest.
+
+scenario.ini:
+  [scenario]
+  about      one sentence
+  proves     ids of the checklist
+  tier       ci | full
+  root       busybox | systemd | initramfs-tools | dracut
+  declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @data@/NAME (default boot.ini)
+  absent     programs of ours that the root does not have
+  early      no = the initramfs has no early program
+  early-run  programs of this build that the initramfs has, too
+  memory     MB (512);  cpus (2);  timeout  seconds of one boot (60);  disks  NAME:MB of further disks
+  arguments  added to the kernel's command line
+  run        command lines run in the root, a line each
+  writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
+  boots      how often the machine is started (1)
+  [boot N]   arguments, timeout, cut-after (seconds), cut-at (text of the serial line): of the boot N alone
+Files: expect (after the last boot), expect.N (after the boot N), guest.sh (replaces functions of boot-tests/guest/lib.sh),
+initramfs/... and root/... (files laid into either)."""
+import configparser
+import pathlib
+
+from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
+
+KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes",
+        "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "",
+        "writable-after": "0.3", "wait-after": "0.2", "boots": "1"}
+BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
+ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
+
+
+class Scenario:
+    def __init__(self, folder):
+        self.folder, self.name = pathlib.Path(folder), pathlib.Path(folder).name
+        ini = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=(";",))
+        try:
+            ini.read_string((self.folder / "scenario.ini").read_text(encoding="utf-8"))
+            values = {**KEYS, **ini["scenario"]}
+        except (OSError, KeyError, configparser.Error) as e:
+            raise Failed(f"{self.folder}/scenario.ini: {e}") from e
+        self._refuse_unknown(ini)
+        self.about, self.proves, self.tier, self.root = (values[k] for k in ("about", "proves", "tier", "root"))
+        self.declare, self.run = values["declare"].split("\n"), [line for line in values["run"].split("\n") if line]
+        self.absent, self.early_programs = values["absent"].split(), values["early-run"].split()
+        self.early = values["early"] == "yes"
+        self.memory, self.cpus, self.timeout = (int(values[k]) for k in ("memory", "cpus", "timeout"))
+        self.boots, self.arguments = int(values["boots"]), values["arguments"]
+        self.disks = [(name, int(size)) for name, _, size in (d.partition(":") for d in values["disks"].split())]
+        self.writable_after, self.wait_after = values["writable-after"], values["wait-after"]
+        self.per_boot = {int(s.split()[1]): ini[s] for s in ini.sections() if s.startswith("boot ")}
+
+    def _refuse_unknown(self, ini):
+        for section in ini.sections():
+            known = KEYS if section == "scenario" else BOOT_KEYS if section.startswith("boot ") else ()
+            for key in ini[section]:
+                if key not in known:
+                    raise Failed(f"{self.folder}/scenario.ini: [{section}] {key} means nothing")
+        values = ini["scenario"]
+        if "about" not in values or values.get("root", "busybox") not in ROOTS or values.get("tier", "full") not in ("ci", "full"):
+            raise Failed(f"{self.folder}/scenario.ini: about is missing, or root or tier is not known")
+
+    def of_boot(self, number, key, default=None):
+        return self.per_boot.get(number, {}).get(key, default)
+
+    def declarations(self):
+        for name in self.declare:
+            if not name:
+                continue
+            path = pathlib.Path(name.replace("@examples@", str(SOURCE / "config" / "examples"))
+                                .replace("@profiles@", str(SOURCE / "config" / "profiles")).replace("@data@", str(DATA)))
+            path = path if path.is_absolute() else self.folder / name
+            if not path.exists():
+                if name.startswith("@data@"):
+                    raise Missing(f"the real file is not here: {path}")
+                raise Failed(f"{self.name}: {path} does not exist")
+            yield path
+
+    def files(self, where):
+        """(place in the image, file here) of what the scenario lays into "initramfs" or "root"."""
+        for path in sorted((self.folder / where).rglob("*")):
+            if path.is_file():
+                yield path.relative_to(self.folder / where), path
+
+    def variables(self):
+        return f"WRITABLE_AFTER={self.writable_after}\nWAIT_AFTER={self.wait_after}\n"
+
+    def expectation(self, number):
+        """The file with what is expected after the boot of that number, or None."""
+        path = self.folder / f"expect.{number}"
+        if not path.exists() and number == self.boots:
+            path = self.folder / "expect"
+        return path if path.exists() else None
+
+
+def all_scenarios():
+    return [Scenario(p.parent) for p in sorted(SCENARIOS.glob("*/scenario.ini"))]
+
+
+def find(name):
+    if not (SCENARIOS / name / "scenario.ini").exists():
+        raise KeyError(name)
+    return Scenario(SCENARIOS / name)
