@@ -1,0 +1,61 @@
+"""A copy of this machine's file system that takes every change and forgets it: for tests of what belongs into fixed places.
+Needs root. The whole test goes into mount namespaces of its own: whatever happens, nothing stays mounted."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+from harness import skip
+
+
+def enter():
+    """Call first: starts this test again in a mount namespace of its own, and returns there."""
+    if os.getuid() != 0:
+        skip("a file system of one's own needs root")
+    if os.environ.get("AL_OWN_MOUNTS") != "1":
+        env = dict(os.environ, AL_OWN_MOUNTS="1")
+        sys.exit(subprocess.run(["unshare", "--mount", "--propagation", "private", sys.executable, sys.argv[0]], env=env).returncode)
+
+
+class Overlay:
+    """`/` of this machine below self.root; changes go to memory. `with` unmounts it."""
+
+    def __init__(self, work):
+        self.work = pathlib.Path(work)
+        subprocess.run(["mount", "-t", "tmpfs", "overlay", str(self.work)], check=True)
+        for name in ("upper", "inner", "root"):
+            (self.work / name).mkdir()
+        self.root = self.work / "root"
+        layers = f"lowerdir=/,upperdir={self.work / 'upper'},workdir={self.work / 'inner'}"
+        if subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, str(self.root)]).returncode:
+            skip("this kernel gives no overlay of its root")
+        subprocess.run(["mount", "-t", "proc", "proc", str(self.root / "proc")], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "dev", str(self.root / "dev")], check=True)
+        os.mknod(self.root / "dev/null", 0o020666, os.makedev(1, 3))
+        os.chmod(self.root / "dev/null", 0o666)
+        (self.root / "dev/fd").symlink_to("/proc/self/fd")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "--recursive", "--lazy", str(self.work)], check=True)
+
+    def put(self, source, place, mode=None):
+        target = self.root / place.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+        os.chmod(target, mode if mode is not None else os.stat(source).st_mode & 0o777)
+
+    def write(self, place, text):
+        target = self.root / place.lstrip("/")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+    def has(self, program):
+        return shutil.which(program, path=":".join(f"{self.root}{d}" for d in ("/usr/bin", "/usr/sbin", "/bin", "/sbin"))) is not None
+
+    def run(self, *command, env=None, timeout=300):
+        return subprocess.run(["chroot", str(self.root), *command], capture_output=True, text=True, env=env, timeout=timeout,
+                              stdin=subprocess.DEVNULL)
