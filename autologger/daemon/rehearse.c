@@ -1,7 +1,7 @@
 #include "autologger/daemon/rehearse.h"
 
-#include "autologger/consumer/merge.h"
 #include "autologger/control/client.h"
+#include "autologger/daemon/merge_boot.h"
 #include "registry-sim/base/os.h"
 
 #include <dirent.h>
@@ -294,58 +294,26 @@ static void daemon_end(struct rehearsal *r)
 
 /* ---- merging ---- */
 
-static void merged_name(const struct result_row *row, char *out, size_t size)
-{
-    static const char tail[] = "_km_premerge";
-    char             *at;
-    snprintf(out, size, "%s", row->log_path);
-    if (row->kernel && (at = strstr(out, tail)) != NULL && !strchr(at, '/')) {
-        memmove(at, at + strlen(tail), strlen(at + strlen(tail)) + 1);
-        return;
-    }
-    char *slash = strrchr(out, '/'), name[300];
-    snprintf(name, sizeof name, "%s-merged.etl", row->session);
-    for (char *p = name; *p; p++)
-        if (*p == '/')
-            *p = '_';
-    snprintf(slash ? slash + 1 : out, size - (size_t)(slash ? slash + 1 - out : 0), "%s", name);
-}
-
 static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct result_list *rows, struct reason *why)
 {
-    const char        *paths[64];
-    unsigned           count = 0;
-    struct result_row *first = NULL, *parts[64];
-
-    /* the kernel session's file first: the merged file has its header and its name */
-    for (unsigned kernel = 2; kernel-- > 0;)
-        for (unsigned i = 0; i < rows->count && count < 64; i++) {
-            struct result_row *row = &rows->rows[i];
-            struct os_stat     st;
-            if (*row->provider || !row->start || row->kernel != kernel || !*row->log_path || !row->file_created ||
-                os_linux()->stat(os_linux(), row->log_path, &st) < 0)
-                continue;
-            first            = first ? first : row;
-            paths[count]     = row->log_path;
-            parts[count++]   = row;
-        }
-    if (!first)
-        return W_SUCCESS;
+    struct merge_parts  parts;
     struct merge_counts merged;
-    merged_name(first, r->out->merged_path, sizeof r->out->merged_path);
-    wstatus st = merge_files(os_linux(), paths, count, r->out->merged_path, &merged, why);
-    if (st) {
-        *r->out->merged_path = 0;
+
+    merge_parts_select(os_linux(), rows, &parts);
+    if (!parts.count)
+        return W_SUCCESS;
+    wstatus st = merge_parts_run(os_linux(), &parts, &merged, why);
+    if (st)
         return st;
-    }
+    merge_parts_note(&parts);
+    snprintf(r->out->merged_path, sizeof r->out->merged_path, "%s", parts.target);
     r->out->events_merged = merged.out;
-    for (unsigned i = 0; i < count && !r->o->keep_premerge; i++)
-        if (strcmp(paths[i], r->out->merged_path) != 0)
-            unlink(paths[i]);
-    for (unsigned i = 0; i < count; i++)
-        snprintf(parts[i]->merged_path, sizeof parts[i]->merged_path, "%s", r->out->merged_path);
-    progress(r, "merged %u file%s, %llu events: %s", count, count == 1 ? "" : "s", (unsigned long long)merged.out, r->out->merged_path);
-    return result_save(store, rows, why);
+    if ((st = result_save(store, rows, why)))
+        return st;
+    if (!r->o->keep_premerge)
+        merge_parts_remove(os_linux(), &parts);
+    progress(r, "merged %u file%s, %llu events: %s", parts.count, parts.count == 1 ? "" : "s", (unsigned long long)merged.out, parts.target);
+    return W_SUCCESS;
 }
 
 static wstatus merge(struct rehearsal *r, struct reason *why)

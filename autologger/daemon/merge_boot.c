@@ -1,0 +1,74 @@
+#include "autologger/daemon/merge_boot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Cuts `tail` out of the file name (not out of its folder). */
+static bool cut(char *path, const char *tail)
+{
+    char *slash = strrchr(path, '/'), *at = strstr(slash ? slash : path, tail);
+    if (at)
+        memmove(at, at + strlen(tail), strlen(at + strlen(tail)) + 1);
+    return at != NULL;
+}
+
+static void target_name(const struct result_row *row, char *out, size_t size)
+{
+    char name[300];
+
+    snprintf(out, size, "%s", row->log_path);
+    if (cut(out, row->kernel ? "_km_premerge" : "_um_premerge"))
+        return;
+    char *slash = strrchr(out, '/');
+    snprintf(name, sizeof name, "%s-merged.etl", row->session);
+    for (char *p = name; *p; p++)
+        if (*p == '/')
+            *p = '_';
+    snprintf(slash ? slash + 1 : out, size - (size_t)(slash ? slash + 1 - out : 0), "%s", name);
+}
+
+static void select_rows(struct os *os, struct result_list *rows, bool merged, struct merge_parts *out)
+{
+    memset(out, 0, sizeof *out);
+    for (unsigned kernel = 2; kernel-- > 0;)
+        for (unsigned i = 0; i < rows->count && out->count < MERGE_PARTS; i++) {
+            struct result_row *row = &rows->rows[i];
+            struct os_stat     st;
+            if (*row->provider || !row->start || row->kernel != kernel || !*row->log_path || !row->file_created ||
+                (*row->merged_path != 0) != merged || strcmp(row->merged_path, row->log_path) == 0 ||
+                os->stat(os, row->log_path, &st) < 0)
+                continue;
+            out->row[out->count++] = row;
+            out->bytes += st.size;
+        }
+}
+
+void merge_parts_select(struct os *os, struct result_list *rows, struct merge_parts *out)
+{
+    select_rows(os, rows, false, out);
+    if (out->count)
+        target_name(out->row[0], out->target, sizeof out->target);
+}
+
+void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out) { select_rows(os, rows, true, out); }
+
+wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why)
+{
+    const char *paths[MERGE_PARTS];
+    for (unsigned i = 0; i < parts->count; i++)
+        paths[i] = parts->row[i]->log_path;
+    return merge_files(os, paths, parts->count, parts->target, counts, why);
+}
+
+void merge_parts_note(struct merge_parts *parts)
+{
+    for (unsigned i = 0; i < parts->count; i++)
+        snprintf(parts->row[i]->merged_path, sizeof parts->row[i]->merged_path, "%s", parts->target);
+}
+
+void merge_parts_remove(struct os *os, const struct merge_parts *parts)
+{
+    for (unsigned i = 0; i < parts->count; i++)
+        if (strcmp(parts->row[i]->log_path, parts->row[i]->merged_path) != 0)
+            os->unlink(os, parts->row[i]->log_path);
+}

@@ -1,0 +1,31 @@
+/* merge_boot.h - the log files of one boot become one: which files, under which name, and what happens to them afterwards.
+ * The name is the kernel session's file name without "_km_premerge" (else the first session's without "_um_premerge"), else
+ * "<session>-merged.etl" beside it.
+ * In order: select, run, note, save the rows, remove. Whoever is killed in between loses nothing: until the rows are saved the files are
+ * there, and a second run makes the same file again; after that only `remove` is left to be done.
+ * Threads: one; run may be done in a child process. Ownership: a struct merge_parts points into the rows it was made from, and is
+ * valid until rows are added. Not for: how events are merged (consumer/merge.h). */
+#ifndef AUTOLOGGER_DAEMON_MERGE_BOOT_H
+#define AUTOLOGGER_DAEMON_MERGE_BOOT_H
+#include "autologger/boot/result.h"
+#include "autologger/consumer/merge.h"
+
+enum { MERGE_PARTS = 64 };
+struct merge_parts {
+    struct result_row *row[MERGE_PARTS]; /* the kernel session's first: the merged file has its header and its name */
+    unsigned           count; /* 0: there is nothing to merge */
+    char               target[1024];
+    uint64_t           bytes; /* of all files together */
+};
+
+/* The sessions that started, made a file that is still there, and are not merged yet. */
+void merge_parts_select(struct os *os, struct result_list *rows, struct merge_parts *out);
+/* Those that are merged, but whose own files are still there (whoever merged them was killed before he could remove them). */
+void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out);
+/* Makes the target. Status as merge_files. */
+wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why);
+/* Writes the target into the rows (which are then to be saved). */
+void merge_parts_note(struct merge_parts *parts);
+/* Removes the files that were merged. */
+void merge_parts_remove(struct os *os, const struct merge_parts *parts);
+#endif
