@@ -11,6 +11,7 @@
 
 #define HOOKS(...) {__VA_ARGS__}
 #define WAKE SOURCE_WAKE
+#define NEWER SOURCE_NEWER
 const struct source_row source_table[SRC_COUNT] = {
 #define SOURCE(kind, name, w0, w1, fields, hooks, flags) {name, w0, w1, fields, hooks, flags},
 #include "autologger/kernel/sources.def"

@@ -22,7 +22,7 @@ enum { F_WAKING_PID, F_WAKING_PRIO };
 enum { F_RQ_DEV, F_RQ_SECTOR, F_RQ_NR_SECTOR, F_RQ_RWBS, F_RQ_IOPRIO };
 enum { F_SOFTIRQ_VEC };
 
-enum { SOURCE_WAKE = 1, SOURCE_HOOKS = 4 };
+enum { SOURCE_WAKE = 1, SOURCE_NEWER = 2, SOURCE_HOOKS = 4 };
 struct source_row {
     const char *name;
     uint32_t    word0, word1;
