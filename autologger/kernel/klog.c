@@ -6,12 +6,16 @@
 #include "autologger/kernel/sources.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+enum { HANDLERS_US = 10000 };
 
 struct klog {
     struct klog_config config;
@@ -171,11 +175,20 @@ static void source_read(const struct klog *k, unsigned source, uint64_t *value, 
     }
 }
 
+/* Switching an event off interrupts its CPU, perhaps between the kernel's count of an event and its record: the record then
+ * follows. All tracepoint handlers under way have ended once RCU's readers have (one CPU has none: they can't be preempted). */
+static void handlers_wait(void)
+{
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
+        usleep(HANDLERS_US); /* a kernel with tickless CPUs refuses */
+}
+
 void klog_stop(struct klog *k)
 {
     if (k->log.header->stopped)
         return;
     rings_enable(&k->rings, false);
+    handlers_wait();
     drain_pass(&k->drain, false);
     drain_mark(&k->drain, RAW_STOP);
     for (unsigned i = 0; i < k->rings.count; i++)
