@@ -1,0 +1,132 @@
+"""cmake --install into a folder: each component has its files, the units name the prefix, a program compiles against what is
+installed and runs, manual pages are clean, and bash completes verbs, options and files.
+Proves: TLG-15 (headers as they are installed)."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from harness import BUILD, check, skip
+
+CMAKE = shutil.which("cmake") or skip("cmake is not here")
+PROGRAM = """#include <TraceLoggingProvider.h>
+TRACELOGGING_DEFINE_PROVIDER(web, "Contoso-Web", (0x692ff1fc, 0xf6e3, 0x5dcf, 0x15, 0x2a, 0xf4, 0x65, 0xe8, 0xb1, 0x18, 0x31));
+int main(void)
+{
+    if (TraceLoggingRegister(web) != 0)
+        return 1;
+    TraceLoggingWrite(web, "Started", TraceLoggingInt32(80, "Port"));
+    TraceLoggingUnregister(web);
+    return 0;
+}
+"""
+WANTED = {
+    "bin": ["bin/autologger", "share/man/man1/autologger.1", "share/man/man1/autologger-status.1",
+            "share/autologger/profiles/boot.ini", "share/autologger/examples/first-boot.ini",
+            "share/bash-completion/completions/autologger"],
+    "daemon": ["sbin/autologgerd", "lib/systemd/system/autologgerd.service", "share/man/man8/autologgerd.8"],
+    "initramfs": ["lib/systemd/system/autologger-early.service", "share/man/man8/autologger-early.8",
+                  "share/initramfs-tools/hooks/autologger", "share/initramfs-tools/scripts/init-top/autologger",
+                  "lib/dracut/modules.d/90autologger/module-setup.sh", "lib/dracut/modules.d/90autologger/autologger.sh"],
+    "lib": ["*/libautologger.so.0"],
+    "dev": ["*/libautologger.so", "*/pkgconfig/libautologger.pc", "include/autologger/evntprov.h",
+            "include/autologger/TraceLoggingProvider.h", "include/autologger/autologger_types.h"],
+}
+if (pathlib.Path(BUILD) / "autologger-early").exists():
+    WANTED["initramfs"].append("sbin/autologger-early")
+
+
+def files_below(folder):
+    return {str(p.relative_to(folder)) for p in folder.rglob("*") if not p.is_dir()}
+
+
+def install(prefix, *words, env=None):
+    r = subprocess.run([CMAKE, "--install", BUILD, "--prefix", prefix, *words], capture_output=True, text=True, env=env)
+    check(r.returncode == 0, "cmake --install", *words, r.stdout, r.stderr)
+
+
+def components(work):
+    together = set()
+    for name, wanted in WANTED.items():
+        folder = work / name
+        install("/usr", "--component", name, env=dict(os.environ, DESTDIR=str(folder)))
+        have = files_below(folder / "usr")
+        for file in wanted:
+            check(any(pathlib.PurePath(h).match(file) for h in have), f"component {name} lacks {file}; it has", sorted(have))
+        check(not have & together, "in two components:", have & together)
+        together |= have
+    for unit in (work / "daemon/usr/lib/systemd/system").iterdir():
+        check("=/usr/sbin/autologgerd " in unit.read_text(), unit, "does not name what was installed")
+    return together
+
+
+def everything(work, together):
+    prefix = work / "own"
+    install(str(prefix))
+    check(files_below(prefix) == together, "without a component it is not the same:", files_below(prefix) ^ together)
+    text = (prefix / "lib/systemd/system/autologgerd.service").read_text()
+    check(f"ExecStart={prefix}/sbin/autologgerd --keep" in text and "/usr/sbin" not in text, "the unit does not follow the prefix:", text)
+    return prefix
+
+
+def program(prefix):
+    source, target = prefix / "app.c", prefix / "app"
+    source.write_text(PROGRAM)
+    pc = next(prefix.rglob("libautologger.pc"))
+    env = dict(os.environ, PKG_CONFIG_PATH=str(pc.parent), LD_LIBRARY_PATH=str(pc.parent.parent), AUTOLOGGER_RUNTIME_DIR=str(prefix))
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libautologger"], capture_output=True, text=True, env=env)
+    check(flags.returncode == 0 and str(prefix) in flags.stdout, "pkg-config:", flags.stdout, flags.stderr)
+    r = subprocess.run(["cc", "-Wall", "-Werror", str(source), "-o", str(target), *flags.stdout.split()], capture_output=True, text=True)
+    check(r.returncode == 0, "it does not compile:", r.stderr)
+    check(subprocess.run([str(target)], env=env, timeout=30).returncode == 0, "it does not run")
+
+
+def pages(prefix):
+    groff = shutil.which("groff")
+    found = sorted(prefix.rglob("man?/*.[18]"))
+    check(len(found) > 15, "manual pages are missing:", found)
+    for page in found if groff else []:
+        r = subprocess.run([groff, "-man", "-Tutf8", "-ww", "-z", str(page)], capture_output=True, text=True)
+        check(r.returncode == 0 and not r.stderr, page.name, r.stderr)
+
+
+def complete(prefix, *words):
+    """What bash offers for the last word."""
+    script = """
+. "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+compopt() { :; }
+_autologger
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    env = dict(os.environ, PATH=f"{prefix / 'bin'}:{os.environ['PATH']}", AUTOLOGGER_RUNTIME_DIR=str(prefix),
+               AUTOLOGGER_PROFILES=str(prefix / "share/autologger/profiles"))
+    r = subprocess.run(["bash", "-c", script, "bash", str(prefix / "share/bash-completion/completions/autologger"), *words],
+                       capture_output=True, text=True, env=env, cwd=prefix, timeout=60)
+    check(r.returncode == 0 and not r.stderr, "completion of", words, r.stdout, r.stderr)
+    return [line for line in r.stdout.splitlines() if line]
+
+
+def completion(prefix):
+    (prefix / "two words.etl").touch()
+    verbs = complete(prefix, "autologger", "")
+    table = subprocess.run([str(prefix / "bin/autologger"), "--help"], capture_output=True, text=True).stdout
+    for verb in ("rehearse", "status", "dump", "bench", "write", "help"):
+        check(verb in verbs, f"{verb} is not offered:", verbs)
+    check(all(word.lstrip("-").replace("-", "").isalpha() for word in verbs), "no verbs:", verbs)
+    check("Usage" in table, table)
+    check(complete(prefix, "autologger", "du") == ["dump"], complete(prefix, "autologger", "du"))
+    options = complete(prefix, "autologger", "export", "--")
+    check("--format" in options and "--store" in options and "--help" in options, options)
+    check(complete(prefix, "autologger", "export", "--fo") == ["--format"], options)
+    check(complete(prefix, "autologger", "dump", "two") == ["two words.etl"], complete(prefix, "autologger", "dump", "two"))
+    check(complete(prefix, "autologger", "export", "--store", "app.") == ["app.c"], "a file as a value")
+    check("boot-cpu" in complete(prefix, "autologger", "rehearse", "boot-"), complete(prefix, "autologger", "rehearse", "boot-"))
+
+
+with tempfile.TemporaryDirectory(prefix="al-install-") as folder:
+    at = everything(pathlib.Path(folder), components(pathlib.Path(folder)))
+    program(at)
+    pages(at)
+    completion(at)
