@@ -110,6 +110,7 @@ static void on_registered(const struct ctl_registered *m)
         r->owed = 0;
     else if (r->announced == r->handle) {
         r->slot_generation = m->generation;
+        r->slot_number     = m->slot;
         __atomic_store_n(&r->slot, attach_slot(m->slot), __ATOMIC_RELEASE);
     }
     registration_recompute(m->index);

@@ -139,38 +139,56 @@ static inline bool sum_pieces(struct section *e)
     return LIKELY(total <= ETL_MAX_EVENT - sizeof(struct etl_event_header));
 }
 
+/* A session that is told what it keeps out can say why it is empty. Out of the way of events that are written. */
+static __attribute__((noinline, cold)) ULONG refuse(const struct registration *r, const struct shm_enable *enable, uint8_t level,
+                                                    uint64_t keyword)
+{
+    const struct ring_view *view = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+    if (view)
+        ring_refuse(view, enable, r->slot_number, level, keyword);
+    return ERROR_SUCCESS;
+}
+
 /* One record for session `index` of the provider, if it wants the event. */
-static inline __attribute__((always_inline)) ULONG write_session(struct section *e, const struct shm_provider *slot,
-                                                                 unsigned index, PCEVENT_DESCRIPTOR d)
+static inline __attribute__((always_inline)) ULONG write_session(struct section *e, const struct registration *r,
+                                                                 const struct shm_provider *slot, unsigned index,
+                                                                 PCEVENT_DESCRIPTOR d)
 {
     const struct shm_enable *enable = &slot->enable[index];
     uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
     const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
     bool                     written;
-    if (UNLIKELY(!view) || !enable_passes(enable, d->Level, d->Keyword))
+    if (UNLIKELY(!view))
         return ERROR_SUCCESS;
+    if (!enable_passes(enable, d->Level, d->Keyword))
+        return refuse(r, enable, d->Level, d->Keyword);
     return ring_write_event(view, enable, ticket, e, &written);
 }
 
 /* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result. */
-static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct shm_provider *slot, uint32_t mask,
-                                                      PCEVENT_DESCRIPTOR d)
+static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct registration *r,
+                                                      const struct shm_provider *slot, uint32_t mask, PCEVENT_DESCRIPTOR d)
 {
     ULONG result = ERROR_SUCCESS;
     for (; mask; mask &= mask - 1) {
-        ULONG status = write_session(e, slot, (unsigned)__builtin_ctz(mask), d);
+        ULONG status = write_session(e, r, slot, (unsigned)__builtin_ctz(mask), d);
         if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
             result = status;
     }
     return result;
 }
 
-static inline uint32_t sessions_that_want(const struct shm_provider *slot, uint8_t level, uint64_t keyword)
+static inline uint32_t sessions_that_want(const struct registration *r, const struct shm_provider *slot, uint8_t level,
+                                          uint64_t keyword)
 {
     uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE), want = 0;
-    for (; mask; mask &= mask - 1)
-        if (enable_passes(&slot->enable[__builtin_ctz(mask)], level, keyword))
+    for (; mask; mask &= mask - 1) {
+        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
+        if (enable_passes(enable, level, keyword))
             want |= mask & -mask;
+        else
+            refuse(r, enable, level, keyword);
+    }
     return want;
 }
 
@@ -185,7 +203,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
 
     if (UNLIKELY(!d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
         return ERROR_INVALID_PARAMETER;
-    uint32_t mask = slot ? sessions_that_want(slot, d->Level, d->Keyword) : 0;
+    uint32_t mask = slot ? sessions_that_want(r, slot, d->Level, d->Keyword) : 0;
     if (mask == 0)
         return ERROR_SUCCESS;
     fill_event(&e, r, d, activity, flags);
@@ -194,7 +212,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
         return status;
     if (!sum_pieces(&e))
         return ERROR_ARITHMETIC_OVERFLOW;
-    return write_sessions(&e, slot, mask, d);
+    return write_sessions(&e, r, slot, mask, d);
 }
 
 static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
@@ -215,10 +233,10 @@ static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DE
     e.end   = (const void *)((uintptr_t)data + n * sizeof *data);
     fill_event(&e, r, d, NULL, 0);
     if (UNLIKELY(!sum_pieces(&e))) /* which nobody may want: then it is fine */
-        return sessions_that_want(slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
+        return sessions_that_want(r, slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
     if (UNLIKELY(mask & (mask - 1)))
-        return write_sessions(&e, slot, mask, d);
-    return write_session(&e, slot, (unsigned)__builtin_ctz(mask), d);
+        return write_sessions(&e, r, slot, mask, d);
+    return write_session(&e, r, slot, (unsigned)__builtin_ctz(mask), d);
 }
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
@@ -277,7 +295,7 @@ static __attribute__((noinline)) BOOLEAN enabled(REGHANDLE handle, uint8_t level
 {
     const struct registration *r    = live(handle);
     const struct shm_provider *slot = r ? slot_of(r) : NULL;
-    return slot && sessions_that_want(slot, level, keyword);
+    return slot && sessions_that_want(r, slot, level, keyword);
 }
 
 static __attribute__((noinline)) BOOLEAN descriptor_enabled(REGHANDLE handle, PCEVENT_DESCRIPTOR d)

@@ -62,7 +62,7 @@ extern uint64_t al_quiet[INDEXES];
 struct registration {
     uint64_t                   handle; /* 0 = free */
     const struct shm_provider *slot;   /* in the directory; NULL = not known to a daemon */
-    uint32_t                   slot_generation;
+    uint32_t                   slot_generation, slot_number; /* of `slot`; set before it */
     bool                       use_types; /* data descriptors have types */
     bool                       plain;     /* neither types nor traits: descriptors go out as they are */
     struct guid                guid;

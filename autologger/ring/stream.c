@@ -1,6 +1,6 @@
 /* stream.c - memory and grants of a stream set; reading is stream_read.c. See stream.h.
  * Layout of the control memfd: shm_control, shm_stream_control[], tables, quarantine bytes. Of the data memfd: shm_data,
- * shm_stream[], chunks from a page boundary on. */
+ * shm_stream[], shm_refusal[], chunks from a page boundary on. */
 #include "autologger/ring/stream.h"
 
 #include "autologger/ring/stream_private.h"
@@ -33,7 +33,7 @@ uint32_t stream_chunk_shift(uint32_t buffer_bytes)
 struct layout {
     uint32_t slots; /* of a table: a power of two */
     uint64_t tables, quarantine, control_size;
-    uint64_t chunks, data_size;
+    uint64_t refusals, chunks, data_size;
 };
 static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count)
 {
@@ -43,7 +43,8 @@ static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t 
     l.tables       = sizeof(struct shm_control) + (uint64_t)streams * sizeof(struct shm_stream_control);
     l.quarantine   = l.tables + (uint64_t)streams * l.slots * 4;
     l.control_size = round_up(l.quarantine + chunk_count, PAGE);
-    l.chunks       = round_up(sizeof(struct shm_data) + (uint64_t)streams * sizeof(struct shm_stream), PAGE);
+    l.refusals     = sizeof(struct shm_data) + (uint64_t)streams * sizeof(struct shm_stream);
+    l.chunks       = round_up(l.refusals + SHM_REFUSALS * sizeof(struct shm_refusal), PAGE);
     l.data_size    = l.chunks + ((uint64_t)chunk_count << chunk_shift);
     return l;
 }
@@ -80,6 +81,7 @@ static wstatus set_streams(struct stream_set *s, const struct layout *l, struct 
     if (!s->stream || !s->free_chunk)
         return reason_set(why, W_OUTOFMEMORY, "no memory for %u streams", s->count);
     s->chunks     = s->data + l->chunks;
+    s->refusal    = (struct shm_refusal *)(void *)(s->data + l->refusals);
     s->quarantine = (uint8_t *)s->control + l->quarantine;
     for (unsigned i = 0; i < s->count; i++) {
         struct stream *st = &s->stream[i];
@@ -125,7 +127,8 @@ static void fill_headers(struct stream_set *s, const struct stream_config *c, co
         ((struct shm_stream_control *)(void *)(s->control + 1))[i] = (struct shm_stream_control){
             .table_offset = (uint32_t)(l->tables + (uint64_t)i * l->slots * 4), .table_mask = l->slots - 1};
     struct shm_data d = {.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof d, 0, l->data_size},
-                         .stream_count = c->cpus + 1, .stream_offset = sizeof d, .chunk_offset = l->chunks};
+                         .stream_count = c->cpus + 1, .stream_offset = sizeof d, .chunk_offset = l->chunks,
+                         .refusal_offset = (uint32_t)l->refusals};
     memcpy(s->data, &d, sizeof d);
 }
 
@@ -370,6 +373,29 @@ void stream_set_open(struct stream_set *s, bool open)
     __atomic_store_n(&s->control->open, open, __ATOMIC_SEQ_CST);
     if (!open)
         __atomic_fetch_or(fallback, SHM_CLOSED, __ATOMIC_SEQ_CST);
+}
+
+void stream_refused(const struct stream_set *s, uint32_t slot, struct stream_refused *out)
+{
+    struct shm_refusal r;
+    memcpy(&r, &s->refusal[slot % SHM_REFUSALS], sizeof r); /* once: it is the clients' memory */
+    if (r.slot != slot + 1)
+        return;
+    if (r.why & SHM_REFUSED_LEVEL) {
+        if (!out->by_level || r.level < out->level)
+            out->level = r.level;
+        out->by_level = true;
+    }
+    if (r.why & SHM_REFUSED_KEYWORDS) {
+        out->by_keywords = true;
+        out->keywords |= r.keywords;
+    }
+}
+
+void stream_refused_forget(struct stream_set *s, uint32_t slot)
+{
+    if (s->refusal[slot % SHM_REFUSALS].slot == slot + 1)
+        memset(&s->refusal[slot % SHM_REFUSALS], 0, sizeof *s->refusal);
 }
 
 uint64_t stream_set_used(const struct stream_set *s)

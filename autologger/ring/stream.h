@@ -90,4 +90,14 @@ struct stream_counters {
     uint64_t events; /* popped or copied */
 };
 void stream_counters(const struct stream_set *s, struct stream_counters *out);
+
+/* What the clients say that the provider in directory slot `slot` tried to write in vain: adds it to *out. */
+struct stream_refused {
+    bool     by_level, by_keywords;
+    uint8_t  level;    /* the lowest that was kept out by its level; valid if by_level */
+    uint64_t keywords; /* of what was kept out by keywords, together */
+};
+void stream_refused(const struct stream_set *s, uint32_t slot, struct stream_refused *out);
+/* The slot belongs to another provider from now on. */
+void stream_refused_forget(struct stream_set *s, uint32_t slot);
 #endif

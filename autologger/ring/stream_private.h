@@ -26,6 +26,7 @@ struct stream_set {
     struct shm_control *control;
     uint64_t            control_size;
     uint8_t            *chunks;
+    struct shm_refusal *refusal;    /* [SHM_REFUSALS]; hostile */
     uint8_t            *quarantine; /* per chunk, in the control memfd */
     unsigned            count;      /* streams */
     struct stream      *stream;

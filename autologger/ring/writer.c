@@ -76,7 +76,9 @@ wstatus ring_view_init(struct ring_view *view, const void *control, size_t contr
     if (d.header.magic != SHM_MAGIC_DATA || d.header.major != SHM_MAJOR || d.header.size != data_size ||
         d.stream_count != c->stream_count || d.stream_offset % 64 != 0 || d.stream_offset > data_size ||
         (data_size - d.stream_offset) / sizeof(struct shm_stream) < d.stream_count || d.chunk_offset % 4096 != 0 ||
-        d.chunk_offset > data_size || (data_size - d.chunk_offset) >> c->chunk_shift < c->chunk_count)
+        d.chunk_offset > data_size || (data_size - d.chunk_offset) >> c->chunk_shift < c->chunk_count ||
+        (d.refusal_offset &&
+         (d.refusal_offset % 8 != 0 || d.refusal_offset + SHM_REFUSALS * sizeof(struct shm_refusal) > d.chunk_offset)))
         return reason_set(why, W_INVALID_DATA, "the data memory of the session does not fit its control page");
     *view = (struct ring_view){.control        = c,
                                .stream_control = (const void *)((const char *)control + c->stream_offset),
@@ -89,9 +91,35 @@ wstatus ring_view_init(struct ring_view *view, const void *control, size_t contr
                                .clock_kind     = c->clock_kind,
                                .eventfd        = eventfd,
                                .chunk_mask     = (UINT64_C(1) << c->chunk_shift) - 1,
+                               .refusal        = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL,
                                .mode           = view_mode(c->clock_kind)};
     find_rseq();
     return W_SUCCESS;
+}
+
+void ring_refuse(const struct ring_view *view, const struct shm_enable *enable, uint32_t slot, uint8_t level, uint64_t keyword)
+{
+    struct shm_refusal *r     = view->refusal ? &view->refusal[slot % SHM_REFUSALS] : NULL;
+    bool                level_kept = enable->level != 0 && level > enable->level;
+    uint16_t            nobody     = 0;
+
+    if (!r || !enable->enabled || !__atomic_load_n(&view->control->open, __ATOMIC_RELAXED))
+        return;
+    if (__atomic_load_n(&r->slot, __ATOMIC_RELAXED) != slot + 1 &&
+        !__atomic_compare_exchange_n(&r->slot, &nobody, (uint16_t)(slot + 1), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return;
+    uint8_t why = __atomic_load_n(&r->why, __ATOMIC_RELAXED);
+    if (level_kept) {
+        if (!(why & SHM_REFUSED_LEVEL) || level < __atomic_load_n(&r->level, __ATOMIC_RELAXED))
+            __atomic_store_n(&r->level, level, __ATOMIC_RELAXED);
+        if (!(why & SHM_REFUSED_LEVEL))
+            __atomic_fetch_or(&r->why, SHM_REFUSED_LEVEL, __ATOMIC_RELEASE);
+        return;
+    }
+    if ((__atomic_load_n(&r->keywords, __ATOMIC_RELAXED) & keyword) != keyword)
+        __atomic_fetch_or(&r->keywords, keyword, __ATOMIC_RELAXED);
+    if (!(why & SHM_REFUSED_KEYWORDS))
+        __atomic_fetch_or(&r->why, SHM_REFUSED_KEYWORDS, __ATOMIC_RELEASE);
 }
 
 static uint64_t read_clock(uint32_t kind)

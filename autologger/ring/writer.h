@@ -29,6 +29,7 @@ struct ring_view {
     uint32_t                         clock_kind;
     int                              eventfd;
     uint64_t                         chunk_mask;  /* chunk size - 1 */
+    struct shm_refusal              *refusal;     /* [SHM_REFUSALS], or NULL */
 };
 enum ring_mode { RING_TSC = 1, RING_AVX = 2 };
 /* Checks two mappings against each other and fills the view; 13 with the reason when they don't fit. */
@@ -47,6 +48,9 @@ struct ring_piece {
 wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                    struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
                    bool *written);
+
+/* Notes that an event of the provider in directory slot `slot` was kept out by `enable`. Stores only what is new. */
+void ring_refuse(const struct ring_view *view, const struct shm_enable *enable, uint32_t slot, uint8_t level, uint64_t keyword);
 
 /* For tests: every thread uses the fallback stream from now on (or no longer). */
 void ring_force_fallback(bool on);

@@ -16,6 +16,18 @@ static struct state_slot published(const struct session *s)
     return slot;
 }
 
+bool session_provider(const struct session *s, unsigned i, struct session_provider *out)
+{
+    if (i >= STATE_ENABLES || !*s->state->enable[i].key)
+        return false;
+    *out = (struct session_provider){.key           = s->state->enable[i].key,
+                                     .registrations = s->state->enable[i].registrations,
+                                     .events        = published(s).provider_events[i]};
+    for (unsigned u = 0; u < s->uid_count; u++)
+        stream_refused(s->uid[u].streams, s->state->enable[i].slot, &out->refused);
+    return true;
+}
+
 static void info_streams(struct session *s, struct ctl_session_info *out)
 {
     pthread_mutex_lock(&s->lock);

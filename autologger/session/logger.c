@@ -6,6 +6,7 @@
  *   G2 ring memory is released, and positions published, only for what is in the file (S2).
  *   G3 an event that can't be written (no file, disk full) is counted in lost_file; nothing blocks the writers.
  * Threads: the session's logger thread alone, except creation. */
+#include "autologger/session/provider_count.h"
 #include "autologger/session/session.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/filetime.h"
@@ -51,6 +52,7 @@ struct logger {
     bool               failed; /* no file: events are counted as lost */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
+    struct provider_count providers;
 };
 
 static uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint64_t *)(l->master + 1) + (size_t)uid * 2 * l->cpus; }
@@ -269,6 +271,8 @@ static void buffer_write(struct logger *l, unsigned cpu)
     if (st == W_SUCCESS) {
         l->master->events_written += f->events;
         l->master->bytes_written += f->filled - sizeof(struct etl_buffer_header);
+        provider_count_add(&l->providers, l->s->state, f->data + sizeof(struct etl_buffer_header),
+                           f->filled - (uint32_t)sizeof(struct etl_buffer_header), l->master->provider_events);
     } else {
         l->master->lost_file += f->events;
         if (!l->failed)

@@ -270,7 +270,7 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     struct state_enable *e     = NULL;
 
     for (unsigned i = 0; i < STATE_ENABLES && !e; i++)
-        if (!s->state->enable[i].in_use)
+        if (!*s->state->enable[i].key) /* never used: what ended keeps its place for what is still to be said of it */
             e = &s->state->enable[i];
     if (found < 0 || !e)
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d provider places are taken", found < 0 ? SHM_PROVIDERS : STATE_ENABLES);
@@ -281,6 +281,9 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     e->slot          = (uint32_t)found;
     e->entry         = *entry;
     e->registrations = s->directory->registrations[found];
+    e->guid          = *provider;
+    for (unsigned u = 0; u < s->uid_count; u++)
+        stream_refused_forget(s->uid[u].streams, *slot);
     copy_text(e->key, sizeof e->key, key);
     __atomic_store_n(&e->in_use, 1, __ATOMIC_RELEASE);
     return W_SUCCESS;

@@ -105,6 +105,15 @@ const struct session_uid *session_admit(struct session *s, uint32_t uid);
 /* Lets the logger wait for a UID's event descriptor too. */
 bool session_watch(struct session *s, int event_fd);
 void session_info(struct session *s, struct ctl_session_info *out);
+/* What is known of one enablement of the session: the providers that it enabled, in that order. */
+struct session_provider {
+    const char           *key;           /* of its declaration; borrowed from the session */
+    uint32_t              registrations; /* programs that registered it while it was enabled */
+    uint64_t              events;        /* in the file */
+    struct stream_refused refused;       /* what programs tried and the enablement kept out */
+};
+/* False: there is no enablement `i` (from 0). */
+bool session_provider(const struct session *s, unsigned i, struct session_provider *out);
 /* The file's Status with its reason, for a session that runs or ran. */
 wstatus session_file_status(struct session *s, struct reason *why);
 

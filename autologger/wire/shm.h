@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHM_MAJOR = 1, SHM_MINOR = 0 };
+enum { SHM_MAJOR = 1, SHM_MINOR = 1 }; /* 1.1: refusals */
 #define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
 #define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
 #define SHM_MAGIC_DATA UINT32_C(0x57534C41)      /* "ALSW" */
@@ -106,12 +106,26 @@ struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does n
 };
 _Static_assert(sizeof(struct shm_stream) == 128, "shm_stream");
 
+/* What programs of one UID tried to write to this session and its enablement kept out: told, not counted, so that "why is it
+ * empty" has an answer. Written with plain stores where something new is to be said, by nobody in the common case. The place
+ * of a provider is its slot in the directory modulo SHM_REFUSALS; who finds the place taken by another slot says nothing. */
+enum { SHM_REFUSALS = 256, SHM_REFUSED_LEVEL = 1, SHM_REFUSED_KEYWORDS = 2 };
+struct shm_refusal {
+    uint64_t keywords; /* of the events that their keywords kept out, together */
+    uint16_t slot;     /* in the directory, + 1; 0 = nothing was refused */
+    uint8_t  why;      /* SHM_REFUSED_* */
+    uint8_t  level;    /* the lowest of those that their level kept out */
+    uint32_t reserved;
+};
+_Static_assert(sizeof(struct shm_refusal) == 16, "shm_refusal");
+
 struct shm_data {
     struct shm_header header;
     uint32_t          stream_count;
     uint32_t          stream_offset; /* of struct shm_stream[stream_count] */
     uint64_t          chunk_offset; /* of chunk 0, page-aligned */
-    uint8_t           reserved[88];
+    uint32_t          refusal_offset; /* of struct shm_refusal[SHM_REFUSALS]; 0 = there is none (1.0) */
+    uint8_t           reserved[84];
 };
 _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
 

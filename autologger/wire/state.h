@@ -12,7 +12,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 1, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256 };
+enum { STATE_VERSION = 2, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256 };
 
 struct state_connection {
     uint32_t in_use;
@@ -43,6 +43,7 @@ struct state_enable { /* which directory entries belong to the session */
     uint32_t in_use;
     uint32_t slot, entry;
     uint32_t registrations; /* programs that registered it while it was enabled */
+    struct guid guid;       /* like key, kept after the end of the enablement: its last events are still to come */
     char     key[512];
 };
 
@@ -54,6 +55,7 @@ struct state_slot {
     uint64_t lost_file, corrupt, time_adjusted;
     uint32_t uid_count, reserved;
     uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
+    uint64_t provider_events[STATE_ENABLES]; /* in the file, by enablement */
 };
 struct state_session {
     uint32_t    magic, version, size, in_use;

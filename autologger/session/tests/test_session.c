@@ -1,5 +1,5 @@
 /* Sessions as a whole: held in memory, written, merged over UIDs, full, refused, flushed by time.
- * Proves: SES-18, LGT-03, LGT-04, COR-04, COR-13, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, LGT-01, ENB-08. */
+ * Proves: SES-18, LGT-03, LGT-04, COR-04, COR-13, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, REG-23, LGT-01, ENB-08. */
 #include "autologger/session/tests/fixture.h"
 
 #include <pthread.h>
@@ -49,8 +49,48 @@ static void held_until_the_file_system_is_ready(void **state)
     assert_int_equal(found.events, 2800);
     assert_int_equal(found.inversions + found.damage + found.lost, 0);
     assert_int_equal(info.events_written, 2800);
+    struct session_provider provider;
+    assert_true(session_provider(s, 0, &provider));
+    assert_int_equal(provider.events, 2800); /* counted by what is in the file */
+    assert_string_equal(provider.key, "key");
+    assert_false(provider.refused.by_level || provider.refused.by_keywords);
+    assert_false(session_provider(s, 1, &provider));
     assert_int_equal(info.late_events, 0);
     assert_int_equal(info.state, SESSION_STOPPED);
+    fixture_finish(&f);
+}
+
+/* Who tries in vain says so: the lowest level and all keywords of what was kept out, of this provider alone. */
+static void what_is_kept_out_is_known(void **state)
+{
+    struct fixture          f;
+    struct plan_text        t;
+    struct program          w, other;
+    unsigned                slot, entry;
+    struct session_provider p;
+    (void)state;
+    fixture_init(&f, true);
+    struct session *s = add(&f, &t, "picky", 64, 8, 64, &slot, &entry);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    program_attach(&other, s, 12345, slot, entry);
+    struct shm_enable enable = {.enabled = 1, .level = 3, .any = 0x40};
+    ring_refuse(&w.view, &enable, slot, 5, 0x1);
+    ring_refuse(&w.view, &enable, slot, 4, 0x2);
+    ring_refuse(&other.view, &enable, slot, 2, 0x8); /* its level passes: the keyword does not */
+    ring_refuse(&w.view, &enable, slot, 2, 0x10);
+    ring_refuse(&w.view, &enable, slot + SHM_REFUSALS, 4, 0xF00); /* the place is taken: says nothing */
+    assert_true(session_provider(s, 0, &p));
+    assert_true(p.refused.by_level && p.refused.by_keywords);
+    assert_int_equal(p.refused.level, 4);
+    assert_int_equal(p.refused.keywords, 0x18);
+    stream_refused_forget(s->uid[0].streams, slot);
+    stream_refused_forget(s->uid[1].streams, slot);
+    assert_true(session_provider(s, 0, &p));
+    assert_false(p.refused.by_level || p.refused.by_keywords);
+    session_stop(s);
+    ring_refuse(&w.view, &enable, slot, 5, 0); /* closed */
+    assert_true(session_provider(s, 0, &p));
+    assert_false(p.refused.by_level);
     fixture_finish(&f);
 }
 
@@ -362,7 +402,7 @@ static void an_idle_logger_sleeps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(memory_full_is_refused_and_counted),
+        cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(what_is_kept_out_is_known), cmocka_unit_test(memory_full_is_refused_and_counted),
         cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(names_guids_and_files_are_unique),
         cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
         cmocka_unit_test(links_below_the_log_folder_are_refused),  cmocka_unit_test(the_smallest_session_starts),

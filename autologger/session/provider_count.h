@@ -1,0 +1,19 @@
+/* provider_count.h - how many events of a buffer belong to which provider of the session.
+ * Counted by the logger thread, a buffer at a time, before the buffer is published: so the counts are as exact as the file, also
+ * after a successor has taken over. Writers are not involved.
+ * Invariants: C1 an event of a GUID that the session never enabled is counted nowhere. C2 a place is that of state_session.enable.
+ * Threads: the session's logger thread. Ownership: a value. Not for: losses, which are known by stream, not by provider. */
+#ifndef AUTOLOGGER_SESSION_PROVIDER_COUNT_H
+#define AUTOLOGGER_SESSION_PROVIDER_COUNT_H
+#include "autologger/wire/state.h"
+
+enum { PROVIDER_COUNT_SLOTS = 1024 }; /* a power of two, well above STATE_ENABLES */
+
+struct provider_count {
+    unsigned known; /* places of `enable` that are in the table */
+    uint16_t place[PROVIDER_COUNT_SLOTS]; /* + 1; 0 = free */
+};
+/* Adds the events among the `size` bytes of records at `records` to events[place]. The table learns new enablements first. */
+void provider_count_add(struct provider_count *c, const struct state_session *st, const uint8_t *records, uint32_t size,
+                        uint64_t events[STATE_ENABLES]);
+#endif
