@@ -30,14 +30,19 @@ struct result_row {
     bool     concluded; /* boot_conclude has been here */
     uint64_t attempted; /* by the kernel's own count; kernel sessions only */
     uint64_t converted; /* kernel sessions: of these, records that were turned into events */
-    uint64_t written;   /* events in the file */
+    uint64_t written;   /* events in the file; of providers too */
     uint64_t lost_ring, lost_memory, lost_conversion, lost_file;
     uint64_t withheld; /* kernel sessions: counted by the kernel, kept back by a filter of its own */
     uint64_t peak_bytes; /* most memory in use */
     uint32_t suggested_minimum, suggested_maximum; /* buffers, from the peak; 0 = none */
     uint64_t late_events, clock_error_ns;
     /* providers only */
-    uint32_t registrations; /* programs that registered it while the session ran */
+    uint32_t registrations; /* programs that registered it while the session ran; `written` counts its events in the file */
+    uint8_t  level;         /* what it is enabled with; 0 = all */
+    uint64_t match_any, match_all;
+    bool     refused_by_level, refused_by_keywords; /* programs tried to write events that the enablement kept out */
+    uint8_t  refused_level;                         /* the lowest level of these */
+    uint64_t refused_keywords;                      /* the keywords of these, together */
 };
 struct result_list {
     struct result_row *rows; /* malloc */

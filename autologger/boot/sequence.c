@@ -1,5 +1,6 @@
 #include "autologger/boot/sequence.h"
 
+#include "autologger/boot/explain.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/utf16.h"
@@ -58,6 +59,9 @@ static void provider_row(struct boot *b, const struct plan *plan, const struct p
     copy_text(row->source_file, sizeof row->source_file, p->source_file);
     row->source_line = p->source_line;
     row->start       = p->enabled;
+    row->level       = p->level;
+    row->match_any   = p->match_any;
+    row->match_all   = p->match_all;
     row->status      = p->status;
     copy_text(row->reason, sizeof row->reason, p->status ? p->reason.text : "");
     copy_conditions(&row->conditions, &p->conditions);
@@ -190,13 +194,19 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
 
 /* ---- while and after ---- */
 
-static void update_registrations(struct session *s, struct result_list *rows)
+static void update_providers(struct session *s, struct result_list *rows)
 {
-    for (unsigned i = 0; i < STATE_ENABLES; i++) {
-        const struct state_enable *e = &s->state->enable[i];
-        for (unsigned r = 0; *e->key && r < rows->count; r++)
-            if (*rows->rows[r].provider && name_compare(rows->rows[r].key, e->key) == 0)
-                rows->rows[r].registrations = e->registrations;
+    struct session_provider p;
+    for (unsigned i = 0; session_provider(s, i, &p); i++) {
+        struct result_row *row = result_find_key(rows, p.key);
+        if (!row)
+            continue;
+        row->registrations       = p.registrations;
+        row->written             = p.events;
+        row->refused_by_level    = p.refused.by_level;
+        row->refused_by_keywords = p.refused.by_keywords;
+        row->refused_level       = p.refused.level;
+        row->refused_keywords    = p.refused.keywords;
     }
 }
 
@@ -247,7 +257,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     }
     add_new_conditions(row, &s->conditions);
     condition_list_finish(&s->conditions);
-    update_registrations(s, rows);
+    update_providers(s, rows);
 }
 
 /* Not a loss of ours and nothing that an administrator can change: a note, never silent. */
@@ -260,29 +270,59 @@ static void note_withheld(struct result_row *row)
                       (unsigned long long)row->withheld);
 }
 
-static void suggest(struct result_row *row, uint32_t floor)
+/* What would have held what was lost too. Memory is given to CPUs as they need it: a burst can be faster, then there must be more
+ * from the start. */
+static void suggest_after_loss(struct result_row *row, uint64_t lost, unsigned cpus)
 {
-    uint64_t buffer = row->given.buffer_kb * UINT64_C(1024), peak = row->peak_bytes;
+    enum { SHARES = 4 }; /* the minimum is split among the CPUs; with many of them that would be much for one burst */
+    uint64_t minimum = row->given.maximum_buffers, maximum = 2 * minimum;
+    uint64_t more    = row->given.maximum_buffers + row->given.maximum_buffers * lost * 5 / 4 / (row->written + 1);
+    if (explain_burst(row)) {
+        uint64_t peak  = row->peak_bytes / (row->given.buffer_kb * UINT64_C(1024)) + 1;
+        uint64_t burst = 2 * peak * (row->written + lost) / (row->written + 1) * (cpus < SHARES ? cpus : SHARES);
+        minimum        = 4 * (peak > row->given.minimum_buffers ? peak : row->given.minimum_buffers);
+        minimum        = burst > minimum ? burst : minimum;
+        maximum        = row->given.maximum_buffers;
+        more           = 2 * minimum;
+    }
+    maximum                = more > maximum ? more : maximum;
+    row->suggested_minimum = (uint32_t)(minimum < UINT16_MAX ? minimum : UINT16_MAX);
+    row->suggested_maximum = (uint32_t)(maximum < UINT16_MAX ? maximum : UINT16_MAX);
+}
+
+static void suggest(struct result_row *row, unsigned cpus)
+{
+    const uint32_t floor = 2 * cpus; /* fewer buffers are never given */
+    uint64_t buffer = row->given.buffer_kb * UINT64_C(1024), peak = row->peak_bytes, lost = row->lost_ring + row->lost_memory;
     if (!buffer || !peak)
         return;
     row->suggested_minimum = (uint32_t)(peak / buffer + 1);
     row->suggested_maximum = (uint32_t)(peak * 3 / 2 / buffer + 2);
-    if (row->lost_ring || row->lost_memory) { /* the peak was the bound: more than there was */
-        row->suggested_minimum = row->given.maximum_buffers;
-        row->suggested_maximum = row->given.maximum_buffers * 2;
-    } else if (row->suggested_minimum < floor) {
+    if (lost)
+        suggest_after_loss(row, lost, cpus);
+    else if (row->suggested_minimum < floor)
         row->suggested_minimum = floor;
-    }
     if (row->suggested_maximum <= row->suggested_minimum)
         row->suggested_maximum = row->suggested_minimum + 2;
 }
 
-static void note_unregistered(struct result_row *row)
+static void add_explanation(struct result_row *row, const struct condition *c)
 {
-    if (row->start && !row->status && !row->registrations)
-        condition_add(&row->conditions, W_WMI_GUID_NOT_FOUND, true, *row->name ? row->name : row->provider, row->source_file,
-                      row->source_line, "start the program that registers it, or remove the provider",
-                      "enabled, but no program registered this provider while the session ran");
+    condition_add(&row->conditions, c->number, c->note, c->item, row->source_file, row->source_line, c->advice, "%s", c->reason);
+}
+
+static void explain(struct result_row *row, struct result_row *end)
+{
+    struct result_row *first = row + 1, *p = first; /* its providers come right after it */
+    struct condition   c;
+
+    for (; p < end && *p->provider; p++)
+        if (!row->status && explain_provider(p, &c))
+            add_explanation(p, &c);
+    if (explain_lost(row, &c))
+        add_explanation(row, &c);
+    if (explain_empty(row, first, (unsigned)(p - first), &c))
+        add_explanation(row, &c);
 }
 
 void boot_conclude(struct result_list *rows, const char *key, unsigned cpus)
@@ -292,8 +332,7 @@ void boot_conclude(struct result_list *rows, const char *key, unsigned cpus)
     if (!row || row->concluded)
         return;
     row->concluded = true;
-    suggest(row, 2 * cpus); /* fewer buffers are never given */
+    suggest(row, cpus);
     note_withheld(row);
-    for (struct result_row *p = row + 1; p < end && *p->provider && !row->status; p++) /* its providers come right after it */
-        note_unregistered(p);
+    explain(row, end);
 }

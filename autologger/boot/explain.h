@@ -1,0 +1,21 @@
+/* explain.h - why a session or a provider has no events, or not all: facts of its row in, a condition in words out.
+ * Invariants: E1 only what is known is said. A program that writes through EventWrite tells what an enablement keeps out; the
+ * macros of TraceLogging test level and keywords inline, at no cost, and tell nothing: then the words say "nothing passed", not
+ * "nothing was written". E2 each explanation has an advice that an administrator can follow.
+ * Threads: any, pure. Ownership: values. Not for: why a session did not start at all (that is its Status). */
+#ifndef AUTOLOGGER_BOOT_EXPLAIN_H
+#define AUTOLOGGER_BOOT_EXPLAIN_H
+#include "autologger/boot/result.h"
+
+/* A provider's row after its session has stopped: never registered (4200), registered and silent, kept out by level or keywords
+ * (1168). False: there is nothing to explain. *out is filled whole but for the place of the declaration. */
+bool explain_provider(const struct result_row *provider, struct condition *out);
+/* A session's row after the stop: nothing was written (1168, note). `providers`: its `count` rows. */
+bool explain_empty(const struct result_row *session, const struct result_row *providers, unsigned count, struct condition *out);
+/* Losses of a user session although a good part of its buffers was free. */
+bool explain_burst(const struct result_row *session);
+/* Events that found no room (8): which value to raise to what, by the row's suggestions. */
+bool explain_lost(const struct result_row *session, struct condition *out);
+/* "4 (Informational)", "0 (all)", "9". Returns `out`. */
+const char *explain_level(uint8_t level, char out[24]);
+#endif
