@@ -214,7 +214,7 @@ static int report_text(const struct rehearsal *r, struct regstore *store)
 {
     int code = VERB_FINE;
     putchar('\n');
-    result_view_print(&r->rows, stdout);
+    result_view_print(&r->rows, &(struct result_view){0}, stdout);
     if (r->result.merged_path[0]) {
         putchar('\n');
         code = summary_view_file("autologger rehearse", r->result.merged_path, false);

@@ -25,13 +25,14 @@ static const char *advice_of(const struct outcome *o, int *length)
     return advice ? advice + 5 : wstatus_advice(o->status);
 }
 
-void outcome_lines(const struct outcome *o, struct text_table *t)
+static void lines(const struct outcome *o, bool named, struct text_table *t)
 {
     bool at = false;
     if (o->status) {
         int         length;
         const char *advice = advice_of(o, &length);
-        text_table_line(t, "    why: %.*s", o->reason[0] ? length : INT_MAX, o->reason[0] ? o->reason : wstatus_text(o->status));
+        text_table_line(t, "    why: %.*s%s%s%s", o->reason[0] ? length : INT_MAX, o->reason[0] ? o->reason : wstatus_text(o->status),
+                        named ? " (" : "", named ? wstatus_name(o->status) : "", named ? ")" : "");
         text_table_line(t, "    do:  %s", advice);
     }
     for (unsigned i = 0; i < o->conditions->count; i++) {
@@ -51,6 +52,9 @@ void outcome_lines(const struct outcome *o, struct text_table *t)
     else if (at)
         text_table_line(t, "    at:  %s", o->source_file);
 }
+
+void outcome_lines(const struct outcome *o, struct text_table *t) { lines(o, false, t); }
+void outcome_lines_named(const struct outcome *o, struct text_table *t) { lines(o, true, t); }
 
 void outcome_json(const struct outcome *o, struct json *j)
 {

@@ -20,6 +20,8 @@ enum { OUTCOME_STATUS_SIZE = 80 };
 const char *outcome_status(wstatus status, char out[OUTCOME_STATUS_SIZE]);
 /* Why, what to do, conditions, where it was declared. */
 void outcome_lines(const struct outcome *o, struct text_table *t);
+/* The same, where the row itself has no room for the name of the Status: it is behind the reason. */
+void outcome_lines_named(const struct outcome *o, struct text_table *t);
 /* result, status (integer), status_name, reason, advice, file, line, conditions. */
 void outcome_json(const struct outcome *o, struct json *j);
 #endif

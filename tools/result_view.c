@@ -38,7 +38,7 @@ const char *result_view_merged(const struct result_list *list)
     return "";
 }
 
-static uint64_t lost_of(const struct result_row *r)
+uint64_t result_view_lost(const struct result_row *r)
 {
     return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file + r->withheld;
 }
@@ -62,12 +62,16 @@ static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
     return n;
 }
 
+/* A session that failed while it ran has numbers too. */
+static bool has_numbers(const struct result_row *r)
+{
+    return r->start && (!r->status || r->stopped);
+}
+
 static void numbers_line(struct text_table *t, const struct result_row *r)
 {
-    if (!r->start || (r->status && !r->stopped)) /* a session that failed while it ran has numbers too */
+    if (!has_numbers(r))
         return;
-    if (lost_of(r) > r->withheld)
-        text_table_line(t, "    why: events were lost");
     bool differ = r->asked.buffer_kb != r->given.buffer_kb || r->asked.minimum_buffers != r->given.minimum_buffers ||
                   r->asked.maximum_buffers != r->given.maximum_buffers;
     if (differ)
@@ -80,7 +84,6 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
     if (r->peak_bytes && r->suggested_minimum)
         text_table_line(t, "    most memory in use: %" PRIu64 " KB; suggested: MinimumBuffers %u, MaximumBuffers %u",
                         (r->peak_bytes + 1023) / 1024, r->suggested_minimum, r->suggested_maximum);
-    text_table_line(t, "    events: %" PRIu64 " written, %" PRIu64 " lost", r->written, lost_of(r));
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
         if (loss_of(r, &losses[i]))
             text_table_line(t, "    lost: %" PRIu64 " %s. Do: %s", loss_of(r, &losses[i]), losses[i].where, losses[i].advice);
@@ -95,32 +98,71 @@ static struct outcome outcome_of(const struct result_row *r)
     return (struct outcome){level_word(r), r->status, r->reason, &r->conditions, r->source_file, r->source_line};
 }
 
-static void row_print(struct text_table *t, const struct result_row *r)
+enum { SESSION_WIDTH = 16, PROVIDER_WIDTH = 18, NARROW = 80, CELL_SIZE = 300 };
+
+static void row_print(struct text_table *t, const struct result_row *r, bool wide)
 {
-    char           status[OUTCOME_STATUS_SIZE];
+    char           status[OUTCOME_STATUS_SIZE], events[24] = "", lost[24] = "", buffers[32] = "";
+    char           session[CELL_SIZE], provider[CELL_SIZE];
     struct outcome o   = outcome_of(r);
     const char    *who = is_session(r) ? (r->kernel ? "(kernel session)" : "(session)") : r->name[0] ? r->name : r->provider;
-    text_table_row(t, r->session, who, o.result, outcome_status(r->status, status));
-    outcome_lines(&o, t);
+    if (has_numbers(r))
+        snprintf(events, sizeof events, "%" PRIu64, r->written);
+    if (has_numbers(r) && is_session(r)) {
+        snprintf(lost, sizeof lost, "%" PRIu64, result_view_lost(r));
+        if (r->given.buffer_kb)
+            snprintf(buffers, sizeof buffers, "%" PRIu64 "/%u", (r->peak_bytes + r->given.buffer_kb * UINT64_C(1024) - 1) /
+                     (r->given.buffer_kb * UINT64_C(1024)), r->given.maximum_buffers);
+    }
+    snprintf(status, sizeof status, "%u", r->status);
+    text_table_row(t, wide ? r->session : text_table_cut(r->session, SESSION_WIDTH, session, sizeof session),
+                   wide ? who : text_table_cut(who, PROVIDER_WIDTH, provider, sizeof provider), events, lost, buffers,
+                   wide ? outcome_status(r->status, status) : status, o.result);
+    if (wide)
+        outcome_lines(&o, t);
+    else
+        outcome_lines_named(&o, t);
     if (is_session(r))
         numbers_line(t, r);
 }
 
-void result_view_print(const struct result_list *list, FILE *to)
+/* What the tracing itself took, as far as it is known. */
+static void cost_print(const struct result_list *list, FILE *to)
 {
-    static const char *const titles[] = {"SESSION", "PROVIDER", "RESULT", "STATUS", NULL};
+    uint64_t peak = 0, error = 0;
+    for (unsigned i = 0; i < list->count; i++) {
+        peak += list->rows[i].peak_bytes;
+        error = list->rows[i].clock_error_ns > error ? list->rows[i].clock_error_ns : error;
+    }
+    if (!peak)
+        return;
+    fprintf(to, "cost: at most %" PRIu64 " KB held in memory", (peak + 1023) / 1024);
+    if (error)
+        fprintf(to, "; clocks of kernel and programs agree to %" PRIu64 " ns", error);
+    fputc('\n', to);
+}
+
+void result_view_print(const struct result_list *list, const struct result_view *how, FILE *to)
+{
+    static const char *const titles[] = {"SESSION", "PROVIDER", "EVENTS", "LOST", "PEAK/MAX", "STATUS", "RESULT", NULL};
     char                     when[FILETIME_TEXT_SIZE];
     struct text_table        t;
     unsigned                 failed = result_view_failed(list), levels[3] = {0};
     text_table_init(&t, titles);
+    t.right = how->wide ? 1u << 2 | 1u << 3 | 1u << 4 : 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5;
+    t.width = how->wide ? 0 : NARROW;
     for (unsigned i = 0; i < list->count; i++) {
-        row_print(&t, &list->rows[i]);
-        levels[result_level(&list->rows[i])]++;
+        enum result_level level = result_level(&list->rows[i]);
+        levels[level]++;
+        if (!how->failed_only || level == RESULT_FAILED)
+            row_print(&t, &list->rows[i], how->wide);
     }
     fprintf(to, "%s of %s, boot %s\n\n", list->rehearsal ? "Rehearsal" : "Boot", filetime_format(list->time, when),
             list->boot_id[0] ? list->boot_id : "(no id)");
     text_table_print(&t, to);
-    fprintf(to, "\n%u ok, %u with a note, %u failed%s\n", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
+    fputc('\n', to);
+    cost_print(list, to);
+    fprintf(to, "%u ok, %u with a note, %u failed%s\n", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
             failed ? "" : list->count ? ": everything that was asked for runs" : ": nothing was declared");
     text_table_finish(&t);
 }
@@ -140,6 +182,14 @@ static void provider_json(const struct result_row *r, struct json *j)
     json_text(j, "name", r->name);
     row_json(r, j);
     json_number(j, "registrations", r->registrations);
+    json_number(j, "written", r->written);
+    json_number(j, "level", r->level);
+    json_number(j, "match_any", r->match_any);
+    json_number(j, "match_all", r->match_all);
+    json_flag(j, "refused_by_level", r->refused_by_level);
+    json_number(j, "refused_level", r->refused_level);
+    json_flag(j, "refused_by_keywords", r->refused_by_keywords);
+    json_number(j, "refused_keywords", r->refused_keywords);
     json_object_end(j);
 }
 
@@ -164,7 +214,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "converted", r->converted);
     json_number(j, "written", r->written);
     json_object(j, "lost");
-    json_number(j, "total", lost_of(r));
+    json_number(j, "total", result_view_lost(r));
     json_number(j, "ring", r->lost_ring);
     json_number(j, "memory", r->lost_memory);
     json_number(j, "conversion", r->lost_conversion);

@@ -5,8 +5,14 @@
 #include "autologger/boot/result.h"
 #include "tools/json_out.h"
 
+struct result_view {
+    bool wide;        /* names and lines whole; else it fits into 80 columns */
+    bool failed_only; /* the rows that failed */
+};
 /* The Status table: a line a row; below it why, what to do, where it was declared, asked and given, losses. */
-void result_view_print(const struct result_list *list, FILE *to);
+void result_view_print(const struct result_list *list, const struct result_view *how, FILE *to);
+/* All events that are missing in the file of a session, wherever they were lost. */
+uint64_t result_view_lost(const struct result_row *row);
 /* Members of the object that is open: boot_id, time, rehearsal, merged, failed, sessions [... providers [...]]. */
 void result_view_json(const struct result_list *list, struct json *j);
 /* Rows that are RESULT_FAILED. */

@@ -55,12 +55,76 @@ void text_table_line(struct text_table *t, const char *format, ...)
     va_end(args);
 }
 
+static bool starts_character(char c) { return (c & 0xC0) != 0x80; }
+
 static int width(const char *text)
 {
     int n = 0;
     for (; text && *text; text++)
-        n += (*text & 0xC0) != 0x80;
+        n += starts_character(*text);
     return n;
+}
+
+const char *text_table_cut(const char *text, unsigned most, char *out, size_t size)
+{
+    const char *end = text;
+    unsigned    n   = 0;
+    if ((unsigned)width(text) <= most) {
+        snprintf(out, size, "%s", text);
+        return out;
+    }
+    for (; *end && n + 2 < most + starts_character(*end); end++)
+        n += starts_character(*end);
+    snprintf(out, size, "%.*s..", (int)(end - text), text);
+    return out;
+}
+
+/* What follows goes below the text, that is behind the spaces and, where there is one, the "word:" at the beginning. */
+static int hanging_indent(const char *line)
+{
+    int indent = (int)strspn(line, " "), word = (int)strcspn(line + indent, " ");
+    if (word && line[indent + word - 1] == ':' && word <= 8)
+        return indent + word + (int)strspn(line + indent + word, " ");
+    return indent + 4;
+}
+
+/* Broken at spaces; a word that is too long for a line is left whole. */
+static void line_print(const char *line, unsigned limit, FILE *to)
+{
+    int indent = hanging_indent(line), column = 0;
+    if (!limit || (unsigned)width(line) <= limit) {
+        fprintf(to, "%s\n", line);
+        return;
+    }
+    for (const char *p = line; *p;) {
+        int spaces = (int)strspn(p, " "), bytes = (int)strcspn(p + spaces, " ");
+        char word[512];
+        snprintf(word, sizeof word, "%.*s", bytes, p + spaces);
+        if (column > indent && column + spaces + width(word) > (int)limit)
+            column = fprintf(to, "\n%*s", indent, "") - 1;
+        else
+            column += fprintf(to, "%*s", spaces, "");
+        fprintf(to, "%.*s", bytes, p + spaces);
+        column += width(word);
+        p += spaces + bytes;
+    }
+    fputc('\n', to);
+}
+
+static void row_print(const struct text_table *t, char *const *row, const int *widths, FILE *to)
+{
+    unsigned last = t->columns - 1;
+    while (last && (!row[last] || !*row[last]))
+        last--;
+    for (unsigned c = 0; c <= last; c++) {
+        const char *cell = row[c] ? row[c] : "";
+        int         pad  = widths[c] - width(cell);
+        if (t->right & 1u << c)
+            fprintf(to, "%*s%s%s", pad, "", cell, c < last ? "  " : "");
+        else
+            fprintf(to, "%s%*s", cell, c < last ? pad + 2 : 0, "");
+    }
+    fputc('\n', to);
 }
 
 void text_table_print(const struct text_table *t, FILE *to)
@@ -74,15 +138,11 @@ void text_table_print(const struct text_table *t, FILE *to)
                 widths[c] = w;
         }
     for (unsigned r = 0; r < t->rows; r++) {
-        char *const *row  = t->cells + (size_t)r * TEXT_TABLE_COLUMNS;
-        unsigned     last = t->columns - 1;
-        while (last && (!row[last] || !*row[last]))
-            last--;
-        for (unsigned c = 0; c <= last; c++) {
-            const char *cell = row[c] ? row[c] : "";
-            fprintf(to, "%s%*s", cell, c < last ? widths[c] - width(cell) + 2 : 0, "");
-        }
-        fputc('\n', to);
+        char *const *row = t->cells + (size_t)r * TEXT_TABLE_COLUMNS;
+        if (row[1])
+            row_print(t, row, widths, to);
+        else if (row[0])
+            line_print(row[0], t->width, to);
     }
 }
 

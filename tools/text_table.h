@@ -1,4 +1,5 @@
 /* text_table.h - rows of text in columns that line up; lines of their own may stand between rows.
+ * With a width, what stands between rows is broken at spaces, and goes on below its own text; rows are never broken.
  * Threads: one. Ownership: init/finish; cells are copied. Widths count characters, not bytes. */
 #ifndef TOOLS_TEXT_TABLE_H
 #define TOOLS_TEXT_TABLE_H
@@ -8,6 +9,8 @@ enum { TEXT_TABLE_COLUMNS = 8 };
 
 struct text_table {
     unsigned columns;
+    unsigned right; /* bit i: column i ends flush; the caller sets it */
+    unsigned width; /* lines between rows are at most this wide; 0 = any. The caller sets it */
     unsigned rows, capacity;
     char   **cells; /* rows x TEXT_TABLE_COLUMNS; a row whose second cell is NULL is a line of its own */
 };
@@ -17,6 +20,8 @@ void text_table_init(struct text_table *t, const char *const *titles);
 void text_table_row(struct text_table *t, ...);
 /* A line below the last row, not part of any column. */
 void text_table_line(struct text_table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* `text`, or its beginning and "..", at most `most` (4 or more) characters. Returns `out`. */
+const char *text_table_cut(const char *text, unsigned most, char *out, size_t size);
 void text_table_print(const struct text_table *t, FILE *to);
 void text_table_finish(struct text_table *t);
 #endif
