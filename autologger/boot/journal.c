@@ -1,5 +1,6 @@
 #include "autologger/boot/journal.h"
 
+#include "registry-sim/base/crc32.h"
 #include "registry-sim/base/cursor.h"
 
 #include <errno.h>
@@ -31,18 +32,6 @@ struct journal {
     struct journal_header *h;
     unsigned               count;
 };
-
-static uint32_t crc32_of(const void *data, size_t size)
-{
-    const uint8_t *p   = data;
-    uint32_t       crc = ~0u;
-    while (size--) {
-        crc ^= *p++;
-        for (int i = 0; i < 8; i++)
-            crc = crc >> 1 ^ (0xEDB88320u & -(crc & 1));
-    }
-    return ~crc;
-}
 
 static wstatus journal_map(int fd, struct journal **out, struct reason *why)
 {

@@ -106,6 +106,19 @@ static void place_from_store(struct boot *b, const char *key, struct plan *plan)
     }
 }
 
+/* Its row, and the session itself, when it was made but does not start. */
+static void start_failed(struct boot *b, struct session *s, const struct reason *why)
+{
+    const char        *key = s->state->key;
+    struct result_row *row = result_find_key(b->rows, key);
+    if (row) {
+        row->status = why->status;
+        copy_text(row->reason, sizeof row->reason, why->text);
+    }
+    note_status(b, key, why->status);
+    table_remove(b->table, s);
+}
+
 static void boot_session(struct boot *b, const char *key)
 {
     struct session_env *env    = b->table->env;
@@ -127,16 +140,21 @@ static void boot_session(struct boot *b, const char *key)
     session_row(b, &plan, key, st, &why);
     for (unsigned i = 0; !st && plan.start && i < plan.provider_count; i++)
         provider_row(b, &plan, &plan.providers[i], s);
-    if (s && (st = session_start(s, &why))) {
-        struct result_row *row = result_find_key(b->rows, key);
-        if (row) {
-            row->status = st;
-            copy_text(row->reason, sizeof row->reason, why.text);
-        }
-        note_status(b, key, st);
-        table_remove(b->table, s);
-    }
+    if (s && !(plan.kernel && env->kernel_later) && (st = session_start(s, &why)))
+        start_failed(b, s, &why);
     plan_finish(&plan);
+}
+
+wstatus boot_kernel_start(struct session_table *table, struct session *s, struct klog *klog, struct condition_list *found,
+                          struct result_list *rows, struct journal *journal, struct reason *why)
+{
+    struct boot b  = {.table = table, .journal = journal, .rows = rows};
+    wstatus     st = klog ? session_kernel_start(s, klog, found, why) : why->status;
+    if (st)
+        start_failed(&b, s, why);
+    else
+        boot_update(table, s, rows);
+    return st;
 }
 
 struct key_list {

@@ -12,6 +12,10 @@
  * does; a non-zero return means that the declarations could not be read at all. */
 wstatus boot_run(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
                  struct result_list *rows, struct reason *why);
+/* Starts a kernel session that boot_run left without its sources (env->kernel_later), with what session_kernel_open gave; klog NULL:
+ * it failed, `why` says how. Takes klog and `found`; when it fails the session is gone. */
+wstatus boot_kernel_start(struct session_table *table, struct session *s, struct klog *klog, struct condition_list *found,
+                          struct result_list *rows, struct journal *journal, struct reason *why);
 /* Brings the rows of running sessions up to date: file Status, counters, conditions found while running, registrations. */
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows);
 /* After the session declared at `key` has stopped, once: notes for its providers that nobody registered and for what the kernel

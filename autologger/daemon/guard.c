@@ -36,20 +36,37 @@ size_t guard_format(const struct guard *g, char *out, size_t size)
     return add(out, size, at, "sum %08" PRIx32 "\n", crc32_of(out, at));
 }
 
+/* The number behind `word` and a space at *p; moves behind it. No scanf: the early program links libc statically, and that alone is a
+ * tenth of it. */
+static bool number_after(const char **p, const char *word, uint64_t *out)
+{
+    size_t n = strlen(word);
+    char  *end;
+    if (strncmp(*p, word, n) != 0 || (*p)[n] != ' ' || (*p)[n + 1] < '0' || (*p)[n + 1] > '9')
+        return false;
+    *out = strtoull(*p + n + 1, &end, 10);
+    *p   = end;
+    return true;
+}
+
 static bool parse_line(const char *line, struct guard *g)
 {
     struct guard_boot b = {0};
-    char              word[16], more;
+    const char       *p = line;
 
-    if (sscanf(line, "change %" SCNu64 "%c", &g->change, &more) == 1 || sscanf(line, "consumed %" SCNu64 "%c", &g->consumed, &more) == 1)
-        return true;
-    if (g->count == GUARD_BOOTS || sscanf(line, "boot %" SCNu64 " %15s %63s%c", &b.number, word, b.id, &more) != 3)
+    if (number_after(&p, "change", &g->change) || number_after(&p, "consumed", &g->consumed))
+        return !*p;
+    if (g->count == GUARD_BOOTS || !number_after(&p, "boot", &b.number) || *p++ != ' ')
         return false;
-    b.finished = strcmp(word, "finished") == 0;
-    if (!b.finished && strcmp(word, "unfinished") != 0)
+    size_t word = strcspn(p, " ");
+    b.finished  = word == 8 && memcmp(p, "finished", word) == 0;
+    if ((!b.finished && (word != 10 || memcmp(p, "unfinished", word) != 0)) || p[word] != ' ')
         return false;
-    if (strcmp(b.id, "-") == 0)
-        *b.id = 0;
+    p += word + 1;
+    if (!*p || strchr(p, ' ') || strlen(p) >= sizeof b.id)
+        return false;
+    if (strcmp(p, "-") != 0)
+        strcpy(b.id, p);
     g->boot[g->count++] = b;
     return true;
 }

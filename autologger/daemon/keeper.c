@@ -306,11 +306,11 @@ static bool child_gone(struct keeper *k, int *code)
 }
 
 /* Has the daemon publish and leave; one that does not is killed, which costs nothing but its last counters. */
-static void child_leave(struct keeper *k)
+static void child_leave(struct keeper *k, int how)
 {
     int code;
 
-    kill(k->child, SIGHUP);
+    kill(k->child, how);
     for (int waited = 0; waited < LEAVE_SECONDS * 1000; waited += 10) {
         struct pollfd p[2] = {{.fd = k->socket_fd, .events = POLLIN}, {.fd = k->signal_fd, .events = POLLIN}};
         poll(p, 2, 10);
@@ -340,7 +340,7 @@ static bool hand_over(struct keeper *k)
 
     if (connection < 0)
         return false;
-    child_leave(k);
+    child_leave(k, SIGHUP);
     while (message_take(k)) /* what it sent last */
         ;
     if (handover_send(connection, &k->kept))
@@ -362,7 +362,7 @@ static bool look(struct keeper *k, int *every_ms)
         waitpid(k->child, NULL, 0);
         return true;
     case KEEPER_SAVE:
-        child_leave(k);
+        child_leave(k, SIGUSR1);
         k->options->save(k->options->ctx, &k->kept);
         return true;
     case KEEPER_GO_ON: break;

@@ -2,6 +2,7 @@
 
 #include "autologger/control/server.h"
 #include "autologger/daemon/created.h"
+#include "autologger/daemon/kernel_start.h"
 #include "autologger/daemon/rows.h"
 #include "registry-sim/win32/filetime.h"
 
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 struct service {
@@ -33,6 +35,7 @@ struct service {
     struct rows           *rows;
     struct result_list     results;
     struct control_server *server;
+    struct kernel_start   *kernel; /* kernel sources are being opened; NULL: not, or no longer */
     bool                   ending;
 };
 
@@ -109,7 +112,7 @@ static wstatus state_create(struct service *v, struct reason *why)
     v->state->size         = sizeof *v->state;
     v->state->start_raw_ns = os_linux()->raw_ns(os_linux());
     v->state->rehearsal    = v->options.rehearsal;
-    snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_path);
+    snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
     boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
     if (v->options.rehearsal)
@@ -167,6 +170,7 @@ static void env_fill(struct service *v, bool adopted)
     v->env.os      = &v->edge.os;
     v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
     v->env.threads = true;
+    v->env.kernel_later = v->options.kernel_beside;
     v->env.keep    = handed_keep;
     v->env.keep_ctx = v->handed;
     v->env.log_dir    = v->state->log_dir;
@@ -192,6 +196,46 @@ static void keep_own(struct service *v)
     handed_keep(v->handed, "directory", v->table.directory->fd, 0);
     handed_keep(v->handed, "journal", journal_fd(v->journal), 0);
     handed_keep(v->handed, "rows", rows_fd(v->rows), 0);
+}
+
+/* ---- kernel sources that are opened beside ---- */
+
+static uint64_t boot_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void booted(struct service *v)
+{
+    struct reason why;
+    if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why.text);
+    if (v->options.booted)
+        v->options.booted(v->options.ctx, &v->results);
+}
+
+/* Also those of a predecessor that died while it opened them. */
+static void kernel_begin(struct service *v)
+{
+    struct reason why;
+    if (kernel_start_begin(&v->table, v->env.changed_fd, &v->kernel, &why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why.text);
+}
+
+/* Starts the sessions whose sources are open now. `wait`: all of them. */
+static void kernel_finish(struct service *v, bool wait)
+{
+    struct kernel_opened *o;
+    if (!kernel_start_done(v->kernel, wait))
+        return;
+    while ((o = kernel_start_take(v->kernel)))
+        boot_kernel_start(&v->table, o->session, o->klog, &o->found, &v->results, v->journal, &o->why);
+    kernel_start_finish(v->kernel);
+    v->kernel          = NULL;
+    v->state->armed_ns = boot_ns();
+    booted(v);
 }
 
 /* ---- the file system is ready, results ---- */
@@ -230,6 +274,7 @@ static wstatus fs_ready(void *ctx, struct reason *why)
 static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why)
 {
     struct service *v = ctx;
+    kernel_finish(v, true); /* its sources may be being opened */
     server_session_gone(v->server, s);
     session_stop(s);
     if (final)
@@ -246,6 +291,7 @@ static wstatus end_sessions(struct service *v, struct reason *why)
     if (v->ending)
         return W_SUCCESS;
     v->ending = true;
+    kernel_finish(v, true);
     /* user sessions first: the kernel session then covers their whole life */
     for (unsigned kernel = 0; kernel < 2; kernel++)
         for (unsigned i = 0; i < SHM_SESSIONS; i++)
@@ -279,8 +325,8 @@ static wstatus service_boot(struct service *v, struct reason *why)
         return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
     st = st ? st : boot_run(&v->table, v->options.log_dir, store, v->journal, &v->results, why);
     regstore_close(store);
-    if (!st && rows_store(v->rows, &v->results, why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why->text);
+    if (!st)
+        booted(v);
     return st;
 }
 
@@ -298,7 +344,8 @@ static void adopt_session(struct service *v, int fd)
     } else if (!st) {
         if (v->state->fs_ready)
             session_fs_ready(s);
-        if ((st = session_start(s, &why)))
+        bool waits = s->state->kernel && !s->klog; /* kernel_begin opens its sources */
+        if (!waits && (st = session_start(s, &why)))
             table_remove(&v->table, s);
     }
     if (!st)
@@ -379,6 +426,9 @@ wstatus service_create(const struct service_options *options, struct handed *han
         server_adopt(v->server, handed_take, v->handed);
         stop_asked(v);
     }
+    kernel_begin(v);
+    if (!v->state->ready_ns)
+        v->state->ready_ns = boot_ns();
     if (!options->hold)
         fs_ready(v, why);
     handed_notify(v->handed, "READY=1");
@@ -401,9 +451,10 @@ static void update_all(struct service *v)
 static void leave(struct service *v, bool seal)
 {
     struct reason why;
-    for (unsigned i = 0; seal && i < SHM_SESSIONS; i++)
+    kernel_finish(v, true);
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (v->table.slot[i])
-            session_seal(v->table.slot[i]);
+            (seal ? session_seal : session_leave)(v->table.slot[i]);
     update_all(v);
     if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
         fprintf(stderr, "autologgerd: %s\n", why.text);
@@ -425,6 +476,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             return W_SUCCESS;
         }
         if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
+            kernel_finish(v, false);
             update_all(v);
             results_save(v, why);
         }
@@ -432,10 +484,13 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
     return end_sessions(v, why);
 }
 
+const struct result_list *service_results(const struct service *v) { return &v->results; }
+
 void service_destroy(struct service *v)
 {
     if (!v)
         return;
+    kernel_start_finish(v->kernel);
     server_destroy(v->server);
     table_finish(&v->table);
     directory_destroy(v->table.directory);

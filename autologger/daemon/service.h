@@ -7,10 +7,12 @@
 
 struct service_options {
     const char *store_path;
+    const char *store_saved; /* the store that gets Status and results, if it is not store_path (a snapshot); else NULL */
     const char *log_dir;
     const char *runtime_dir;
     bool        hold; /* wait for CTL_FS_READY before any file is created; else ready at once */
     bool        rehearsal;
+    bool        kernel_beside; /* kernel sources are opened by a thread of their own: programs need not wait for them */
     /* opens the store; the early program has no SQLite and reads a snapshot */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */
@@ -26,5 +28,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
  * SIGHUP and SIGUSR1 (which seals the sessions first) have it leave for a successor: *left, nothing was stopped, and the caller
  * ends the process without service_destroy. */
 wstatus service_loop(struct service *v, bool *left, struct reason *why);
+/* The rows as of now; borrowed. */
+const struct result_list *service_results(const struct service *v);
 void service_destroy(struct service *v); /* NULL is fine */
 #endif

@@ -183,16 +183,33 @@ static void handlers_wait(void)
         usleep(HANDLERS_US); /* a kernel with tickless CPUs refuses */
 }
 
+/* What the counters say now, for a successor that has none. */
+static void counts_keep(struct klog *k)
+{
+    if (!rings_present(&k->rings))
+        return; /* a predecessor kept them */
+    for (unsigned i = 0; i < k->rings.count; i++)
+        source_read(k, i, &k->log.header->final_value[i], &k->log.header->final_lost[i]);
+}
+
+void klog_leave(struct klog *k)
+{
+    if (k->log.header->stopped)
+        return;
+    drain_pass(&k->drain, false);
+    counts_keep(k);
+}
+
 void klog_stop(struct klog *k)
 {
     if (k->log.header->stopped)
         return;
+    k->log.header->cut = !rings_present(&k->rings);
     rings_enable(&k->rings, false);
     handlers_wait();
     drain_pass(&k->drain, false);
     drain_mark(&k->drain, RAW_STOP);
-    for (unsigned i = 0; i < k->rings.count; i++)
-        source_read(k, i, &k->log.header->final_value[i], &k->log.header->final_lost[i]);
+    counts_keep(k);
     drain_pass(&k->drain, true); /* its last store says that all this is final */
 }
 
@@ -301,8 +318,8 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
 {
     const struct raw_slot *slot = rawlog_published(&k->log);
     uint64_t               seen = slot->drained[source] + slot->lost_memory[source], value = 0, lost = 0;
-    bool stopped = k->log.header->stopped;
-    if (stopped) {
+    bool                   stopped = k->log.header->stopped;
+    if (stopped || !rings_present(&k->rings)) {
         value = k->log.header->final_value[source];
         lost  = k->log.header->final_lost[source];
     } else {
@@ -314,6 +331,10 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
     /* Some kernels filter what a tracer may see after it was counted: such an event is neither delivered nor in
      * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained. */
     *withheld = counter && stopped && value > seen + lost ? value - seen - lost : 0;
+    if (k->log.header->cut) { /* not kept back, but still in the rings when these went */
+        *lost_ring += *withheld;
+        *withheld = 0;
+    }
 }
 
 void klog_counters(struct klog *k, struct klog_counters *out)

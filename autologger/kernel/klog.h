@@ -47,6 +47,9 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
 wstatus klog_start(struct klog *k, struct reason *why);
 /* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. */
 void klog_stop(struct klog *k);
+/* This process goes, a successor comes: what the rings hold is kept, and what the perf counters say is noted, for a successor that
+ * gets no perf events (a file of the early program). Nothing is stopped. */
+void klog_leave(struct klog *k);
 void klog_destroy(struct klog *k); /* NULL is fine */
 
 /* Every descriptor that must outlive this process, by a name unique in the session. `ring_bytes` > 0: the receiver must also

@@ -252,15 +252,23 @@ uint32_t elf_stamp(const uint8_t *build_id, unsigned size, uint64_t mtime, uint3
 
 bool proc_mapping_parse(char *line, struct proc_mapping *out)
 {
-    char *p, perms[5];
+    char *p, *end;
     out->start = strtoull(line, &p, 16);
     if (*p != '-')
         return false;
     out->end = strtoull(p + 1, &p, 16);
-    int n    = 0;
-    if (sscanf(p, " %4s %" SCNx64 " %*x:%*x %*u%n", perms, &out->pgoff, &n) != 2 || perms[2] != 'x' || n == 0)
+    if (*p != ' ' || strlen(p) < 6 || p[3] != 'x' || p[5] != ' ')
         return false;
-    p += n;
+    out->pgoff = strtoull(p + 6, &end, 16);
+    if (end == p + 6 || *end != ' ')
+        return false;
+    p = end;
+    for (int i = 0; i < 2; i++) { /* the device and the inode */
+        p += strspn(p, " ");
+        if (!*p)
+            return false;
+        p += strcspn(p, " \n");
+    }
     p += strspn(p, " ");
     p[strcspn(p, "\n")] = 0;
     char *deleted       = strstr(p, " (deleted)");
@@ -272,15 +280,18 @@ bool proc_mapping_parse(char *line, struct proc_mapping *out)
 
 unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out)
 {
-    char     line[512], type, name[256];
-    uint64_t address;
+    char     line[512];
     unsigned found = 0;
     int      fd    = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
     FILE    *f     = fd < 0 ? NULL : fdopen(fd, "r");
     memset(out, 0, count * sizeof *out);
     while (f && found < count && fgets(line, sizeof line, f)) {
-        if (strchr(line, '[') || sscanf(line, "%" SCNx64 " %c %255s", &address, &type, name) != 3)
+        char    *name; /* "ffffffff810010f0 T name", modules end in "[name]" */
+        uint64_t address = strtoull(line, &name, 16);
+        if (strchr(line, '[') || strlen(name) < 4 || name[0] != ' ' || name[2] != ' ')
             continue;
+        name += 3;
+        name[strcspn(name, " \t\n")] = 0;
         for (unsigned i = 0; i < count; i++)
             if (!out[i] && address && strcmp(names[i], name) == 0) {
                 out[i] = address;

@@ -52,12 +52,12 @@ struct raw_header {
     uint32_t active; /* slot in force; atomic */
     uint32_t stopped;
     uint32_t snapshot; /* 1 + the state memfd in force, 0 = none; atomic */
-    uint32_t reserved;
+    uint32_t cut; /* stopped by a successor without perf events: what they still held is lost */
     uint64_t free_pos; /* everything before it may be overwritten; atomic */
     uint32_t ring_bytes, profile_interval; /* as they were set up: a successor needs the same */
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_source source[RAW_SOURCES];
-    uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped: they may be gone by then */
+    uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped or left: they may be gone by then */
 };
 
 enum raw_chunk_kind { RAW_CHUNK_PERF = 1, RAW_CHUNK_OWN = 2, RAW_CHUNK_PASS = 3 };

@@ -36,8 +36,8 @@ static wstatus refused(int error, struct reason *why)
     char  paranoid[16] = "?";
     FILE *f            = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
     if (f) {
-        if (fscanf(f, "%15s", paranoid) != 1)
-            snprintf(paranoid, sizeof paranoid, "?");
+        if (fgets(paranoid, sizeof paranoid, f))
+            paranoid[strcspn(paranoid, "\n")] = 0;
         fclose(f);
     }
     if (error == EACCES || error == EPERM)
@@ -287,6 +287,14 @@ void rings_enable(const struct rings *rings, bool on)
         for (unsigned i = 0; i < rings->count; i++)
             if (rings->ring[c].fd[i] >= 0)
                 ioctl(rings->ring[c].fd[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+bool rings_present(const struct rings *rings)
+{
+    for (unsigned c = 0; c < rings->cpus; c++)
+        if (rings->ring[c].fd[0] >= 0)
+            return true;
+    return false;
 }
 
 void rings_close(struct rings *rings)

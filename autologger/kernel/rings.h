@@ -31,6 +31,7 @@ wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const
                     int (*find)(void *ctx, const char *name), void *ctx, struct reason *why);
 void    rings_ids(const struct rings *rings, struct rawlog *log);
 void    rings_enable(const struct rings *rings, bool on);
+bool    rings_present(const struct rings *rings); /* any event at all: false for a successor that was given none */
 void    rings_close(struct rings *rings);
 void    rings_name(char out[64], const char *source, unsigned cpu); /* as klog_fds shows it */
 /* The kernel's own numbers of one source on one CPU. False when it is not open. */

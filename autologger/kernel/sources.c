@@ -57,6 +57,18 @@ int tracefs_read(int root, const char *path, char *out, size_t size)
     return (int)have;
 }
 
+/* The number behind `label` at *p; moves behind it. */
+static bool format_number(const char **p, const char *label, unsigned long *out)
+{
+    size_t n = strlen(label);
+    char  *end;
+    if (strncmp(*p, label, n) != 0 || (*p)[n] < '0' || (*p)[n] > '9')
+        return false;
+    *out = strtoul(*p + n, &end, 10);
+    *p   = end;
+    return *out <= 60000;
+}
+
 /* "\tfield:char prev_comm[16];\toffset:8;\tsize:16;\tsigned:0;": the name ends before '[' or ';' */
 bool format_field(const char *text, const char *name, size_t name_length, struct raw_field *out)
 {
@@ -68,8 +80,8 @@ bool format_field(const char *text, const char *name, size_t name_length, struct
         if ((size_t)(stop - p) <= name_length || memcmp(stop - name_length, name, name_length) != 0 ||
             !strchr(" *\t", stop[-(ptrdiff_t)name_length - 1]))
             continue;
-        unsigned offset, size;
-        if (sscanf(end, "; offset:%u; size:%u;", &offset, &size) != 2 || offset > 60000 || size > 60000)
+        unsigned long offset, size;
+        if (!format_number(&end, ";\toffset:", &offset) || !format_number(&end, ";\tsize:", &size))
             return false;
         *out = (struct raw_field){(uint16_t)offset, (uint16_t)size};
         return true;

@@ -106,7 +106,7 @@ static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *
     const uint64_t          *time = (const uint64_t *)(slot + 1) + (size_t)STATE_UIDS * 2 * s->state->cpus;
     struct klog_config       c;
 
-    session_klog_config(s, &c);
+    session_klog_config(s, &s->conditions, &c);
     wstatus status = klog_adopt(&c, find_klog, f, &s->klog, why);
     /* what was published is in the file, also when the predecessor did not live to release it */
     for (unsigned cpu = 0; !status && cpu < s->state->cpus; cpu++)
@@ -129,7 +129,7 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
     f.index = s->state->index;
     if ((status = session_setup(s, why)) || (status = adopt_streams(s, &f, why)))
         goto out;
-    if (s->state->kernel && (status = adopt_kernel(s, &f, why)))
+    if (s->state->kernel_open && (status = adopt_kernel(s, &f, why)))
         goto out;
     *out = s;
     return W_SUCCESS;

@@ -8,5 +8,5 @@ wstatus session_new(struct session_env *env, struct directory *directory, struct
 /* Clock, descriptors, budget and logger, by the mapped state. */
 wstatus session_setup(struct session *s, struct reason *why);
 /* The kernel logger's configuration, by the mapped state. */
-void session_klog_config(struct session *s, struct klog_config *out);
+void    session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c);
 #endif

@@ -56,15 +56,14 @@ static void keep_klog(struct session *s)
 
 static void note_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
 {
-    struct session *s = ctx;
-    condition_add(&s->conditions, number, note, item, "", 0, advice, "%s", reason);
+    condition_add(ctx, number, note, item, "", 0, advice, "%s", reason);
 }
 
-void session_klog_config(struct session *s, struct klog_config *c)
+void session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c)
 {
     const struct state_session *st = s->state;
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
-                              .condition = note_condition, .condition_ctx = s};
+                              .condition = note_condition, .condition_ctx = found};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
 }
@@ -170,11 +169,12 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         goto out;
     if ((st = session_setup(s, why)))
         goto out;
-    if (plan->kernel) {
-        struct klog_config config;
-        session_klog_config(s, &config);
-        if ((st = (env->kernel_open ? env->kernel_open : klog_create)(&config, &s->klog, why)))
+    if (plan->kernel && env->kernel_later) {
+        /* session_kernel_open */
+    } else if (plan->kernel) {
+        if ((st = session_kernel_open(s, &s->klog, &s->conditions, why)))
             goto out;
+        s->state->kernel_open = 1;
     } else if (!session_admit(s, (uint32_t)geteuid()) || !s->uid[0].admitted) {
         /* all of MinimumBuffers is there before the session starts */
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%u buffers of %u KB could not be allocated", plan->given.minimum_buffers,
@@ -189,6 +189,26 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
 out:
     session_destroy(s);
     return st;
+}
+
+wstatus session_kernel_open(const struct session *s, struct klog **out, struct condition_list *found, struct reason *why)
+{
+    struct klog_config config;
+    session_klog_config(s, found, &config);
+    return (s->env->kernel_open ? s->env->kernel_open : klog_create)(&config, out, why);
+}
+
+wstatus session_kernel_start(struct session *s, struct klog *klog, struct condition_list *found, struct reason *why)
+{
+    s->klog = klog;
+    for (unsigned i = 0; i < found->count; i++) {
+        const struct condition *c = &found->items[i];
+        condition_add(&s->conditions, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
+    }
+    condition_list_finish(found);
+    keep_klog(s);
+    s->state->kernel_open = 1;
+    return session_start(s, why);
 }
 
 bool session_watch(struct session *s, int event_fd)
@@ -388,6 +408,14 @@ void session_seal(struct session *s)
     if (s->klog) {
         stop_drain(s);
         klog_stop(s->klog);
+    }
+}
+
+void session_leave(struct session *s)
+{
+    if (s->klog && !s->sealed) {
+        stop_drain(s);
+        klog_leave(s->klog);
     }
 }
 

@@ -40,6 +40,7 @@ struct session_env {
     const char         *log_dir; /* links below it are refused; NULL: no check */
     uint64_t            free_floor; /* bytes of a volume that are never used up */
     int                 changed_fd; /* eventfd: a logger has something to tell the controlling thread */
+    bool                kernel_later; /* session_create leaves kernel sources to session_kernel_open and _start */
     bool                threads;    /* false in tests on a fake OS: nothing runs by itself */
     /* keeps a descriptor beyond this process's death, or drops it (fd -1); may be NULL. ring_bytes as in klog_fds */
     void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes);
@@ -83,6 +84,10 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
 /* Takes over a session of a predecessor; `find` gives descriptors by name, -1 when missing. */
 wstatus session_adopt(struct session_env *env, struct directory *directory, int state_fd,
                       int (*find)(void *ctx, const char *name), void *ctx, struct session **out, struct reason *why);
+/* For a session that was created with kernel_later. open: the slow part, from any thread, touches nothing of the session that others
+ * change; `found` gets conditions. start: takes both over, keeps the descriptors, starts the session. */
+wstatus session_kernel_open(const struct session *s, struct klog **out, struct condition_list *found, struct reason *why);
+wstatus session_kernel_start(struct session *s, struct klog *klog, struct condition_list *found, struct reason *why);
 /* Starts logger and drain threads and arms the kernel. */
 wstatus session_start(struct session *s, struct reason *why);
 /* The file system is ready: files may be created. */
@@ -93,6 +98,8 @@ wstatus session_flush(struct session *s);
 /* The first half of its end: disables its providers, closes the streams, quiesces, drains. What is held is then final, and can be
  * written later, by a successor too. */
 void session_seal(struct session *s);
+/* This process goes on no longer, a successor does: takes what the kernel has for it so far. Nothing is stopped. */
+void session_leave(struct session *s);
 /* Ends it: disables its providers, closes the streams, quiesces, drains, completes the file. Blocks until done. */
 void session_stop(struct session *s);
 void session_destroy(struct session *s); /* stops first if needed; NULL is fine */

@@ -35,6 +35,8 @@ struct state_daemon {
     uint64_t files_created, files_created_early;
     char     store[1024], log_dir[1024], boot_id[64];
     uint32_t rehearsal, boot_done; /* boot_done 0: a successor boots again */
+    uint64_t early_ns, held_ns, ready_ns, armed_ns; /* CLOCK_BOOTTIME: the early program began; how long it held the boot up;
+                                                       when programs were let in; when the kernel's sources were armed; 0: not known */
     struct state_connection   connection[STATE_CONNECTIONS];
     struct state_registration registration[STATE_REGISTRATIONS];
 };
@@ -71,6 +73,7 @@ struct state_session {
     char        status_text[512];
     uint32_t    file_created;
     uint32_t    stop_asked; /* a successor stops it at once */
+    uint32_t    kernel_open; /* a kernel session's sources are open: there is a klog to hand over */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;
     struct state_enable enable[STATE_ENABLES];

@@ -1,0 +1,15 @@
+/* alraw.h - writes what a keeper keeps into one checksummed file, and makes descriptors of it again (wire/alraw.h).
+ * Only memory is written, and that there were wake-up descriptors; perf events, sockets and connections can't outlive a boot.
+ * Threads: one. Ownership: the table stays the caller's. Not for: what the memory holds. */
+#ifndef AUTOLOGGER_DAEMON_ALRAW_H
+#define AUTOLOGGER_DAEMON_ALRAW_H
+#include "autologger/daemon/kept.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdint.h>
+
+/* Writes `path` (a new file; "PATH.part" until it is complete and synced). *bytes: its size. 112, 19, 5, ... */
+wstatus alraw_write(const char *path, const struct kept *k, const char *boot_id, uint64_t *bytes, struct reason *why);
+/* Adds to `k` a memory (or wake-up) descriptor for every item. 2, 13 damaged, or of another version. */
+wstatus alraw_read(const char *path, struct kept *k, char boot_id[64], struct reason *why);
+#endif

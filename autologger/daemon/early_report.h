@@ -1,0 +1,11 @@
+/* early_report.h - the Status of an early boot as text, for people in an emergency shell and beside an .alraw file.
+ * Threads: any. Not for: the Status table after a boot (tools). */
+#ifndef AUTOLOGGER_DAEMON_EARLY_REPORT_H
+#define AUTOLOGGER_DAEMON_EARLY_REPORT_H
+#include "autologger/boot/result.h"
+
+/* Writes `path` anew; whole or not at all. False: errno says why. */
+bool early_report_write(const char *path, const struct result_list *rows);
+/* Copies the text to `out_fd`. False: there is none. */
+bool early_report_copy(const char *path, int out_fd);
+#endif

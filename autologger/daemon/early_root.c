@@ -1,0 +1,74 @@
+#include "autologger/daemon/early_root.h"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+/* The kernel's first root is a ramfs or tmpfs; nobody has his real root there and wants it traced. */
+static bool root_is_initramfs(void)
+{
+    struct statfs s;
+    return statfs("/", &s) == 0 && (s.f_type == RAMFS_MAGIC || s.f_type == TMPFS_MAGIC);
+}
+
+void early_root_open(struct early_root *r)
+{
+    *r = (struct early_root){.proc_fd      = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC),
+                             .mountinfo_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC),
+                             .own          = !root_is_initramfs()};
+}
+
+void early_root_close(struct early_root *r)
+{
+    if (r->proc_fd >= 0)
+        close(r->proc_fd);
+    if (r->mountinfo_fd >= 0)
+        close(r->mountinfo_fd);
+}
+
+int early_root_fd(const struct early_root *r)
+{
+    if (!r->reached)
+        return -1;
+    return r->own ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : openat(r->proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* poll() says "changed" until the file has been read to its end. */
+static void mountinfo_read(const struct early_root *r)
+{
+    char text[4096];
+    if (r->mountinfo_fd < 0 || lseek(r->mountinfo_fd, 0, SEEK_SET) < 0)
+        return;
+    while (read(r->mountinfo_fd, text, sizeof text) > 0)
+        ;
+}
+
+void early_root_look(struct early_root *r)
+{
+    struct stat    here, there;
+    struct statvfs fs;
+
+    mountinfo_read(r);
+    if (!r->reached)
+        r->reached = r->own || (r->proc_fd >= 0 && stat("/", &here) == 0 && fstatat(r->proc_fd, "1/root", &there, 0) == 0 &&
+                                here.st_dev != there.st_dev);
+    int fd      = early_root_fd(r);
+    r->writable = fd >= 0 && fstatvfs(fd, &fs) == 0 && !(fs.f_flag & ST_RDONLY);
+    if (fd >= 0)
+        close(fd);
+}
+
+bool early_root_enter(const struct early_root *r)
+{
+    if (r->own)
+        return chdir("/") == 0;
+    int  fd = early_root_fd(r);
+    bool ok = fd >= 0 && fchdir(fd) == 0 && chroot(".") == 0;
+    if (fd >= 0)
+        close(fd);
+    return ok;
+}

@@ -1,0 +1,25 @@
+/* early_root.h - the real root as a process sees it that was started in the initramfs: is it there, can it be written?
+ * Such a process keeps the emptied initramfs as its own root; the way to the real one is "1/root" below a descriptor for /proc that
+ * was taken before the switch. Mount changes wake the saved mountinfo descriptor (POLLPRI); between the mount move and process 1's own
+ * chroot there is a gap, so the caller also looks every 100 ms.
+ * On a machine without an initramfs the own root is the real one from the start.
+ * Threads: one. Ownership: open/close. Not for: whether the log folder is mounted (the daemon's unit knows). */
+#ifndef AUTOLOGGER_DAEMON_EARLY_ROOT_H
+#define AUTOLOGGER_DAEMON_EARLY_ROOT_H
+#include <stdbool.h>
+
+struct early_root {
+    int  proc_fd, mountinfo_fd; /* -1: not to be had */
+    bool own;                   /* the own root is the real one */
+    bool reached, writable;     /* as of the last look */
+};
+
+void early_root_open(struct early_root *r);
+void early_root_close(struct early_root *r);
+/* Updates `reached` and `writable`. */
+void early_root_look(struct early_root *r);
+/* A descriptor (O_PATH) of the real root; -1 before it is reached. */
+int early_root_fd(const struct early_root *r);
+/* Makes it this process's root and working folder: for a child that has work to do there. */
+bool early_root_enter(const struct early_root *r);
+#endif

@@ -1,0 +1,20 @@
+/* recover.h - makes log files and results of what the early program saved when no daemon came (.alraw).
+ * It is an adoption: the saved memory is handed over to a service of this process, which writes the files and ends the sessions.
+ * Threads: one. Not for: reading ETL. */
+#ifndef AUTOLOGGER_DAEMON_RECOVER_H
+#define AUTOLOGGER_DAEMON_RECOVER_H
+#include "autologger/boot/result.h"
+
+struct recover_options {
+    const char *path;
+    const char *log_dir; /* where log files go instead of the log folder of that boot; NULL: there */
+    const char *store;   /* where the results go instead of the store of that boot; NULL: there */
+    wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
+    /* the rows of the boot, after everything is written */
+    void (*done)(void *ctx, const struct result_list *rows);
+    void *ctx;
+};
+
+/* 2, 13 (damaged, incomplete, another version), 8; single sessions that fail are rows. */
+wstatus recover_run(const struct recover_options *options, struct reason *why);
+#endif

@@ -1,0 +1,141 @@
+/* Proves: what the early program saves when no daemon comes is read back exactly, and damage is found: every bit, every length. */
+// timeout: 120
+#include "autologger/daemon/alraw.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static char path[256];
+
+static int memory(size_t size, size_t at, const void *data, size_t bytes)
+{
+    int fd = memfd_create("test", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, (off_t)size), 0);
+    assert_int_equal(pwrite(fd, data, bytes, (off_t)at), bytes);
+    return fd;
+}
+
+static const struct kept_item *find(const struct kept *k, const char *name)
+{
+    for (unsigned i = 0; i < k->count; i++)
+        if (strcmp(k->item[i].name, name) == 0)
+            return &k->item[i];
+    fail_msg("no %s", name);
+    return NULL;
+}
+
+/* Memory with holes comes back with the same bytes; sockets and the like stay away. */
+static void memory_comes_back(void **state)
+{
+    enum { BIG = 5 << 20, AT = 3 << 20 };
+    struct kept   from, to;
+    char          id[64], block[8192], out[8192];
+    uint64_t      bytes;
+    struct reason why = {0};
+    struct stat   st;
+    (void)state;
+
+    for (size_t i = 0; i < sizeof block; i++)
+        block[i] = (char)(i * 7 + 1);
+    assert_true(kept_init(&from));
+    assert_true(kept_init(&to));
+    kept_add(&from, "raw", memory(BIG, AT, block, sizeof block), 0);
+    kept_add(&from, "daemon", memory(100, 0, block, 100), 0);
+    kept_add(&from, "event.0.0", eventfd(0, 0), 0);
+    kept_add(&from, "conn.1", open("/dev/null", O_RDONLY), 0);
+    assert_int_equal(alraw_write(path, &from, "boot-1", &bytes, &why), W_SUCCESS);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, bytes);
+    assert_in_range(bytes, sizeof block + 100, 64 * 1024); /* the holes cost nothing */
+    assert_int_equal(alraw_read(path, &to, id, &why), W_SUCCESS);
+    assert_string_equal(id, "boot-1");
+    assert_int_equal(to.count, 3);
+    assert_int_equal(fstat(find(&to, "raw")->fd, &st), 0);
+    assert_int_equal(st.st_size, BIG);
+    assert_int_equal(pread(find(&to, "raw")->fd, out, sizeof out, AT), sizeof out);
+    assert_memory_equal(out, block, sizeof out);
+    assert_int_equal(pread(find(&to, "raw")->fd, out, 1, 17), 1);
+    assert_int_equal(out[0], 0);
+    assert_int_equal(pread(find(&to, "daemon")->fd, out, 200, 0), 100);
+    assert_memory_equal(out, block, 100);
+    find(&to, "event.0.0");
+    kept_finish(&from);
+    kept_finish(&to);
+}
+
+static void put(const uint8_t *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    assert_int_equal(write(fd, data, size), size);
+    close(fd);
+}
+
+/* Whatever is changed or cut is refused, with what and where, and nothing is handed out. */
+static void damage_is_found(void **state)
+{
+    struct kept   from, to;
+    char          id[64];
+    uint8_t       file[4096];
+    uint64_t      bytes;
+    struct reason why = {0};
+    (void)state;
+
+    assert_true(kept_init(&from));
+    assert_true(kept_init(&to));
+    kept_add(&from, "daemon", memory(40, 0, "some bytes", 10), 0);
+    assert_int_equal(alraw_write(path, &from, "boot-1", &bytes, &why), W_SUCCESS);
+    int fd = open(path, O_RDONLY);
+    assert_int_equal(read(fd, file, sizeof file), bytes);
+    close(fd);
+    for (size_t bit = 0; bit < bytes * 8; bit++) {
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        put(file, bytes);
+        if (alraw_read(path, &to, id, &why) != W_INVALID_DATA)
+            fail_msg("bit %zu was not noticed", bit);
+        assert_int_equal(to.count, 0);
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    for (size_t size = 0; size < bytes; size++) {
+        put(file, size);
+        assert_int_equal(alraw_read(path, &to, id, &why), W_INVALID_DATA);
+        assert_int_equal(to.count, 0);
+    }
+    kept_finish(&from);
+    kept_finish(&to);
+}
+
+static void what_cannot_be_written_is_said(void **state)
+{
+    struct kept   from;
+    uint64_t      bytes;
+    struct reason why = {0};
+    (void)state;
+    assert_true(kept_init(&from));
+    assert_int_equal(alraw_write("/nowhere/at/all.alraw", &from, "b", &bytes, &why), W_PATH_NOT_FOUND);
+    assert_non_null(strstr(why.text, "/nowhere/at/all.alraw"));
+    kept_add(&from, "daemon", memory(40, 0, "some bytes", 10), 0);
+    assert_int_equal(alraw_write("/dev/full/x", &from, "b", &bytes, &why), W_DIRECTORY);
+    kept_finish(&from);
+}
+
+int main(void)
+{
+    snprintf(path, sizeof path, "/tmp/test_alraw.%d", (int)getpid());
+    const struct CMUnitTest tests[] = {cmocka_unit_test(memory_comes_back), cmocka_unit_test(damage_is_found),
+                                       cmocka_unit_test(what_cannot_be_written_is_said)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return failed;
+}
