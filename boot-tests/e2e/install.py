@@ -25,7 +25,8 @@ WANTED = {
     "bin": ["bin/autologger", "share/man/man1/autologger.1", "share/man/man1/autologger-status.1",
             "share/autologger/profiles/boot.ini", "share/autologger/examples/first-boot.ini",
             "share/bash-completion/completions/autologger"],
-    "daemon": ["sbin/autologgerd", "lib/systemd/system/autologgerd.service", "share/man/man8/autologgerd.8"],
+    "daemon": ["sbin/autologgerd", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",
+               "share/man/man8/autologgerd.8"],
     "initramfs": ["lib/systemd/system/autologger-early.service", "share/man/man8/autologger-early.8",
                   "share/initramfs-tools/hooks/autologger", "share/initramfs-tools/scripts/init-top/autologger",
                   "lib/dracut/modules.d/90autologger/module-setup.sh", "lib/dracut/modules.d/90autologger/autologger.sh"],
@@ -57,7 +58,7 @@ def components(work):
         check(not have & together, "in two components:", have & together)
         together |= have
     for unit in (work / "daemon/usr/lib/systemd/system").iterdir():
-        check("=/usr/sbin/autologgerd " in unit.read_text(), unit, "does not name what was installed")
+        check("=/usr/sbin/autologgerd " in unit.read_text() or "=/usr/bin/autologger " in unit.read_text(), unit, "does not name what was installed")
     return together
 
 
