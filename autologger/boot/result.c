@@ -72,6 +72,16 @@ struct result_row *result_find_key(struct result_list *list, const char *key)
     return NULL;
 }
 
+bool result_list_final(const struct result_list *list)
+{
+    bool final = list->count > 0;
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct result_row *r = &list->rows[i];
+        final &= *r->provider || !r->start || r->status || r->concluded;
+    }
+    return final;
+}
+
 void result_list_finish(struct result_list *list)
 {
     for (unsigned i = 0; i < list->count; i++)

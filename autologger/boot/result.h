@@ -60,6 +60,8 @@ struct result_row *result_add(struct result_list *list);
 struct result_row *result_find(struct result_list *list, const char *session, const char *provider);
 /* The row of a declaration; NULL when there is none. */
 struct result_row *result_find_key(struct result_list *list, const char *key);
+/* There are rows, and everything that was started has stopped. */
+bool               result_list_final(const struct result_list *list);
 void               result_list_finish(struct result_list *list);
 /* Replaces what the store holds of the last boot, and writes Status at each declared key. One transaction. */
 wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);

@@ -1,6 +1,7 @@
 /* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
 #include "autologger/daemon/keeper.h"
 #include "autologger/daemon/service.h"
+#include "autologger/daemon/syslog_rows.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT };
+#define RUNTIME_DIR "/run/autologger"
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
 
 struct arguments {
@@ -113,11 +115,18 @@ static int run_kept(const struct service_options *o, bool adopt)
     return code;
 }
 
+/* The machine's own daemon alone: what happens in a rehearsal or a test is not the system's business. */
+static void log_rows(void *ctx, const struct result_list *rows)
+{
+    (void)ctx;
+    syslog_rows_send(rows, &syslog_sockets_default);
+}
+
 int main(int argc, char **argv)
 {
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
-                                      .runtime_dir = runtime && *runtime ? runtime : "/run/autologger",
+                                      .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
                                       .store_open = regstore_open}};
     const struct argp argp = {options, parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
@@ -129,6 +138,8 @@ int main(int argc, char **argv)
 
     argp_err_exit_status = EXIT_WRONG_CALL;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
+    if (!a.service.rehearsal && strcmp(a.service.runtime_dir, RUNTIME_DIR) == 0)
+        a.service.concluded = log_rows;
     bool below_keeper = getenv("NOTIFY_SOCKET") != NULL && getenv("AUTOLOGGER_KEPT") != NULL;
     if (!below_keeper && !runtime_lock(a.service.runtime_dir))
         return EXIT_REFUSED;

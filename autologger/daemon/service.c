@@ -254,6 +254,10 @@ static wstatus results_save(struct service *v, struct reason *why)
     if (st)
         fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why->text);
     regstore_close(store);
+    if (!v->state->concluded && v->options.concluded && result_list_final(&v->results)) {
+        v->state->concluded = 1;
+        v->options.concluded(v->options.ctx, &v->results);
+    }
     return st;
 }
 

@@ -17,6 +17,8 @@ struct service_options {
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */
     void (*booted)(void *ctx, const struct result_list *rows);
+    /* all sessions that were started have stopped: the rows will not change any more. Once in a boot; NULL as above */
+    void (*concluded)(void *ctx, const struct result_list *rows);
     void *ctx;
 };
 struct service;

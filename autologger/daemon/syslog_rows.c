@@ -1,0 +1,185 @@
+#include "autologger/daemon/syslog_rows.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { ENTRY_SIZE = 16384, MESSAGE_SIZE = 8192, SEVERITY_ERROR = 3, SEVERITY_NOTICE = 5, SEVERITY_INFO = 6, FACILITY_DAEMON = 3 };
+
+const struct syslog_sockets syslog_sockets_default = {"/run/systemd/journal/socket", "/dev/log"};
+
+struct entry {
+    char   bytes[ENTRY_SIZE];
+    size_t size;
+};
+struct sink {
+    int  fd;
+    bool journal; /* else the lines of /dev/log */
+};
+
+/* ---- the journal's protocol: NAME=value, or, since a value may have lines, NAME, its length, the value ---- */
+
+static void put(struct entry *e, const void *data, size_t size)
+{
+    if (e->size + size <= sizeof e->bytes) {
+        memcpy(e->bytes + e->size, data, size);
+        e->size += size;
+    }
+}
+
+static void field(struct entry *e, const char *name, const char *value)
+{
+    size_t  length = strlen(value);
+    uint8_t little[8];
+    if (!length || e->size + strlen(name) + length + 10 > sizeof e->bytes)
+        return;
+    put(e, name, strlen(name));
+    if (!strchr(value, '\n')) {
+        put(e, "=", 1);
+    } else {
+        for (unsigned i = 0; i < sizeof little; i++)
+            little[i] = (uint8_t)((uint64_t)length >> 8 * i);
+        put(e, "\n", 1);
+        put(e, little, sizeof little);
+    }
+    put(e, value, length);
+    put(e, "\n", 1);
+}
+
+static void field_number(struct entry *e, const char *name, uint64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    field(e, name, text);
+}
+
+/* ---- what is said ---- */
+
+struct message {
+    char   text[MESSAGE_SIZE];
+    size_t length;
+};
+static void say(struct message *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct message *m, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(m->text + m->length, sizeof m->text - m->length, format, args);
+    va_end(args);
+    if (n > 0)
+        m->length = m->length + (size_t)n < sizeof m->text ? m->length + (size_t)n : sizeof m->text - 1;
+}
+
+static const char *row_word(const struct result_row *r)
+{
+    return !r->start && !r->status ? "off" : result_level_name(result_level(r));
+}
+
+static uint64_t row_lost(const struct result_row *r)
+{
+    return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file;
+}
+
+static void row_message(const struct result_row *r, struct message *m)
+{
+    say(m, "%s", r->session);
+    if (*r->provider)
+        say(m, " / %s", *r->name ? r->name : r->provider);
+    say(m, ": %s", row_word(r));
+    if (r->status)
+        say(m, ", Status %u %s: %s%s%s", r->status, wstatus_name(r->status), *r->reason ? r->reason : wstatus_text(r->status),
+            strstr(r->reason, " Do: ") ? "" : ". Do: ", strstr(r->reason, " Do: ") ? "" : wstatus_advice(r->status));
+    else if (r->start)
+        say(m, ", %" PRIu64 " event%s", r->written, r->written == 1 ? "" : "s");
+    if (r->start && !*r->provider && row_lost(r))
+        say(m, ", %" PRIu64 " lost", row_lost(r));
+    if (r->status && *r->source_file)
+        say(m, " (%s:%u)", r->source_file, r->source_line);
+    for (unsigned i = 0; i < r->conditions.count; i++) {
+        const struct condition *c = &r->conditions.items[i];
+        say(m, "\n%s %u %s: %s%s%s", c->note ? "note" : "condition", c->number, c->item, c->reason, *c->advice ? ". Do: " : "", c->advice);
+    }
+}
+
+/* ---- sending ---- */
+
+static struct sink sink_open(const struct syslog_sockets *to)
+{
+    struct sink s = {socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), true};
+    for (unsigned i = 0; s.fd >= 0 && i < 2; i++) {
+        struct sockaddr_un at = {.sun_family = AF_UNIX};
+        s.journal             = i == 0;
+        snprintf(at.sun_path, sizeof at.sun_path, "%s", s.journal ? to->journal : to->syslog);
+        if (connect(s.fd, (const struct sockaddr *)&at, sizeof at) == 0)
+            return s;
+    }
+    if (s.fd >= 0)
+        close(s.fd);
+    s.fd = -1;
+    return s;
+}
+
+/* One line without control characters: what would end a line there ends nothing here. */
+static bool send_line(const struct sink *s, unsigned severity, const struct message *m)
+{
+    char line[MESSAGE_SIZE + 64];
+    int  n = snprintf(line, sizeof line, "<%u>autologger: %s", FACILITY_DAEMON << 3 | severity, m->text);
+    for (int i = 0; i < n; i++)
+        if ((unsigned char)line[i] < ' ')
+            line[i] = ' ';
+    return send(s->fd, line, (size_t)n, MSG_NOSIGNAL) == n;
+}
+
+static bool send_entry(const struct sink *s, const struct result_list *list, const struct result_row *r, unsigned severity,
+                       const struct message *m)
+{
+    struct entry e = {.size = 0};
+    if (!s->journal)
+        return send_line(s, severity, m);
+    field(&e, "MESSAGE", m->text);
+    field(&e, "MESSAGE_ID", SYSLOG_ROWS_MESSAGE_ID);
+    field_number(&e, "PRIORITY", severity);
+    field(&e, "SYSLOG_IDENTIFIER", "autologger");
+    field(&e, "AUTOLOGGER_BOOT", list->boot_id);
+    if (r) {
+        field(&e, "AUTOLOGGER_SESSION", r->session);
+        field(&e, "AUTOLOGGER_PROVIDER", *r->name ? r->name : r->provider);
+        field_number(&e, "AUTOLOGGER_STATUS", r->status);
+        field(&e, "AUTOLOGGER_RESULT", row_word(r));
+        field_number(&e, "AUTOLOGGER_EVENTS", r->written);
+        field_number(&e, "AUTOLOGGER_LOST", row_lost(r));
+        field(&e, "AUTOLOGGER_FILE", r->source_file);
+        field_number(&e, "AUTOLOGGER_LINE", r->source_line);
+    }
+    return send(s->fd, e.bytes, e.size, MSG_NOSIGNAL) == (ssize_t)e.size;
+}
+
+static unsigned severity_of(enum result_level level)
+{
+    return level == RESULT_FAILED ? SEVERITY_ERROR : level == RESULT_NOTE ? SEVERITY_NOTICE : SEVERITY_INFO;
+}
+
+unsigned syslog_rows_send(const struct result_list *list, const struct syslog_sockets *to)
+{
+    struct sink    s         = sink_open(to);
+    unsigned       sent      = 0, levels[3] = {0};
+    struct message m         = {.length = 0};
+    if (s.fd < 0)
+        return 0;
+    for (unsigned i = 0; i < list->count; i++) {
+        struct message    row   = {.length = 0};
+        enum result_level level = result_level(&list->rows[i]);
+        row_message(&list->rows[i], &row);
+        levels[level]++;
+        sent += send_entry(&s, list, &list->rows[i], severity_of(level), &row);
+    }
+    say(&m, "boot traced: %u ok, %u with a note, %u failed. See: autologger status", levels[RESULT_OK], levels[RESULT_NOTE],
+        levels[RESULT_FAILED]);
+    sent += send_entry(&s, list, NULL, levels[RESULT_FAILED] ? SEVERITY_ERROR : SEVERITY_INFO, &m);
+    close(s.fd);
+    return sent;
+}

@@ -1,0 +1,22 @@
+/* syslog_rows.h - the rows of a boot as entries of the system's log, so that "journalctl MESSAGE_ID=..." shows what "autologger
+ * status" shows: one entry a row, and one that sums up. To the journal in its own protocol (a datagram of fields, no library); where
+ * there is none, one line a row to /dev/log; where that is missing too, nothing.
+ * Fields of an entry: MESSAGE, MESSAGE_ID, PRIORITY (3 failed, 5 note, 6 else), SYSLOG_IDENTIFIER, AUTOLOGGER_BOOT,
+ * AUTOLOGGER_SESSION, AUTOLOGGER_PROVIDER, AUTOLOGGER_STATUS, AUTOLOGGER_RESULT, AUTOLOGGER_EVENTS, AUTOLOGGER_LOST,
+ * AUTOLOGGER_FILE, AUTOLOGGER_LINE.
+ * Invariants: Y1 nothing waits for a log that does not read. Y2 text of a declaration can't make a field of its own.
+ * Threads: one. Not for: when rows are final (service). */
+#ifndef AUTOLOGGER_DAEMON_SYSLOG_ROWS_H
+#define AUTOLOGGER_DAEMON_SYSLOG_ROWS_H
+#include "autologger/boot/result.h"
+
+#define SYSLOG_ROWS_MESSAGE_ID "7acec6878b6c4bc3a4820f5e2c36a2dc"
+
+struct syslog_sockets {
+    const char *journal, *syslog; /* paths of datagram sockets */
+};
+/* The system's: /run/systemd/journal/socket, /dev/log. */
+extern const struct syslog_sockets syslog_sockets_default;
+/* Sends all rows of `list` and the sum. The number of entries that were taken. */
+unsigned syslog_rows_send(const struct result_list *list, const struct syslog_sockets *to);
+#endif

@@ -1,0 +1,78 @@
+"""The machine's own daemon tells the journal what became of every row, once, when the last session has stopped; a rehearsal and a
+daemon of a user's own tell it nothing.
+Proves: REG-09, REG-11, REG-21."""
+import os
+import socket
+import subprocess
+import sys
+
+from harness import Machine, check, skip, tool
+
+if os.getuid() != 0:
+    skip("a /run of its own needs root")
+if os.environ.get("AL_OWN_MOUNTS") != "1":  # everything that is mounted goes with this process
+    env = dict(os.environ, AL_OWN_MOUNTS="1")
+    sys.exit(subprocess.run(["unshare", "--mount", "--propagation", "private", sys.executable, __file__], env=env).returncode)
+subprocess.run(["mount", "-t", "tmpfs", "none", "/run"], check=True)
+
+DECLARED = """[Autologger/web]
+[Autologger/web/Contoso-Web]
+[Autologger/wrong]
+LogFileMode = NEWFILE
+"""
+
+os.makedirs("/run/systemd/journal")
+journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+journal.bind("/run/systemd/journal/socket")
+journal.setblocking(False)
+
+
+def entries():
+    """What came, as dictionaries; a value with lines is in the binary form of the protocol."""
+    found = []
+    while True:
+        try:
+            data = journal.recv(65536)
+        except BlockingIOError:
+            return found
+        entry = {}
+        while data:
+            end = min(at for at in (data.find(b"\n"), data.find(b"=")) if at >= 0)
+            name = data[:end].decode()
+            if data[end : end + 1] == b"=":
+                value, _, data = data[end + 1 :].partition(b"\n")
+            else:
+                length = int.from_bytes(data[end + 1 : end + 9], "little")
+                value, data = data[end + 9 : end + 9 + length], data[end + 10 + length :]
+            entry[name] = value.decode()
+        found.append(entry)
+
+
+with Machine(DECLARED) as m:
+    m.start()  # a runtime folder of its own
+    m.shutdown()
+    check(entries() == [], "only the machine's daemon may write to the journal")
+
+with Machine(DECLARED) as m:
+    m.runtime = "/run/autologger"
+    m.env["AUTOLOGGER_RUNTIME_DIR"] = m.runtime
+    m.start()
+    check(entries() == [], "the rows are not final yet")
+    m.tool("write", "Contoso-Web", "Started", "port=80")
+    os.kill(m.daemon_pid(), 9)  # its successor knows what was told and what was not
+    m.wait_ready()
+    m.tool("stop", "web")
+    told = entries()
+    m.shutdown()
+    check(entries() == [], "told once")
+    check(len({e["MESSAGE_ID"] for e in told}) == 1 and len(told) == 4, told)
+    rows = {(e.get("AUTOLOGGER_SESSION"), e.get("AUTOLOGGER_PROVIDER")): e for e in told}
+    web, provider, wrong, total = (rows[k] for k in (("web", None), ("web", "Contoso-Web"), ("wrong", None), (None, None)))
+    check(web["PRIORITY"] == "6" and web["AUTOLOGGER_EVENTS"] == "1" and web["AUTOLOGGER_RESULT"] == "ok", web)
+    check(provider["AUTOLOGGER_EVENTS"] == "1" and provider["AUTOLOGGER_STATUS"] == "0", provider)
+    check(wrong["PRIORITY"] == "3" and wrong["AUTOLOGGER_STATUS"] == "87" and "Do:" in wrong["MESSAGE"], wrong)
+    check(wrong["AUTOLOGGER_LINE"] == "4" and wrong["AUTOLOGGER_FILE"].endswith("declared.ini"), wrong)
+    check("1 failed" in total["MESSAGE"], total)
+    shown = tool("status", "--check", "--store", m.store, expect=1).stdout
+    check("wrong" in shown and "Contoso-Web" not in shown, shown)
+print("\n".join(e["MESSAGE"] for e in told))
