@@ -64,7 +64,8 @@ wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, st
     st = value_set_read(store, WINPATH_WMI "\\Autologger", IN_BOOT, &set, &out->conditions, &failed, why);
     if (st == W_SUCCESS) {
         const struct value *stop = &set.at[VALUE_STOP_AFTER], *keep = &set.at[VALUE_KEEP];
-        out->once        = set.at[VALUE_ONCE].number != 0;
+        out->once         = set.at[VALUE_ONCE].number != 0;
+        out->kernel_phase = set.at[VALUE_KERNEL_PHASE].number != 0;
         out->max_wait_ms = set.at[VALUE_MAX_WAIT].number * 1000;
         out->stops       = stop->present;
         if (stop->present)

@@ -7,6 +7,7 @@
 
 struct boot_settings {
     bool     once;
+    bool     kernel_phase; /* a boot entry of its own, with kernel arguments */
     bool     stops;           /* StopAfter is given */
     bool     after_boot_done; /* stop_after_ms counts from boot-done, else from the start */
     uint64_t stop_after_ms;

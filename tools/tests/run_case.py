@@ -4,7 +4,8 @@
 Usage: run_case.py FILE.case, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed, 77 skipped.
 
   Proves:      ids of the checklist
-  File NAME:   a line of the file NAME in the work folder (repeat for more lines; \\xNN are bytes)
+  File NAME:   a line of the file NAME in the work folder (repeat for more lines; \\xNN are bytes); its folders are made, and a file
+               that begins with #! is a program
   Before:      a command line that must succeed first (repeat)
   Run:         the command line under test; one a case
   Exit:        its exit code
@@ -145,7 +146,10 @@ def main():
     with tempfile.TemporaryDirectory(prefix="al-case-") as folder:
         work = pathlib.Path(folder)
         for name, lines in files.items():
+            (work / name).parent.mkdir(parents=True, exist_ok=True)
             (work / name).write_bytes(b"\n".join(lines) + b"\n")
+            if lines[0].startswith(b"#!"):
+                (work / name).chmod(0o755)
         try:
             check(case, work, {**places, "work": work})
         except (Failed, subprocess.TimeoutExpired) as failure:

@@ -1,0 +1,117 @@
+/* The entry for the kernel phase as text: GRUB's and systemd-boot's, the exact bytes, and what is refused.
+ * Proves: REG-19 (a separate one-shot entry; a normal one is never changed). */
+#include "autologger/kernel/flags.h"
+#include "tools/boot_entry.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD "if [ \"${next_entry}\" ] ; then\n  set default=\"${next_entry}\"\nfi\n"
+#define TAIL "if [ -f  ${config_directory}/custom.cfg ]; then\n  source ${config_directory}/custom.cfg\nfi\n"
+#define NORMAL                                                                                                     \
+    "menuentry 'Debian GNU/Linux' --class debian --class gnu-linux $menuentry_id_option 'gnulinux-simple-1' {\n"    \
+    "\tinsmod gzio\n\tif [ x$grub_platform = xxen ]; then insmod xzio; insmod lzopio; fi\n\tinsmod ext2\n"          \
+    "\tlinux\t/boot/vmlinuz-6.1.0-9-amd64 root=UUID=1 ro  quiet \n\tinitrd\t/boot/initrd.img-6.1.0-9-amd64\n}\n"
+#define RESCUE                                                                                                     \
+    "submenu 'Advanced' {\n\tmenuentry 'rescue' {\n\t\tlinux /boot/vmlinuz-6.1.0-9-amd64 root=UUID=1 ro single\n\t}\n"
+
+static void grub_entry(void **state)
+{
+    (void)state;
+    char         *out = NULL;
+    struct reason why = {0};
+    assert_int_equal(grub_entry_make(HEAD RESCUE NORMAL "}\n" TAIL, "6.1.0-9-amd64", "autologger=kernel x=y", &out, &why), 0);
+    assert_string_equal(out, "menuentry 'autologger: one traced boot of Linux 6.1.0-9-amd64' --class debian --class gnu-linux --id autologger {\n"
+                             "\tinsmod gzio\n\tif [ x$grub_platform = xxen ]; then insmod xzio; insmod lzopio; fi\n\tinsmod ext2\n"
+                             "\tlinux\t/boot/vmlinuz-6.1.0-9-amd64 root=UUID=1 ro  quiet autologger=kernel x=y\n"
+                             "\tinitrd\t/boot/initrd.img-6.1.0-9-amd64\n}\n");
+    free(out);
+}
+
+static void grub_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cfg, *kernel, *reason;
+    } rows[] = {
+        {HEAD NORMAL, "6.1.0-9-amd64", "does not read custom.cfg"},
+        {NORMAL TAIL, "6.1.0-9-amd64", "no entry for one boot"},
+        {HEAD NORMAL TAIL, "6.1.0-9", "no entry for the kernel 6.1.0-9."},
+        {HEAD NORMAL TAIL, "", "no entry for the kernel (none)"},
+        {HEAD RESCUE "}\n" TAIL, "6.1.0-9-amd64", "no entry for the kernel"},
+        {HEAD "menuentry 'x' {\n\tinsmod lvm\n\tlinux /vmlinuz-6.1.0-9-amd64 root=/dev/a/b\n}\n" TAIL, "6.1.0-9-amd64", "lies on lvm"},
+        {HEAD "menuentry 'x' {\n\tlinux /vmlinuz-6.1.0-9-amd64 root=/dev/a/b\n" TAIL, "6.1.0-9-amd64", "no entry for the kernel"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char         *out = NULL;
+        struct reason why = {0};
+        assert_int_equal(grub_entry_make(rows[i].cfg, rows[i].kernel, "a", &out, &why), W_NOT_SUPPORTED);
+        assert_null(out);
+        assert_non_null(strstr(why.text, rows[i].reason));
+        assert_non_null(strstr(why.text, " Do: "));
+    }
+}
+
+static void custom_file(void **state)
+{
+    (void)state;
+    static const char own[] = "menuentry 'mine' {\n}"; /* without a line end */
+    char *with  = grub_custom_make(own, "entry {\n}\n");
+    assert_true(!strncmp(with, own, strlen(own)) && strstr(with, "}\n# autologger: one traced boot") && strstr(with, "\nentry {\n}\n# autologger: end\n"));
+    char *again = grub_custom_make(with, "entry {\n}\n"); /* replaced, not added */
+    assert_string_equal(again, with);
+    char *without = grub_custom_make(again, NULL);
+    assert_string_equal(without, "menuentry 'mine' {\n}\n");
+    char *alone = grub_custom_make(NULL, "entry {\n}\n"), *none = grub_custom_make(alone, NULL);
+    assert_string_equal(none, "");
+    /* our end is gone: what follows is somebody else's and stays */
+    char *end = strstr(with, "# autologger: end");
+    *end      = 0;
+    char *cut = grub_custom_make(with, NULL);
+    assert_non_null(strstr(cut, "entry {\n}\n"));
+    free(with), free(again), free(without), free(alone), free(none), free(cut);
+}
+
+static void systemd_entry(void **state)
+{
+    (void)state;
+    char         *out = NULL;
+    struct reason why = {0};
+    assert_int_equal(systemd_entry_make("# c\ntitle  Debian\nsort-key debian\nversion 6.1\noptions root=UUID=1 ro\nlinux /m/6.1/linux\ninitrd /m/6.1/initrd\n",
+                                        "autologger=kernel a=b", &out, &why), 0);
+    assert_string_equal(out, "# made by 'autologger apply', taken away by 'autologger clean'\ntitle autologger: one traced boot\nversion 6.1\n"
+                             "options root=UUID=1 ro autologger=kernel a=b\nlinux /m/6.1/linux\ninitrd /m/6.1/initrd\n");
+    free(out);
+    assert_int_equal(systemd_entry_make("title x\nefi /EFI/Linux/a.efi\n", "a", &out, &why), W_NOT_SUPPORTED);
+    assert_null(out);
+    assert_int_equal(systemd_entry_make("linux /l", "a=b", &out, &why), 0); /* no options yet, no line end */
+    assert_non_null(strstr(out, "linux /l\noptions a=b\n"));
+    free(out);
+}
+
+static void arguments(void **state)
+{
+    (void)state;
+    uint32_t mask[GROUP_MASK_WORDS];
+    char     text[512];
+    assert_int_equal(group_mask_parse("PROC_THREAD+CSWITCH+DISK_IO_INIT", mask, NULL), 0);
+    size_t length = boot_entry_arguments(mask, text, sizeof text);
+    assert_int_equal(length, strlen(text));
+    assert_string_equal(text, "autologger=kernel trace_event=initcall:*,sched:sched_process_fork,sched:sched_process_exit,sched:sched_process_exec,"
+                              "sched:sched_switch,block:block_rq_insert,block:block_rq_issue trace_buf_size=8M trace_clock=perf");
+    memset(mask, 0, sizeof mask);
+    boot_entry_arguments(mask, text, sizeof text);
+    assert_string_equal(text, "autologger=kernel trace_event=initcall:* trace_buf_size=8M trace_clock=perf");
+    assert_int_equal(boot_entry_arguments(mask, text, 20), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grub_entry), cmocka_unit_test(grub_refused), cmocka_unit_test(custom_file),
+                                       cmocka_unit_test(systemd_entry), cmocka_unit_test(arguments)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
