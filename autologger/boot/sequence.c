@@ -119,7 +119,8 @@ static void start_failed(struct boot *b, struct session *s, const struct reason 
     table_remove(b->table, s);
 }
 
-static void boot_session(struct boot *b, const char *key)
+/* later[]: the sessions that are still to come. */
+static void boot_session(struct boot *b, const char *key, char *const *later, unsigned later_count)
 {
     struct session_env *env    = b->table->env;
     struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = b->log_dir};
@@ -128,6 +129,7 @@ static void boot_session(struct boot *b, const char *key)
     struct reason       why = {0};
 
     limits.memory_left = b->table->ceiling > b->table->memory_used ? b->table->ceiling - b->table->memory_used : 0;
+    limits.memory_left = plan_memory_share(b->store, later, later_count, env->cpus, limits.memory_left);
     memset(&plan, 0, sizeof plan);
     wstatus st = plan_from_key(b->store, key, &limits, &plan, &why);
     place_from_store(b, key, &plan);
@@ -190,13 +192,13 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
         condition_add(&settings.conditions, read, false, "[Boot]", "", 0, wstatus_advice(read), "%s", refused.text);
     else
         table->ceiling = table->env->os->ram_bytes(table->env->os) * settings.memory_percent / 100;
-    if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
-        boot_session(&b, WINPATH_WMI "\\GlobalLogger");
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
         st = regstore_enum_keys(store, WINPATH_WMI "\\Autologger", key_add, &keys); /* in name order */
+    if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
+        boot_session(&b, WINPATH_WMI "\\GlobalLogger", keys.items, keys.count);
     for (unsigned i = 0; i < keys.count; i++) {
         if (!st)
-            boot_session(&b, keys.items[i]);
+            boot_session(&b, keys.items[i], keys.items + i + 1, keys.count - i - 1);
         free(keys.items[i]);
     }
     free(keys.items);

@@ -5,6 +5,28 @@ enum { MAXIMUM_OVER_MINIMUM = 22, LARGE_BUFFER_KB = 1024 };
 
 uint64_t plan_memory_ceiling(uint64_t ram_bytes) { return ram_bytes / 10; }
 
+/* What the session of a key surely asks for; 0 when it does not start, or its plan will fail on these very values. */
+static uint64_t minimum_bytes(struct regstore *store, const char *key, uint32_t floor)
+{
+    uint32_t start = 0, kb = 0, minimum = 0;
+
+    if (regstore_get_dword(store, key, value_rows[VALUE_START].name, &start, NULL) || start != 1)
+        return 0;
+    (void)regstore_get_dword(store, key, value_rows[VALUE_BUFFER_SIZE].name, &kb, NULL);
+    (void)regstore_get_dword(store, key, value_rows[VALUE_MINIMUM_BUFFERS].name, &minimum, NULL);
+    uint64_t bytes = UINT64_C(1024) * (kb ? kb : value_rows[VALUE_BUFFER_SIZE].fallback);
+    return bytes * (minimum > floor ? minimum : floor);
+}
+
+uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors, uint64_t left)
+{
+    uint64_t kept = 0;
+
+    for (unsigned i = 0; i < count && kept < left / 4; i++)
+        kept += minimum_bytes(store, keys[i], 2 * (processors ? processors : 1));
+    return left - (kept < left / 4 ? kept : left / 4);
+}
+
 static uint32_t clamp(uint64_t number, uint64_t low, uint64_t high)
 {
     number = number < low ? low : number;

@@ -91,12 +91,16 @@ static void show_providers(const struct walk *w, const struct plan *p)
     }
 }
 
-static wstatus check_session(struct walk *w, const char *key)
+/* `next`: the first key of those that are still to come. */
+static wstatus check_session(struct walk *w, const char *key, unsigned next)
 {
-    struct plan   plan;
-    struct reason why = {0};
-    wstatus       st  = plan_from_key(w->store, key, &w->limits, &plan, &why);
-    wstatus       out = W_SUCCESS;
+    struct plan        plan;
+    struct reason      why    = {0};
+    struct plan_limits limits = w->limits;
+    wstatus            out    = W_SUCCESS;
+
+    limits.memory_left = plan_memory_share(w->store, w->keys + next, w->key_count - next, limits.processors, limits.memory_left);
+    wstatus st         = plan_from_key(w->store, key, &limits, &plan, &why);
 
     if (st == W_SUCCESS && plan.start && (st = check_unique(w, &plan, &why)) == W_SUCCESS)
         out = remember(w, &plan);
@@ -156,10 +160,10 @@ wstatus plan_check(struct regstore *store, const struct plan_limits *limits, che
     if (st == W_SUCCESS) {
         check_boot(&w);
         if (regstore_key_exists(store, GLOBAL_LOGGER_KEY))
-            st = check_session(&w, GLOBAL_LOGGER_KEY);
+            st = check_session(&w, GLOBAL_LOGGER_KEY, 0);
     }
     for (unsigned i = 0; i < w.key_count && st == W_SUCCESS; i++)
-        st = check_session(&w, w.keys[i]);
+        st = check_session(&w, w.keys[i], i + 1);
     for (unsigned i = 0; i < w.key_count; i++)
         free(w.keys[i]);
     for (unsigned i = 0; i < w.started_count; i++)

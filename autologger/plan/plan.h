@@ -86,6 +86,9 @@ void    plan_finish(struct plan *plan);
 
 /* 10 % of RAM: what holds without MaxNonPagedPoolUsage. */
 uint64_t plan_memory_ceiling(uint64_t ram_bytes);
+/* Of `left` bytes, what a session may have when those of keys[] are still to come: each of them that has Start = 1 is kept its
+ * MinimumBuffers, all together at most a quarter. So the first that asks for everything does not leave the others with error 8. */
+uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors, uint64_t left);
 /* The INI words (registry-sim/text/dialect.h) by values.def. */
 struct ini_vocabulary;
 const struct ini_vocabulary *plan_vocabulary(void);

@@ -33,8 +33,9 @@ TABLE = [
     ("read-only mount", "ini", "[Autologger/s]\nFileName = ro/s.etl\n", "s", 19, "ro/s.etl", 1, {"ro": True}),
     ("full disk", "ini", "[Autologger/s]\nFileName = full/s.etl\n", "s", 112, "full/s.etl", 1, {"full": True}),
     ("a file in the way", "ini", "[Autologger/s]\nFileName = way/s.etl\n", "s", 267, "way/s.etl", 1, {"file": True}),
-    ("no memory left", "ini", "[Autologger/a]\nBufferSize = 16 MB\nMinimumBuffers = 900\nMaximumBuffers = 900\n[Autologger/b]\nBufferSize = 16 MB\n"
-     "MinimumBuffers = 900\n", "b", 8, "", 6, {}),
+    # each leaves a quarter to those that follow: for the last one it is not enough
+    ("no memory left", "ini", "".join(f"[Autologger/{n}]\nBufferSize = 16 MB\nMinimumBuffers = 900\n" for n in "abcdefghijkl"), "l", 8, "",
+     35, {}),
     ("no rights", "ini", "[GlobalLogger]\nEnableKernelFlags = PROC_THREAD\n", "NT Kernel Logger", 1314, "CAP_PERFMON", 1, {"nobody": True}),
 ]
 

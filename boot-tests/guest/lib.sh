@@ -19,6 +19,7 @@ root_device() { labelled root; }
 
 in_initramfs() { :; }
 without_root() { :; }
+leave_disks() { :; }
 
 make_writable() {
     mount -o remount,rw / && mark writable
@@ -74,6 +75,7 @@ finish() {
         sleep 0.05
     done
     kill -KILL -1 2>/dev/null
+    leave_disks
     mount -o remount,ro / 2>/dev/null
     sync
     poweroff -f

@@ -13,6 +13,7 @@
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
   serial has TEXT | serial lacks TEXT
+  nothing-below                    no trace lies in the root below the mount point of the log disk
   clean                            the root was unmounted in order
 OP: = != < <= > >= has lacks. `has` with a list: an element (conditions: the number of one, or a text of its reason)."""
 import json
@@ -145,6 +146,9 @@ class Checker:
 
     def on_serial(self, op, text):
         return None if compare(self.remains.serial, op, text) else "the end: " + repr(self.remains.serial[-300:])
+
+    def on_nothing_below(self):
+        return ", ".join(str(p) for p in self.remains.below) or None
 
     def on_clean(self):
         clean, words = self.remains.root_state()

@@ -17,7 +17,8 @@ class Remains:
         if not self.was_clean[0]:
             disk.replay(self.image)
         disk.extract(self.image, "/var/lib/autologger", self.folder / "root/var/lib")
-        disk.extract(self.image, "/var/log/autologger", self.folder / "root/var/log")
+        below = disk.extract(self.image, "/var/log/autologger", self.folder / ("below/var/log" if log_disk else "root/var/log"))
+        self.below = sorted((self.folder / "below").rglob("*.etl")) if log_disk and below else []
         if log_disk:
             disk.extract(log_disk, "/autologger", self.folder / "root/var/log")
         results = work / "results.img"

@@ -103,11 +103,25 @@ static void sessions_share_the_ceiling(void **state)
     struct plan_limits limits = {.processors = 1, .ram_bytes = 1000 * MIB, .memory_left = 100 * MIB, .log_dir = "/l"};
     (void)state;
     char *rows = check_text(text, &limits);
-    assert_non_null(strstr(rows, "session a start 1 status 0 line 2 conditions 0 max 86 "));
-    assert_non_null(strstr(rows, "session b start 1 status 0 line 7 conditions 1 max 14 ")); /* 100 - 86 */
-    assert_non_null(strstr(rows, "session c start 1 status 8 line 15 conditions 0: the least that a session needs is 2 "
-                                 "x 1 processors x 1024 KB = 2048 KB, but 0 KB are left of what all boot sessions"));
-    assert_non_null(strstr(rows, "session d start 1 status 8 "));
+    /* a asks for 86 MB at most; b, c and d that follow surely want 66, so they are kept a quarter */
+    assert_non_null(strstr(rows, "session a start 1 status 0 line 2 conditions 1 max 75 "));
+    assert_non_null(strstr(rows, "session b start 1 status 0 line 7 conditions 1 max 22 ")); /* 25, less 2 MB and 8 KB */
+    assert_non_null(strstr(rows, "session c start 1 status 0 line 12 conditions 1 max 2 ")); /* 3, less 8 KB */
+    assert_non_null(strstr(rows, "session d start 1 status 0 line 16 conditions 0 max 24 "));
+    free(rows);
+}
+
+static void who_finds_nothing_left_gets_8(void **state)
+{
+    static const char text[] = "Windows Registry Editor Version 5.00\n" WMI "Autologger\\a]\n\"Start\"=dword:1\n" GUID(
+        "1") "\"BufferSize\"=dword:400\n\"MinimumBuffers\"=dword:40\n" WMI "Autologger\\b]\n\"Start\"=dword:1\n" GUID(
+        "2") "\"BufferSize\"=dword:1000\n" WMI "Autologger\\off]\n\"Start\"=dword:0\n" GUID("3") "\"MinimumBuffers\"=dword:40\n";
+    struct plan_limits limits = {.processors = 1, .ram_bytes = 200 * MIB, .memory_left = 20 * MIB, .log_dir = "/l"};
+    (void)state;
+    char *rows = check_text(text, &limits);
+    assert_non_null(strstr(rows, "session a start 1 status 0 line 2 conditions 1 max 15 "));
+    assert_non_null(strstr(rows, "session b start 1 status 8 line 10 conditions 1: the least that a session needs is 2 x 1 processors x "
+                                 "4096 KB = 8192 KB, but 5120 KB are left of what all boot sessions"));
     free(rows);
 }
 
@@ -322,7 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_in_the_order_of_boot),
-        cmocka_unit_test(sessions_share_the_ceiling),
+        cmocka_unit_test(sessions_share_the_ceiling),  cmocka_unit_test(who_finds_nothing_left_gets_8),
         cmocka_unit_test(ini_words_become_a_plan),
         cmocka_unit_test(ini_mistakes_come_all_at_once),
         cmocka_unit_test(the_real_configuration),

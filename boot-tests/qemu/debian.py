@@ -1,0 +1,93 @@
+"""Debian roots with systemd: made once with debootstrap, kept as folders, copied for each scenario. They need root rights.
+
+base             minbase, systemd, udev, dbus, initramfs-tools and the kernel's package
+dracut           the same with dracut in the place of initramfs-tools"""
+import os
+import pathlib
+import re
+import shutil
+
+from qemu import kernel
+from qemu.places import CACHE, Failed, Missing, need, run
+
+PACKAGES = "systemd-sysv,udev,dbus,kmod,linux-base,initramfs-tools,busybox,zstd"
+MACHINE_ID = "5d7a31c5c0de4b1f9a7b3c2d1e0f9a8b"  # else the first boot makes one, and takes ten seconds more
+LISTS = CACHE / "roots"
+
+
+def suite():
+    found = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.M)
+    if not found:
+        raise Missing("/etc/os-release names no suite of Debian")
+    return found.group(1)
+
+
+def inside(tree, command, timeout=600):
+    """A shell line in the root, with the mounts that package scripts want; they go with the process."""
+    script = ('mount --make-rprivate / && mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && '
+              'mount --bind /dev "$1/dev" && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C '
+              'chroot "$1" /bin/sh -ec "$2"')
+    return run(need("unshare", "util-linux"), "--mount", "--fork", "sh", "-c", script, "sh", tree, command, timeout=timeout)
+
+
+def _settle(tree):
+    """What makes the first boot an ordinary one, and the image small."""
+    (tree / "etc/machine-id").write_text(MACHINE_ID + "\n")
+    (tree / "etc/hostname").write_text("guest\n")
+    (tree / "etc/fstab").write_text("/dev/disk/by-label/root / ext4 errors=remount-ro 0 1\n")
+    for stamp in ("etc/.updated", "var/.updated"):
+        (tree / stamp).touch()
+    for unit in ("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
+                 "systemd-timesyncd.service"):
+        path = tree / "etc/systemd/system" / unit
+        path.unlink(missing_ok=True)
+        path.symlink_to("/dev/null")
+    for folder in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale", "usr/share/man"):
+        shutil.rmtree(tree / folder, ignore_errors=True)
+        (tree / folder).mkdir(parents=True)
+    for leftover in (tree / "boot").glob("*.old-dkms"):
+        leftover.unlink()
+
+
+def _made(name, make):
+    """The folder of that name in the cache, made when it is not there. Half-made ones never get the name."""
+    final, work = LISTS / name, LISTS / (name + ".new")
+    if final.is_dir():
+        return final
+    if os.getuid() != 0:
+        raise Missing("a Debian root can be made by root only")
+    shutil.rmtree(work, ignore_errors=True)
+    LISTS.mkdir(parents=True, exist_ok=True)
+    make(work)
+    os.rename(work, final)
+    return final
+
+
+def _make_base(work):
+    try:
+        run(need("debootstrap", "debootstrap"), "--variant=minbase", f"--include={PACKAGES}", suite(), work, timeout=1200)
+    except Failed as e:
+        raise Missing(f"debootstrap: {str(e).strip().splitlines()[-1]}") from e
+    _add_kernel(work)
+    _settle(work)
+
+
+def _add_kernel(work):
+    package = kernel.package_file()
+    # what the emulated machine needs is built in: no modules in the image, so that unpacking it takes less of a slow processor
+    (work / "etc/initramfs-tools/conf.d/boot-tests").write_text("MODULES=list\nCOMPRESS=gzip\n")
+    shutil.copy(package, work / "root/kernel.deb")
+    inside(work, "dpkg -i /root/kernel.deb && rm /root/kernel.deb")
+
+
+def base():
+    return _made("base", _make_base)
+
+
+def kernel_version(tree):
+    return sorted((tree / "boot").glob("vmlinuz-*"))[-1].name.removeprefix("vmlinuz-")
+
+
+def copy(source, target):
+    """A folder with all owners, modes and links."""
+    run("cp", "-a", source, target)
