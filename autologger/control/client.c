@@ -278,16 +278,18 @@ wstatus control_flush(struct control_client *c, const char *name, struct reason 
     return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
 }
 
-/* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row. *rows is malloc. */
-static wstatus pages(struct control_client *c, enum ctl_type type, size_t head, size_t row, void **rows, unsigned *count,
-                     struct reason *why)
+/* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or NULL for lists
+ * of all. *rows is malloc; c->buffer keeps the last page. */
+static wstatus pages(struct control_client *c, enum ctl_type type, const char *name, size_t head, size_t row, void **rows,
+                     unsigned *count, struct reason *why)
 {
     uint8_t *all  = NULL;
     uint32_t have = 0, total = 0;
     do {
         struct ctl_session_request r  = {.header = {.size = sizeof r, .type = (uint16_t)type}, .start = have};
-        wstatus                    st = ask(c, &r.header, head, WAIT_MS, why);
+        wstatus                    st   = name ? name_set(&r, name, why) : W_SUCCESS;
         uint32_t                   page = 0;
+        st                              = st ? st : ask(c, &r.header, head, WAIT_MS, why);
         if (!st) {
             memcpy(&total, c->buffer + sizeof(struct ctl_header), sizeof total);
             memcpy(&page, c->buffer + sizeof(struct ctl_header) + sizeof total, sizeof page);
@@ -314,7 +316,7 @@ static wstatus pages(struct control_client *c, enum ctl_type type, size_t head, 
 wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_QUERY, sizeof(struct ctl_query_answer), sizeof **rows, &all, count, why);
+    wstatus st  = pages(c, CTL_QUERY, NULL, sizeof(struct ctl_query_answer), sizeof **rows, &all, count, why);
     if (st)
         return st;
     *rows = all;
@@ -326,12 +328,33 @@ wstatus control_query_all(struct control_client *c, struct ctl_session_info **ro
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_PROVIDERS, sizeof(struct ctl_providers_answer), sizeof **rows, &all, count, why);
+    wstatus st  = pages(c, CTL_PROVIDERS, NULL, sizeof(struct ctl_providers_answer), sizeof **rows, &all, count, why);
     if (st)
         return st;
     *rows = all;
     for (unsigned i = 0; i < *count; i++)
         (*rows)[i].name[sizeof(*rows)[i].name - 1] = 0;
+    return W_SUCCESS;
+}
+
+wstatus control_declaration(struct control_client *c, const char *name, struct ctl_declaration *out, struct ctl_enabled_row **rows,
+                            unsigned *count, struct reason *why)
+{
+    void   *all = NULL;
+    wstatus st  = pages(c, CTL_DECLARATION, name, sizeof(struct ctl_declaration_answer), sizeof **rows, &all, count, why);
+    if (st)
+        return st;
+    *rows = all;
+    *out  = ((const struct ctl_declaration_answer *)c->buffer)->session;
+    out->name[sizeof out->name - 1]           = 0;
+    out->key[sizeof out->key - 1]             = 0;
+    out->file_name[sizeof out->file_name - 1] = 0;
+    if (out->hook_count > sizeof out->hooks / sizeof *out->hooks)
+        out->hook_count = sizeof out->hooks / sizeof *out->hooks;
+    for (unsigned i = 0; i < *count; i++) {
+        (*rows)[i].name[sizeof(*rows)[i].name - 1] = 0;
+        (*rows)[i].key[sizeof(*rows)[i].key - 1]   = 0;
+    }
     return W_SUCCESS;
 }
 

@@ -27,4 +27,7 @@ wstatus control_fs_ready(struct control_client *c, struct reason *why);
 wstatus control_shutdown(struct control_client *c, struct reason *why);
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why);
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why);
+/* One session as it could be declared again, and the providers that it enables: malloc, *count of them. 4201 when there is none. */
+wstatus control_declaration(struct control_client *c, const char *name, struct ctl_declaration *out, struct ctl_enabled_row **rows,
+                            unsigned *count, struct reason *why);
 #endif

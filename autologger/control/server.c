@@ -1,6 +1,7 @@
 #include "autologger/control/server.h"
 
 #include "autologger/control/access.h"
+#include "autologger/control/declaration.h"
 #include "autologger/control/message.h"
 #include "registry-sim/base/cursor.h"
 
@@ -374,6 +375,22 @@ static wstatus on_providers(struct control_server *v, unsigned c, const void *me
     return W_SUCCESS;
 }
 
+static wstatus on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    const struct session             *s      = named(v, m);
+    struct ctl_declaration_answer    *answer = (void *)v->out;
+    (void)size;
+
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    declaration_answer(s, v->table->directory, m->start, answer, CTL_MAX);
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_DECLARATION,
+                                         CTL_VERSION, m->header.sequence, 0};
+    tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
 /* ---- requests as a table ---- */
 
 static const struct request {
@@ -393,6 +410,7 @@ static const struct request {
     {CTL_SHUTDOWN, sizeof(struct ctl_header), true, on_shutdown},
     {CTL_STATE, sizeof(struct ctl_header), false, on_state},
     {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, on_providers},
+    {CTL_DECLARATION, sizeof(struct ctl_session_request), false, on_declaration},
 };
 
 void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)

@@ -24,6 +24,7 @@ enum ctl_type {
     CTL_SHUTDOWN = 20,  /* stop all sessions and end the daemon */
     CTL_STATE = 21,     /* the daemon as a whole */
     CTL_PROVIDERS = 22, /* a page of registered or enabled providers */
+    CTL_DECLARATION = 23, /* one session as it could be declared again, with a page of the providers it enables */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
@@ -154,6 +155,31 @@ struct ctl_provider_row {
     char        name[CTL_NAME];
     uint32_t    registrations;
     uint32_t    enabled_count;
+};
+/* CTL_DECLARATION, asked with ctl_session_request: what the session was made of. */
+struct ctl_enabled_row {
+    struct guid guid;
+    uint32_t    level;
+    uint32_t    reserved;
+    uint64_t    any, all;
+    char        name[CTL_NAME]; /* as a program registered it, or "" */
+    char        key[512];       /* registry path of the declaration */
+};
+struct ctl_declaration {
+    char        name[CTL_NAME], key[CTL_PATH], file_name[CTL_PATH]; /* file_name: as declared, "" = none */
+    struct guid guid;
+    uint32_t    buffer_kb, minimum_buffers, maximum_buffers; /* given */
+    uint32_t    clock_type, log_file_mode, max_file_size, flush_timer;
+    uint32_t    group_mask[8], hook_count;
+    uint16_t    hooks[256];
+    uint32_t    reserved;
+};
+struct ctl_declaration_answer {
+    struct ctl_header      header;
+    uint32_t               total; /* providers that it enables */
+    uint32_t               count;
+    struct ctl_declaration session;
+    struct ctl_enabled_row row[];
 };
 struct ctl_providers_answer {
     struct ctl_header       header;

@@ -153,6 +153,31 @@ static void providers_are_paged(void **state)
     server_fixture_finish(&f);
 }
 
+static void a_session_can_be_declared_again(void **state)
+{
+    struct server_fixture                f;
+    int                                  peer;
+    struct ctl_session_request           r = {.name = "one"}, none = {.name = "two"}, beyond = {.name = "one", .start = 0xFFFFFFFF};
+    const struct ctl_declaration_answer *a = (const void *)answer;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    int c = server_fixture_client(&f, NOBODY, &peer);
+    assert_int_equal(ask(&f, c, peer, &r, sizeof r, CTL_DECLARATION), 0);
+    assert_string_equal(a->session.name, "one");
+    assert_string_equal(a->session.key, "key");
+    assert_int_equal(a->session.buffer_kb, 4);
+    assert_int_equal(a->session.maximum_buffers, 16);
+    assert_int_equal(a->total, 1);
+    assert_int_equal(a->count, 1);
+    assert_true(guid_equal(&a->row[0].guid, &fixture_provider));
+    assert_int_equal(ask(&f, c, peer, &beyond, sizeof beyond, CTL_DECLARATION), 0);
+    assert_true(a->total == 1 && a->count == 0);
+    assert_int_equal(ask(&f, c, peer, &none, sizeof none, CTL_DECLARATION), W_WMI_INSTANCE_NOT_FOUND);
+    assert_int_equal(ask(&f, c, peer, &none, sizeof(struct ctl_header), CTL_DECLARATION), W_BAD_LENGTH);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +185,7 @@ int main(void)
         cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
         cmocka_unit_test(a_client_that_does_not_read_is_dropped),
         cmocka_unit_test(providers_are_paged),
+        cmocka_unit_test(a_session_can_be_declared_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
