@@ -188,12 +188,13 @@ static bool segment_get(struct alraw *a, int memory, uint64_t size)
 
 static int memory_get(struct alraw *a, const struct alraw_item *item)
 {
-    int fd = memfd_create("autologger-recovered", MFD_CLOEXEC);
+    int fd = memfd_create("autologger-recovered", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd >= 0 && ftruncate(fd, (off_t)item->size) == 0) {
         uint32_t i = 0;
         while (i < item->segments && segment_get(a, fd, item->size))
             i++;
-        if (i == item->segments)
+        /* as it was: who adopts wants to be sure that it stays as large as it is */
+        if (i == item->segments && fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
             return fd;
     }
     if (fd >= 0)

@@ -141,7 +141,7 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
     if (!status)
         status = klog_finish_open(k, why);
     if (!status && k->log.header->snapshot)
-        status = snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
+        status = convert_snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
     if (status) {
         klog_destroy(k);
@@ -273,7 +273,7 @@ static void snapshot_when_due(struct klog *k)
         k->until[i] = c->queue[i].last;
     k->pending_pos = convert_needed(c);
     k->pending     = k->pending_pos > k->log.header->free_pos &&
-                 !snapshot_write(c, k->pending_pos, k->state[k->log.header->snapshot == 1], NULL);
+                 !convert_snapshot_write(c, k->pending_pos, k->state[k->log.header->snapshot == 1], NULL);
 }
 
 bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out)

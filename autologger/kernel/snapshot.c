@@ -81,7 +81,7 @@ bool convert_settled(const struct convert *c)
     return !c->damaged;
 }
 
-wstatus snapshot_write(const struct convert *c, uint64_t pos, int fd, struct reason *why)
+wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, struct reason *why)
 {
     struct sink           s = {0};
     struct snapshot_head *h = calloc(1, sizeof *h);
@@ -249,7 +249,7 @@ static bool get_all(struct convert *c, struct cursor *cur, const struct snapshot
     return good;
 }
 
-wstatus snapshot_read(struct convert *c, int fd, struct reason *why)
+wstatus convert_snapshot_read(struct convert *c, int fd, struct reason *why)
 {
     struct snapshot_head *h = malloc(sizeof *h);
     struct stat           st;

@@ -9,7 +9,7 @@
 /* True when all that is loaded has been converted up to the horizon: only then may a snapshot be taken. */
 bool    convert_settled(const struct convert *c);
 /* Writes the state to `fd` (a memfd; its old content goes). `pos`: the lowest raw position that a successor needs. */
-wstatus snapshot_write(const struct convert *c, uint64_t pos, int fd, struct reason *why);
+wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, struct reason *why);
 /* Loads it into a fresh converter. 13 when it is damaged; *c is then only good for convert_finish. */
-wstatus snapshot_read(struct convert *c, int fd, struct reason *why);
+wstatus convert_snapshot_read(struct convert *c, int fd, struct reason *why);
 #endif

@@ -355,7 +355,7 @@ static void adoption_doubles_nothing(void **state)
     size_t first = out.count;
     int    fd    = memfd_create("snapshot", MFD_CLOEXEC);
     uint64_t needed = convert_needed(&a);
-    assert_int_equal(snapshot_write(&a, needed, fd, NULL), 0);
+    assert_int_equal(convert_snapshot_write(&a, needed, fd, NULL), 0);
     history(20, 40);
     take_all(&a);
     maker_pass(&maker, 99999, UINT64_MAX);
@@ -373,7 +373,7 @@ static void adoption_doubles_nothing(void **state)
     out.count = 0;
     maker.log.header->free_pos = needed;
     assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
-    assert_int_equal(snapshot_read(&b, fd, NULL), 0);
+    assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
     for (unsigned i = 0; i < 2; i++)
         b.queue[i].suppress = released[i];
     take_all(&b);
@@ -398,7 +398,7 @@ static void damaged_snapshot_is_refused(void **state)
     assert_int_equal(convert_init(&a, &config, &maker.log, NULL), 0);
     take_all(&a);
     int fd = memfd_create("snapshot", MFD_CLOEXEC);
-    assert_int_equal(snapshot_write(&a, convert_needed(&a), fd, NULL), 0);
+    assert_int_equal(convert_snapshot_write(&a, convert_needed(&a), fd, NULL), 0);
     convert_finish(&a);
     off_t size = lseek(fd, 0, SEEK_END);
     for (off_t keep = size - 1; keep >= 0; keep -= size / 50 + 1) {
@@ -406,7 +406,7 @@ static void damaged_snapshot_is_refused(void **state)
         struct reason  why;
         assert_int_equal(ftruncate(fd, keep), 0);
         assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
-        assert_int_equal(snapshot_read(&b, fd, &why), W_INVALID_DATA);
+        assert_int_equal(convert_snapshot_read(&b, fd, &why), W_INVALID_DATA);
         convert_finish(&b);
     }
     close(fd);
