@@ -85,6 +85,7 @@ void convert_finish(struct convert *c)
     idmap_finish(&c->thread);
     idmap_finish(&c->request);
     idmap_finish(&c->note);
+    idmap_finish(&c->initcall);
     free(c->stream);
     free(c->queue);
     free(c->cpu);
@@ -280,6 +281,10 @@ static bool convert_sample(struct convert *c, const uint8_t *p, size_t size, uns
     case SRC_RQ_INSERT: convert_request(c, &s, false); break;
     case SRC_RQ_ISSUE: convert_request(c, &s, true); break;
     case SRC_RQ_COMPLETE: convert_complete(c, &s); break;
+    case SRC_INITCALL_LEVEL:
+    case SRC_INITCALL_START:
+    case SRC_INITCALL_FINISH: convert_initcall(c, &s); break;
+    case SRC_MODULE_LOAD: convert_module(c, &s); break;
     case SRC_EXEC: break; /* its note came with the COMM record */
     default: return false;
     }
@@ -383,13 +388,22 @@ uint64_t convert_needed(const struct convert *c)
     return low;
 }
 
-const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least)
+static const uint8_t *note_at(const struct convert *c, uintptr_t at, uint32_t type, uint32_t pid, uint64_t time, size_t least)
 {
-    uintptr_t at = (uintptr_t)idmap_remove(&c->note, note_key(type, pid, time));
     if (!at || at - 1 < c->log->header->free_pos)
         return NULL;
     const uint8_t *p = rawlog_at(c->log, at - 1);
     struct raw_own own;
     memcpy(&own, p, sizeof own);
     return own.type == type && own.pid == pid && own.time == time && own.size >= least ? p : NULL;
+}
+
+const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least)
+{
+    return note_at(c, (uintptr_t)idmap_remove(&c->note, note_key(type, pid, time)), type, pid, time, least);
+}
+
+const uint8_t *note_find(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least)
+{
+    return note_at(c, (uintptr_t)idmap_get(&c->note, note_key(type, pid, time)), type, pid, time, least);
 }

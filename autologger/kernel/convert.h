@@ -12,6 +12,7 @@
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/rawrec.h"
 #include "autologger/kernel/rawlog.h"
+#include "registry-sim/win32/guid.h"
 
 enum { STACK_FRAMES = 192, QUEUE_LIMIT = 4 << 20 };
 
@@ -91,6 +92,7 @@ struct convert {
     size_t                    queued; /* bytes in all queues */
     struct cpu_state         *cpu;
     struct idmap              thread, process, request, note;
+    struct idmap              initcall; /* task and function -> when it began */
     struct process           *system, *idle;
     struct disk_request      *free_requests;
     struct queue_block       *free_blocks;
@@ -147,6 +149,10 @@ uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, 
 void     emit(struct convert *c, const struct event *e, uint64_t *time, const void *payload, size_t size);
 /* The stack of thread `of`, which the event at `trigger` on its CPU asked for. */
 void     emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count);
+/* An event that describes itself: provider traits and schema as TraceLogging has them (both with their size first). */
+struct described { const uint8_t *traits, *schema; struct guid provider; };
+void     emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time, const void *payload,
+                        size_t size);
 void     emit_volume_mapping(struct convert *c, uint64_t *time);
 static inline bool stack_wanted(const struct convert *c, uint16_t hook) { return c->hook[hook >> 3] & (1u << (hook & 7)); }
 
@@ -169,6 +175,9 @@ void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t
 void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
 void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *time);
+/* The note of a record: taken (its memory may be used again), or only looked at. NULL: there is none. */
+const uint8_t *note_find(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
+void thread_rename(struct convert *c, unsigned cpu, struct thread *t, const char *name, uint64_t raw);
 const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
 /* convert_rundown.c */
 void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
@@ -185,6 +194,10 @@ void convert_clock(struct convert *c, const struct sample *s);
 void convert_softirq(struct convert *c, const struct sample *s, bool entry);
 void convert_request(struct convert *c, const struct sample *s, bool issue);
 void convert_complete(struct convert *c, const struct sample *s);
+/* convert_boot.c: what only the kernel phase has, as events that describe themselves */
+void convert_initcall(struct convert *c, const struct sample *s);
+void convert_module(struct convert *c, const struct sample *s);
+void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 /* Linux priorities (-1 deadline, 0..99 real time with 0 the highest, 120 = nice 0) -> 0..31; tid 0 is idle. */
 uint8_t windows_priority(int64_t prio, uint32_t tid);
 uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid);

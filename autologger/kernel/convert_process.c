@@ -81,7 +81,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
             p->session = parent->session;
             p->uid     = parent->uid;
             p->flags   = parent->flags & RAW_PROCESS_32BIT;
-            process_text(&p->name, parent == c->system && by ? by->name : parent->name);
+            process_text(&p->name, parent == c->idle ? "swapper/0" : parent == c->system && by ? by->name : parent->name);
             process_text(&p->command, parent->command);
             images_inherit(p, parent);
         }
@@ -190,6 +190,22 @@ static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t
     start_thread(c, &(struct actor){cpu, pid, tid}, t, &time);
 }
 
+void thread_rename(struct convert *c, unsigned cpu, struct thread *t, const char *name, uint64_t raw)
+{
+    memset(t->name, 0, sizeof t->name);
+    memcpy(t->name, name, strnlen(name, sizeof t->name - 1));
+    if (!c->threads)
+        return;
+    uint64_t      time = convert_time(c, raw);
+    struct writer w    = wr_make(c->scratch, SCRATCH);
+    wr_u32(&w, t->process->pid);
+    wr_u32(&w, t->tid);
+    for (const char *s = t->name; *s; s++)
+        wr_u16(&w, (uint8_t)*s);
+    wr_u16(&w, 0);
+    emit(c, &(struct event){cpu, 0x0548, ETL_PERFINFO64, 2, 0, 0}, &time, c->scratch, w.pos);
+}
+
 void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
 {
     struct perf_event_header h;
@@ -206,18 +222,7 @@ void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     struct thread *t = thread_get(c, tid);
     if (!t)
         return;
-    memset(t->name, 0, sizeof t->name);
-    memcpy(t->name, comm, strnlen(comm, sizeof t->name - 1));
-    if (!c->threads)
-        return;
-    uint64_t      time = convert_time(c, raw);
-    struct writer w    = wr_make(c->scratch, SCRATCH);
-    wr_u32(&w, t->process->pid);
-    wr_u32(&w, tid);
-    for (const char *s = t->name; *s; s++)
-        wr_u16(&w, (uint8_t)*s);
-    wr_u16(&w, 0);
-    emit(c, &(struct event){cpu, 0x0548, ETL_PERFINFO64, 2, 0, 0}, &time, c->scratch, w.pos);
+    thread_rename(c, cpu, t, comm, raw);
 }
 
 void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
@@ -310,6 +315,26 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
         thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0503, &time);
 }
 
+/* A thread as the kernel phase shows it: one that nobody saw being made was there before (a rundown event), else its name. */
+static void own_name(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
+{
+    struct raw_name r;
+    if (size < sizeof r)
+        return;
+    memcpy(&r, record, sizeof r);
+    r.name[sizeof r.name - 1] = 0;
+    struct thread *t          = thread_get(c, r.own.tid);
+    if (t && strcmp(t->name, r.name) != 0)
+        thread_rename(c, 0, t, r.name, raw);
+    struct process *p = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
+    if (t || !p || !r.own.tid || !(t = thread_add(c, p, r.own.tid, r.name)))
+        return;
+    uint64_t time = convert_time(c, raw);
+    t->prio       = r.prio;
+    if (c->threads)
+        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0503, &time);
+}
+
 static void own_image(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
 {
     struct raw_image r;
@@ -336,6 +361,8 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_PROCESS: own_process(c, record, size, raw); break;
     case RAW_THREAD: own_thread(c, record, size, raw); break;
     case RAW_IMAGE: own_image(c, record, size, raw); break;
+    case RAW_NAME: own_name(c, record, size, raw); break;
+    case RAW_PHASE: convert_phase(c, record, size, raw); break;
     case RAW_RUNDOWN_DONE: rundown_done(c, raw); break;
     case RAW_STOP: rundown_stop(c, raw); break;
     default: break;

@@ -174,7 +174,7 @@ unsigned drain_pass(struct drain *d, bool last)
         return 0;
     }
     pass.error_ns   = clock_pair(&d->clock, &pass.raw_ns, &pass.value);
-    pass.horizon_ns = last ? UINT64_MAX : pass.raw_ns - HORIZON_SLACK_NS;
+    pass.horizon_ns = last ? UINT64_MAX : __atomic_load_n(&d->hold, __ATOMIC_ACQUIRE) ? 0 : pass.raw_ns - HORIZON_SLACK_NS;
     for (unsigned c = 0; c < d->rings->cpus; c++)
         if (d->rings->ring[c].page)
             kept += ring_take(d, c);

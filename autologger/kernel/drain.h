@@ -28,6 +28,9 @@ struct drain {
     struct rawlog        *log;
     struct session_clock  clock;
     uint32_t              profile_interval;
+    bool                  hold; /* the horizon stays at 0: what comes later may have earlier times (the kernel phase) */
+    const uint64_t       *function; /* kernel functions whose names the rundown finds, in rising order */
+    unsigned              functions;
     int                   proc;
     bool                  has_exec; /* the exec tracepoint is open */
     bool                  wants_commands; /* processes are events of this session */
@@ -54,6 +57,8 @@ void     drain_mark(struct drain *d, uint32_t type); /* RAW_RUNDOWN_DONE, RAW_ST
 
 /* Within the folder (enrich.c) */
 void enrich_triggers(struct drain *d);
+/* The note of an exec that is over: `gone`: the program is another by now, /proc tells nothing of it. */
+void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name);
 void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count);
 void own_flush(struct drain *d, struct own_buffer *b); /* with the lock held */
 uint64_t raw_now(void);

@@ -100,6 +100,43 @@ void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, con
     memcpy(at + 16, frames, n * 8);
 }
 
+static uint8_t *item_put(uint8_t *at, uint16_t type, const uint8_t *sized, bool more)
+{
+    uint16_t size;
+    memcpy(&size, sized, sizeof size);
+    struct etl_ext_item item = {(uint16_t)(sizeof item + ((size + 7u) & ~7u)), type, more, size};
+    memset(at, 0, item.total);
+    memcpy(at, &item, sizeof item);
+    memcpy(at + sizeof item, sized, size);
+    return at + item.total;
+}
+
+static size_t item_bytes(const uint8_t *sized)
+{
+    uint16_t size;
+    memcpy(&size, sized, sizeof size);
+    return sizeof(struct etl_ext_item) + ((size + 7u) & ~7u);
+}
+
+void emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time, const void *payload,
+                    size_t size)
+{
+    enum { CHANNEL_TRACELOGGING = 11, LEVEL_INFORMATION = 4 };
+    size_t       head = sizeof(struct etl_event_header), whole = head + item_bytes(d->traits) + item_bytes(d->schema) + size;
+    struct event e    = {by->cpu, 0, ETL_SYSTEM64, 0, 0, 0};
+    uint8_t     *at   = emit_reserve(c, &e, time, whole - sizeof(struct etl_system_header));
+    if (!at)
+        return;
+    at -= sizeof(struct etl_system_header);
+    struct etl_event_header h = {.size = (uint16_t)whole, .header_type = ETL_EVENT64, .marker = ETL_MARKER,
+                                 .flags = ETL_EVENT_EXTENDED, .thread_id = by->tid, .process_id = by->pid, .time = (int64_t)*time,
+                                 .provider = d->provider, .channel = CHANNEL_TRACELOGGING, .level = LEVEL_INFORMATION};
+    memcpy(at, &h, sizeof h);
+    at = item_put(at + head, ETL_EXT_PROV_TRAITS, d->traits, true);
+    at = item_put(at, ETL_EXT_SCHEMA_TL, d->schema, false);
+    memcpy(at, payload, size);
+}
+
 /* SystemConfigEx 35: NT path, DOS path. A classic event: its header holds the class GUID. */
 void emit_volume_mapping(struct convert *c, uint64_t *time)
 {

@@ -59,6 +59,20 @@ static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t unti
     own_add(d, d->notes, &r, sizeof r, texts, 2);
 }
 
+void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name)
+{
+    struct drain_exec  x = {pid, tid, time, 0};
+    struct raw_process r = {.own = {RAW_NOTE_EXEC, 0, 0, time, pid, tid}, .flags = RAW_PROCESS_NO_COMMAND, .command_size = 1};
+    if (!gone) {
+        note_exec(d, &x, UINT64_MAX, file_name);
+        return;
+    }
+    const char *texts[2] = {file_name, ""};
+    r.name_size          = (uint16_t)(strlen(file_name) + 1);
+    d->log->work->no_command_line += d->wants_commands;
+    own_add(d, d->notes, &r, sizeof r, texts, 2);
+}
+
 static void pending_add(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time)
 {
     struct drain_exec x = {pid, tid, time, 0};

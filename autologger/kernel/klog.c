@@ -2,6 +2,7 @@
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/kphase.h"
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
 
@@ -23,6 +24,7 @@ struct klog {
     struct rawlog      log;
     struct drain       drain;
     struct convert     convert;
+    struct kphase     *phase; /* until klog_start has imported it */
     int                wake;
     int                state[2]; /* snapshots: the one in force, and the next */
     /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */
@@ -92,7 +94,9 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     wstatus status = rings_open(&k->rings, config, sources, why);
     if (status)
         goto out;
-    status = rawlog_init(&k->log, config->raw_bytes, k->rings.cpus, sources, k->rings.count, why);
+    unsigned count = k->rings.count;
+    k->phase       = kphase_open(&k->config, k->rings.cpus, sources, &count);
+    status         = rawlog_init(&k->log, config->raw_bytes, k->rings.cpus, sources, count, why);
     if (status)
         goto out;
     for (int i = 0; i < 2; i++)
@@ -104,6 +108,9 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     k->log.header->profile_interval = config->profile_interval;
     rings_ids(&k->rings, &k->log);
     hook_conditions(config, sources, k->rings.count);
+    k->rings.count = count; /* those of the kernel phase have no descriptors */
+    if (k->phase)
+        kphase_ids(k->phase, &k->log);
     status = klog_finish_open(k, why);
 out:
     if (status) {
@@ -153,12 +160,35 @@ out:
     return W_SUCCESS;
 }
 
+void klog_tell(struct klog *k, void *condition_ctx) { k->config.condition_ctx = condition_ctx; }
+
+/* Arms perf while the kernel's own buffer still records, stops that one, and takes over what it has. The rings wait. */
+static void start_phase(struct klog *k)
+{
+    pthread_mutex_lock(&k->drain.lock);
+    kphase_sync(k->phase);
+    rings_enable(&k->rings, true);
+    kphase_stop(k->phase);
+    kphase_import(k->phase, &k->drain);
+    k->drain.function = kphase_functions(k->phase, &k->drain.functions);
+    pthread_mutex_unlock(&k->drain.lock);
+}
+
 wstatus klog_start(struct klog *k, struct reason *why)
 {
     (void)why;
+    k->drain.hold = k->phase != NULL;
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
-    rings_enable(&k->rings, true);
+    if (k->phase)
+        start_phase(k);
+    else
+        rings_enable(&k->rings, true);
     drain_rundown(&k->drain);
+    k->drain.function  = NULL;
+    k->drain.functions = 0;
+    kphase_close(k->phase);
+    k->phase = NULL;
+    __atomic_store_n(&k->drain.hold, false, __ATOMIC_RELEASE);
     return W_SUCCESS;
 }
 
@@ -217,6 +247,7 @@ void klog_destroy(struct klog *k)
 {
     if (!k)
         return;
+    kphase_close(k->phase);
     convert_finish(&k->convert);
     drain_finish(&k->drain);
     rings_close(&k->rings);
@@ -337,6 +368,12 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
     }
 }
 
+static uint64_t clock_error(const struct klog *k)
+{
+    uint64_t phase = k->log.header->phase.error_ns, own = k->convert.map.error_ns;
+    return phase > own ? phase : own;
+}
+
 void klog_counters(struct klog *k, struct klog_counters *out)
 {
     const struct convert *c = &k->convert;
@@ -344,7 +381,7 @@ void klog_counters(struct klog *k, struct klog_counters *out)
     const struct raw_slot *slot = rawlog_published(&k->log);
     *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
                                   .stacks_missing = c->stacks_missing, .throttled = slot->throttled, .raw_peak = slot->peak,
-                                  .clock_error_ns = c->map.error_ns, .no_command_line = slot->no_command_line};
+                                  .clock_error_ns = clock_error(k), .no_command_line = slot->no_command_line};
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;
         source_counts(k, i, &attempted, &lost, &withheld);
@@ -354,6 +391,10 @@ void klog_counters(struct klog *k, struct klog_counters *out)
         out->drained += slot->drained[i];
         out->lost_memory += slot->lost_memory[i];
     }
+    const struct raw_phase *phase = &k->log.header->phase;
+    out->attempted += phase->lost + phase->damaged; /* what became of the others is in their sources */
+    out->lost_ring += phase->lost;
+    out->lost_conversion += phase->damaged;
     if (c->damaged && out->drained > c->loaded)
         out->lost_conversion += out->drained - c->loaded;
     pthread_mutex_unlock(&k->drain.lock);
@@ -371,4 +412,7 @@ void klog_sources(struct klog *k,
         pthread_mutex_unlock(&k->drain.lock);
         show(ctx, k->log.header->source[i].name, attempted, drained, lost + memory);
     }
+    const struct raw_phase *phase = &k->log.header->phase;
+    if (phase->entries)
+        show(ctx, "kernel phase", phase->lost + phase->damaged, 0, phase->lost + phase->damaged);
 }

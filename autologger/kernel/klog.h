@@ -8,6 +8,8 @@
  *   L3 raw position and perf tails are published together before data_tail moves: a successor neither loses nor doubles.
  *   L4 attempted = converted + withheld + lost_ring + lost_memory + lost_conversion, exactly, once stopped; `attempted` is
  *      the kernel's own count (perf counter reads), per source.
+ *      The kernel phase counts in: the kernel's count of its entries, less stacks, marks, what was not asked for, and what
+ *      perf has too (P1 of kphase.h).
  *   L5 time stamps are unique per CPU: a StackWalk event names its trigger by exact raw time.
  * Threads: open, start, stop, adopt, destroy: one controlling thread. klog_drain: one drain thread. klog_peek/pop/release:
  * one logger thread. The two may run at once.
@@ -29,6 +31,10 @@ struct klog_config {
     uint64_t             raw_bytes; /* bound of the memory for raw records */
     uint32_t             profile_interval; /* 100 ns units; 0 = 10,000 (1 ms) */
     struct session_clock clock;
+    /* import the kernel's trace buffer at the start (kphase.h), if the kernel command line says "autologger=kernel" */
+    bool        kernel_phase;
+    const char *command_line; /* NULL: this machine's */
+    const char *phase_instance; /* below tracefs' instances; NULL: the main one */
     /* where conditions go: a flag without a source, a source that could not be opened, a stack that can't be had */
     void (*condition)(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice);
     void *condition_ctx;
@@ -43,7 +49,9 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
 /* Takes over from a dead predecessor. `find` gives the descriptor handed over under a name that klog_fds showed, or -1. */
 wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, const char *name), void *ctx, struct klog **out,
                    struct reason *why);
-/* Arms all sources and queues the start rundown (processes, threads, images; CollectionStart). */
+/* From here on conditions go to this context: for who opens in one place and starts in another. */
+void klog_tell(struct klog *k, void *condition_ctx);
+/* Arms all sources, imports the kernel phase and queues the start rundown (processes, threads, images; CollectionStart). */
 wstatus klog_start(struct klog *k, struct reason *why);
 /* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. */
 void klog_stop(struct klog *k);
@@ -61,7 +69,7 @@ unsigned klog_drain(struct klog *k, int timeout_ms);
 /* Wakes a waiting klog_drain (from any thread). */
 void klog_wake(struct klog *k);
 
-/* One converted record: complete ETL bytes (SYSTEM64 or PERFINFO64 header, unpadded size in it). */
+/* One converted record: complete ETL bytes (any header; unpadded size in it). */
 struct klog_record {
     const uint8_t *data;
     uint32_t       size;
@@ -94,7 +102,7 @@ struct klog_counters {
     uint64_t no_command_line; /* processes that were gone before their command line could be read */
 };
 void klog_counters(struct klog *k, struct klog_counters *out);
-/* Per source: name ("sched:sched_switch"), attempted, drained, lost. */
+/* Per source (those of the kernel phase by names of their own, and what the phase lost as "kernel phase"): name ("sched:sched_switch"), attempted, drained, lost. */
 void klog_sources(struct klog *k,
                   void (*show)(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost), void *ctx);
 #endif

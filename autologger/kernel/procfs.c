@@ -56,6 +56,14 @@ bool proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out)
     return read_at(proc, text, sizeof text, tid ? "%u/task/%u/stat" : "%u/stat", pid, tid) && proc_stat_parse(text, out);
 }
 
+uint32_t proc_tgid(int proc, uint32_t tid)
+{
+    char text[1024];
+    read_at(proc, text, sizeof text, "%u/status", tid, 0);
+    const char *p = strstr(text, "\nTgid:");
+    return p ? (uint32_t)strtoul(p + 6, NULL, 10) : 0;
+}
+
 bool proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity)
 {
     char text[4096];
@@ -278,22 +286,58 @@ bool proc_mapping_parse(char *line, struct proc_mapping *out)
     return out->end > out->start;
 }
 
-unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out)
+/* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]" */
+static bool kallsyms_line(char *line, uint64_t *address, char **name, char **module)
 {
-    char     line[512];
-    unsigned found = 0;
+    char *end;
+    *address = strtoull(line, &end, 16);
+    if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+        return false;
+    *name    = end + 3;
+    *module  = strchr(*name, '\t');
+    end      = strpbrk(*name, "\t\n");
+    if (end)
+        *end = 0;
+    if (*module && (end = strchr(++*module, '\n')))
+        *end = 0;
+    return **name;
+}
+
+static bool address_wanted(const uint64_t *sorted, unsigned count, uint64_t address)
+{
+    unsigned low = 0;
+    while (count) {
+        unsigned half = count / 2;
+        if (sorted[low + half] < address) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    return sorted && sorted[low] == address;
+}
+
+unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out, const struct kallsyms_wish *wish)
+{
+    char     line[512], text[400], *name, *module;
+    uint64_t address, told = 0;
+    unsigned found = 0, functions = 0, wanted = wish ? wish->count : 0;
     int      fd    = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
     FILE    *f     = fd < 0 ? NULL : fdopen(fd, "r");
     memset(out, 0, count * sizeof *out);
-    while (f && found < count && fgets(line, sizeof line, f)) {
-        char    *name; /* "ffffffff810010f0 T name", modules end in "[name]" */
-        uint64_t address = strtoull(line, &name, 16);
-        if (strchr(line, '[') || strlen(name) < 4 || name[0] != ' ' || name[2] != ' ')
+    while (f && (found < count || functions < wanted) && fgets(line, sizeof line, f)) {
+        if (!kallsyms_line(line, &address, &name, &module) || !address)
             continue;
-        name += 3;
-        name[strcspn(name, " \t\n")] = 0;
-        for (unsigned i = 0; i < count; i++)
-            if (!out[i] && address && strcmp(names[i], name) == 0) {
+        if (wanted && address != told && address >= wish->sorted[0] && address <= wish->sorted[wanted - 1] &&
+            address_wanted(wish->sorted, wanted, address)) {
+            snprintf(text, sizeof text, "%.300s%s%.60s", name, module ? " " : "", module ? module : "");
+            wish->found(wish->ctx, address, text);
+            functions++;
+            told = address;
+        }
+        for (unsigned i = 0; i < count && found < count && !module; i++)
+            if (!out[i] && names[i][0] == name[0] && strcmp(names[i], name) == 0) {
                 out[i] = address;
                 found++;
                 break;

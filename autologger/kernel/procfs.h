@@ -19,6 +19,8 @@ struct proc_stat {
 };
 bool     proc_stat_parse(const char *text, struct proc_stat *out);
 bool     proc_stat(int proc, uint32_t pid, uint32_t tid, struct proc_stat *out);
+/* The process that thread `tid` belongs to; 0 when it is gone. */
+uint32_t proc_tgid(int proc, uint32_t tid);
 /* Real uid and allowed CPUs (low 64). */
 bool     proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64_t *affinity);
 /* Arguments (each ends in NUL) joined by spaces, those with blanks or quotes quoted; always NUL-terminated. Returns the
@@ -56,6 +58,14 @@ struct proc_mapping { uint64_t start, end, pgoff; const char *path; };
 /* One line of /proc/PID/maps; false when it is not executable or malformed. Cuts `line` at its end. */
 bool proc_mapping_parse(char *line, struct proc_mapping *out);
 
-/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found. */
-unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out);
+/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found.
+ * `wish` (may be NULL): the other way round, names of functions, in the same walk; a module's as "name [module]". An address
+ * that has several names is told with the first. */
+struct kallsyms_wish {
+    const uint64_t *sorted; /* addresses, rising */
+    unsigned        count;
+    void (*found)(void *ctx, uint64_t address, const char *name);
+    void *ctx;
+};
+unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out, const struct kallsyms_wish *wish);
 #endif

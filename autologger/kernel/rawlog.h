@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 2, RAW_SOURCES = 16, RAW_FIELDS = 8 };
+enum { RAW_VERSION = 3, RAW_SOURCES = 32, RAW_FIELDS = 8 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -29,7 +29,11 @@ struct raw_source {
     uint32_t flags; /* RAW_SOURCE_* */
     struct raw_field { uint16_t offset, size; } field[RAW_FIELDS];
 };
-enum { RAW_SOURCE_CHAIN = 1, RAW_SOURCE_COUNTER = 2 /* its perf counter counts events */ };
+enum {
+    RAW_SOURCE_CHAIN = 1,
+    RAW_SOURCE_COUNTER = 2, /* its perf counter counts events */
+    RAW_SOURCE_PHASE = 4 /* from the kernel's trace buffer, of the time before perf: no descriptor, its id is our own */
+};
 #define RAW_NO_FIELD UINT16_C(0xFFFF)
 
 struct raw_slot {
@@ -41,6 +45,17 @@ struct raw_slot {
     uint64_t no_command_line; /* programs that were gone before their command line could be read */
     uint64_t peak;
     uint64_t tail[]; /* per CPU */
+};
+
+/* The kernel phase, as it was imported. All zero: there was none. Every entry that the kernel counted is one of:
+ * a record (drained or lost_memory of its source), absorbed, late, lost, damaged. */
+struct raw_phase {
+    uint64_t entries; /* the kernel's own count */
+    uint64_t absorbed; /* stacks, which went to the entry before them; marks of ours; what was not asked for */
+    uint64_t late; /* perf has them too */
+    uint64_t lost; /* overwritten, dropped, read by somebody else */
+    uint64_t damaged; /* counted, and not found in the pages */
+    uint64_t error_ns;
 };
 
 struct raw_header {
@@ -56,6 +71,7 @@ struct raw_header {
     uint64_t free_pos; /* everything before it may be overwritten; atomic */
     uint32_t ring_bytes, profile_interval; /* as they were set up: a successor needs the same */
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
+    struct raw_phase  phase; /* written before the first record is published */
     struct raw_source source[RAW_SOURCES];
     uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped or left: they may be gone by then */
 };

@@ -14,11 +14,14 @@ enum raw_type {
     RAW_IMAGE, /* struct raw_image; pid 0 = the kernel */
     RAW_RUNDOWN_DONE, /* struct raw_own */
     RAW_STOP, /* struct raw_own */
+    RAW_NAME, /* struct raw_name: a thread as the kernel's trace buffer shows it */
+    RAW_PHASE, /* struct raw_phase_end: the trace buffer ends here, perf goes on */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
     RAW_NOTE_EXIT, /* struct raw_process: the exit code of a zombie */
     RAW_NOTE_IMAGE, /* struct raw_image: the ELF behind an executable mapping; no name (perf has it) */
+    RAW_NOTE_SYMBOL, /* struct raw_own, name: the kernel function at the address `time` */
     RAW_NOTE_END
 };
 
@@ -51,6 +54,23 @@ struct raw_image { /* name */
     uint32_t       name_size; /* NUL included; 0 in notes */
     uint32_t       reserved;
 };
+struct raw_name {
+    struct raw_own own;
+    uint32_t       flags; /* RAW_PROCESS_KERNEL */
+    int32_t        prio;
+    char           name[16];
+};
+/* The kernel phase of one CPU: how its clock was joined, and what became of the entries. */
+struct raw_phase_end {
+    struct raw_own own;
+    uint32_t       cpu, reserved;
+    int64_t        offset_ns; /* CLOCK_MONOTONIC_RAW minus the trace clock */
+    uint64_t       error_ns; /* bound of the above when the sources were armed */
+    uint64_t       squeezed_ns; /* trace times before this are halved: see trace_map */
+    uint64_t       first_ns; /* of the first entry, on the trace clock */
+    uint64_t       entries, kept, lost; /* of the kernel's count: all, those that became records, those that are gone */
+    char           clock[16];
+};
 enum { RAW_SOFTIRQS = 10 };
 struct raw_system {
     struct raw_own own;
@@ -60,5 +80,6 @@ struct raw_system {
     char           host[64];
 };
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
-               sizeof(struct raw_system) % 8 == 0, "records are multiples of 8");
+               sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
+               sizeof(struct raw_phase_end) % 8 == 0, "records are multiples of 8");
 #endif

@@ -112,20 +112,6 @@ static wstatus ring_map(struct rings *rings, unsigned cpu, struct reason *why)
     return W_SUCCESS;
 }
 
-static bool wanted(const struct source_row *row, const struct klog_config *config)
-{
-    return (config->mask[0] & row->word0) || (config->mask[1] & row->word1);
-}
-
-static bool wants_chain(const struct source_row *row, const struct klog_config *config)
-{
-    for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
-        for (unsigned j = 0; j < SOURCE_HOOKS; j++)
-            if (config->hooks[i] && config->hooks[i] == row->hooks[j])
-                return true;
-    return false;
-}
-
 static void condition(const struct klog_config *config, const char *item, const char *reason, const char *advice)
 {
     if (config->condition)
@@ -154,7 +140,7 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
         const struct source_row *row = &source_table[kind];
         const char              *missing;
         char                     text[160], field[32];
-        if (!wanted(row, config))
+        if (!source_wanted(row, config) || (row->flags & SOURCE_PHASE))
             continue;
         struct raw_source s = {.kind = kind};
         int               id = 0;
@@ -172,7 +158,7 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
                 field_missing(config, row, missing);
             s.flags |= RAW_SOURCE_COUNTER;
         }
-        if (wants_chain(row, config))
+        if (source_wants_chain(row, config))
             s.flags |= RAW_SOURCE_CHAIN;
         ids[count]       = id;
         sources[count++] = s;

@@ -43,6 +43,12 @@ static void add(struct rundown *r, const void *record, size_t size, const char *
     own_add(r->d, r->buffer, record, size, texts, count);
 }
 
+static void symbol_add(void *ctx, uint64_t address, const char *name)
+{
+    struct raw_own note = {.type = RAW_NOTE_SYMBOL, .time = address};
+    add(ctx, &note, sizeof note, &name, 1);
+}
+
 static void system_add(struct rundown *r)
 {
     uint64_t          address[RAW_SOFTIRQS + 3];
@@ -50,7 +56,8 @@ static void system_add(struct rundown *r)
     struct sysinfo    info;
     struct utsname    name;
     uint8_t           notes[1024];
-    proc_kallsyms(r->d->proc, kernel_symbols, RAW_SOFTIRQS + 3, address);
+    struct kallsyms_wish wish = {r->d->function, r->d->functions, symbol_add, r};
+    proc_kallsyms(r->d->proc, kernel_symbols, RAW_SOFTIRQS + 3, address, &wish);
     if (!address[7])
         address[7] = address[RAW_SOFTIRQS + 2];
     memcpy(s.softirq, address, sizeof s.softirq);

@@ -12,11 +12,26 @@
 #define HOOKS(...) {__VA_ARGS__}
 #define WAKE SOURCE_WAKE
 #define NEWER SOURCE_NEWER
+#define PHASE SOURCE_PHASE
 const struct source_row source_table[SRC_COUNT] = {
 #define SOURCE(kind, name, w0, w1, fields, hooks, flags) {name, w0, w1, fields, hooks, flags},
 #include "autologger/kernel/sources.def"
 #undef SOURCE
 };
+
+bool source_wanted(const struct source_row *row, const struct klog_config *config)
+{
+    return (config->mask[0] & row->word0) || (config->mask[1] & row->word1);
+}
+
+bool source_wants_chain(const struct source_row *row, const struct klog_config *config)
+{
+    for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
+        for (unsigned j = 0; j < SOURCE_HOOKS; j++)
+            if (config->hooks[i] && config->hooks[i] == row->hooks[j])
+                return true;
+    return false;
+}
 
 int tracefs_open(void)
 {

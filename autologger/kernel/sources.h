@@ -5,6 +5,7 @@
  * Not for: perf events themselves (rings.h). */
 #ifndef AUTOLOGGER_KERNEL_SOURCES_H
 #define AUTOLOGGER_KERNEL_SOURCES_H
+#include "autologger/kernel/klog.h"
 #include "autologger/kernel/rawlog.h"
 
 enum source_kind {
@@ -17,12 +18,19 @@ _Static_assert(SRC_COUNT <= (int)RAW_SOURCES, "raw header");
 
 /* Field numbers, in the order of sources.def */
 enum { F_EXEC_FILENAME, F_EXEC_PID };
-enum { F_SWITCH_PREV_PID, F_SWITCH_PREV_PRIO, F_SWITCH_PREV_STATE, F_SWITCH_NEXT_PID, F_SWITCH_NEXT_PRIO };
+enum { F_SWITCH_PREV_PID, F_SWITCH_PREV_PRIO, F_SWITCH_PREV_STATE, F_SWITCH_NEXT_PID, F_SWITCH_NEXT_PRIO,
+       F_SWITCH_PREV_COMM, F_SWITCH_NEXT_COMM };
 enum { F_WAKING_PID, F_WAKING_PRIO };
 enum { F_RQ_DEV, F_RQ_SECTOR, F_RQ_NR_SECTOR, F_RQ_RWBS, F_RQ_IOPRIO };
 enum { F_SOFTIRQ_VEC };
+enum { F_FORK_PARENT, F_FORK_CHILD, F_FORK_PARENT_COMM };
+enum { F_EXIT_PID };
+enum { F_NEWTASK_PID, F_NEWTASK_FLAGS };
+enum { F_LEVEL_NAME };
+enum { F_INITCALL_FUNC, F_INITCALL_RET };
+enum { F_MODULE_NAME, F_MODULE_TAINTS };
 
-enum { SOURCE_WAKE = 1, SOURCE_NEWER = 2, SOURCE_HOOKS = 4 };
+enum { SOURCE_WAKE = 1, SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_HOOKS = 4 };
 struct source_row {
     const char *name;
     uint32_t    word0, word1;
@@ -31,6 +39,10 @@ struct source_row {
     uint32_t    flags;
 };
 extern const struct source_row source_table[SRC_COUNT];
+
+/* Does the session want it; and its call chains? (By mask and hooks; whether perf has it is another matter.) */
+bool source_wanted(const struct source_row *row, const struct klog_config *config);
+bool source_wants_chain(const struct source_row *row, const struct klog_config *config);
 
 /* A descriptor of tracefs' root: the mounted one, or a mount of our own that no other process sees. -errno. */
 int tracefs_open(void);

@@ -63,7 +63,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
 {
     const struct state_session *st = s->state;
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
-                              .condition = note_condition, .condition_ctx = found};
+                              .kernel_phase = s->env->kernel_phase, .condition = note_condition, .condition_ctx = found};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
 }
@@ -206,6 +206,7 @@ wstatus session_kernel_start(struct session *s, struct klog *klog, struct condit
         condition_add(&s->conditions, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
     }
     condition_list_finish(found);
+    klog_tell(klog, &s->conditions);
     keep_klog(s);
     s->state->kernel_open = 1;
     return session_start(s, why);
