@@ -51,6 +51,7 @@ static void collect(struct bundle *b, const struct bundle_args *a, const struct 
     bundle_command(b, "configuration.reg", (const char *[]){"export", "--format", "reg", "--store", store, NULL}, 0, true);
     bundle_command(b, "configuration.ini", (const char *[]){"export", "--format", "ini", "--store", store, NULL}, 0, false);
     bundle_command(b, "check.txt", (const char *[]){"check", "--store", store, NULL}, 1, false);
+    bundle_command(b, "system.txt", (const char *[]){"check", "--system", "--store", store, NULL}, 1, false);
     bundle_command(b, "sessions.json", (const char *[]){"sessions", "--json", NULL}, 0, false);
     bundle_versions(b, AL_VERSION);
     if (!a->without_traces)

@@ -19,8 +19,10 @@ missing, done = [], []
 
 
 def shell_scripts():
-    found = [CONFIG / "initramfs-tools/hook", CONFIG / "initramfs-tools/init-top", *sorted((CONFIG / "dracut").glob("*/*.sh"))]
-    check(len(found) >= 4, "the scripts are not where they were")
+    found = [CONFIG / "initramfs-tools/hook", CONFIG / "initramfs-tools/init-top", *sorted((CONFIG / "dracut").glob("*/*.sh")),
+             CONFIG / "completion/autologger", *sorted(pathlib.Path(SOURCE, "tools").glob("make-*")),
+             *sorted(pathlib.Path(SOURCE, "debian").glob("autologger.p*"))]
+    check(len(found) >= 10, "the scripts are not where they were")
     return found
 
 

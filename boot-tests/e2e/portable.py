@@ -1,0 +1,79 @@
+"""The portable program: built, static, and at work in a root that holds nothing else than itself, a shell and tar.
+Proves: CTL-15."""
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from harness import SOURCE, check, skip
+
+import overlay
+
+overlay.enter()
+CONFIGURATION = "[Autologger/web]\nBufferSize = 64 KB\n[Autologger/web/Contoso-Web]\n"
+SETTINGS = "LC_ALL=C.UTF-8 PATH=/bin HOME=/".split()
+
+
+def build():
+    r = subprocess.run([os.path.join(SOURCE, "tools/make-portable")], capture_output=True, text=True, timeout=900)
+    if r.returncode == 111 and "libyajl_s" in r.stdout:
+        skip("static libraries are missing")
+    check(r.returncode == 0, "make-portable:", r.stdout, r.stderr)
+    program = pathlib.Path(SOURCE, "build/autologger-portable")
+    check(program.stat().st_size < 8 << 20, "it has grown to", program.stat().st_size)
+    return program
+
+
+def files_of(tree):
+    found = set()
+    for folder, folders, names in os.walk(tree):
+        if pathlib.Path(folder) == tree:
+            folders.remove("proc")
+        found |= {os.path.join(folder, name) for name in names}
+    return found
+
+
+def empty_root(work, program):
+    busybox = shutil.which("busybox") or skip("busybox is missing")
+    for name in ("bin", "proc", "dev", "tmp", "sys", "run", "anywhere"):
+        (work / name).mkdir()
+    shutil.copy(busybox, work / "bin/busybox")
+    for name in ("sh", "tar", "true", "ls"):
+        (work / "bin" / name).symlink_to("busybox")
+    subprocess.run(["mount", "-t", "proc", "proc", str(work / "proc")], check=True)
+    os.mknod(work / "dev/null", 0o020666, os.makedev(1, 3))
+    shutil.copy(program, work / "anywhere/autologger-portable")
+    (work / "anywhere/a.ini").write_text(CONFIGURATION)
+
+
+def alone(program):
+    with tempfile.TemporaryDirectory(prefix="al-portable-") as folder:
+        work = pathlib.Path(folder)
+
+        def run(*words, expect=0):
+            r = subprocess.run(["chroot", folder, "/bin/busybox", "env", "-i", *SETTINGS, "/bin/sh", "-c", 'cd /anywhere && exec "$@"', "sh",
+                                "./autologger-portable", *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+            check(r.returncode == expect, words, "-> exit", r.returncode, r.stdout, r.stderr)
+            return r.stdout
+
+        try:
+            empty_root(work, program)
+            before = files_of(work)
+            check(run("--version").startswith("autologger "), "--version")
+            check("boot-cpu" in run("profiles"), "the profiles are not in it")
+            check("web" in run("check", "a.ini"), "check")
+            run("rehearse", "a.ini", "--run", "true", "--for", "1", "--out", "/anywhere/out")
+            trace = next((work / "anywhere/out").rglob("*.etl")).relative_to(work)
+            check("web" in run("summary", f"/{trace}"), "summary")
+            run("bundle", "--store", "/anywhere/out/rehearsal.db", "-o", "/anywhere/boot.tar")
+            listed = subprocess.run(["tar", "-tf", work / "anywhere/boot.tar"], capture_output=True, text=True).stdout
+            check("traces/" + trace.name in listed and "status.json" in listed, listed)
+            shutil.rmtree(work / "anywhere/out")
+            (work / "anywhere/boot.tar").unlink()
+            check(files_of(work) == before, "it left something:", files_of(work) ^ before)
+        finally:
+            subprocess.run(["umount", "--lazy", str(work / "proc")])
+
+
+alone(build())
