@@ -1,7 +1,7 @@
 /* boot_entry.c - finding the boot loader, writing and taking away the entry. See boot_entry.h. */
 #include "tools/boot_entry.h"
 #include "autologger/kernel/flags.h"
-#include "autologger/kernel/sources.h"
+#include "autologger/kernel/kphase.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -252,16 +252,12 @@ wstatus boot_entry_remove(const struct machine *m, const struct boot_entry *e, b
     return place_write(m, e, NULL, &there, why);
 }
 
-size_t boot_entry_arguments(const uint32_t *mask, char *out, size_t size)
+size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, char *out, size_t size)
 {
-    size_t n = (size_t)snprintf(out, size, "autologger=kernel trace_event=initcall:*");
-    if (mask[0] & 1u) /* processes: fork and exit have no source of ours, perf tells them by itself */
-        n += (size_t)snprintf(out + (n < size ? n : size), n < size ? size - n : 0, ",sched:sched_process_fork,sched:sched_process_exit");
-    for (unsigned i = 0; i < SRC_COUNT; i++) {
-        const struct source_row *row = &source_table[i];
-        if (strchr(row->name, ':') && ((row->word0 & mask[0]) || (row->word1 & mask[1])))
-            n += (size_t)snprintf(out + (n < size ? n : size), n < size ? size - n : 0, ",%s", row->name);
-    }
-    n += (size_t)snprintf(out + (n < size ? n : size), n < size ? size - n : 0, " trace_buf_size=8M trace_clock=perf");
+    struct klog_config config = {.hook_count = hook_count};
+    memcpy(config.mask, mask, sizeof config.mask);
+    if (hook_count)
+        memcpy(config.hooks, hooks, hook_count * sizeof *hooks);
+    size_t n = kphase_arguments(&config, out, size);
     return n < size ? n : 0;
 }

@@ -79,7 +79,7 @@ static wstatus need_fill(const struct system_ask *ask, struct system_need *n, st
     boot_settings_finish(&settings);
     boot_entry_find(ask->machine, &n->entry);
     initramfs_find(ask->machine, &n->initramfs);
-    if (!boot_entry_arguments(n->mask, n->arguments, sizeof n->arguments))
+    if (!boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->arguments, sizeof n->arguments))
         return reason_set(why, W_INSUFFICIENT_BUFFER, "the kernel arguments for the kernel phase are too long");
     return W_SUCCESS;
 }

@@ -171,6 +171,7 @@ static void env_fill(struct service *v, bool adopted)
     v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
     v->env.threads = true;
     v->env.kernel_later = v->options.kernel_beside;
+    v->env.kernel_phase = !v->options.rehearsal; /* the first who can takes it; the kernel command line must ask */
     v->env.keep    = handed_keep;
     v->env.keep_ctx = v->handed;
     v->env.log_dir    = v->state->log_dir;

@@ -27,7 +27,8 @@ bool kphase_asked(const char *command_line) { return word_find(command_line, "au
 
 static bool phase_wanted(const struct source_row *row, const struct klog_config *config)
 {
-    return strchr(row->name, ':') && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
+    bool any = config->mask[0] || config->mask[1]; /* who is who is wanted for all of them */
+    return strchr(row->name, ':') && any && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
 }
 
 size_t kphase_arguments(const struct klog_config *config, char *out, size_t size)
@@ -35,12 +36,10 @@ size_t kphase_arguments(const struct klog_config *config, char *out, size_t size
     size_t n      = 0;
     bool   stacks = false;
 #define ADD(...) n += (size_t)snprintf(n < size ? out + n : NULL, n < size ? size - n : 0, __VA_ARGS__)
-    ADD("autologger=kernel trace_event=");
-    const char *between = "";
+    ADD("autologger=kernel trace_event=initcall:*");
     for (unsigned i = 0; i < SRC_COUNT; i++)
-        if (phase_wanted(&source_table[i], config)) {
-            ADD("%s%s", between, source_table[i].name);
-            between = ",";
+        if (phase_wanted(&source_table[i], config) && strncmp(source_table[i].name, "initcall:", 9) != 0) {
+            ADD(",%s", source_table[i].name);
             stacks |= source_wants_chain(&source_table[i], config);
         }
     ADD(" trace_buf_size=8M trace_clock=perf%s", stacks ? " trace_options=stacktrace" : "");
@@ -164,6 +163,11 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
     if ((p->dir = instance_open(config)) < 0) {
         tell(p, W_NOT_SUPPORTED, false, "mount tracefs, and use a kernel with CONFIG_FTRACE that is not locked down",
              "the kernel's trace buffer cannot be opened: %s", strerror(-p->dir));
+        kphase_close(p);
+        return NULL;
+    }
+    char on[8];
+    if (tracefs_read(p->dir, "tracing_on", on, sizeof on) > 0 && on[0] == '0') { /* a session of this boot has had it */
         kphase_close(p);
         return NULL;
     }

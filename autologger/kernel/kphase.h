@@ -30,7 +30,7 @@ bool kphase_asked(const char *command_line);
 size_t kphase_arguments(const struct klog_config *config, char *out, size_t size);
 
 struct kphase;
-/* NULL: not asked for, or it cannot be had (then a condition says why). Appends its sources to sources[*count]. */
+/* NULL: not asked for, stopped (another session of this boot has had it), or it cannot be had (then a condition says why). Appends its sources to sources[*count]. */
 struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
                            unsigned *count);
 void kphase_ids(const struct kphase *p, struct rawlog *log);

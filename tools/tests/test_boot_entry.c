@@ -99,14 +99,18 @@ static void arguments(void **state)
     uint32_t mask[GROUP_MASK_WORDS];
     char     text[512];
     assert_int_equal(group_mask_parse("PROC_THREAD+CSWITCH+DISK_IO_INIT", mask, NULL), 0);
-    size_t length = boot_entry_arguments(mask, text, sizeof text);
+    static const uint16_t switches = 0x0524;
+    size_t length = boot_entry_arguments(mask, NULL, 0, text, sizeof text);
     assert_int_equal(length, strlen(text));
-    assert_string_equal(text, "autologger=kernel trace_event=initcall:*,sched:sched_process_fork,sched:sched_process_exit,sched:sched_process_exec,"
-                              "sched:sched_switch,block:block_rq_insert,block:block_rq_issue trace_buf_size=8M trace_clock=perf");
+    assert_string_equal(text, "autologger=kernel trace_event=initcall:*,sched:sched_process_exec,sched:sched_switch,block:block_rq_insert,"
+                              "block:block_rq_issue,sched:sched_process_fork,sched:sched_process_exit,task:task_newtask,"
+                              "module:module_load trace_buf_size=8M trace_clock=perf");
+    length = boot_entry_arguments(mask, &switches, 1, text, sizeof text);
+    assert_string_equal(text + length - 25, " trace_options=stacktrace");
     memset(mask, 0, sizeof mask);
-    boot_entry_arguments(mask, text, sizeof text);
+    boot_entry_arguments(mask, NULL, 0, text, sizeof text);
     assert_string_equal(text, "autologger=kernel trace_event=initcall:* trace_buf_size=8M trace_clock=perf");
-    assert_int_equal(boot_entry_arguments(mask, text, 20), 0);
+    assert_int_equal(boot_entry_arguments(mask, NULL, 0, text, 20), 0);
 }
 
 int main(void)
