@@ -1,4 +1,5 @@
 /* autologger status: what became of every declared session and provider. */
+#include "autologger/boot/changed.h"
 #include "tools/result_view.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -75,6 +76,7 @@ int cmd_status(int argc, char **argv)
     } else if (st) {
         code = failure_print_about(ABOUT_STORE, "autologger status", st, &why);
     } else {
+        changed_note(&list, store);
         code = show(&list, &a);
     }
     result_list_finish(&list);

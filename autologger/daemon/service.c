@@ -1,5 +1,6 @@
 #include "autologger/daemon/service.h"
 
+#include "autologger/boot/changed.h"
 #include "autologger/control/server.h"
 #include "autologger/daemon/created.h"
 #include "autologger/daemon/kernel_start.h"
@@ -251,7 +252,9 @@ static wstatus results_save(struct service *v, struct reason *why)
         return W_SUCCESS;
     wstatus st = v->options.store_open(v->state->store, true, &store, why);
     st         = st ? st : journal_replay(v->journal, store, why);
-    st         = st ? st : result_save(store, &v->results, why);
+    if (!st)
+        changed_note(&v->results, store);
+    st = st ? st : result_save(store, &v->results, why);
     if (st)
         fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why->text);
     regstore_close(store);

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 
-from harness import BUILD, check, tool
+from harness import BUILD, Machine, check, tool
 
 TOOL = os.path.join(BUILD, "autologger")
 BURST = os.path.join(BUILD, "tests", "event_writer")
@@ -96,3 +96,24 @@ def run(cause, text, programs, provider, number, item, reason, instead):
 
 for case in CASES:
     run(*case)
+
+# somebody switches tracing off while it runs: the boot's own end says so, and status without a daemon does
+with Machine("[Autologger/web]\n[Autologger/web/Contoso-Web]\n[Autologger/quiet]\n[Autologger/quiet/Contoso-Web]\n") as m:
+    m.start()
+    m.tool("write", "Contoso-Web", "Started")
+    off = os.path.join(m.dir, "off.ini")
+    with open(off, "w") as f:
+        f.write("[Autologger/web]\nStart = no\n[Autologger/quiet]\n[Autologger/quiet/Contoso-Web]\nEnabled = no\n")
+    m.tool("import", "--store", m.store, off)
+    m.shutdown()
+    web, quiet = (next(s for s in m.status()["sessions"] if s["name"] == n) for n in ("web", "quiet"))
+    for row, item in ((web, "Start"), (quiet["providers"][0], "Enabled")):
+        noted = [c for c in row["conditions"] if c["number"] == 1306]
+        check(len(noted) == 1 and noted[0]["item"] == item and "off.ini" in noted[0]["reason"], item, row)
+        check(row["result"] == "note" and row["status"] == 0, row)
+    with open(off, "w") as f:  # what the advice says
+        f.write("[Autologger/web]\nStart = yes\n[Autologger/quiet]\n[Autologger/quiet/Contoso-Web]\nEnabled = yes\n")
+    m.tool("import", "--store", m.store, off)
+    out = os.path.join(m.dir, "out")
+    r = tool("rehearse", "--store", m.store, "--out", out, "--json", "--run", write(), expect=0)
+    check(all(s["result"] == "ok" for s in json.loads(r.stdout)["sessions"]), r.stdout)
