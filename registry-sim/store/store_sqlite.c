@@ -6,8 +6,8 @@
  *                is a rollback journal, temporary tables stay in memory)
  *             S3 a change is one transaction: the caller's, or its own */
 #include "registry-sim/base/os.h"
+#include "registry-sim/store/backend.h"
 #include "registry-sim/store/regpath.h"
-#include "registry-sim/store/regstore.h"
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -54,14 +54,19 @@ static const char enum_keys_sql[] =
 static const char enum_values_sql[] =
     "SELECT name, type, data, source_file, source_line FROM value WHERE key=?1 ORDER BY fold";
 
-struct regstore {
-    sqlite3      *db;
-    sqlite3_stmt *statements[STATEMENTS]; /* prepared at first use */
-    char         *path;
-    bool          in_transaction;
-    char         *answer; /* the bytes of the last get */
-    size_t        answer_size;
+struct sqlite_store {
+    struct regstore base;
+    sqlite3        *db;
+    sqlite3_stmt   *statements[STATEMENTS]; /* prepared at first use */
+    char           *path;
+    bool            in_transaction;
+    char           *answer; /* the bytes of the last get */
+    size_t          answer_size;
 };
+
+static const struct regstore_ops sqlite_ops; /* at the end */
+
+static struct sqlite_store *self(struct regstore *store) { return (struct sqlite_store *)store; }
 
 /* ---- errors ---- */
 
@@ -87,7 +92,7 @@ static wstatus status_of(sqlite3 *db, int rc)
     return W_INVALID_OPERATION;
 }
 
-static wstatus fail(struct regstore *s, int rc, struct reason *why)
+static wstatus fail(struct sqlite_store *s, int rc, struct reason *why)
 {
     if ((rc & 0xFF) == SQLITE_READONLY && sqlite3_extended_errcode(s->db) == SQLITE_READONLY_ROLLBACK)
         return reason_set(why, W_NOT_READY, "store %s: the last write was cut short; any command that writes to the "
@@ -99,7 +104,7 @@ static wstatus no_memory(struct reason *why) { return reason_set(why, W_NOT_ENOU
 
 /* ---- statements ---- */
 
-static int statement_get(struct regstore *s, enum statement which, sqlite3_stmt **out)
+static int statement_get(struct sqlite_store *s, enum statement which, sqlite3_stmt **out)
 {
     int rc = SQLITE_OK;
     if (!s->statements[which])
@@ -126,7 +131,7 @@ static int64_t now(void) { return (int64_t)filetime_from_unix_ns(os_linux()->rea
 
 /* ---- keys by path ---- */
 
-static wstatus child_find(struct regstore *s, int64_t parent, const char *name, int64_t *id, struct reason *why)
+static wstatus child_find(struct sqlite_store *s, int64_t parent, const char *name, int64_t *id, struct reason *why)
 {
     sqlite3_stmt *st;
     char         *fold = name_fold_dup(name);
@@ -150,7 +155,7 @@ static wstatus child_find(struct regstore *s, int64_t parent, const char *name, 
                                : fail(s, rc, why);
 }
 
-static wstatus key_find(struct regstore *s, const char *key, int64_t *id, struct reason *why)
+static wstatus key_find(struct sqlite_store *s, const char *key, int64_t *id, struct reason *why)
 {
     struct regpath path;
     wstatus        st   = regpath_split(key, &path, why);
@@ -163,7 +168,7 @@ static wstatus key_find(struct regstore *s, const char *key, int64_t *id, struct
     return st;
 }
 
-static wstatus key_touch(struct regstore *s, int64_t id, struct reason *why)
+static wstatus key_touch(struct sqlite_store *s, int64_t id, struct reason *why)
 {
     sqlite3_stmt *st;
     int           rc = statement_get(s, KEY_TOUCH, &st);
@@ -180,7 +185,7 @@ struct source {
     uint32_t    line;
 };
 
-static wstatus child_add(struct regstore *s, int64_t parent, const char *name, struct source source, int64_t *id,
+static wstatus child_add(struct sqlite_store *s, int64_t parent, const char *name, struct source source, int64_t *id,
                          struct reason *why)
 {
     sqlite3_stmt *st;
@@ -204,7 +209,7 @@ static wstatus child_add(struct regstore *s, int64_t parent, const char *name, s
     return parent ? key_touch(s, parent, why) : W_SUCCESS; /* a new subkey is a change of its parent */
 }
 
-static wstatus key_make(struct regstore *s, const char *key, struct source source, int64_t *id, struct reason *why)
+static wstatus key_make(struct sqlite_store *s, const char *key, struct source source, int64_t *id, struct reason *why)
 {
     struct regpath path;
     wstatus        st   = regpath_split(key, &path, why);
@@ -223,14 +228,15 @@ static wstatus key_make(struct regstore *s, const char *key, struct source sourc
 
 /* ---- transactions ---- */
 
-static wstatus run(struct regstore *s, const char *text, struct reason *why)
+static wstatus run(struct sqlite_store *s, const char *text, struct reason *why)
 {
     int rc = sqlite3_exec(s->db, text, NULL, NULL, NULL);
     return rc == SQLITE_OK ? W_SUCCESS : fail(s, rc, why);
 }
 
-wstatus regstore_begin(struct regstore *s, struct reason *why)
+static wstatus sqlite_begin(struct regstore *store, struct reason *why)
 {
+    struct sqlite_store *s = self(store);
     if (s->in_transaction)
         return reason_set(why, W_INVALID_OPERATION, "a transaction is open already");
     wstatus st        = run(s, "BEGIN IMMEDIATE", why);
@@ -238,8 +244,9 @@ wstatus regstore_begin(struct regstore *s, struct reason *why)
     return st;
 }
 
-wstatus regstore_commit(struct regstore *s, struct reason *why)
+static wstatus sqlite_commit(struct regstore *store, struct reason *why)
 {
+    struct sqlite_store *s = self(store);
     if (!s->in_transaction)
         return reason_set(why, W_INVALID_OPERATION, "no transaction is open");
     if (sqlite3_get_autocommit(s->db)) { /* SQLite gave it up at a full disk or the like */
@@ -252,28 +259,29 @@ wstatus regstore_commit(struct regstore *s, struct reason *why)
     return st;
 }
 
-void regstore_rollback(struct regstore *s)
+static void sqlite_rollback(struct regstore *store)
 {
+    struct sqlite_store *s = self(store);
     if (s->in_transaction && !sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     s->in_transaction = false;
 }
 
 /* S3: a change outside a transaction gets its own. */
-static wstatus change_begin(struct regstore *s, bool *own, struct reason *why)
+static wstatus change_begin(struct sqlite_store *s, bool *own, struct reason *why)
 {
     *own = !s->in_transaction;
     if (!*own && sqlite3_get_autocommit(s->db))
         return reason_set(why, W_INVALID_OPERATION, "store %s: the transaction has failed", s->path);
-    return *own ? regstore_begin(s, why) : W_SUCCESS;
+    return *own ? sqlite_begin(&s->base, why) : W_SUCCESS;
 }
 
-static wstatus change_end(struct regstore *s, bool own, wstatus st, struct reason *why)
+static wstatus change_end(struct sqlite_store *s, bool own, wstatus st, struct reason *why)
 {
     if (own && st == W_SUCCESS)
-        st = regstore_commit(s, why);
+        st = sqlite_commit(&s->base, why);
     if (own && st != W_SUCCESS)
-        regstore_rollback(s);
+        sqlite_rollback(&s->base);
     return st;
 }
 
@@ -313,7 +321,7 @@ static wstatus file_check(const char *path, bool write, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus schema_create(struct regstore *s, struct reason *why)
+static wstatus schema_create(struct sqlite_store *s, struct reason *why)
 {
     sqlite3_stmt *st;
     wstatus       result = run(s, "BEGIN IMMEDIATE", why);
@@ -333,7 +341,7 @@ static wstatus schema_create(struct regstore *s, struct reason *why)
     return result;
 }
 
-static wstatus set_up(struct regstore *s, bool write, struct reason *why)
+static wstatus set_up(struct sqlite_store *s, bool write, struct reason *why)
 {
     int64_t id;
     sqlite3_extended_result_codes(s->db, 1);
@@ -352,10 +360,22 @@ static wstatus set_up(struct regstore *s, bool write, struct reason *why)
     return st;
 }
 
+static void sqlite_close(struct regstore *store)
+{
+    struct sqlite_store *s = self(store);
+    sqlite_rollback(store);
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(s->statements[i]);
+    sqlite3_close(s->db);
+    free(s->answer);
+    free(s->path);
+    free(s);
+}
+
 static wstatus open_database(const char *path, const char *shown, bool write, struct regstore **out, struct reason *why)
 {
-    struct regstore *s  = calloc(1, sizeof *s);
-    wstatus          st = W_SUCCESS;
+    struct sqlite_store *s  = calloc(1, sizeof *s);
+    wstatus              st = W_SUCCESS;
 
     if (!s || !(s->path = strdup(shown))) {
         st = no_memory(why);
@@ -376,10 +396,12 @@ static wstatus open_database(const char *path, const char *shown, bool write, st
     }
     if ((st = set_up(s, write, why)) != W_SUCCESS)
         goto out;
-    *out = s;
-    s    = NULL;
+    s->base.ops = &sqlite_ops;
+    *out        = &s->base;
+    s           = NULL;
 out:
-    regstore_close(s);
+    if (s)
+        sqlite_close(&s->base);
     return st;
 }
 
@@ -407,28 +429,16 @@ wstatus regstore_open_memory(struct regstore **out, struct reason *why)
     return open_database(":memory:", "(memory)", true, out, why);
 }
 
-void regstore_close(struct regstore *s)
-{
-    if (!s)
-        return;
-    regstore_rollback(s);
-    for (int i = 0; i < STATEMENTS; i++)
-        sqlite3_finalize(s->statements[i]);
-    sqlite3_close(s->db);
-    free(s->answer);
-    free(s->path);
-    free(s);
-}
-
 /* ---- keys ---- */
 
-wstatus regstore_create_key(struct regstore *s, const char *key, const char *source_file, uint32_t source_line,
-                            struct reason *why)
+static wstatus sqlite_create_key(struct regstore *store, const char *key, const char *source_file, uint32_t source_line,
+                                 struct reason *why)
 {
-    bool          own;
-    int64_t       id;
-    sqlite3_stmt *statement;
-    wstatus       st = change_begin(s, &own, why);
+    struct sqlite_store *s  = self(store);
+    bool                 own;
+    int64_t              id;
+    sqlite3_stmt        *statement;
+    wstatus              st = change_begin(s, &own, why);
 
     if (st != W_SUCCESS)
         return st;
@@ -448,7 +458,7 @@ wstatus regstore_create_key(struct regstore *s, const char *key, const char *sou
 }
 
 /* Deletes row `id` of a key; `key` is its path, for the parent's time. */
-static wstatus key_delete_row(struct regstore *s, const char *key, int64_t id, struct reason *why)
+static wstatus key_delete_row(struct sqlite_store *s, const char *key, int64_t id, struct reason *why)
 {
     sqlite3_stmt *st;
     int64_t       parent = 0;
@@ -477,11 +487,12 @@ static wstatus key_delete_row(struct regstore *s, const char *key, int64_t id, s
     return rc == SQLITE_OK ? key_touch(s, parent, why) : fail(s, rc, why);
 }
 
-wstatus regstore_delete_key(struct regstore *s, const char *key, struct reason *why)
+static wstatus sqlite_delete_key(struct regstore *store, const char *key, struct reason *why)
 {
-    bool    own;
-    int64_t id;
-    wstatus st = change_begin(s, &own, why);
+    struct sqlite_store *s  = self(store);
+    bool                 own;
+    int64_t              id;
+    wstatus              st = change_begin(s, &own, why);
 
     if (st != W_SUCCESS)
         return st;
@@ -491,16 +502,16 @@ wstatus regstore_delete_key(struct regstore *s, const char *key, struct reason *
     return change_end(s, own, st, why);
 }
 
-bool regstore_key_exists(struct regstore *s, const char *key)
+static bool sqlite_key_exists(struct regstore *store, const char *key)
 {
     int64_t id;
-    return key_find(s, key, &id, NULL) == W_SUCCESS;
+    return key_find(self(store), key, &id, NULL) == W_SUCCESS;
 }
 
 /* ---- answers that outlive their row ---- */
 
 /* Makes room for the answer of a get; the old one dies ("until the next call"). */
-static char *answer_room(struct regstore *s, size_t size)
+static char *answer_room(struct sqlite_store *s, size_t size)
 {
     if (size > s->answer_size) {
         char *p = realloc(s->answer, size);
@@ -547,11 +558,12 @@ static void row_to_value(sqlite3_stmt *st, struct regvalue *out)
         out->name = "";
 }
 
-wstatus regstore_key_info(struct regstore *s, const char *key, struct regkey_info *out)
+static wstatus sqlite_key_info(struct regstore *store, const char *key, struct regkey_info *out)
 {
-    sqlite3_stmt *st;
-    int64_t       id;
-    wstatus       result = key_find(s, key, &id, NULL);
+    struct sqlite_store *s      = self(store);
+    sqlite3_stmt        *st;
+    int64_t              id;
+    wstatus              result = key_find(s, key, &id, NULL);
 
     *out = (struct regkey_info){.name = ""};
     if (result != W_SUCCESS)
@@ -590,12 +602,13 @@ static wstatus value_check(const struct regvalue *value, struct reason *why)
     return W_SUCCESS;
 }
 
-wstatus regstore_set(struct regstore *s, const char *key, const struct regvalue *value, struct reason *why)
+static wstatus sqlite_set(struct regstore *store, const char *key, const struct regvalue *value, struct reason *why)
 {
-    bool          own;
-    int64_t       id;
-    sqlite3_stmt *statement;
-    wstatus       st = value_check(value, why);
+    struct sqlite_store *s  = self(store);
+    bool                 own;
+    int64_t              id;
+    sqlite3_stmt        *statement;
+    wstatus              st = value_check(value, why);
 
     if (st == W_SUCCESS)
         st = change_begin(s, &own, why);
@@ -623,7 +636,7 @@ wstatus regstore_set(struct regstore *s, const char *key, const struct regvalue 
     return change_end(s, own, st, why);
 }
 
-static wstatus answer_value(struct regstore *s, sqlite3_stmt *st, struct regvalue *out)
+static wstatus answer_value(struct sqlite_store *s, sqlite3_stmt *st, struct regvalue *out)
 {
     struct regvalue row;
     row_to_value(st, &row);
@@ -638,11 +651,12 @@ static wstatus answer_value(struct regstore *s, sqlite3_stmt *st, struct regvalu
     return W_SUCCESS;
 }
 
-wstatus regstore_get(struct regstore *s, const char *key, const char *name, struct regvalue *out)
+static wstatus sqlite_get(struct regstore *store, const char *key, const char *name, struct regvalue *out)
 {
-    sqlite3_stmt *st;
-    int64_t       id;
-    wstatus       result = key_find(s, key, &id, NULL);
+    struct sqlite_store *s      = self(store);
+    sqlite3_stmt        *st;
+    int64_t              id;
+    wstatus              result = key_find(s, key, &id, NULL);
 
     *out = (struct regvalue){.name = ""};
     if (result != W_SUCCESS)
@@ -666,7 +680,7 @@ wstatus regstore_get(struct regstore *s, const char *key, const char *name, stru
 }
 
 /* One change of one existing value: deletes it, or gives it the name `to`. */
-static wstatus value_change(struct regstore *s, const char *key, const char *name, const char *to, struct reason *why)
+static wstatus value_change(struct sqlite_store *s, const char *key, const char *name, const char *to, struct reason *why)
 {
     sqlite3_stmt *statement;
     int64_t       id;
@@ -702,17 +716,20 @@ out:
     return st;
 }
 
-wstatus regstore_delete_value(struct regstore *s, const char *key, const char *name, struct reason *why)
+static wstatus sqlite_delete_value(struct regstore *store, const char *key, const char *name, struct reason *why)
 {
-    bool    own;
-    wstatus st = change_begin(s, &own, why);
+    struct sqlite_store *s  = self(store);
+    bool                 own;
+    wstatus              st = change_begin(s, &own, why);
     return st == W_SUCCESS ? change_end(s, own, value_change(s, key, name, NULL, why), why) : st;
 }
 
-wstatus regstore_rename_value(struct regstore *s, const char *key, const char *from, const char *to, struct reason *why)
+static wstatus sqlite_rename_value(struct regstore *store, const char *key, const char *from, const char *to,
+                                   struct reason *why)
 {
-    bool    own;
-    wstatus st = value_check(&(struct regvalue){.name = to}, why);
+    struct sqlite_store *s  = self(store);
+    bool                 own;
+    wstatus              st = value_check(&(struct regvalue){.name = to}, why);
     if (st == W_SUCCESS)
         st = change_begin(s, &own, why);
     return st == W_SUCCESS ? change_end(s, own, value_change(s, key, from, to, why), why) : st;
@@ -722,7 +739,7 @@ wstatus regstore_rename_value(struct regstore *s, const char *key, const char *f
 
 typedef wstatus (*row_fn)(void *ctx, sqlite3_stmt *row);
 
-static wstatus enumerate(struct regstore *s, const char *key, const char *text, row_fn fn, void *ctx)
+static wstatus enumerate(struct sqlite_store *s, const char *key, const char *text, row_fn fn, void *ctx)
 {
     sqlite3_stmt *st = NULL;
     int64_t       id;
@@ -767,12 +784,31 @@ static wstatus value_row(void *ctx, sqlite3_stmt *row)
     return call->fn(call->ctx, &value);
 }
 
-wstatus regstore_enum_keys(struct regstore *s, const char *key, regkey_fn fn, void *ctx)
+static wstatus sqlite_enum_keys(struct regstore *store, const char *key, regkey_fn fn, void *ctx)
 {
+    struct sqlite_store *s = self(store);
     return enumerate(s, key, enum_keys_sql, key_row, &(struct key_call){fn, ctx});
 }
 
-wstatus regstore_enum_values(struct regstore *s, const char *key, regvalue_fn fn, void *ctx)
+static wstatus sqlite_enum_values(struct regstore *store, const char *key, regvalue_fn fn, void *ctx)
 {
+    struct sqlite_store *s = self(store);
     return enumerate(s, key, enum_values_sql, value_row, &(struct value_call){fn, ctx});
 }
+
+static const struct regstore_ops sqlite_ops = {
+    .close        = sqlite_close,
+    .begin        = sqlite_begin,
+    .commit       = sqlite_commit,
+    .rollback     = sqlite_rollback,
+    .create_key   = sqlite_create_key,
+    .delete_key   = sqlite_delete_key,
+    .key_exists   = sqlite_key_exists,
+    .key_info     = sqlite_key_info,
+    .set          = sqlite_set,
+    .get          = sqlite_get,
+    .delete_value = sqlite_delete_value,
+    .rename_value = sqlite_rename_value,
+    .enum_keys    = sqlite_enum_keys,
+    .enum_values  = sqlite_enum_values,
+};
