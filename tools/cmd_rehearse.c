@@ -92,21 +92,32 @@ static void shell_quote(const char *path, char *out, size_t size)
     out[n]   = 0;
 }
 
-/* The daemon and the demo program stand beside this program. */
-static wstatus programs_find(struct rehearsal *r, struct reason *why)
+/* The daemon and the demo program stand beside this program, or where an installation has them. */
+static wstatus program_find(const char *name, char *out, size_t size, struct reason *why)
 {
-    char    self[PATH_MAX], demo[PATH_MAX + 32], quoted[PATH_MAX + 64], report[PATH_MAX + 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    static const char *const places[] = {"", "/../sbin", "/../lib/autologger"};
+    char                     self[PATH_MAX];
+    ssize_t                  n = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0)
         return reason_set(why, wstatus_from_errno(errno), "/proc/self/exe: %s", strerror(errno));
-    self[n]                 = 0;
-    *(strrchr(self, '/'))   = 0;
-    snprintf(r->daemon, sizeof r->daemon, "%s/autologgerd", self);
-    snprintf(demo, sizeof demo, "%s/autologger-demo", self);
-    if (access(r->daemon, X_OK) != 0)
-        return reason_set(why, wstatus_from_errno(errno), "%s: %s", r->daemon, strerror(errno));
-    if (!r->args->command_count && access(demo, X_OK) != 0)
-        return reason_set(why, wstatus_from_errno(errno), "%s: %s", demo, strerror(errno));
+    self[n]               = 0;
+    *(strrchr(self, '/')) = 0;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        snprintf(out, size, "%s%s/%s", self, places[i], name);
+        if (access(out, X_OK) == 0)
+            return W_SUCCESS;
+    }
+    return reason_set(why, W_FILE_NOT_FOUND, "%s is neither in %s nor installed. Do: build or install all of autologger", name, self);
+}
+
+static wstatus programs_find(struct rehearsal *r, struct reason *why)
+{
+    char    demo[PATH_MAX + 32], quoted[PATH_MAX + 64], report[PATH_MAX + 64];
+    wstatus st = program_find("autologgerd", r->daemon, sizeof r->daemon, why);
+    if (st || r->args->command_count)
+        return st;
+    if ((st = program_find("autologger-demo", demo, sizeof demo, why)))
+        return st;
     shell_quote(demo, quoted, sizeof quoted);
     shell_quote(r->report, report, sizeof report);
     snprintf(r->demo, sizeof r->demo, "%s --report %s", quoted, report);

@@ -22,7 +22,7 @@ int main(void)
 }
 """
 WANTED = {
-    "bin": ["bin/autologger", "share/man/man1/autologger.1", "share/man/man1/autologger-status.1",
+    "bin": ["bin/autologger", "lib/autologger/autologger-demo", "share/man/man1/autologger.1", "share/man/man1/autologger-status.1",
             "share/autologger/profiles/boot.ini", "share/autologger/examples/first-boot.ini",
             "share/bash-completion/completions/autologger"],
     "daemon": ["sbin/autologgerd", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",

@@ -1,4 +1,4 @@
-"""A copy of this machine's file system that takes every change and forgets it: for tests of what belongs into fixed places.
+"""A copy of a file system that takes every change and forgets it: for tests of what belongs into fixed places.
 Needs root. The whole test goes into mount namespaces of its own: whatever happens, nothing stays mounted."""
 import os
 import pathlib
@@ -19,15 +19,15 @@ def enter():
 
 
 class Overlay:
-    """`/` of this machine below self.root; changes go to memory. `with` unmounts it."""
+    """`/` of this machine, or of a tree, below self.root; changes go to memory, below self.work/upper. `with` unmounts it."""
 
-    def __init__(self, work):
+    def __init__(self, work, lower="/"):
         self.work = pathlib.Path(work)
         subprocess.run(["mount", "-t", "tmpfs", "overlay", str(self.work)], check=True)
         for name in ("upper", "inner", "root"):
             (self.work / name).mkdir()
         self.root = self.work / "root"
-        layers = f"lowerdir=/,upperdir={self.work / 'upper'},workdir={self.work / 'inner'}"
+        layers = f"lowerdir={lower},upperdir={self.work / 'upper'},workdir={self.work / 'inner'}"
         if subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, str(self.root)]).returncode:
             skip("this kernel gives no overlay of its root")
         subprocess.run(["mount", "-t", "proc", "proc", str(self.root / "proc")], check=True)
@@ -59,3 +59,14 @@ class Overlay:
     def run(self, *command, env=None, timeout=300):
         return subprocess.run(["chroot", str(self.root), *command], capture_output=True, text=True, env=env, timeout=timeout,
                               stdin=subprocess.DEVNULL)
+
+    def files(self):
+        """Every path that is no folder."""
+        found = set()
+        for folder, folders, names in os.walk(self.root):
+            if pathlib.Path(folder) == self.root:
+                folders[:] = [name for name in folders if name not in ("proc", "sys", "dev")]
+            found |= {os.path.relpath(os.path.join(folder, name), self.root) for name in names}
+            found |= {os.path.relpath(os.path.join(folder, name), self.root) for name in folders
+                      if os.path.islink(os.path.join(folder, name))}
+        return found

@@ -63,7 +63,7 @@ def alone(program):
             check(run("--version").startswith("autologger "), "--version")
             check("boot-cpu" in run("profiles"), "the profiles are not in it")
             check("web" in run("check", "a.ini"), "check")
-            run("rehearse", "a.ini", "--run", "true", "--for", "1", "--out", "/anywhere/out")
+            run("rehearse", "a.ini", "--for", "1", "--out", "/anywhere/out")
             trace = next((work / "anywhere/out").rglob("*.etl")).relative_to(work)
             check("web" in run("summary", f"/{trace}"), "summary")
             run("bundle", "--store", "/anywhere/out/rehearsal.db", "-o", "/anywhere/boot.tar")

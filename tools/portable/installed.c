@@ -221,6 +221,7 @@ wstatus installed_remove(struct reason *why)
 
 wstatus private_make(char folder[64], struct reason *why)
 {
+    static const char *const others[] = {"autologger", "autologger-demo"};
     char    path[PATH_ROOM];
     wstatus st;
 
@@ -231,10 +232,12 @@ wstatus private_make(char folder[64], struct reason *why)
     snprintf(path, sizeof path, "%s/bin/autologgerd", folder);
     if ((st = folders_make(path, false, why)) || (st = self_put(path, why)))
         return st;
-    char command[PATH_ROOM];
-    snprintf(command, sizeof command, "%s/bin/autologger", folder);
-    if (link(path, command) < 0)
-        return failed(why, command);
+    char other[PATH_ROOM];
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        snprintf(other, sizeof other, "%s/bin/%s", folder, others[i]);
+        if (link(path, other) < 0)
+            return failed(why, other);
+    }
     for (size_t i = 0; i < payload_count && !st; i++)
         if (!strncmp(payload_files[i].path, PROFILES, strlen(PROFILES))) {
             snprintf(path, sizeof path, "%s/config/profiles/%s", folder, payload_files[i].path + strlen(PROFILES));

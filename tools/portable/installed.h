@@ -19,7 +19,7 @@ wstatus installed_put(struct reason *why);
 /* Takes the files away: those of the list, logs, store, runtime folder, folders that are empty then. Goes on after a failure and names
  * the first. Fine when there is nothing. */
 wstatus installed_remove(struct reason *why);
-/* Into a new private folder below /tmp: this program as autologger and autologgerd, and the profiles. For verbs that need them beside
+/* Into a new private folder below /tmp: this program under its other names, and the profiles. For verbs that need them beside
  * themselves. */
 wstatus private_make(char folder[64], struct reason *why);
 void    private_remove(const char *folder);
