@@ -95,10 +95,11 @@ wstatus reading_buffers(struct reading *r)
         reading_blame(r, VALUE_BUFFER_SIZE);
         return reason_set(r->why, W_NOT_ENOUGH_MEMORY,
                           "the least that a session needs is 2 x %u processors x %u KB = %llu KB, but %llu KB are left "
-                          "of what all boot sessions may have (MaxNonPagedPoolUsage, 10 %% of memory unless given); "
-                          "lower BufferSize",
+                          "of what all boot sessions may have (MaxNonPagedPoolUsage, 10 %% of memory unless given). "
+                          "Do: lower BufferSize to at most %llu KB, or start fewer sessions",
                           processors, p->given.buffer_kb, (unsigned long long)(floor * buffer_bytes / 1024),
-                          (unsigned long long)(r->limits->memory_left / 1024));
+                          (unsigned long long)(r->limits->memory_left / 1024),
+                          (unsigned long long)(r->limits->memory_left / 1024 / floor));
     }
     if (p->given.maximum_buffers > fit) {
         enum value_id id =

@@ -74,8 +74,13 @@ static wstatus identity(struct reading *r, uint32_t mode, bool *system)
         p->kernel = *system = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS)->present;
         return p->kernel ? set_name(r, KERNEL_LOGGER_NAME) : W_SUCCESS;
     }
-    if (!guid->present)
-        return reason_set(r->why, W_INVALID_PARAMETER, "Guid is missing; an Autologger session must have one");
+    if (!guid->present) {
+        struct guid own = guid_from_name(p->name);
+        char        text[GUID_TEXT_SIZE];
+        return reason_set(r->why, W_INVALID_PARAMETER,
+                          "Guid is missing; an Autologger session must have one. Do: add \"Guid\"=\"%s\", or another of its own",
+                          guid_format(&own, text));
+    }
     if (!guid_parse_braced(guid->text, &p->guid)) {
         reading_blame(r, VALUE_GUID);
         return reason_set(r->why, W_INVALID_PARAMETER,

@@ -185,6 +185,17 @@ static wstatus take(const struct value_row *row, const struct regvalue *found, s
     return W_SUCCESS;
 }
 
+/* How a value of the type looks in .reg and as a literal in INI. */
+static const char *type_example(uint32_t type)
+{
+    switch (type) {
+    case REG_TYPE_DWORD: return "dword:00000040, in hexadecimal";
+    case REG_TYPE_QWORD: return "hex(b):40,00,00,00,00,00,00,00, the lowest byte first";
+    case REG_TYPE_BINARY: return "hex:01,00,00,00, byte by byte";
+    default: return "a text in quotes";
+    }
+}
+
 wstatus value_read(struct regstore *store, const char *key, enum value_id id, struct value_set *set,
                    struct condition_list *conditions, struct reason *why)
 {
@@ -202,8 +213,8 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
     if (found.source_file && !(v->source_file = strdup(found.source_file)))
         return reason_set(why, W_OUTOFMEMORY, "no memory to read %s", row->name);
     if (!type_fits(row->type, found.type))
-        return reason_set(why, W_INVALID_PARAMETER, "%s is %s, it must be %s", row->name, value_type_name(found.type),
-                          value_type_name(row->type));
+        return reason_set(why, W_INVALID_PARAMETER, "%s is %s, it must be %s. Do: write it as %s", row->name,
+                          value_type_name(found.type), value_type_name(row->type), type_example(row->type));
     st = take(row, &found, v, why);
     if (st == W_MORE_DATA) {
         condition_add(conditions, W_INVALID_PARAMETER, true, row->name, v->source_file, v->source_line,
