@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,4 +47,37 @@ bool early_report_copy(const char *path, int out_fd)
         ;
     close(fd);
     return true;
+}
+
+static void failure_path(char out[1100], const char *runtime_dir) { snprintf(out, 1100, "%.1000s/early-failure", runtime_dir); }
+
+void early_failure_write(const char *runtime_dir, const struct reason *why)
+{
+    char path[1100];
+    failure_path(path, runtime_dir);
+    FILE *f = fopen(path, "we");
+    if (!f)
+        return;
+    fprintf(f, "%u %s\n", why->status, why->text);
+    fclose(f);
+}
+
+bool early_failure_take(const char *runtime_dir, struct reason *out)
+{
+    char  path[1100], line[sizeof out->text + 16], *text;
+    bool  there = false;
+    FILE *f;
+
+    failure_path(path, runtime_dir);
+    if (!(f = fopen(path, "re")))
+        return false;
+    if (fgets(line, sizeof line, f)) {
+        wstatus status = (wstatus)strtoul(line, &text, 10);
+        there          = text > line && *text == ' ' && status;
+        if (there)
+            reason_set(out, status, "%.*s", (int)strcspn(text + 1, "\n"), text + 1);
+    }
+    fclose(f);
+    unlink(path);
+    return there;
 }

@@ -13,9 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { ROOM = 64 * 1024, SEND_SECONDS = 10, RECEIVE_SECONDS = 30, VERSION = 1 << 16 | STATE_VERSION };
+enum { ROOM = 64 * 1024, SEND_SECONDS = 10, RECEIVE_SECONDS = 5, GREETING_MS = 300, VERSION = 1 << 16 | STATE_VERSION };
 #define MAGIC UINT32_C(0x4f484c41) /* "ALHO" */
-static const char acknowledgement[] = "adopted";
+static const char acknowledgement[] = "adopted", greeting[] = "keeper";
 
 struct head {
     uint32_t magic, version;
@@ -71,6 +71,7 @@ int handover_accept(int listen_fd)
         return -1;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == 0 || who.uid == geteuid())) {
         patience(fd, SO_SNDTIMEO, SEND_SECONDS);
+        (void)!send(fd, greeting, sizeof greeting, MSG_NOSIGNAL);
         return fd;
     }
     close(fd);
@@ -135,11 +136,20 @@ int handover_acknowledged(int connection, int timeout_ms)
     return n == sizeof text && memcmp(text, acknowledgement, sizeof text) == 0 ? 1 : -1;
 }
 
+/* The kernel connects also when the keeper hangs: only its own word shows that it lives. */
+static bool greeted(int connection)
+{
+    char          text[sizeof greeting];
+    struct pollfd p = {.fd = connection, .events = POLLIN};
+    return poll(&p, 1, GREETING_MS) > 0 && recv(connection, text, sizeof text, MSG_DONTWAIT) == sizeof text &&
+           memcmp(text, greeting, sizeof text) == 0;
+}
+
 int handover_connect(const char *path)
 {
     struct sockaddr_un a;
     int                fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && address(&a, path) && connect(fd, (struct sockaddr *)&a, sizeof a) == 0) {
+    if (fd >= 0 && address(&a, path) && connect(fd, (struct sockaddr *)&a, sizeof a) == 0 && greeted(fd)) {
         patience(fd, SO_RCVTIMEO, RECEIVE_SECONDS);
         return fd;
     }

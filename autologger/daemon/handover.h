@@ -1,5 +1,5 @@
 /* handover.h - a keeper gives everything it keeps to a successor of another program: from the initramfs to the real root.
- * Over one SOCK_SEQPACKET connection: the successor connects; the keeper has its service leave, then sends messages of names and
+ * Over one SOCK_SEQPACKET connection: the successor connects; the keeper greets it, has its service leave, then sends messages of names and
  * descriptors (at most HANDOVER_BATCH each, the kernel allows 253), the last one empty; the successor adopts, then acknowledges.
  * A connection that ends without the acknowledgement means that nothing was taken: the keeper goes on.
  * Threads: one. Ownership: sent descriptors stay the keeper's until it drops them; received ones are the receiver's.
@@ -20,7 +20,7 @@ bool handover_send(int connection, const struct kept *k);
 /* The successor's word: 1 acknowledged, 0 not yet (waited `timeout_ms`), -1 gone. */
 int handover_acknowledged(int connection, int timeout_ms);
 
-/* The successor's side. connect: -1 when nobody listens at `path`. */
+/* The successor's side. connect: -1 when nobody listens at `path`, or does not answer within half a second. */
 int handover_connect(const char *path);
 /* Takes everything into `k`. 1460 when the keeper does not answer, 13 when it says nonsense, or is another version. */
 wstatus handover_receive(int connection, struct kept *k, struct reason *why);

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_SECONDS = 10, ADOPT_SECONDS = 60, NO_CODE = -1 };
+enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_MS = 500, ADOPT_SECONDS = 60, NO_CODE = -1 };
 
 struct keeper {
     const struct keeper_options *options;
@@ -305,13 +305,13 @@ static bool child_gone(struct keeper *k, int *code)
     return true;
 }
 
-/* Has the daemon publish and leave; one that does not is killed, which costs nothing but its last counters. */
+/* Has the daemon publish and leave; one that does not is killed, which costs nothing but its last counters. Short: a boot may wait. */
 static void child_leave(struct keeper *k, int how)
 {
     int code;
 
     kill(k->child, how);
-    for (int waited = 0; waited < LEAVE_SECONDS * 1000; waited += 10) {
+    for (int waited = 0; waited < LEAVE_MS; waited += 10) {
         struct pollfd p[2] = {{.fd = k->socket_fd, .events = POLLIN}, {.fd = k->signal_fd, .events = POLLIN}};
         poll(p, 2, 10);
         while (message_take(k))

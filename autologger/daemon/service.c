@@ -113,6 +113,8 @@ static wstatus state_create(struct service *v, struct reason *why)
     v->state->size         = sizeof *v->state;
     v->state->start_raw_ns = os_linux()->raw_ns(os_linux());
     v->state->rehearsal    = v->options.rehearsal;
+    v->state->early_ns     = v->options.begin_ns;
+    v->state->held_ns      = v->options.held_ns;
     snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
     boot_id_read(v->state->boot_id, sizeof v->state->boot_id);

@@ -1,0 +1,130 @@
+"""The early program on this machine: it starts from a sealed snapshot, writes nothing, and hands everything to the daemon under load;
+nothing whose call had returned is lost, torn or doubled, also when its service is killed before and during the hand-over. No daemon:
+it starts one by itself, or saves all to a file that `recover` turns into traces. Proves: REG-19, REG-25, REG-26, LGT-05."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from early_machine import EARLY, EarlyMachine
+from harness import BUILD, FULL, check, tool
+
+DECLARED = """
+[Autologger/first]
+BufferSize = 64 KB
+MinimumBuffers = 900
+MaximumBuffers = 1024
+FileName = first.etl
+MaxFileSize = 0
+[Autologger/first/numbered]
+Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
+[GlobalLogger]
+EnableKernelFlags = PROC_THREAD+LOADER
+FileName = kernel.etl
+BufferSize = 256 KB
+MaximumBuffers = 256
+"""
+def verify(m, name, tallies):
+    got = m.verify(os.path.join(m.logs, name), tallies, expect=None)
+    check(got["torn"] == got["doubled"] == got["invented"] == got["inversions"] == got["damage"] == 0, name, got)
+    check(all(got[f"gaps{i}"] == 0 for i in range(len(tallies))), name, "lost events whose call had returned:", got)
+    check(got["events"] > 50000, name, "has too few events", got)
+
+
+def handover(kills):
+    with EarlyMachine(DECLARED) as m:
+        held = m.early()
+        text = m.armed()
+        check("Status 0" in text, text)
+        writer, tally = m.writer(0, 120000, rate=40000)
+        for _ in range(kills):  # the keeper starts another one
+            time.sleep(0.15)
+            os.kill(m.early_pids()[1], signal.SIGKILL)
+            m.armed()
+        time.sleep(0.5)
+        check(m.files() == [], "files were made before there was a daemon:", m.files())
+        m.start()
+        m.gone()
+        late, late_tally = m.writer(1, 40000, rate=40000)
+        for p in (writer, late):
+            p.wait(60)
+            check(p.returncode == 0, "a writer ended with", p.returncode)
+        m.shutdown()
+        verify(m, "first.etl", [tally, late_tally])
+        status = m.status()
+        check(status["failed"] == 0 and len(status["sessions"]) == 2, json.dumps(status)[:4000])
+        print(f"handed over after {kills} kills; the start took {held * 1000:.1f} ms")
+
+
+def no_daemon():
+    """Nobody comes: a daemon is started in the real root."""
+    with EarlyMachine(DECLARED) as m:
+        script = os.path.join(m.dir, "daemon")
+        with open(script, "w") as f:  # stands for /usr/sbin/autologgerd, which has its own defaults for store and logs
+            f.write(f"#!/bin/sh\nexec {BUILD}/autologgerd \"$@\" --store {m.store} --log-dir {m.logs}\n")
+        os.chmod(script, 0o755)
+        m.early("--wait", "1", "--daemon", script)
+        m.armed()
+        writer, tally = m.writer(0, 60000, rate=20000)
+        m.gone(20)
+        writer.wait(60)
+        tool("stop", "first", env=m.env)
+        verify(m, "first.etl", [tally])
+        pids = [int(p) for p in subprocess.run(["pgrep", "-f", f"autologgerd --keep .*{m.runtime}"], capture_output=True, text=True).stdout.split()]
+        for pid in pids:
+            os.kill(pid, signal.SIGTERM)
+        print("a daemon was started when none came")
+
+
+def no_daemon_at_all():
+    """There is none to start: one file, out of which recover makes what the boot would have written."""
+    with EarlyMachine(DECLARED) as m:
+        m.early("--wait", "10", "--daemon", "/nonexistent", "--raw-dir", os.path.join(m.logs, "raw"))
+        m.armed()
+        writer, tally = m.writer(0, 60000, rate=20000)
+        writer.wait(60)
+        copy = os.path.join(m.dir, "copy.alraw")
+        r = subprocess.run([EARLY, "--runtime-dir", m.runtime, "save", copy], capture_output=True, text=True)
+        check(r.returncode == 0, "save:", r.stdout, r.stderr)
+        m.armed()  # it goes on
+        m.gone(60)
+        files = m.files()
+        raw = [f for f in files if f.endswith(".alraw")]
+        check(len(raw) == 1 and len(files) == 2, "expected one .alraw and its Status:", files)
+        with open(raw[0].replace(".alraw", ".status.txt")) as f:
+            check("first: Status 0" in f.read(), "the Status beside it")
+        for path, out in ((raw[0], "out"), (copy, "copied")):
+            where = os.path.join(m.dir, out)
+            os.mkdir(where)
+            r = tool("recover", path, "--log-dir", where, "--store", m.store, "--json", expect=None)
+            check(r.returncode in (0, 1) and r.stdout, "recover:", r.stdout, r.stderr)
+            rows = json.loads(r.stdout)["sessions"]
+            check([x for x in rows if x["status"] != 0] == [], "recover:", rows)
+            got = m.verify(os.path.join(where, "first.etl"), [tally], expect=None)
+            check(got["torn"] == got["doubled"] == got["gaps0"] == 0 and got["events"] > 50000, out, got)
+        kernel = next(x for x in m.status()["sessions"] if x["kernel"])
+        print("recovered; kernel session:", {k: kernel[k] for k in kernel if k.startswith(("attempted", "written", "lost", "withheld"))})
+
+
+def damaged():
+    """A snapshot that was changed or cut: nothing starts, and the caller goes on."""
+    with EarlyMachine(DECLARED) as m:
+        with open(m.snapshot, "r+b") as f:
+            f.seek(200)
+            f.write(b"x")
+        m.early()
+        m.gone()
+        m.start()
+        m.shutdown()
+
+
+if os.geteuid() != 0:
+    print("skipped: needs root")
+    sys.exit(77)
+handover(0)
+handover(12 if FULL else 2)
+no_daemon()
+no_daemon_at_all()
+damaged()

@@ -1,0 +1,73 @@
+"""The early program crashes or hangs at one of its system calls: the daemon that comes
+afterwards is ready at most 1 s later than without, boots what is declared, and every row says Status 0.
+AL_FULL=1: at each of its first 400 and 200 later ones. Proves: REG-19."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from early_machine import EARLY, EarlyMachine
+from harness import BUILD, FULL, check
+
+DECLARED = """
+[Autologger/first]
+BufferSize = 64 KB
+MinimumBuffers = 8
+MaximumBuffers = 32
+FileName = first.etl
+[Autologger/first/numbered]
+Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
+[GlobalLogger]
+EnableKernelFlags = PROC_THREAD
+FileName = kernel.etl
+"""
+INJECT = os.path.join(BUILD, "tests", "inject")
+
+
+def daemon_time(m, mode, number):
+    """Starts the early program with a fault, beside, as the initramfs does; then the daemon: how long until it was ready."""
+    p = subprocess.Popen([INJECT, mode, str(number), EARLY, "--snapshot", m.snapshot, "--runtime-dir", m.runtime, "start"],
+                         stdout=subprocess.PIPE, text=True)
+    time.sleep(0.4)
+    began = time.monotonic()
+    m.start()
+    ready = time.monotonic() - began
+    m.shutdown()
+    p.send_signal(signal.SIGKILL)  # and with it all that it traces
+    p.wait()
+    status = m.status()
+    check(len(status["sessions"]) == 2 and status["failed"] == 0, mode, number, status)
+    return ready
+
+
+def count():
+    with EarlyMachine(DECLARED) as m:
+        p = subprocess.Popen([INJECT, "total", "0", EARLY, "--snapshot", m.snapshot, "--runtime-dir", m.runtime, "start"],
+                             stdout=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        p.send_signal(signal.SIGUSR1)
+        lines = p.stdout.readline(), p.stdout.readline()
+        p.kill()
+        return int(lines[1])
+
+
+if os.geteuid() != 0:
+    print("skipped: needs root")
+    sys.exit(77)
+total = count()
+check(total > 100, "too few system calls were seen:", total)
+with EarlyMachine(DECLARED) as m:
+    began = time.monotonic()
+    m.start()
+    alone = time.monotonic() - began
+    m.shutdown()
+steps = [*range(1, 401), *range(401, total, max(1, total // 200))] if FULL else [1, 5, 12, 20, 28, 31, 35, 45, 60, total // 4, total // 2, 3 * total // 4]
+worst = 0.0
+for mode in ("kill", "hang"):
+    for number in steps:
+        with EarlyMachine(DECLARED) as m:
+            ready = daemon_time(m, mode, number)
+            worst = max(worst, ready - alone)
+            check(ready - alone < 1.0, f"{mode} at system call {number}: the daemon was ready {ready - alone:.2f} s later")
+print(f"{len(steps)} of {total} system calls, crash and hang: the daemon was ready at most {worst * 1000:.0f} ms later")
