@@ -1,0 +1,33 @@
+/* untraced.h - why this boot was not traced: what stands in the way, looked at on the machine, and the one sentence that follows.
+ * Invariants: U1 the first obstacle in the order of a boot is named: the switch, the guard, what is declared, the daemon, the
+ * snapshot. U2 untraced_explain is pure: facts in, words out.
+ * Threads: one. Not for: sessions that started and failed (their rows), what a next boot would lack (system_check). */
+#ifndef TOOLS_UNTRACED_H
+#define TOOLS_UNTRACED_H
+#include "registry-sim/store/regstore.h"
+#include "tools/machine.h"
+
+enum untraced_snapshot { SNAPSHOT_MISSING, SNAPSHOT_DAMAGED, SNAPSHOT_OLD, SNAPSHOT_CURRENT };
+
+struct untraced_facts {
+    bool     off;       /* autologger=off on the kernel command line */
+    char     guard[512]; /* why the guard lets nothing start, "" = it does */
+    bool     guard_failed; /* ... because boots did not finish */
+    unsigned declared;  /* sessions with Start 1 in the store */
+    unsigned idle;      /* sessions with another Start */
+    bool     systemd, daemon_enabled, daemon_runs;
+    enum untraced_snapshot snapshot;
+    char     snapshot_reason[512]; /* of SNAPSHOT_DAMAGED */
+    bool     sealed_since_boot; /* the snapshot was made after this boot had begun */
+};
+struct untraced {
+    bool failed; /* something is wrong; else it was asked for so */
+    char reason[640], advice[200];
+};
+
+/* Looks at `m` and at its store. */
+void untraced_look(const struct machine *m, struct regstore *store, struct untraced_facts *out);
+void untraced_explain(const struct untraced_facts *f, struct untraced *out);
+/* The id of the boot that `m` runs, "" when it can't be read. */
+void untraced_boot_id(const struct machine *m, char out[64]);
+#endif
