@@ -9,12 +9,17 @@
 #include <strings.h>
 
 #define BOOT_DONE "boot-done"
+enum { STOP_AFTER_DEFAULT_MS = 10000 };
 
-wstatus boot_stop_after_parse(const char *text, bool *after_boot_done, uint64_t *milliseconds, struct reason *why)
+wstatus boot_stop_after_parse(const char *text, bool *stops, bool *after_boot_done, uint64_t *milliseconds, struct reason *why)
 {
     const char *p = text;
 
     *milliseconds    = 0;
+    *after_boot_done = false;
+    *stops           = strcasecmp(text, "never") != 0;
+    if (!*stops)
+        return W_SUCCESS;
     *after_boot_done = strncasecmp(p, BOOT_DONE, strlen(BOOT_DONE)) == 0;
     if (*after_boot_done) {
         p += strlen(BOOT_DONE);
@@ -54,6 +59,27 @@ wstatus boot_keep_parse(const char *text, uint64_t *boots, uint64_t *bytes, stru
     return W_SUCCESS;
 }
 
+/* A text that is wrong leaves its default. */
+static wstatus boot_values_take(const struct value_set *set, struct boot_settings *out, struct reason *why)
+{
+    const struct value *stop = &set->at[VALUE_STOP_AFTER], *keep = &set->at[VALUE_KEEP];
+    bool                stops, after;
+    uint64_t            ms;
+    wstatus             st = W_SUCCESS;
+
+    out->once         = set->at[VALUE_ONCE].number != 0;
+    out->kernel_phase = set->at[VALUE_KERNEL_PHASE].number != 0;
+    out->max_wait_ms  = set->at[VALUE_MAX_WAIT].number * 1000;
+    if (stop->present && (st = boot_stop_after_parse(stop->text, &stops, &after, &ms, why)) == W_SUCCESS) {
+        out->stops           = stops;
+        out->after_boot_done = after;
+        out->stop_after_ms   = ms;
+    }
+    if (st == W_SUCCESS && keep->present)
+        st = boot_keep_parse(keep->text, &out->keep_boots, &out->keep_bytes, why);
+    return st;
+}
+
 wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, struct reason *why)
 {
     struct value_set set    = {0};
@@ -61,18 +87,15 @@ wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, st
     wstatus          st;
 
     memset(out, 0, sizeof *out);
-    st = value_set_read(store, WINPATH_WMI "\\Autologger", IN_BOOT, &set, &out->conditions, &failed, why);
-    if (st == W_SUCCESS) {
-        const struct value *stop = &set.at[VALUE_STOP_AFTER], *keep = &set.at[VALUE_KEEP];
-        out->once         = set.at[VALUE_ONCE].number != 0;
-        out->kernel_phase = set.at[VALUE_KERNEL_PHASE].number != 0;
-        out->max_wait_ms = set.at[VALUE_MAX_WAIT].number * 1000;
-        out->stops       = stop->present;
-        if (stop->present)
-            st = boot_stop_after_parse(stop->text, &out->after_boot_done, &out->stop_after_ms, why);
-        if (st == W_SUCCESS && keep->present)
-            st = boot_keep_parse(keep->text, &out->keep_boots, &out->keep_bytes, why);
-    }
+    st            = value_set_read(store, WINPATH_WMI "\\Autologger", IN_BOOT, &set, &out->conditions, &failed, why);
+    out->declared = st != W_SUCCESS; /* what is wrong is there */
+    for (unsigned i = 0; i < VALUE_COUNT; i++)
+        out->declared |= set.at[i].present;
+    out->stops = out->after_boot_done = out->declared;
+    out->stop_after_ms                = STOP_AFTER_DEFAULT_MS;
+    out->max_wait_ms                  = value_rows[VALUE_MAX_WAIT].fallback * 1000;
+    if (st == W_SUCCESS)
+        st = boot_values_take(&set, out, why);
     value_set_finish(&set);
     if (st)
         return st;

@@ -8,19 +8,21 @@
 struct boot_settings {
     bool     once;
     bool     kernel_phase; /* a boot entry of its own, with kernel arguments */
-    bool     stops;           /* StopAfter is given */
+    bool     declared; /* there is a [Boot]: any of its values; a Windows export has none */
+    bool     stops; /* by itself: StopAfter is given and not "never", or left out of a [Boot] */
     bool     after_boot_done; /* stop_after_ms counts from boot-done, else from the start */
     uint64_t stop_after_ms;
-    uint64_t max_wait_ms; /* 0 = no limit */
+    uint64_t max_wait_ms; /* for boot-done, since the start; 0 = no limit */
     uint64_t keep_boots, keep_bytes; /* 0 = no limit */
     unsigned memory_percent; /* WMI\MaxNonPagedPoolUsage: of RAM, for all boot sessions together */
     struct condition_list conditions;
 };
-/* "boot-done", "boot-done + 10 s", "90 s" */
-wstatus boot_stop_after_parse(const char *text, bool *after_boot_done, uint64_t *milliseconds, struct reason *why);
+/* "boot-done", "boot-done + 10 s", "90 s", "never" (then *stops is false) */
+wstatus boot_stop_after_parse(const char *text, bool *stops, bool *after_boot_done, uint64_t *milliseconds, struct reason *why);
 /* "10 boots, 2 GB", either part alone */
 wstatus boot_keep_parse(const char *text, uint64_t *boots, uint64_t *bytes, struct reason *why);
-/* Reads both keys; a missing key or value is its default. A wrong type or text is 87. finish: boot_settings_finish. */
+/* Reads both keys; a missing key or value is its default. A wrong type or text is 87, and leaves the defaults. finish:
+ * boot_settings_finish. */
 wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, struct reason *why);
 void    boot_settings_finish(struct boot_settings *settings);
 #endif

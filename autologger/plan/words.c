@@ -423,9 +423,9 @@ static wstatus parse_guid(const struct asked *a, struct regvalue *out, struct re
 
 static wstatus parse_stop_after(const struct asked *a, struct regvalue *out, struct reason *why)
 {
-    bool     after_boot_done;
+    bool     stops, after_boot_done;
     uint64_t ms;
-    wstatus  st = boot_stop_after_parse(a->text, &after_boot_done, &ms, why);
+    wstatus  st = boot_stop_after_parse(a->text, &stops, &after_boot_done, &ms, why);
 
     return st ? st : set_string(a->text, out, why);
 }

@@ -263,22 +263,23 @@ static void rows_of_one_name_are_two(void **state)
     machine_end(&m);
 }
 
-/* What holds for the boot as a whole: how much memory, and that nothing of [Boot] is silently ignored. */
+/* What holds for the boot as a whole: how much memory, and that nothing is silently ignored. */
 static void boot_values_hold_or_are_named(void **state)
 {
     struct machine m;
     (void)state;
     machine_boot(&m, "[Boot]\nOnce = yes\n[HKLM/SYSTEM/CurrentControlSet/Control/WMI]\nMaxNonPagedPoolUsage = 20\n"
-                     "EtwMaxLoggers = 40\n[Autologger/s]\n", true);
+                     "StackCaptureTimeout = 5\nEtwMaxLoggers = 40\n[Autologger/s]\n", true);
     assert_int_equal(m.table.ceiling, m.fake->ram_bytes / 5);
     struct result_row *row = result_find(&m.rows, "s", "");
     assert_int_equal(row->status, 0);
-    bool once = false, loggers = false;
+    bool timeout = false, loggers = false;
     for (unsigned i = 0; i < row->conditions.count; i++) {
-        once |= strcmp(row->conditions.items[i].item, "Once") == 0 && row->conditions.items[i].number == W_NOT_SUPPORTED;
+        timeout |= strcmp(row->conditions.items[i].item, "StackCaptureTimeout") == 0 &&
+                   row->conditions.items[i].number == W_NOT_SUPPORTED;
         loggers |= strcmp(row->conditions.items[i].item, "EtwMaxLoggers") == 0;
     }
-    assert_true(once && loggers);
+    assert_true(timeout && loggers);
     machine_end(&m);
 }
 

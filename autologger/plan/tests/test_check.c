@@ -60,7 +60,8 @@ static void rows_in_the_order_of_boot(void **state)
         WMI "Autologger\\Beta\\{aaaaaaaa-0000-0000-0000-000000000001}]\n\"Enabled\"=dword:1\n" /* 16 */
         WMI "Autologger\\Beta\\other]\n\"Enabled\"=dword:1\n"                                  /* 18 */
         WMI "GlobalLogger]\n\"Start\"=dword:1\n\"EnableKernelFlags\"=hex:07,00,00,00\n"        /* 20 */
-        WMI "Autologger]\n\"Once\"=dword:1\n";                                                 /* 23 */
+        WMI "Autologger]\n\"Once\"=dword:1\n"                                                  /* 23 */
+        "[HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI]\n\"StackCaptureTimeout\"=dword:5\n";
     struct plan_limits limits = {.processors = 1, .ram_bytes = GIB, .memory_left = GIB / 10, .log_dir = "/l"};
     (void)state;
     char *rows = check_text(text, &limits);

@@ -317,7 +317,18 @@ static void boot_settings_are_read(void **state)
     (void)state;
     assert_int_equal(regstore_open_memory(&store, &why), W_SUCCESS);
     assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* no key at all */
-    assert_false(s.once || s.stops);
+    assert_false(s.once || s.stops || s.declared);
+    regstore_set_dword(store, WMI "\\Autologger", "Status", 0, &why);
+    assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* what is written back is no [Boot] */
+    assert_false(s.declared || s.stops);
+    regstore_set_dword(store, WMI "\\Autologger", "Once", 0, &why);
+    assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS); /* any value is: the defaults hold */
+    assert_true(s.declared && s.stops && s.after_boot_done && !s.once);
+    assert_int_equal(s.stop_after_ms, 10000);
+    assert_int_equal(s.max_wait_ms, 300000);
+    regstore_set_string(store, WMI "\\Autologger", "StopAfter", "Never", &why);
+    assert_int_equal(boot_settings_read(store, &s, &why), W_SUCCESS);
+    assert_false(s.stops);
     for (size_t i = 0; i < ROWS(rows); i++) {
         struct regvalue value = {0};
         assert_int_equal(
@@ -332,7 +343,7 @@ static void boot_settings_are_read(void **state)
     assert_int_equal(s.max_wait_ms, 300000);
     assert_int_equal(s.keep_boots, 10);
     assert_int_equal(s.keep_bytes, 2147483648u);
-    assert_int_equal(s.conditions.count, 4);
+    assert_int_equal(s.conditions.count, 1); /* Keep */
     assert_int_equal(s.conditions.items[0].number, W_NOT_SUPPORTED);
     boot_settings_finish(&s);
     regstore_set_string(store, WMI "\\Autologger", "Keep", "ten", &why);
