@@ -34,6 +34,8 @@ static void lines(const struct outcome *o, bool named, struct text_table *t)
         text_table_line(t, "    why: %.*s%s%s%s", o->reason[0] ? length : INT_MAX, o->reason[0] ? o->reason : wstatus_text(o->status),
                         named ? " (" : "", named ? wstatus_name(o->status) : "", named ? ")" : "");
         text_table_line(t, "    do:  %s", advice);
+    } else if (o->reason[0]) {
+        text_table_line(t, "    why: %s", o->reason);
     }
     for (unsigned i = 0; i < o->conditions->count; i++) {
         const struct condition *c = &o->conditions->items[i];

@@ -160,6 +160,12 @@ void result_view_print(const struct result_list *list, const struct result_view 
     fprintf(to, "%s of %s, boot %s\n\n", list->rehearsal ? "Rehearsal" : "Boot", filetime_format(list->time, when),
             list->boot_id[0] ? list->boot_id : "(no id)");
     text_table_print(&t, to);
+    if (list->boot_done_ms)
+        fprintf(to, "\nboot done %.1f s after the sessions started", (double)list->boot_done_ms / 1000);
+    if (list->stop_reason[0])
+        fprintf(to, "\nstopped: %s", list->stop_reason);
+    if (list->boot_done_ms || list->stop_reason[0])
+        fputc('\n', to);
     fputc('\n', to);
     cost_print(list, to);
     fprintf(to, "%u ok, %u with a note, %u failed%s\n", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
@@ -234,6 +240,9 @@ void result_view_json(const struct result_list *list, struct json *j)
     json_text(j, "boot_id", list->boot_id);
     json_text(j, "time", filetime_format(list->time, when));
     json_flag(j, "rehearsal", list->rehearsal);
+    json_text(j, "stop_reason", list->stop_reason);
+    json_number(j, "target_ms", list->target_ms);
+    json_number(j, "boot_done_ms", list->boot_done_ms);
     json_text(j, "merged", result_view_merged(list));
     json_number(j, "failed", result_view_failed(list));
     json_array(j, "sessions");

@@ -143,6 +143,9 @@ wstatus result_save(struct regstore *store, const struct result_list *list, stru
     st = st ? st : regstore_set_qword(store, RESULTS_KEY, "Time", list->time, why);
     st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rehearsal", list->rehearsal, why);
     st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rows", list->count, why);
+    st = st ? st : regstore_set_string(store, RESULTS_KEY, "StopReason", list->stop_reason, why);
+    st = st ? st : regstore_set_qword(store, RESULTS_KEY, "TargetMs", list->target_ms, why);
+    st = st ? st : regstore_set_qword(store, RESULTS_KEY, "BootDoneMs", list->boot_done_ms, why);
     for (unsigned i = 0; i < list->count && !st; i++)
         st = save_row(store, &list->rows[i], i, why);
     if (st) {
@@ -224,6 +227,9 @@ wstatus result_load(struct regstore *store, struct result_list *list, struct rea
     load_text(store, RESULTS_KEY, "BootId", list->boot_id, sizeof list->boot_id);
     list->time      = load_number(store, RESULTS_KEY, "Time");
     list->rehearsal = load_number(store, RESULTS_KEY, "Rehearsal") != 0;
+    load_text(store, RESULTS_KEY, "StopReason", list->stop_reason, sizeof list->stop_reason);
+    list->target_ms    = load_number(store, RESULTS_KEY, "TargetMs");
+    list->boot_done_ms = load_number(store, RESULTS_KEY, "BootDoneMs");
     if (regstore_key_exists(store, ROWS_KEY))
         st = regstore_enum_keys(store, ROWS_KEY, load_row, &l);
     if (st)

@@ -50,6 +50,8 @@ struct result_list {
     char               boot_id[64];
     uint64_t           time; /* FILETIME of the run */
     bool               rehearsal;
+    char               stop_reason[256]; /* why the boot's sessions were stopped: "boot-done + 10 s", "asked", ...; "" = not said */
+    uint64_t           target_ms, boot_done_ms; /* since its sessions were started: the marks of boot-done; 0 = not reached */
 };
 
 enum result_level result_level(const struct result_row *row);

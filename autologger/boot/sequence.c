@@ -15,6 +15,7 @@ struct boot {
     struct regstore      *store;
     struct journal       *journal;
     struct result_list   *rows;
+    const struct reason  *off; /* NULL, or why nothing is started */
 };
 
 static void copy_text(char *out, size_t size, const char *text) { snprintf(out, size, "%s", text ? text : ""); }
@@ -119,6 +120,16 @@ static void start_failed(struct boot *b, struct session *s, const struct reason 
     table_remove(b->table, s);
 }
 
+/* Would start, and does not: "off" is shown for Start 0 as for a configuration that was used up. */
+static void off_row(struct boot *b, struct plan *plan, const char *key)
+{
+    plan->start = b->off->status != W_SUCCESS;
+    session_row(b, plan, key, b->off->status, b->off);
+    struct result_row *row = result_find_key(b->rows, key);
+    if (row)
+        copy_text(row->reason, sizeof row->reason, b->off->text);
+}
+
 /* later[]: the sessions that are still to come. */
 static void boot_session(struct boot *b, const char *key, char *const *later, unsigned later_count)
 {
@@ -133,6 +144,11 @@ static void boot_session(struct boot *b, const char *key, char *const *later, un
     memset(&plan, 0, sizeof plan);
     wstatus st = plan_from_key(b->store, key, &limits, &plan, &why);
     place_from_store(b, key, &plan);
+    if (b->off && !st && plan.start) {
+        off_row(b, &plan, key);
+        plan_finish(&plan);
+        return;
+    }
     if (!st && plan.start) {
         /* before the start, so that it advances even if the start then fails */
         if (plan.file_counter)
@@ -177,14 +193,15 @@ static wstatus key_add(void *ctx, const struct regkey_info *info)
     return W_SUCCESS;
 }
 
-wstatus boot_run(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
-                 struct result_list *rows, struct reason *why)
+static wstatus run(struct boot *b, struct reason *why)
 {
-    struct boot          b    = {table, log_dir, store, journal, rows};
-    struct boot_settings settings;
-    struct reason        refused;
-    struct key_list      keys = {0};
-    wstatus              st   = W_SUCCESS;
+    struct session_table *table = b->table;
+    struct regstore      *store = b->store;
+    struct result_list   *rows  = b->rows;
+    struct boot_settings  settings;
+    struct reason         refused;
+    struct key_list       keys = {0};
+    wstatus               st   = W_SUCCESS;
 
     /* what is wrong there is no reason to trace nothing: the defaults hold, and the first row says so */
     wstatus read = boot_settings_read(store, &settings, &refused);
@@ -195,10 +212,10 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
         st = regstore_enum_keys(store, WINPATH_WMI "\\Autologger", key_add, &keys); /* in name order */
     if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
-        boot_session(&b, WINPATH_WMI "\\GlobalLogger", keys.items, keys.count);
+        boot_session(b, WINPATH_WMI "\\GlobalLogger", keys.items, keys.count);
     for (unsigned i = 0; i < keys.count; i++) {
         if (!st)
-            boot_session(&b, keys.items[i], keys.items + i + 1, keys.count - i - 1);
+            boot_session(b, keys.items[i], keys.items + i + 1, keys.count - i - 1);
         free(keys.items[i]);
     }
     free(keys.items);
@@ -208,8 +225,22 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
     if (st)
         return reason_set(why, st, "the declared sessions could not be listed");
     if (keys.count)
-        journal_dword(journal, WINPATH_WMI "\\Autologger", "Status", 0, NULL);
+        journal_dword(b->journal, WINPATH_WMI "\\Autologger", "Status", 0, NULL);
     return W_SUCCESS;
+}
+
+wstatus boot_run(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
+                 struct result_list *rows, struct reason *why)
+{
+    struct boot b = {table, log_dir, store, journal, rows, NULL};
+    return run(&b, why);
+}
+
+wstatus boot_off(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
+                 struct result_list *rows, const struct reason *off, struct reason *why)
+{
+    struct boot b = {table, log_dir, store, journal, rows, off};
+    return run(&b, why);
 }
 
 /* ---- while and after ---- */

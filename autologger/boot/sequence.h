@@ -16,6 +16,9 @@ wstatus boot_run(struct session_table *table, const char *log_dir, struct regsto
  * it failed, `why` says how. Takes klog and `found`; when it fails the session is gone. */
 wstatus boot_kernel_start(struct session_table *table, struct session *s, struct klog *klog, struct condition_list *found,
                           struct result_list *rows, struct journal *journal, struct reason *why);
+/* Starts nothing; a row for every declared session says why: `off` has its Status (0: nothing is wrong) and the reason. */
+wstatus boot_off(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
+                 struct result_list *rows, const struct reason *off, struct reason *why);
 /* Brings the rows of running sessions up to date: file Status, counters, conditions found while running, registrations. */
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows);
 /* After the session declared at `key` has stopped, once: notes for its providers that nobody registered and for what the kernel

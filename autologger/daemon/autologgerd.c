@@ -1,4 +1,6 @@
 /* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
+#include "autologger/daemon/boot_end.h"
+#include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
@@ -13,13 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT };
+enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
+       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE };
 #define RUNTIME_DIR "/run/autologger"
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
 
 struct arguments {
     struct service_options service;
-    bool                   keep, adopt;
+    bool                   keep, adopt, is_boot;
+    const char            *guard_path, *systemd_dir, *proc_stat;
+    bool                   keep_premerge;
 };
 
 static const struct argp_option options[] = {
@@ -29,6 +34,12 @@ static const struct argp_option options[] = {
     {"hold", OPTION_HOLD, NULL, 0, "create no file until a controller says that the file system is ready", 0},
     {"keep", OPTION_KEEP, NULL, 0, "run below a small parent that restarts the daemon without loss when it dies", 0},
     {"adopt", OPTION_ADOPT, NULL, 0, "with --keep: only if the early program waits to hand over what it recorded", 0},
+    {"boot", OPTION_BOOT, NULL, 0, "this is the boot of the machine: it is traced once, and ends by itself (StopAfter, MaxWait)", 0},
+    {"boot-id", OPTION_BOOT_ID, "ID", 0, "with --boot: of which boot (default: the kernel's id of this boot)", 0},
+    {"guard", OPTION_GUARD, "FILE", 0, "with --boot: which boots came up (default /" GUARD_PATH ")", 0},
+    {"systemd-dir", OPTION_SYSTEMD_DIR, "DIR", 0, "with --boot: exists where systemd runs (default /run/systemd/system)", 0},
+    {"proc-stat", OPTION_PROC_STAT, "FILE", 0, "with --boot: the counters of the processors (default /proc/stat)", 0},
+    {"keep-premerge", OPTION_KEEP_PREMERGE, NULL, 0, "with --boot: keep the files that were merged", 0},
     {"rehearsal", OPTION_REHEARSAL, NULL, 0, "this boot is a rehearsal", 0},
     {0},
 };
@@ -43,6 +54,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_HOLD: a->service.hold = true; return 0;
     case OPTION_KEEP: a->keep = true; return 0;
     case OPTION_ADOPT: a->adopt = true; return 0;
+    case OPTION_BOOT: a->is_boot = true; return 0;
+    case OPTION_BOOT_ID: a->service.boot_id = arg; return 0;
+    case OPTION_GUARD: a->guard_path = arg; return 0;
+    case OPTION_SYSTEMD_DIR: a->systemd_dir = arg; return 0;
+    case OPTION_PROC_STAT: a->proc_stat = arg; return 0;
+    case OPTION_KEEP_PREMERGE: a->keep_premerge = true; return 0;
     case OPTION_REHEARSAL: a->service.rehearsal = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -80,11 +97,33 @@ static void runtime_remove(const char *dir)
     rmdir(dir);
 }
 
-/* The daemon below the keeper: the same command line without --keep. */
-static int run_kept(const struct service_options *o, bool adopt)
+static int boot_arguments(const struct arguments *a, char **argv)
 {
+    int n = 0;
+    if (!a->is_boot)
+        return 0;
+    argv[n++] = (char *)"--boot";
+    argv[n++] = (char *)"--guard";
+    argv[n++] = (char *)a->guard_path;
+    argv[n++] = (char *)"--systemd-dir";
+    argv[n++] = (char *)a->systemd_dir;
+    argv[n++] = (char *)"--proc-stat";
+    argv[n++] = (char *)a->proc_stat;
+    if (a->service.boot_id) {
+        argv[n++] = (char *)"--boot-id";
+        argv[n++] = (char *)a->service.boot_id;
+    }
+    if (a->keep_premerge)
+        argv[n++] = (char *)"--keep-premerge";
+    return n;
+}
+
+/* The daemon below the keeper: the same command line without --keep. */
+static int run_kept(const struct arguments *a)
+{
+    const struct service_options *o = &a->service;
     char    socket_path[1024], handover_path[1024], self[1024];
-    char   *argv[16];
+    char   *argv[24];
     int     argc = 0;
     ssize_t n    = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0)
@@ -92,7 +131,7 @@ static int run_kept(const struct service_options *o, bool adopt)
     self[n] = 0;
     snprintf(socket_path, sizeof socket_path, "%s/keep", o->runtime_dir);
     snprintf(handover_path, sizeof handover_path, "%s/handover", o->runtime_dir);
-    if (adopt && access(handover_path, F_OK) < 0) {
+    if (a->adopt && access(handover_path, F_OK) < 0) {
         fprintf(stderr, "autologgerd: nothing waits to be adopted in %s\n", o->runtime_dir);
         return EXIT_FAILED;
     }
@@ -107,6 +146,7 @@ static int run_kept(const struct service_options *o, bool adopt)
         argv[argc++] = (char *)"--hold";
     if (o->rehearsal)
         argv[argc++] = (char *)"--rehearsal";
+    argc += boot_arguments(a, argv + argc);
     argv[argc]                         = NULL;
     const struct keeper_options keeper = {.argv = argv, .socket_path = socket_path, .takeover_path = handover_path};
     int                         code   = keeper_run(&keeper);
@@ -127,7 +167,8 @@ int main(int argc, char **argv)
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
-                                      .store_open = regstore_open}};
+                                      .store_open = regstore_open},
+                          .guard_path = "/" GUARD_PATH, .systemd_dir = "/run/systemd/system", .proc_stat = "/proc/stat"};
     const struct argp argp = {options, parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
                               "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
@@ -145,8 +186,12 @@ int main(int argc, char **argv)
         return EXIT_REFUSED;
     if (a.keep) {
         setenv("AUTOLOGGER_KEPT", "1", 1);
-        return run_kept(&a.service, a.adopt);
+        return run_kept(&a);
     }
+    const struct boot_end_options boot_options = {a.service.store_path, a.service.runtime_dir, a.guard_path, a.systemd_dir, a.proc_stat,
+                                                  a.keep_premerge, a.service.store_open};
+    struct boot_end              *boot         = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
+    a.service.boot                             = boot ? boot_end_part(boot) : NULL;
     struct handed *handed = handed_create();
     wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
     if (st) {
@@ -159,6 +204,7 @@ int main(int argc, char **argv)
     if (left)
         _exit(0); /* everything stays as it is for the successor */
     service_destroy(service);
+    boot_end_destroy(boot);
     handed_destroy(handed);
     return st ? EXIT_FAILED : 0;
 }

@@ -192,12 +192,31 @@ wstatus guard_write(int root_fd, const char *path, const struct guard *g, struct
 
 unsigned guard_limit(bool once) { return once ? GUARD_LIMIT_ONCE : GUARD_LIMIT_ALWAYS; }
 
+/* Index of the boot, g->count when it is not there. */
+static unsigned place(const struct guard *g, const char *boot_id)
+{
+    unsigned i = 0;
+    while (i < g->count && strcmp(g->boot[i].id, boot_id) != 0)
+        i++;
+    return i;
+}
+
 static struct guard_boot *find(struct guard *g, const char *boot_id)
 {
-    for (unsigned i = 0; i < g->count; i++)
-        if (strcmp(g->boot[i].id, boot_id) == 0)
-            return &g->boot[i];
-    return NULL;
+    unsigned i = place(g, boot_id);
+    return i < g->count ? &g->boot[i] : NULL;
+}
+
+bool guard_traced(const struct guard *g, const char *boot_id)
+{
+    unsigned i = place(g, boot_id);
+    return i < g->count && g->boot[i].finished;
+}
+
+bool guard_open(const struct guard *g, const char *boot_id)
+{
+    unsigned i = place(g, boot_id);
+    return i < g->count && !g->boot[i].finished;
 }
 
 /* The unfinished boots at the end of the list. */
@@ -209,24 +228,22 @@ static unsigned tries_in_a_row(const struct guard *g)
     return n;
 }
 
+#define AGAIN ". Do: find out why, then apply a configuration again"
 static void name_tries(const struct guard *g, unsigned tries, struct reason *why)
 {
     const struct guard_boot *last = &g->boot[g->count ? g->count - 1 : 0], *former = g->count > 1 ? last - 1 : last;
     if (!g->count)
-        reason_set(why, W_CANCELLED, "off: %s", g->note);
+        reason_set(why, W_CANCELLED, "off: %s" AGAIN, g->note);
     else if (tries > 1 && former->number && last->number)
-        reason_set(why, W_CANCELLED, "off: boots %" PRIu64 " and %" PRIu64 " did not finish", former->number, last->number);
+        reason_set(why, W_CANCELLED, "off: boots %" PRIu64 " and %" PRIu64 " did not finish" AGAIN, former->number, last->number);
     else if (last->number)
-        reason_set(why, W_CANCELLED, "off: boot %" PRIu64 " did not finish", last->number);
+        reason_set(why, W_CANCELLED, "off: boot %" PRIu64 " did not finish" AGAIN, last->number);
     else
-        reason_set(why, W_CANCELLED, "off: the last boot did not finish");
+        reason_set(why, W_CANCELLED, "off: the last boot did not finish" AGAIN);
 }
 
 bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned limit, const char *boot_id, struct reason *why)
 {
-    struct guard             copy = *g;
-    const struct guard_boot *own  = find(&copy, boot_id);
-
     if (g->damaged && limit <= 1) {
         name_tries(g, 1, why);
         return false;
@@ -237,12 +254,12 @@ bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned l
         reason_set(why, W_SUCCESS, "off: once, done in boot %" PRIu64, g->consumed);
         return false;
     }
-    if (own && own->finished) {
-        reason_set(why, W_SUCCESS, "off: boot %" PRIu64 " was traced already", own->number);
+    if (guard_traced(g, boot_id)) {
+        reason_set(why, W_SUCCESS, "off: boot %" PRIu64 " was traced already", g->boot[place(g, boot_id)].number);
         return false;
     }
     unsigned tries = tries_in_a_row(g);
-    if (tries < limit || own)
+    if (tries < limit || guard_open(g, boot_id))
         return true;
     name_tries(g, tries, why);
     return false;

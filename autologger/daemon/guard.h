@@ -42,9 +42,13 @@ void   guard_parse(const char *text, size_t size, struct guard *out);
 /* How many boots in a row may stay unfinished: 1 for a configuration for one boot, 2 for one that traces every boot. */
 unsigned guard_limit(bool once);
 /* May boot `boot_id` be traced by the configuration of change number `change`? Status 0: yes. Else *why has the Status of the rows
- * that say so and "off: boot 6 did not finish" (1223), "off: once, done in boot 6" or "off: boot 6 was traced already" (0 in
+ * that say so and "off: boot 6 did not finish" (1223, with what to do), "off: once, done in boot 6" or "off: boot 6 was traced already" (0 in
  * why->status: nothing is wrong). */
 bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned limit, const char *boot_id, struct reason *why);
+/* Has this very boot been traced already, up to its end? */
+bool guard_traced(const struct guard *g, const char *boot_id);
+/* Is it a try that has not reached its end yet? */
+bool guard_open(const struct guard *g, const char *boot_id);
 /* Boot `boot_id` begins to trace. `number`: of the boot, 0 = one more than the last one here. True when *g has changed. */
 bool guard_count_try(struct guard *g, uint64_t change, uint64_t number, const char *boot_id);
 /* The boot got its number later than it was counted. True when *g has changed. */

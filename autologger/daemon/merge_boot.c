@@ -12,13 +12,17 @@ static bool cut(char *path, const char *tail)
     return at != NULL;
 }
 
-static void target_name(const struct result_row *row, char *out, size_t size)
+static void target_name(const struct merge_parts *parts, char *out, size_t size)
 {
-    char name[300];
+    const struct result_row *row = parts->row[0];
+    char                     name[300];
 
+    for (unsigned i = 0; i < (row->kernel ? 1 : parts->count); i++) {
+        snprintf(out, size, "%s", parts->row[i]->log_path);
+        if (cut(out, row->kernel ? "_km_premerge" : "_um_premerge"))
+            return;
+    }
     snprintf(out, size, "%s", row->log_path);
-    if (cut(out, row->kernel ? "_km_premerge" : "_um_premerge"))
-        return;
     char *slash = strrchr(out, '/');
     snprintf(name, sizeof name, "%s-merged.etl", row->session);
     for (char *p = name; *p; p++)
@@ -47,7 +51,7 @@ void merge_parts_select(struct os *os, struct result_list *rows, struct merge_pa
 {
     select_rows(os, rows, false, out);
     if (out->count)
-        target_name(out->row[0], out->target, sizeof out->target);
+        target_name(out, out->target, sizeof out->target);
 }
 
 void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out) { select_rows(os, rows, true, out); }

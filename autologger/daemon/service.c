@@ -38,6 +38,7 @@ struct service {
     struct control_server *server;
     struct kernel_start   *kernel; /* kernel sources are being opened; NULL: not, or no longer */
     bool                   ending;
+    bool                   rows_stay; /* this boot had its sessions already, and its rows: there are none of ours */
 };
 
 /* ---- what is found or made at start ---- */
@@ -118,6 +119,8 @@ static wstatus state_create(struct service *v, struct reason *why)
     snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
     boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
+    if (v->options.boot_id)
+        snprintf(v->state->boot_id, sizeof v->state->boot_id, "%s", v->options.boot_id);
     if (v->options.rehearsal)
         snprintf(v->state->boot_id, sizeof v->state->boot_id, "rehearsal-%d-%llu", (int)getpid(),
                  (unsigned long long)v->state->start_raw_ns);
@@ -250,7 +253,7 @@ static wstatus results_save(struct service *v, struct reason *why)
 
     if (rows_store(v->rows, &v->results, why) != W_SUCCESS)
         fprintf(stderr, "autologgerd: %s\n", why->text);
-    if (!v->state->fs_ready)
+    if (!v->state->fs_ready || v->rows_stay)
         return W_SUCCESS;
     wstatus st = v->options.store_open(v->state->store, true, &store, why);
     st         = st ? st : journal_replay(v->journal, store, why);
@@ -267,6 +270,8 @@ static wstatus results_save(struct service *v, struct reason *why)
     return st;
 }
 
+static void boot_ready(struct service *v);
+
 static wstatus fs_ready(void *ctx, struct reason *why)
 {
     struct service *v = ctx;
@@ -278,6 +283,7 @@ static wstatus fs_ready(void *ctx, struct reason *why)
         if (v->table.slot[i])
             session_fs_ready(v->table.slot[i]);
     eventfd_write(v->env.changed_fd, 1); /* the results are saved by the loop: a store that is in use holds up nobody who boots */
+    boot_ready(v);
     return W_SUCCESS;
 }
 
@@ -296,21 +302,66 @@ static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final
     return W_SUCCESS; /* it is stopped; what became of its file is in `final` */
 }
 
+static bool is_declared(const struct session *s) { return s && *s->state->key; }
+
+/* User sessions first: the kernel session then covers their whole life. */
+static void stop_sessions(struct service *v, bool declared_only)
+{
+    struct reason why;
+    kernel_finish(v, true);
+    for (unsigned kernel = 0; kernel < 2; kernel++)
+        for (unsigned i = 0; i < SHM_SESSIONS; i++)
+            if (v->table.slot[i] && v->table.slot[i]->state->kernel == kernel && (!declared_only || is_declared(v->table.slot[i])))
+                stop(v, v->table.slot[i], NULL, &why);
+}
+
 static wstatus end_sessions(struct service *v, struct reason *why)
 {
     if (v->ending)
         return W_SUCCESS;
     v->ending = true;
-    kernel_finish(v, true);
-    /* user sessions first: the kernel session then covers their whole life */
-    for (unsigned kernel = 0; kernel < 2; kernel++)
-        for (unsigned i = 0; i < SHM_SESSIONS; i++)
-            if (v->table.slot[i] && v->table.slot[i]->state->kernel == kernel)
-                stop(v, v->table.slot[i], NULL, why);
+    if (v->options.boot)
+        v->options.boot->ending(v->options.boot->ctx);
+    stop_sessions(v, false);
     return results_save(v, why);
 }
 
 static wstatus shut_down(void *ctx, struct reason *why) { return end_sessions(ctx, why); }
+
+/* ---- the machine's boot ---- */
+
+static unsigned boot_running(void *ctx)
+{
+    struct service *v = ctx;
+    unsigned        n = 0;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        n += is_declared(v->table.slot[i]);
+    return n;
+}
+
+static void boot_stop(void *ctx) { stop_sessions(ctx, true); }
+
+static wstatus boot_save(void *ctx, struct reason *why) { return results_save(ctx, why); }
+
+static void boot_ready(struct service *v)
+{
+    const struct boot_host host = {v, v->epoll_fd, v->state, &v->results, boot_running, boot_stop, boot_save};
+    if (v->options.boot && v->state->fs_ready)
+        v->options.boot->ready(v->options.boot->ctx, &host);
+}
+
+static wstatus boot_sessions(struct service *v, struct regstore *store, struct reason *why)
+{
+    const struct boot_part *part = v->options.boot;
+    struct reason           off  = {0};
+    enum boot_may           may  = part ? part->may_start(part->ctx, v->state->boot_id, store, &off) : BOOT_START;
+
+    v->rows_stay = may == BOOT_AGAIN;
+    if (may == BOOT_AGAIN)
+        return W_SUCCESS;
+    return may == BOOT_OFF ? boot_off(&v->table, v->options.log_dir, store, v->journal, &v->results, &off, why)
+                           : boot_run(&v->table, v->options.log_dir, store, v->journal, &v->results, why);
+}
 
 /* ---- boot or adoption ---- */
 
@@ -333,7 +384,7 @@ static wstatus service_boot(struct service *v, struct reason *why)
     st = v->options.store_open(v->options.store_path, false, &store, why);
     if (st == W_FILE_NOT_FOUND && !v->options.rehearsal)
         return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
-    st = st ? st : boot_run(&v->table, v->options.log_dir, store, v->journal, &v->results, why);
+    st = st ? st : boot_sessions(v, store, why);
     regstore_close(store);
     if (!st)
         booted(v);
@@ -435,12 +486,14 @@ wstatus service_create(const struct service_options *options, struct handed *han
     if (adopted) {
         server_adopt(v->server, handed_take, v->handed);
         stop_asked(v);
+        eventfd_write(v->env.changed_fd, 1); /* the predecessor may have died before it saved the rows */
     }
     kernel_begin(v);
     if (!v->state->ready_ns)
         v->state->ready_ns = boot_ns();
     if (!options->hold)
         fs_ready(v, why);
+    boot_ready(v);
     handed_notify(v->handed, "READY=1");
     *out = v;
     return W_SUCCESS;
@@ -472,10 +525,14 @@ static void leave(struct service *v, bool seal)
 
 wstatus service_loop(struct service *v, bool *left, struct reason *why)
 {
+    const struct boot_part *boot = v->options.boot;
+
     *left = false;
     while (!server_quit(v->server)) {
         struct signalfd_siginfo info;
         uint64_t                count;
+        if (boot)
+            boot->step(boot->ctx);
         if (!server_step(v->server, v->epoll_fd, -1))
             continue;
         if (read(v->signal_fd, &info, sizeof info) == sizeof info) {
@@ -491,7 +548,10 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             results_save(v, why);
         }
     }
-    return end_sessions(v, why);
+    wstatus st = end_sessions(v, why);
+    if (boot)
+        boot->ended(boot->ctx);
+    return st;
 }
 
 const struct result_list *service_results(const struct service *v) { return &v->results; }

@@ -3,6 +3,7 @@
 #ifndef AUTOLOGGER_DAEMON_SERVICE_H
 #define AUTOLOGGER_DAEMON_SERVICE_H
 #include "autologger/boot/sequence.h"
+#include "autologger/daemon/boot_part.h"
 #include "autologger/daemon/handed.h"
 
 struct service_options {
@@ -21,6 +22,8 @@ struct service_options {
     /* all sessions that were started have stopped: the rows will not change any more. Once in a boot; NULL as above */
     void (*concluded)(void *ctx, const struct result_list *rows);
     void *ctx;
+    const struct boot_part *boot; /* this is the machine's boot: NULL when it is not */
+    const char *boot_id; /* NULL: the kernel's */
 };
 struct service;
 

@@ -12,7 +12,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 2, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256 };
+enum { STATE_VERSION = 3, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256 };
 
 struct state_connection {
     uint32_t in_use;
@@ -27,6 +27,11 @@ struct state_registration {
     uint32_t index;      /* the client's */
     uint32_t slot;       /* in the directory */
 };
+struct state_boot { /* of the machine's own boot; see daemon/boot_end.h. Zero in a rehearsal */
+    uint32_t phase, reserved;
+    uint64_t target_ns, idle_ns; /* the marks of boot-done, CLOCK_MONOTONIC_RAW; 0 = not reached */
+    char     stop_reason[256];
+};
 struct state_daemon {
     uint32_t magic, version, size, adopted; /* adopted: daemons before this one */
     uint64_t anchor[6];  /* struct clock_anchor */
@@ -40,6 +45,7 @@ struct state_daemon {
     uint32_t concluded, reserved;  /* the end of the last session was told */
     struct state_connection   connection[STATE_CONNECTIONS];
     struct state_registration registration[STATE_REGISTRATIONS];
+    struct state_boot         boot;
 };
 
 struct state_enable { /* which directory entries belong to the session */

@@ -76,6 +76,24 @@ static void only_the_file_name_is_cut(void **state)
     result_list_finish(&rows);
 }
 
+/* Without a kernel session any user session's file may give the name; beside one, only the kernel's does. */
+static void who_gives_the_name(void **state)
+{
+    struct result_list rows = {0};
+    struct merge_parts parts;
+    (void)state;
+    row_add(&rows, "a", false, "a.etl");
+    row_add(&rows, "b", false, "boot_um_premerge.etl");
+    merge_parts_select(os_linux(), &rows, &parts);
+    assert_string_equal(name_of(parts.target), "boot.etl");
+    row_add(&rows, "GlobalLogger", true, "kernel.etl");
+    merge_parts_select(os_linux(), &rows, &parts);
+    assert_string_equal(name_of(parts.target), "GlobalLogger-merged.etl");
+    for (unsigned i = 0; i < rows.count; i++)
+        unlink(rows.rows[i].log_path);
+    result_list_finish(&rows);
+}
+
 static void selection_and_what_is_left(void **state)
 {
     struct result_list rows = {0};
@@ -129,6 +147,7 @@ static int folder_remove(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(only_the_file_name_is_cut),
+                                       cmocka_unit_test(who_gives_the_name),
                                        cmocka_unit_test(selection_and_what_is_left)};
     return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -1,0 +1,449 @@
+#include "autologger/daemon/boot_end.h"
+
+#include "autologger/daemon/boot_watch.h"
+#include "autologger/daemon/guard.h"
+#include "autologger/daemon/merge_job.h"
+#include "autologger/plan/boot_settings.h"
+#include "registry-sim/store/change_number.h"
+#include "registry-sim/text/winpath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#define MS UINT64_C(1000000)
+enum { GIVE_UP_MS = 300000 /* on idleness, when nothing waits for it but the guard */, SHUTDOWN_MERGE_MS = 3000 };
+#define SHUTDOWN_MERGE_BYTES (UINT64_C(256) << 20)
+
+struct boot_end {
+    struct boot_end_options o;
+    struct os              *os;
+    struct boot_part        part;
+    struct boot_host        host;
+    bool                    attached, gave_up, had_sessions;
+    struct boot_settings    settings;
+    struct guard            guard;
+    struct boot_watch      *watch;
+    int                     timer_fd;
+    struct merge_parts      parts;
+    struct merge_job        job;
+};
+
+const char *boot_time_text(uint64_t milliseconds, char out[32])
+{
+    if (milliseconds && milliseconds % 60000 == 0)
+        snprintf(out, 32, "%" PRIu64 " min", milliseconds / 60000);
+    else if (milliseconds % 1000 == 0)
+        snprintf(out, 32, "%" PRIu64 " s", milliseconds / 1000);
+    else
+        snprintf(out, 32, "%.1f s", (double)milliseconds / 1000);
+    return out;
+}
+
+static struct state_boot *state(const struct boot_end *b) { return &b->host.state->boot; }
+
+static void complain(const struct reason *why) { fprintf(stderr, "autologgerd: %s\n", why->text); }
+
+/* ---- may it be traced? ---- */
+
+static void marker_path(const struct boot_end *b, char *out, size_t size) { snprintf(out, size, "%s/booted", b->o.runtime_dir); }
+
+/* The runtime folder does not outlive the boot, but a daemon that is started a second time finds what the first one left. */
+static bool marked(const struct boot_end *b, const char *boot_id)
+{
+    char  path[1100], line[80] = "";
+    marker_path(b, path, sizeof path);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        if (!fgets(line, sizeof line, f))
+            *line = 0;
+        fclose(f);
+    }
+    line[strcspn(line, "\n")] = 0;
+    return *line && strcmp(line, boot_id) == 0;
+}
+
+static void mark(const struct boot_end *b)
+{
+    char  path[1100];
+    marker_path(b, path, sizeof path);
+    FILE *f = fopen(path, "we");
+    if (!f || fprintf(f, "%s\n", b->host.state->boot_id) < 0)
+        fprintf(stderr, "autologgerd: %s: %s\n", path, strerror(errno));
+    if (f)
+        fclose(f);
+}
+
+static void guard_save(struct boot_end *b)
+{
+    struct reason why;
+    if (guard_write(AT_FDCWD, b->o.guard_path, &b->guard, &why) != W_SUCCESS)
+        complain(&why);
+}
+
+static wstatus found(void *ctx, const struct regkey_info *info)
+{
+    (void)info;
+    *(bool *)ctx = true;
+    return W_CANCELLED;
+}
+
+static bool anything_declared(struct regstore *store)
+{
+    bool any = regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger");
+    regstore_enum_keys(store, WINPATH_WMI "\\Autologger", found, &any);
+    return any;
+}
+
+static void settings_take(struct boot_end *b, struct regstore *store)
+{
+    struct reason why;
+    boot_settings_finish(&b->settings);
+    boot_settings_read(store, &b->settings, &why); /* what is wrong there is said in the rows; the defaults hold */
+}
+
+static uint64_t declared_change(struct regstore *store)
+{
+    uint64_t number = 0;
+    change_number_get(store, &number, NULL); /* what can't be read is 0: always the same */
+    return number;
+}
+
+static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *store, struct reason *why)
+{
+    struct boot_end *b = ctx;
+
+    if (marked(b, boot_id))
+        return BOOT_AGAIN;
+    if (!anything_declared(store))
+        return BOOT_START;
+    settings_take(b, store);
+    guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
+    if (*b->guard.note)
+        fprintf(stderr, "autologgerd: %s\n", b->guard.note);
+    if (guard_traced(&b->guard, boot_id))
+        return BOOT_AGAIN;
+    uint64_t change = declared_change(store);
+    if (!guard_verdict(&b->guard, change, b->settings.once, guard_limit(b->settings.once), boot_id, why))
+        return BOOT_OFF;
+    if (guard_count_try(&b->guard, change, 0, boot_id))
+        guard_save(b);
+    return BOOT_START;
+}
+
+/* ---- the marks ---- */
+
+static void marks_note(struct boot_end *b)
+{
+    const struct boot_done *d     = boot_watch_done(b->watch);
+    uint64_t                start = b->host.state->start_raw_ns;
+    state(b)->target_ns           = d->target_ns;
+    state(b)->idle_ns             = d->idle_ns;
+    b->host.rows->target_ms       = d->target_ns > start ? (d->target_ns - start) / MS : 0;
+    b->host.rows->boot_done_ms    = d->idle_ns > start ? (d->idle_ns - start) / MS : 0;
+}
+
+/* The boot has come to its end: it was no try, and a configuration for one boot is used up. */
+static void guard_release(struct boot_end *b)
+{
+    bool changed = guard_clear(&b->guard, b->host.state->boot_id);
+    changed |= changed && b->settings.once && guard_consume(&b->guard, b->host.state->boot_id);
+    if (changed)
+        guard_save(b);
+}
+
+static uint64_t stop_at(const struct boot_end *b)
+{
+    if (state(b)->phase != BOOT_WAITING || !b->settings.stops || !b->had_sessions)
+        return UINT64_MAX;
+    if (!b->settings.after_boot_done)
+        return b->host.state->start_raw_ns + b->settings.stop_after_ms * MS;
+    return state(b)->idle_ns ? state(b)->idle_ns + b->settings.stop_after_ms * MS : UINT64_MAX;
+}
+
+static bool waits_for_boot_done(const struct boot_end *b) { return b->settings.stops && b->settings.after_boot_done; }
+
+static uint64_t give_up_at(const struct boot_end *b)
+{
+    uint64_t most = waits_for_boot_done(b) ? b->settings.max_wait_ms : GIVE_UP_MS;
+    return !b->watch || b->gave_up || state(b)->idle_ns || !most ? UINT64_MAX : b->host.state->start_raw_ns + most * MS;
+}
+
+static void timer_arm(struct boot_end *b)
+{
+    uint64_t          stop = stop_at(b), give_up = give_up_at(b), at = stop < give_up ? stop : give_up, now = b->os->raw_ns(b->os);
+    uint64_t          left = at <= now ? 1 : at - now;
+    struct itimerspec t    = {.it_value = {(time_t)(left / 1000000000), (long)(left % 1000000000)}};
+    if (at == UINT64_MAX)
+        memset(&t, 0, sizeof t);
+    timerfd_settime(b->timer_fd, 0, &t, NULL);
+}
+
+/* ---- merging ---- */
+
+static void merge_refused(struct boot_end *b, const struct reason *why)
+{
+    complain(why);
+    condition_add(&b->parts.row[0]->conditions, why->status, true, "merge", "", 0, "run 'autologger merge' with the files of this boot",
+                  "the files of this boot were not merged: %s", why->text);
+}
+
+/* The rows are saved before the files go: whoever is killed in between loses nothing. */
+static void merge_ended(struct boot_end *b, wstatus status, const struct reason *failed)
+{
+    struct reason why;
+
+    if (status == W_SUCCESS)
+        merge_parts_note(&b->parts);
+    else
+        merge_refused(b, failed);
+    wstatus saved = b->host.save(b->host.ctx, &why);
+    if (status == W_SUCCESS && saved == W_SUCCESS && !b->o.keep_premerge)
+        merge_parts_remove(b->os, &b->parts);
+    state(b)->phase = BOOT_ENDED;
+}
+
+static void merge_begin(struct boot_end *b)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    struct merge_parts left;
+    struct reason      why;
+    wstatus            st;
+
+    state(b)->phase = BOOT_MERGING;
+    merge_parts_left(b->os, b->host.rows, &left); /* a predecessor was killed before it could remove them */
+    if (left.count && !b->o.keep_premerge)
+        merge_parts_remove(b->os, &left);
+    merge_parts_select(b->os, b->host.rows, &b->parts);
+    if (!b->parts.count) {
+        state(b)->phase = BOOT_ENDED;
+        return;
+    }
+    if ((st = merge_job_start(&b->job, &b->parts, &why)) != W_SUCCESS) {
+        merge_ended(b, st, &why);
+        return;
+    }
+    e.data.fd = b->job.end_fd;
+    epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->job.end_fd, &e); /* fails only without memory: then any other event has it seen */
+}
+
+static void merge_step(struct boot_end *b, int wait_ms)
+{
+    struct merge_counts counts;
+    struct reason       why;
+    wstatus             status;
+    if (state(b)->phase == BOOT_MERGING && merge_job_ended(&b->job, wait_ms, &status, &counts, &why))
+        merge_ended(b, status, &why);
+}
+
+/* ---- the end ---- */
+
+static void end_reason(struct boot_end *b, const char *text)
+{
+    snprintf(state(b)->stop_reason, sizeof state(b)->stop_reason, "%s", text);
+    snprintf(b->host.rows->stop_reason, sizeof b->host.rows->stop_reason, "%s", text);
+}
+
+static void end_go_on(struct boot_end *b)
+{
+    b->host.stop(b->host.ctx);
+    merge_begin(b);
+}
+
+static void end_begin(struct boot_end *b, const char *reason)
+{
+    end_reason(b, reason);
+    state(b)->phase = BOOT_STOPPING;
+    end_go_on(b);
+}
+
+static void stop_by_time(struct boot_end *b)
+{
+    char text[100], after[32];
+    boot_time_text(b->settings.stop_after_ms, after);
+    if (!b->settings.after_boot_done)
+        snprintf(text, sizeof text, "%s after the start", after);
+    else
+        snprintf(text, sizeof text, b->settings.stop_after_ms ? "boot-done + %s" : "boot-done", after);
+    end_begin(b, text);
+}
+
+/* MaxWait is over. When only the idleness is missing, the boot is as done as it will be. */
+static void give_up(struct boot_end *b)
+{
+    const struct boot_done *d = boot_watch_done(b->watch);
+    char                    text[400], jobs[240] = "", wait[32];
+
+    b->gave_up = true;
+    boot_watch_rest(b->watch);
+    if (d->target_ns)
+        guard_release(b);
+    if (!waits_for_boot_done(b) || state(b)->phase != BOOT_WAITING)
+        return;
+    if (!d->target_ns)
+        boot_watch_jobs(b->watch, jobs, sizeof jobs);
+    else
+        snprintf(jobs, sizeof jobs, "of the %d s in which the machine has to be idle, there were %.1f s", BOOT_IDLE_MS / 1000,
+                 (double)d->collected_ns / 1e9);
+    snprintf(text, sizeof text, "MaxWait %s: boot-done was not reached%s%s", boot_time_text(b->settings.max_wait_ms, wait), *jobs ? ": " : "",
+             jobs);
+    end_begin(b, text);
+}
+
+static void watch_step(struct boot_end *b)
+{
+    bool had_target = state(b)->target_ns, had_idle = state(b)->idle_ns;
+
+    boot_watch_step(b->watch);
+    marks_note(b);
+    if ((!had_idle && state(b)->idle_ns) || (b->gave_up && !had_target && state(b)->target_ns))
+        guard_release(b);
+}
+
+static void step(void *ctx)
+{
+    struct boot_end *b = ctx;
+    uint64_t         expired, now;
+
+    if (!b->attached)
+        return;
+    if (b->watch)
+        watch_step(b);
+    merge_step(b, 0);
+    if (state(b)->phase == BOOT_WAITING && b->had_sessions && b->host.running(b->host.ctx) == 0) {
+        end_reason(b, "asked");
+        state(b)->phase = BOOT_ENDED;
+        struct reason why;
+        b->host.save(b->host.ctx, &why);
+    }
+    if (read(b->timer_fd, &expired, sizeof expired) < 0 && errno != EAGAIN)
+        return;
+    now = b->os->raw_ns(b->os);
+    if (stop_at(b) <= now)
+        stop_by_time(b);
+    else if (give_up_at(b) <= now)
+        give_up(b);
+    timer_arm(b);
+}
+
+/* ---- beginning ---- */
+
+static void watch_begin(struct boot_end *b)
+{
+    const struct boot_watch_options options = {b->o.systemd_dir, b->o.proc_stat, b->os->raw_ns(b->os), state(b)->target_ns, state(b)->idle_ns};
+    struct epoll_event              e       = {.events = EPOLLIN};
+    struct reason                   why;
+
+    if (boot_watch_create(b->os, &options, &b->watch, &why) != W_SUCCESS) {
+        complain(&why);
+        return;
+    }
+    e.data.fd = boot_watch_fd(b->watch);
+    epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, e.data.fd, &e);
+    marks_note(b);
+}
+
+static void timer_begin(struct boot_end *b)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    e.data.fd = b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (b->timer_fd < 0 || epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->timer_fd, &e) < 0)
+        fprintf(stderr, "autologgerd: no timer for StopAfter: %s\n", strerror(errno));
+}
+
+/* A boot that the early program began was perhaps not counted yet: it had no root to write to. */
+static void guard_begin(struct boot_end *b, struct regstore *store)
+{
+    guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
+    if (b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, b->host.state->boot_id) &&
+        guard_count_try(&b->guard, declared_change(store), 0, b->host.state->boot_id))
+        guard_save(b);
+}
+
+static void ready(void *ctx, const struct boot_host *host)
+{
+    struct boot_end *b     = ctx;
+    struct regstore *store = NULL;
+    struct reason    why;
+
+    if (b->attached)
+        return;
+    b->attached     = true;
+    b->host         = *host;
+    b->had_sessions = host->running(host->ctx) > 0;
+    snprintf(host->rows->stop_reason, sizeof host->rows->stop_reason, "%s", state(b)->stop_reason);
+    mark(b);
+    if (b->o.store_open(b->o.store_path, false, &store, &why) == W_SUCCESS) {
+        settings_take(b, store);
+        guard_begin(b, store);
+        regstore_close(store);
+    }
+    timer_begin(b);
+    bool waits = b->had_sessions && state(b)->phase == BOOT_WAITING && waits_for_boot_done(b);
+    if ((waits && !state(b)->idle_ns) || guard_open(&b->guard, host->state->boot_id))
+        watch_begin(b);
+    if (state(b)->phase == BOOT_STOPPING)
+        end_go_on(b);
+    else if (state(b)->phase == BOOT_MERGING)
+        merge_begin(b);
+    timer_arm(b);
+}
+
+/* ---- the daemon's end ---- */
+
+static void ending(void *ctx)
+{
+    struct boot_end *b = ctx;
+    if (!b->attached || state(b)->phase != BOOT_WAITING || !b->had_sessions)
+        return;
+    end_reason(b, "shutdown");
+    state(b)->phase = BOOT_STOPPING;
+}
+
+/* A power-off is not held up: what can be merged within moments is, for the next boot may write files of the same names. */
+static void ended(void *ctx)
+{
+    struct boot_end *b = ctx;
+    if (!b->attached)
+        return;
+    if (state(b)->phase == BOOT_STOPPING) {
+        merge_parts_select(b->os, b->host.rows, &b->parts);
+        if (b->parts.bytes <= SHUTDOWN_MERGE_BYTES)
+            merge_begin(b);
+    }
+    merge_step(b, SHUTDOWN_MERGE_MS);
+    merge_job_finish(&b->job);
+}
+
+struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *options)
+{
+    struct boot_end *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->o        = *options;
+    b->os       = os;
+    b->timer_fd = -1;
+    b->job      = (struct merge_job){.end_fd = -1};
+    b->part     = (struct boot_part){b, may_start, ready, step, ending, ended};
+    return b;
+}
+
+void boot_end_destroy(struct boot_end *b)
+{
+    if (!b)
+        return;
+    merge_job_finish(&b->job);
+    boot_watch_destroy(b->watch);
+    boot_settings_finish(&b->settings);
+    if (b->timer_fd >= 0)
+        close(b->timer_fd);
+    free(b);
+}
+
+const struct boot_part *boot_end_part(const struct boot_end *b) { return &b->part; }

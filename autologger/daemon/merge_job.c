@@ -1,0 +1,126 @@
+#include "autologger/daemon/merge_job.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { NICE = 10 };
+#define TEMPORARY ".merging-" /* merge.c's: the target's name, this, a process id */
+
+/* What the child says at its end; smaller than PIPE_BUF, so it comes whole. */
+struct answer {
+    struct reason       why;
+    wstatus             status;
+    struct merge_counts counts;
+};
+_Static_assert(sizeof(struct answer) <= 4096, "an answer is written at once");
+
+/* A process that has died, but that nobody has waited for, has no command line any more. */
+static bool lives(int pid)
+{
+    char path[40], one;
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    int  fd    = open(path, O_RDONLY | O_CLOEXEC);
+    bool alive = fd >= 0 && read(fd, &one, 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    return alive;
+}
+
+static void temporaries_remove(const char *target)
+{
+    char  folder[1024];
+    char *slash = strrchr(strcpy(folder, target), '/');
+    if (!slash)
+        return;
+    *slash           = 0;
+    const char *base = slash + 1;
+    DIR        *d    = opendir(*folder ? folder : "/");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        size_t n = strlen(base);
+        if (strncmp(e->d_name, base, n) != 0 || strncmp(e->d_name + n, TEMPORARY, strlen(TEMPORARY)) != 0)
+            continue;
+        if (!lives(atoi(e->d_name + n + strlen(TEMPORARY))))
+            unlinkat(dirfd(d), e->d_name, 0);
+    }
+    if (d)
+        closedir(d);
+}
+
+static void child(const struct merge_parts *parts, int out_fd, pid_t parent)
+{
+    struct answer a;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    setpriority(PRIO_PROCESS, 0, NICE);
+    dup2(out_fd, 3); /* no descriptor of the daemon is held open by us */
+    close_range(4, ~0u, 0);
+    memset(&a, 0, sizeof a);
+    a.status = merge_parts_run(os_linux(), parts, &a.counts, &a.why);
+    _exit(write(3, &a, sizeof a) == sizeof a ? 0 : 1);
+}
+
+wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, struct reason *why)
+{
+    int   pipe_fd[2];
+    pid_t parent = getpid();
+
+    *job = (struct merge_job){.end_fd = -1};
+    snprintf(job->target, sizeof job->target, "%s", parts->target);
+    temporaries_remove(job->target);
+    if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "cannot merge: %s", strerror(errno));
+    job->pid = fork();
+    if (job->pid == 0)
+        child(parts, pipe_fd[1], parent);
+    int error = errno;
+    close(pipe_fd[1]);
+    job->end_fd = pipe_fd[0];
+    if (job->pid > 0)
+        return W_SUCCESS;
+    job->pid = 0;
+    merge_job_finish(job);
+    return reason_set(why, wstatus_from_errno(error), "cannot merge: %s", strerror(error));
+}
+
+bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct merge_counts *counts, struct reason *why)
+{
+    struct pollfd p = {.fd = job->end_fd, .events = POLLIN};
+    struct answer a;
+
+    if (job->pid <= 0 || poll(&p, 1, wait_ms) <= 0)
+        return false;
+    if (read(job->end_fd, &a, sizeof a) == sizeof a) {
+        *status = a.status;
+        *counts = a.counts;
+        *why    = a.why;
+    } else {
+        *status = reason_set(why, W_CANCELLED, "the process that merged %.300s ended before it was done", job->target);
+        memset(counts, 0, sizeof *counts);
+    }
+    merge_job_finish(job); /* its last word is said: the target is there or not */
+    return true;
+}
+
+void merge_job_finish(struct merge_job *job)
+{
+    if (job->pid > 0) {
+        kill(job->pid, SIGKILL);
+        waitpid(job->pid, NULL, 0);
+        temporaries_remove(job->target);
+    }
+    if (job->end_fd >= 0)
+        close(job->end_fd);
+    *job = (struct merge_job){.end_fd = -1};
+}

@@ -1,0 +1,21 @@
+/* merge_job.h - merging the files of a boot in a child process, so that the daemon goes on serving. The child is nice, and ends with
+ * the daemon. Threads: one. Ownership: start/finish; the parts are the caller's until the job has ended. */
+#ifndef AUTOLOGGER_DAEMON_MERGE_JOB_H
+#define AUTOLOGGER_DAEMON_MERGE_JOB_H
+#include "autologger/daemon/merge_boot.h"
+
+#include <sys/types.h>
+
+struct merge_job {
+    pid_t pid; /* 0 = none */
+    int   end_fd; /* readable when it has ended */
+    char  target[1024];
+};
+
+/* Starts merging parts->row[] into parts->target. What former jobs that were killed have left beside the target is removed. */
+wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, struct reason *why);
+/* Has it ended? Waits at most so long. Then *status is the merge's (`why` says why it is not 0), and the job is finished. */
+bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct merge_counts *counts, struct reason *why);
+/* Ends it, if it runs; no target then, and nothing beside it. */
+void merge_job_finish(struct merge_job *job);
+#endif

@@ -1,0 +1,265 @@
+"""A boot that ends by itself, with the real daemon on this machine: StopAfter, boot-done, MaxWait, merging, Once, boots that did not
+finish, a daemon that is killed while it waits. Private to the test: the boot id, a systemctl of its own in PATH, the folder that says
+that systemd runs, and the processors' counters. Proves: COR-20, CTL-17."""
+import json
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from harness import Machine, check
+
+SESSIONS = """[Autologger/web]
+FileName = C:\\boot\\boot_TEST_1_um_premerge.etl
+BufferSize = 64 KB
+MinimumBuffers = 64
+[Autologger/web/p]
+Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
+[Autologger/other]
+FileName = other.etl
+[Autologger/other/p]
+Guid = {5ca1ab1e-7e57-0001-8000-000000000002}
+"""
+
+
+class Boots(Machine):
+    """A machine that can be booted again and again: `boot` is one boot of it."""
+
+    def __init__(self, boot_section):
+        super().__init__(boot_section + SESSIONS)
+        self.bin = os.path.join(self.dir, "bin")
+        os.mkdir(self.bin)
+        self.stat = os.path.join(self.dir, "stat")
+        self.guard = os.path.join(self.dir, "guard")
+        self.merged = os.path.join(self.logs, "c", "boot", "boot_TEST_1.etl")
+        self.number = 0
+        self.path = os.environ["PATH"]
+        self.ticks = 1000
+        self.stat_put()
+        self.systemctl("sleep 1000")
+
+    def __enter__(self):
+        os.environ["PATH"] = f"{self.bin}:{self.path}"
+        return self
+
+    def __exit__(self, *what):
+        self.idle_end()
+        os.environ["PATH"] = self.path
+        super().__exit__(*what)
+
+    def systemctl(self, wait, jobs=""):
+        path = os.path.join(self.bin, "systemctl")
+        with open(path + ".new", "w") as f:
+            f.write(f"#!/bin/sh\ncase $1 in is-system-running) {wait};; list-jobs) echo '{jobs}';; esac\n")
+        os.chmod(path + ".new", 0o755)
+        os.rename(path + ".new", path)
+
+    def stat_put(self):
+        mode = "r+" if os.path.exists(self.stat) else "w"
+        with open(self.stat, mode) as f:
+            f.write(f"cpu  0 0 0 0 0 0 0 0 0 0\ncpu0 000000001000 0 0 {self.ticks:012} 0 0 0 0 0 0\nintr 1\n")
+
+    def idle_begin(self):
+        """From here on the machine's only processor does nothing."""
+        self.idling = True
+
+        def run():
+            while self.idling:
+                self.ticks += 1
+                self.stat_put()
+                time.sleep(0.01)
+        self.idler = threading.Thread(target=run)
+        self.idler.start()
+
+    def idle_end(self):
+        if getattr(self, "idling", False):
+            self.idling = False
+            self.idler.join()
+
+    def boot(self, again=False, wait=True, extra=()):
+        self.number += not again
+        if not again:
+            try:
+                os.unlink(os.path.join(self.runtime, "booted"))  # /run is empty after a boot
+            except FileNotFoundError:
+                pass
+        self.start_keeper("--boot", "--boot-id", f"boot-{self.number}", "--guard", self.guard, "--systemd-dir", self.bin,
+                          "--proc-stat", self.stat, *extra)
+        self.began = time.time()
+        if wait:
+            return {s["name"] for s in self.wait_ready()["sessions"]}
+        return None
+
+    def power_cut(self):
+        """Everything of the daemon is gone at once."""
+        pid = self.daemon_pid()
+        self.keeper.kill()
+        os.kill(pid, signal.SIGKILL)
+        self.keeper.wait()
+
+    def running(self):
+        return {s["name"] for s in json.loads(self.tool("sessions", "--json").stdout)["sessions"]}
+
+    def wait_stopped(self, seconds):
+        """Until no session runs; the seconds that it took since the boot."""
+        end = time.time() + seconds
+        while time.time() < end:
+            if not self.running():
+                return time.time() - self.began
+            time.sleep(0.05)
+        return check(False, "sessions still run after", seconds, "s:", self.running())
+
+    def wait_merged(self, seconds=20):
+        end = time.time() + seconds
+        while time.time() < end:
+            r = self.tool("status", "--store", self.store, "--json", expect=None)
+            s = json.loads(r.stdout) if r.stdout else {"merged": ""}  # nothing was saved yet
+            if s["merged"] and not self.premerge():
+                return s
+            time.sleep(0.05)
+        return check(False, "not merged after", seconds, "s:", r.stdout, r.stderr, self.premerge())
+
+    def premerge(self):
+        return [f for _, _, files in os.walk(self.logs) for f in files if "premerge" in f or f == "other.etl" or "merging" in f]
+
+    def off(self, text, status, expect):
+        check(self.boot() == set(), "sessions started, and should be off")
+        for s in self.status(expect=expect)["sessions"]:
+            check(text in s["reason"] and s["status"] == status and not s["written"], "expected", text, "got", s)
+        self.shutdown()
+
+
+def stops_after_a_time():
+    with Boots("[Boot]\nStopAfter = 2 s\n") as m:
+        check(m.boot() == {"web", "other"}, "not booted")
+        w, tally = m.writer(0, 2000)
+        w.wait(30)
+        took = m.wait_stopped(20)
+        check(took >= 1.9, "stopped after", took, "s already")
+        s = m.wait_merged()
+        check(s["stop_reason"] == "2 s after the start", s["stop_reason"])
+        check(s["merged"] == m.merged, s["merged"])
+        check(all(r["merged_path"] == m.merged for r in s["sessions"]), s)
+        check(m.verify(m.merged, [tally])["events"] == 2000, "events are missing")
+        check(m.keeper.poll() is None, "the daemon does not serve any more")
+        m.shutdown()
+        # a daemon that is started again in the same boot: nothing is traced twice, and what became of the boot stays
+        before = m.status()
+        check(m.boot(again=True) == set(), "booted twice")
+        m.shutdown()
+        check(m.status() == before, "the rows of the boot were replaced")
+        os.unlink(os.path.join(m.runtime, "booted"))  # the boot never came to boot-done, so the guard does not know: it is the marker
+        check(m.boot(again=True) == {"web", "other"}, "without the marker it is booted again")
+        m.shutdown()
+
+
+def boot_done_once():
+    with Boots("[Boot]\nOnce = yes\nStopAfter = boot-done + 1 s\n") as m:
+        m.systemctl("sleep 0.7; echo running")
+        check(m.boot() == {"web", "other"}, "not booted")
+        time.sleep(2)
+        check(m.running() == {"web", "other"}, "a busy machine is not done")
+        pid = m.daemon_pid()
+        os.kill(pid, signal.SIGKILL)  # its successor waits on
+        m.wait_ready()
+        check(m.daemon_pid() != pid, "not killed")
+        m.idle_begin()
+        began = time.time()
+        m.wait_stopped(40)
+        check(time.time() - began >= 10, "done too early")
+        s = m.wait_merged()
+        check(s["stop_reason"] == "boot-done + 1 s", s["stop_reason"])
+        check(0 < s["target_ms"] < s["boot_done_ms"] - 9000, s["target_ms"], s["boot_done_ms"])
+        m.idle_end()
+        m.shutdown()
+        check("consumed 1" in open(m.guard).read(), open(m.guard).read())
+        check(m.boot(again=True) == set(), "booted twice in a boot")
+        m.shutdown()
+        check(m.status()["stop_reason"] == "boot-done + 1 s", "the rows of the boot were replaced")
+        m.off("off: once, done in boot 1", 0, 0)
+        m.off("off: once, done in boot 1", 0, 0)
+        check(os.path.exists(m.merged), "the trace is gone")
+
+
+def max_wait():
+    with Boots("[Boot]\nMaxWait = 2 s\n") as m:
+        m.systemctl("sleep 1000", jobs="12 slow.service start running")
+        m.boot()
+        took = m.wait_stopped(20)
+        check(took >= 1.9, "stopped after", took, "s already")
+        s = m.wait_merged()
+        check(s["stop_reason"] == "MaxWait 2 s: boot-done was not reached: systemd is still starting slow.service", s["stop_reason"])
+        check("unfinished" in open(m.guard).read(), "the guard was cleared")
+        m.shutdown()
+    with Boots("[Boot]\nMaxWait = 2 s\n") as m:  # the target is reached, but this machine is never idle: that is no boot that failed
+        m.systemctl("echo degraded; exit 1")
+        m.boot()
+        m.wait_stopped(20)
+        s = m.wait_merged()
+        check("there were 0.0 s" in s["stop_reason"], s["stop_reason"])
+        check("unfinished" not in open(m.guard).read(), "the guard was not cleared")
+        m.shutdown()
+
+
+def unfinished():
+    with Boots("[Boot]\nOnce = yes\n") as m:
+        check(m.boot() == {"web", "other"}, "not booted")
+        m.power_cut()
+        m.off("off: boot 1 did not finish", 1223, 1)
+        m.off("off: boot 1 did not finish", 1223, 1)
+    with Boots("[Boot]\nOnce = no\n") as m:
+        for _ in range(2):
+            check(m.boot() == {"web", "other"}, "not booted")
+            m.power_cut()
+        m.off("off: boots 1 and 2 did not finish", 1223, 1)
+        subprocess.run(["dd", "if=/dev/zero", "of=" + m.guard, "bs=1", "count=4", "conv=notrunc"], check=True, capture_output=True)
+        check(m.boot() == {"web", "other"}, "a damaged guard is one try of two")
+        m.power_cut()
+        m.off("did not finish", 1223, 1)
+
+
+def shut_down_and_asked():
+    with Boots("[Boot]\nOnce = no\n") as m:
+        check(m.boot() == {"web", "other"}, "not booted")
+        w, tally = m.writer(0, 500)
+        w.wait(30)
+        began = time.time()
+        m.shutdown()
+        print(f"shutdown with merging: {time.time() - began:.2f} s")
+        s = m.status()
+        check(s["stop_reason"] == "shutdown" and s["merged"] == m.merged and not m.premerge(), s["stop_reason"], s["merged"], m.premerge())
+        check(m.verify(m.merged, [tally])["events"] == 500, "events are missing")
+    with Boots("") as m:  # Windows' way: never by itself
+        check(m.boot(extra=["--keep-premerge"]) == {"web", "other"}, "not booted")
+        for name in ("web", "other"):
+            m.tool("stop", name)
+        end = time.time() + 10
+        while m.status()["stop_reason"] != "asked" and time.time() < end:
+            time.sleep(0.05)
+        check(m.status()["stop_reason"] == "asked", m.status()["stop_reason"])
+        m.shutdown()
+        check(m.status()["stop_reason"] == "asked" and not m.status()["merged"], "stopping one by one merges nothing")
+
+
+def killed_while_merging():
+    """Killed at many moments around the end: in the end there is one file, with every event once."""
+    for trial in range(8):
+        with Boots("[Boot]\nStopAfter = 1 s\n") as m:
+            m.boot()
+            w, tally = m.writer(0, 20000, rate=40000)
+            w.wait(30)
+            time.sleep(max(0, m.began + 0.95 + trial * 0.02 - time.time()))
+            os.kill(m.daemon_pid(), signal.SIGKILL)
+            m.wait_ready()
+            m.wait_stopped(20)
+            s = m.wait_merged()
+            check(s["stop_reason"] == "1 s after the start", s["stop_reason"])
+            check(m.verify(m.merged, [tally])["events"] > 1000, "events are missing")
+            m.shutdown()
+            check(not m.premerge(), "left:", m.premerge())
+
+
+for test in (stops_after_a_time, boot_done_once, max_wait, unfinished, shut_down_and_asked, killed_while_merging):
+    print("--", test.__name__, flush=True)
+    test()
