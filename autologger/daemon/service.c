@@ -214,11 +214,17 @@ static uint64_t boot_ns(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void booted(struct service *v)
+/* For a successor. */
+static void rows_keep(struct service *v)
 {
     struct reason why;
     if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
         fprintf(stderr, "autologgerd: %s\n", why.text);
+}
+
+static void booted(struct service *v)
+{
+    rows_keep(v);
     if (v->options.booted)
         v->options.booted(v->options.ctx, &v->results);
 }
@@ -251,8 +257,7 @@ static wstatus results_save(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
 
-    if (rows_store(v->rows, &v->results, why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why->text);
+    rows_keep(v);
     if (!v->state->fs_ready || v->rows_stay)
         return W_SUCCESS;
     wstatus st = v->options.store_open(v->state->store, true, &store, why);
@@ -297,6 +302,7 @@ static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final
         session_info(s, final);
     boot_update(&v->table, s, &v->results);
     boot_conclude(&v->results, s->state->key, v->env.cpus);
+    rows_keep(v); /* before the session is gone: a successor could not ask it any more */
     table_remove(&v->table, s);
     results_save(v, why);
     return W_SUCCESS; /* it is stopped; what became of its file is in `final` */
@@ -513,14 +519,12 @@ static void update_all(struct service *v)
  * take no more events, so that what is kept is final. */
 static void leave(struct service *v, bool seal)
 {
-    struct reason why;
     kernel_finish(v, true);
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (v->table.slot[i])
             (seal ? session_seal : session_leave)(v->table.slot[i]);
     update_all(v);
-    if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why.text);
+    rows_keep(v);
 }
 
 wstatus service_loop(struct service *v, bool *left, struct reason *why)
