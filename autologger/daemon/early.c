@@ -145,6 +145,7 @@ static int service_run(void *ctx, struct handed *handed)
                                             .runtime_dir = e->runtime_dir,
                                             .hold        = true,
                                             .kernel_beside = true,
+                                            .snapshot    = &e->head,
                                             .begin_ns    = e->begin_ns,
                                             .held_ns     = e->held_ns ? *e->held_ns : 0,
                                             .store_open  = store_open,

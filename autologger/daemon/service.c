@@ -3,6 +3,7 @@
 #include "autologger/boot/changed.h"
 #include "autologger/control/server.h"
 #include "autologger/daemon/created.h"
+#include "autologger/daemon/early_facts.h"
 #include "autologger/daemon/kernel_start.h"
 #include "autologger/daemon/rows.h"
 #include "registry-sim/win32/filetime.h"
@@ -116,6 +117,10 @@ static wstatus state_create(struct service *v, struct reason *why)
     v->state->rehearsal    = v->options.rehearsal;
     v->state->early_ns     = v->options.begin_ns;
     v->state->held_ns      = v->options.held_ns;
+    if (v->options.snapshot) {
+        v->state->change_number = v->options.snapshot->change_number;
+        memcpy(v->state->snapshot_content, v->options.snapshot->content, sizeof v->state->snapshot_content);
+    }
     snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
     boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
@@ -261,6 +266,8 @@ static wstatus results_save(struct service *v, struct reason *why)
     if (!v->state->fs_ready || v->rows_stay)
         return W_SUCCESS;
     wstatus st = v->options.store_open(v->state->store, true, &store, why);
+    if (!st)
+        early_facts_add(v->state, v->options.runtime_dir, store, &v->results);
     st         = st ? st : journal_replay(v->journal, store, why);
     if (!st)
         changed_note(&v->results, store);

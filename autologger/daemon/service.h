@@ -5,6 +5,7 @@
 #include "autologger/boot/sequence.h"
 #include "autologger/daemon/boot_part.h"
 #include "autologger/daemon/handed.h"
+#include "registry-sim/store/snapshot.h"
 
 struct service_options {
     const char *store_path;
@@ -14,6 +15,7 @@ struct service_options {
     bool        hold; /* wait for CTL_FS_READY before any file is created; else ready at once */
     bool        rehearsal;
     bool        kernel_beside; /* kernel sources are opened by a thread of their own: programs need not wait for them */
+    const struct snapshot_head *snapshot; /* early: what store_path is; else NULL */
     uint64_t    begin_ns, held_ns; /* early: when it began (CLOCK_BOOTTIME), how long the boot waited for it; 0: not known */
     /* opens the store; the early program has no SQLite and reads a snapshot */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);

@@ -108,16 +108,43 @@ def no_daemon_at_all():
         print("recovered; kernel session:", {k: kernel[k] for k in kernel if k.startswith(("attempted", "written", "lost", "withheld"))})
 
 
-def damaged():
-    """A snapshot that was changed or cut: nothing starts, and the caller goes on."""
+def first_conditions(m):
+    return m.status()["sessions"][0]["conditions"]
+
+
+def damaged(change, word):
+    """A snapshot that was changed or half written: nothing starts, the caller goes on, and the daemon's boot says why."""
     with EarlyMachine(DECLARED) as m:
         with open(m.snapshot, "r+b") as f:
-            f.seek(200)
-            f.write(b"x")
+            change(f)
         m.early()
         m.gone()
         m.start()
         m.shutdown()
+        found = [c for c in first_conditions(m) if c["item"] == "early boot"]
+        check(len(found) == 1 and found[0]["number"] == 13 and word in found[0]["reason"] and "apply" in found[0]["advice"], first_conditions(m))
+
+
+def flip(f):
+    f.seek(200)
+    byte = f.read(1)
+    f.seek(200)
+    f.write(bytes([byte[0] ^ 1]))
+
+
+def stale():
+    """The store was changed after the snapshot was made: the boot goes by the snapshot, and says so."""
+    with EarlyMachine(DECLARED) as m:
+        more = os.path.join(m.dir, "more.ini")
+        with open(more, "w") as f:
+            f.write("[Autologger/first]\nFlushTimer = 3\n")
+        tool("import", "--store", m.store, more)
+        m.early()
+        m.armed()
+        m.start()
+        m.shutdown()
+        found = [c for c in first_conditions(m) if c["item"] == "snapshot"]
+        check(len(found) == 1 and "older than the store" in found[0]["reason"] and "apply" in found[0]["advice"], first_conditions(m))
 
 
 if os.geteuid() != 0:
@@ -127,4 +154,6 @@ handover(0)
 handover(12 if FULL else 2)
 no_daemon()
 no_daemon_at_all()
-damaged()
+damaged(flip, "checksum")
+damaged(lambda f: f.truncate(100), "")
+stale()
