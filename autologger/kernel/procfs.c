@@ -286,21 +286,33 @@ bool proc_mapping_parse(char *line, struct proc_mapping *out)
     return out->end > out->start;
 }
 
-/* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]" */
-static bool kallsyms_line(char *line, uint64_t *address, char **name, char **module)
+/* "ffffffff81000000 T _text" or "ffffffffc0001000 t init_module\t[ext4]", without its end. There are more than a hundred thousand
+ * such lines, and a boot waits for its processor: what is not asked for is not parsed. */
+static bool kallsyms_line(char *line, char *end, char **name, char **module)
 {
-    char *end;
-    *address = strtoull(line, &end, 16);
-    if (end == line || end[0] != ' ' || !end[1] || end[2] != ' ')
+    char *space = memchr(line, ' ', (size_t)(end - line));
+    *end        = 0;
+    if (!space || end - space < 4 || space[2] != ' ')
         return false;
-    *name    = end + 3;
-    *module  = strchr(*name, '\t');
-    end      = strpbrk(*name, "\t\n");
-    if (end)
-        *end = 0;
-    if (*module && (end = strchr(++*module, '\n')))
-        *end = 0;
-    return **name;
+    *name   = space + 3;
+    *module = memchr(*name, '\t', (size_t)(end - *name));
+    if (*module)
+        *(*module)++ = 0;
+    return true;
+}
+
+/* Which of names[] it is, count = none. A name may be several: "new|old". */
+static unsigned name_wanted(const char *const *names, unsigned count, const char *name)
+{
+    size_t length = 0;
+    for (unsigned i = 0; i < count; i++)
+        for (const char *p = names[i]; p; p = strchr(p, '|') ? strchr(p, '|') + 1 : NULL)
+            if (*p == *name) {
+                length = length ? length : strlen(name);
+                if (strncmp(p, name, length) == 0 && (p[length] == 0 || p[length] == '|'))
+                    return i;
+            }
+    return count;
 }
 
 static bool address_wanted(const uint64_t *sorted, unsigned count, uint64_t address)
@@ -318,34 +330,74 @@ static bool address_wanted(const uint64_t *sorted, unsigned count, uint64_t addr
     return sorted && sorted[low] == address;
 }
 
+struct kallsyms {
+    const char *const          *names;
+    unsigned                    count, found, functions;
+    uint64_t                   *out, told;
+    const struct kallsyms_wish *wish;
+};
+
+static void kallsyms_take(struct kallsyms *k, char *line, char *end)
+{
+    char    *name, *module, text[400];
+    unsigned wanted = k->wish ? k->wish->count : 0;
+    if (!kallsyms_line(line, end, &name, &module))
+        return;
+    uint64_t address = wanted ? strtoull(line, NULL, 16) : 0;
+    if (wanted && address != k->told && address >= k->wish->sorted[0] && address <= k->wish->sorted[wanted - 1] &&
+        address_wanted(k->wish->sorted, wanted, address)) {
+        snprintf(text, sizeof text, "%.300s%s%.60s", name, module ? " " : "", module ? module : "");
+        k->wish->found(k->wish->ctx, address, text);
+        k->functions++;
+        k->told = address;
+    }
+    unsigned i = module || k->found == k->count ? k->count : name_wanted(k->names, k->count, name);
+    if (i < k->count && !k->out[i] && (k->out[i] = strtoull(line, NULL, 16)))
+        k->found++;
+}
+
 unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out, const struct kallsyms_wish *wish)
 {
-    char     line[512], text[400], *name, *module;
-    uint64_t address, told = 0;
-    unsigned found = 0, functions = 0, wanted = wish ? wish->count : 0;
-    int      fd    = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
-    FILE    *f     = fd < 0 ? NULL : fdopen(fd, "r");
+    enum { BLOCK = 65536 };
+    struct kallsyms k    = {.names = names, .count = count, .out = out, .wish = wish};
+    char           *text = malloc(BLOCK);
+    size_t          used = 0;
+    ssize_t         n;
+    int             fd = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
     memset(out, 0, count * sizeof *out);
-    while (f && (found < count || functions < wanted) && fgets(line, sizeof line, f)) {
-        if (!kallsyms_line(line, &address, &name, &module) || !address)
+    while (text && fd >= 0 && (k.found < count || (wish && k.functions < wish->count)) &&
+           (n = read(fd, text + used, BLOCK - used)) > 0) {
+        char *line = text, *all = text + used + n, *end;
+        for (; (end = memchr(line, '\n', (size_t)(all - line))); line = end + 1)
+            kallsyms_take(&k, line, end);
+        used = (size_t)(all - line);
+        memmove(text, line, used);
+        if (used == BLOCK)
+            break; /* that is no line */
+    }
+    if (fd >= 0)
+        close(fd);
+    free(text);
+    return k.found;
+}
+
+uint64_t proc_kernel_bytes(int proc)
+{
+    char               line[256];
+    unsigned long long from, to, first = 0, last = 0;
+    int                fd = openat(proc, "iomem", O_RDONLY | O_CLOEXEC);
+    FILE              *f  = fd < 0 ? NULL : fdopen(fd, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        char *colon = strstr(line, " : Kernel ");
+        if (!colon || sscanf(line, " %llx-%llx", &from, &to) != 2)
             continue;
-        if (wanted && address != told && address >= wish->sorted[0] && address <= wish->sorted[wanted - 1] &&
-            address_wanted(wish->sorted, wanted, address)) {
-            snprintf(text, sizeof text, "%.300s%s%.60s", name, module ? " " : "", module ? module : "");
-            wish->found(wish->ctx, address, text);
-            functions++;
-            told = address;
-        }
-        for (unsigned i = 0; i < count && found < count && !module; i++)
-            if (!out[i] && names[i][0] == name[0] && strcmp(names[i], name) == 0) {
-                out[i] = address;
-                found++;
-                break;
-            }
+        if (strncmp(colon, " : Kernel code", 14) == 0)
+            first = from;
+        last = to > last ? to : last;
     }
     if (f)
         fclose(f);
     else if (fd >= 0)
         close(fd);
-    return found;
+    return first && last > first ? last + 1 - first : 0;
 }

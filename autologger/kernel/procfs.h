@@ -58,7 +58,9 @@ struct proc_mapping { uint64_t start, end, pgoff; const char *path; };
 /* One line of /proc/PID/maps; false when it is not executable or malformed. Cuts `line` at its end. */
 bool proc_mapping_parse(char *line, struct proc_mapping *out);
 
-/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found.
+/* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found. A name may
+ * be several of which the kernel has one: "new|old". The kernel writes more than a hundred thousand lines for this, in order of
+ * the addresses; the walk ends when all was found, so nobody asks for what he does not need.
  * `wish` (may be NULL): the other way round, names of functions, in the same walk; a module's as "name [module]". An address
  * that has several names is told with the first. */
 struct kallsyms_wish {
@@ -67,5 +69,7 @@ struct kallsyms_wish {
     void (*found)(void *ctx, uint64_t address, const char *name);
     void *ctx;
 };
+/* The length of the kernel's image in memory, from its code to the end of its data; 0 when that is hidden. */
+uint64_t proc_kernel_bytes(int proc);
 unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out, const struct kallsyms_wish *wish);
 #endif

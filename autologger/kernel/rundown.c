@@ -1,5 +1,6 @@
 /* rundown.c - what there was at the start: the system, processes, threads and images, from one walk of /proc. See drain.h. */
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/sources.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -11,10 +12,10 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static const char *const kernel_symbols[RAW_SOFTIRQS + 3] = {
-    "tasklet_hi_action", "run_timer_softirq", "net_tx_action", "net_rx_action", "blk_done_softirq", "irq_poll_softirq",
-    "tasklet_action", "sched_balance_softirq", "hrtimer_run_softirq", "rcu_core_si", "_stext", "_end",
-    "run_rebalance_domains" /* the balancer's older name */};
+enum { SYMBOL_STEXT, SYMBOL_END, SYMBOL_SOFTIRQ, SYMBOLS = SYMBOL_SOFTIRQ + RAW_SOFTIRQS };
+static const char *const kernel_symbols[SYMBOLS] = {
+    "_stext", "_end", "tasklet_hi_action", "run_timer_softirq", "net_tx_action", "net_rx_action", "blk_done_softirq",
+    "irq_poll_softirq", "tasklet_action", "sched_balance_softirq|run_rebalance_domains", "hrtimer_run_softirq", "rcu_core_si"};
 
 /* Own records wait in a buffer; they must reach the log before the horizon passes their times. */
 struct rundown {
@@ -49,18 +50,61 @@ static void symbol_add(void *ctx, uint64_t address, const char *name)
     add(ctx, &note, sizeof note, &name, 1);
 }
 
+static bool has_source(const struct rundown *r, unsigned kind)
+{
+    const struct raw_header *h = r->d->log->header;
+    for (unsigned i = 0; i < r->d->rings->count; i++)
+        if (h->source[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* Looks up what is needed alone: the handlers only where deferred work is traced, the end of the image only where its length
+ * cannot be had in a cheaper way. */
+static void symbols_find(struct rundown *r, uint64_t address[SYMBOLS])
+{
+    struct kallsyms_wish wish     = {r->d->function, r->d->functions, symbol_add, r};
+    bool                 handlers = has_source(r, SRC_SOFTIRQ_ENTRY);
+    uint64_t             bytes    = proc_kernel_bytes(r->d->proc), found[SYMBOLS];
+    const char          *names[SYMBOLS];
+    unsigned             index[SYMBOLS], count = 0;
+
+    memset(address, 0, SYMBOLS * sizeof *address);
+    for (unsigned i = 0; i < SYMBOLS; i++)
+        if (i == SYMBOL_END ? !bytes : i < SYMBOL_SOFTIRQ || handlers) {
+            index[count]   = i;
+            names[count++] = kernel_symbols[i];
+        }
+    proc_kallsyms(r->d->proc, names, count, found, &wish);
+    for (unsigned i = 0; i < count; i++)
+        address[index[i]] = found[i];
+    if (bytes && address[SYMBOL_STEXT])
+        address[SYMBOL_END] = address[SYMBOL_STEXT] + bytes;
+}
+
+static void kernel_image_add(struct rundown *r, uint64_t start, uint64_t end, const char *release)
+{
+    struct raw_image image = {.own = {RAW_IMAGE, 0, 0, raw_now(), 0, 0}, .base = start, .size = (end - start + 4095) & ~UINT64_C(4095)};
+    uint8_t          id[20], notes[1024];
+    char             path[160];
+    int              fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+    ssize_t          n  = fd < 0 ? -1 : read(fd, notes, sizeof notes);
+    if (fd >= 0)
+        close(fd);
+    image.stamp = elf_stamp(id, n > 0 ? elf_note_build_id(notes, (size_t)n, id) : 0, 1, &image.checksum);
+    snprintf(path, sizeof path, "/boot/vmlinux-%.100s", release);
+    image.name_size = (uint32_t)strlen(path) + 1;
+    add(r, &image, sizeof image, (const char *const[]){path}, 1);
+}
+
 static void system_add(struct rundown *r)
 {
-    uint64_t          address[RAW_SOFTIRQS + 3];
+    uint64_t          address[SYMBOLS];
     struct raw_system s = {.own = {RAW_SYSTEM, 0, 0, raw_now(), 0, 0}, .profile_interval = r->d->profile_interval};
     struct sysinfo    info;
     struct utsname    name;
-    uint8_t           notes[1024];
-    struct kallsyms_wish wish = {r->d->function, r->d->functions, symbol_add, r};
-    proc_kallsyms(r->d->proc, kernel_symbols, RAW_SOFTIRQS + 3, address, &wish);
-    if (!address[7])
-        address[7] = address[RAW_SOFTIRQS + 2];
-    memcpy(s.softirq, address, sizeof s.softirq);
+    symbols_find(r, address);
+    memcpy(s.softirq, address + SYMBOL_SOFTIRQ, sizeof s.softirq);
     s.mhz = r->d->clock.read_kind == CLOCK_READ_TSC ? (uint32_t)(r->d->clock.freq / 1000000) : 1000;
     s.cpus                       = r->d->rings->cpus;
     s.page_bytes                 = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -69,20 +113,9 @@ static void system_add(struct rundown *r)
         memcpy(s.host, name.nodename, sizeof s.host - 1);
     add(r, &s, sizeof s, NULL, 0);
 
-    uint64_t start = address[RAW_SOFTIRQS] & ~UINT64_C(4095), end = address[RAW_SOFTIRQS + 1];
-    if (!start || end <= start)
-        return;
-    struct raw_image image = {.own = {RAW_IMAGE, 0, 0, raw_now(), 0, 0}, .base = start, .size = (end - start + 4095) & ~UINT64_C(4095)};
-    uint8_t          id[20];
-    char             path[160];
-    int              fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
-    ssize_t          n  = fd < 0 ? -1 : read(fd, notes, sizeof notes);
-    if (fd >= 0)
-        close(fd);
-    image.stamp = elf_stamp(id, n > 0 ? elf_note_build_id(notes, (size_t)n, id) : 0, 1, &image.checksum);
-    snprintf(path, sizeof path, "/boot/vmlinux-%.100s", name.release);
-    image.name_size = (uint32_t)strlen(path) + 1;
-    add(r, &image, sizeof image, (const char *const[]){path}, 1);
+    uint64_t start = address[SYMBOL_STEXT] & ~UINT64_C(4095);
+    if (start && address[SYMBOL_END] > start)
+        kernel_image_add(r, start, address[SYMBOL_END], name.release);
 }
 
 static void threads_add(struct rundown *r, uint32_t pid)

@@ -4,6 +4,8 @@ OUT=/run/boot-test/out
 
 # mark NAME: this moment, on the clock that events have, too.
 mark() { /boot-test/mark /run/boot-test/marks "$1"; }
+# idle NAME: how long the processors were up, and how long idle.
+idle() { cat /proc/uptime >$OUT/uptime-$1; }
 say() { echo "boot-test: $*" >/dev/console; }
 has_argument() { grep -qw -- "$1" /proc/cmdline; }
 
@@ -30,6 +32,7 @@ start_daemon() {
     has_argument autologger=off && return 0
     autologgerd --keep >$OUT/daemon 2>&1 &
     DAEMON=$!
+    [ -z "$NO_WAIT" ] || return 0
     for try in $(seq 200); do
         autologger sessions >$OUT/sessions 2>&1 && break
         sleep 0.05
@@ -45,6 +48,7 @@ run_programs() {
         echo "$?" >$OUT/program-$number.code
     done </boot-test/programs
     sleep "$WAIT_AFTER"
+    idle programs
     mark programs
 }
 
@@ -58,8 +62,22 @@ end_daemon() {
     mark stopped
 }
 
-# What the outside reads: the results disk gets everything below /run/boot-test. Then nobody may keep the root busy.
-finish() {
+# The same where systemd runs the daemon. STOP=itself: the sessions end by what is declared, and this waits for that.
+end_unit() {
+    autologger sessions --json >$OUT/sessions.json 2>&1
+    if [ "$STOP" = itself ]; then
+        for try in $(seq 600); do
+            autologger sessions --json 2>/dev/null | grep -q '"name"' || break
+            sleep 0.2
+        done
+    else
+        systemctl stop autologgerd.service
+    fi
+    mark stopped
+}
+
+# What the outside reads: the results disk gets everything below /run/boot-test.
+save_results() {
     mark finish
     uname -a >$OUT/uname
     dmesg >$OUT/dmesg
@@ -68,7 +86,14 @@ finish() {
     mkdir -p /run/results
     mount -t ext4 "$(labelled results)" /run/results
     cp -r /run/boot-test/. /run/results/
+    # a root in memory is gone afterwards
+    grep -q '^root / tmpfs' /proc/mounts && cp /var/lib/autologger/registry.db /run/results/
     umount /run/results
+}
+
+# The end of a guest without systemd. Nobody may keep the root busy.
+finish() {
+    save_results
     kill -TERM -1
     for try in $(seq 100); do
         pidof autologgerd autologger-early >/dev/null || break

@@ -7,12 +7,13 @@ import pathlib
 import re
 import shutil
 
-from qemu import kernel
-from qemu.places import CACHE, Failed, Missing, need, run
+from qemu import disk, kernel, payload
+from qemu.places import BUILD, CACHE, GUEST, Failed, Missing, need, run
 
 PACKAGES = "systemd-sysv,udev,dbus,kmod,linux-base,initramfs-tools,busybox,zstd"
 MACHINE_ID = "5d7a31c5c0de4b1f9a7b3c2d1e0f9a8b"  # else the first boot makes one, and takes ten seconds more
-LISTS = CACHE / "roots"
+IMAGE_MB = 1200  # sparse
+FOLDERS = CACHE / "roots"
 
 
 def suite():
@@ -38,7 +39,7 @@ def _settle(tree):
     for stamp in ("etc/.updated", "var/.updated"):
         (tree / stamp).touch()
     for unit in ("apt-daily.timer", "apt-daily-upgrade.timer", "dpkg-db-backup.timer", "e2scrub_all.timer", "fstrim.timer",
-                 "systemd-timesyncd.service"):
+                 "systemd-timesyncd.service", "e2scrub_reap.service"):
         path = tree / "etc/systemd/system" / unit
         path.unlink(missing_ok=True)
         path.symlink_to("/dev/null")
@@ -51,13 +52,13 @@ def _settle(tree):
 
 def _made(name, make):
     """The folder of that name in the cache, made when it is not there. Half-made ones never get the name."""
-    final, work = LISTS / name, LISTS / (name + ".new")
+    final, work = FOLDERS / name, FOLDERS / (name + ".new")
     if final.is_dir():
         return final
     if os.getuid() != 0:
         raise Missing("a Debian root can be made by root only")
     shutil.rmtree(work, ignore_errors=True)
-    LISTS.mkdir(parents=True, exist_ok=True)
+    FOLDERS.mkdir(parents=True, exist_ok=True)
     make(work)
     os.rename(work, final)
     return final
@@ -77,7 +78,9 @@ def _add_kernel(work):
     # what the emulated machine needs is built in: no modules in the image, so that unpacking it takes less of a slow processor
     (work / "etc/initramfs-tools/conf.d/boot-tests").write_text("MODULES=list\nCOMPRESS=gzip\n")
     shutil.copy(package, work / "root/kernel.deb")
-    inside(work, "dpkg -i /root/kernel.deb && rm /root/kernel.deb")
+    # the emulated machine needs no module either: udev would load fifty, and each costs half a second of a boot
+    inside(work, "dpkg -i /root/kernel.deb && rm -r /root/kernel.deb /lib/modules/*/kernel && depmod -a $(ls /lib/modules) && "
+                 "update-initramfs -u")
 
 
 def base():
@@ -91,3 +94,37 @@ def kernel_version(tree):
 def copy(source, target):
     """A folder with all owners, modes and links."""
     run("cp", "-a", source, target)
+
+
+def _install_ours(tree, scenario):
+    """autologger as `cmake --install` leaves it, with the libraries of this machine; and the unit that ends the boot."""
+    run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(tree)})
+    for program in ("autologger", "autologgerd"):
+        for name, source in payload.libraries(BUILD / program):
+            if not (tree / name).exists():
+                payload.install(source, tree / name, 0o644)
+    for name in ("autologger-demo", "event_writer"):
+        payload.copy_program(payload.program_of(name), tree, f"usr/bin/{name}")
+    for name in scenario.absent:
+        for path in (tree / "usr/bin" / name, tree / "usr/sbin" / name):
+            path.unlink(missing_ok=True)
+    payload.guest_files(tree, scenario)
+    payload.install(GUEST / "debian-main", tree / "boot-test/main", 0o755)
+    payload.install(GUEST / "boot-test.service", tree / "etc/systemd/system/boot-test.service", 0o644)
+    for folder in ("var/log/autologger", "var/lib/autologger"):
+        (tree / folder).mkdir(parents=True, exist_ok=True)
+
+
+def make(scenario, work, store):
+    """The root disk of a Debian scenario."""
+    tree = work / "root"
+    copy(base(), tree)
+    _install_ours(tree, scenario)
+    if store:
+        payload.install(store, tree / "var/lib/autologger/registry.db", 0o600)
+    for name, source in scenario.files("root"):
+        payload.install(source, tree / name, 0o755)
+    inside(tree, "systemctl enable boot-test.service" + ("" if "autologgerd" in scenario.absent else " autologgerd.service"))
+    image = work / "root.img"
+    disk.make(image, tree, IMAGE_MB)
+    return image

@@ -12,6 +12,7 @@
   output PROGRAM OP TEXT           what a part of the guest said (a file of its /run/boot-test/out)
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
+  after MARK PATH PROVIDER EVENT OP N   milliseconds from a mark to the first such event
   serial has TEXT | serial lacks TEXT
   nothing-below                    no trace lies in the root below the mount point of the log disk
   clean                            the root was unmounted in order
@@ -143,6 +144,10 @@ class Checker:
             return "only: " + ", ".join(marks)
         found = (marks[second] - marks[first]) / 1e6
         return None if compare(found, op, milliseconds) else f"{found:.3f} ms"
+
+    def on_after(self, mark, name, provider, event, op, milliseconds):
+        found = self.remains.after(mark, name, provider, event)
+        return None if compare(found, op, milliseconds) else f"{found} ms"
 
     def on_serial(self, op, text):
         return None if compare(self.remains.serial, op, text) else "the end: " + repr(self.remains.serial[-300:])

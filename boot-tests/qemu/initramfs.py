@@ -5,35 +5,37 @@ import pathlib
 import stat
 
 from qemu import payload
-from qemu.places import CACHE, GUEST, run
+from qemu.places import GUEST
 
 DEVICES = {"dev/console": (5, 1), "dev/null": (1, 3)}
 
 
-def _entry(name, mode, data=b"", device=(0, 0), number=0):
-    head = [number, mode, 0, 0, 1, 0, len(data), 0, 0, device[0], device[1], len(name) + 1, 0]
+def _entry(name, mode, data=b"", device=(0, 0), number=0, owner=(0, 0)):
+    head = [number, mode, *owner, 1, 0, len(data), 0, 0, device[0], device[1], len(name) + 1, 0]
     raw = b"070701" + "".join(f"{value:08x}" for value in head).encode() + name.encode() + b"\0"
     raw += b"\0" * (-len(raw) % 4)
     return raw + data + b"\0" * (-len(data) % 4)
 
 
-def archive(folder):
-    """The folder as a cpio archive in the kernel's "newc" form, with the two device nodes that the first process needs."""
-    out, number = [], 1
+def _tree(folder, prefix, out):
     for path in sorted(pathlib.Path(folder).rglob("*")):
         info = path.lstat()
-        name = str(path.relative_to(folder))
         data = os.readlink(path).encode() if path.is_symlink() else path.read_bytes() if stat.S_ISREG(info.st_mode) else b""
-        out.append(_entry(name, info.st_mode, data, number=number))
-        number += 1
+        out.append(_entry(prefix + str(path.relative_to(folder)), info.st_mode, data, (os.major(info.st_rdev), os.minor(info.st_rdev)),
+                          len(out) + 1, (info.st_uid, info.st_gid)))
+
+
+def archive(folder, inner=None):
+    """The folder as a cpio archive in the kernel's "newc" form, with the two device nodes that the first process needs.
+    `inner`: a folder that becomes /newroot in it."""
+    out = []
+    _tree(folder, "", out)
+    if inner:
+        out.append(_entry("newroot", stat.S_IFDIR | 0o755, number=len(out) + 1))
+        _tree(inner, "newroot/", out)
     for name, device in DEVICES.items():
-        out.append(_entry(name, stat.S_IFCHR | 0o600, device=device, number=number))
-        number += 1
+        out.append(_entry(name, stat.S_IFCHR | 0o600, device=device, number=len(out) + 1))
     return b"".join(out) + _entry("TRAILER!!!", 0)
-
-
-def pack(folder, target):
-    pathlib.Path(target).write_bytes(gzip.compress(archive(folder), 1))
 
 
 def early_files(tree, scenario):
@@ -43,8 +45,8 @@ def early_files(tree, scenario):
         payload.copy_program(early, tree, "usr/sbin/autologger-early")
 
 
-def make(scenario, work):
-    """The busybox initramfs of a scenario, in the folder `work`."""
+def make(scenario, work, root_tree=None):
+    """The busybox initramfs of a scenario, in the folder `work`. root_tree: a root that comes with it, and lives in memory."""
     tree = work / "initramfs"
     payload.busybox(tree)
     for name in ("dev", "proc", "sys", "run", "root", "tmp", "etc", "boot-test"):
@@ -56,6 +58,7 @@ def make(scenario, work):
         payload.install(source, tree / name, 0o755)
     for name in scenario.early_programs:
         payload.copy_program(payload.program_of(name), tree, f"usr/bin/{name}")
-    target = work / "initramfs.gz"
-    pack(tree, target)
+    target = work / "initramfs.img"
+    raw = archive(tree, root_tree)
+    target.write_bytes(raw if root_tree else gzip.compress(raw, 1))
     return target

@@ -73,5 +73,6 @@ def guest_files(tree, scenario):
     install(program_of("boot_mark"), folder / "mark", 0o755)
     (folder / "scenario").write_text(scenario.variables())
     (folder / "programs").write_text("".join(line + "\n" for line in scenario.run))
+    install(GUEST / "workload", folder / "workload", 0o755)
     if (scenario.folder / "guest.sh").exists():
         install(scenario.folder / "guest.sh", folder / "guest.sh")

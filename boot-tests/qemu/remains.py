@@ -25,6 +25,9 @@ class Remains:
         if not disk.state(results)[0]:
             disk.replay(results)
         disk.extract(results, "/", self.folder / "results")
+        if (self.folder / "results/registry.db").exists():  # of a root in memory
+            (self.folder / "root/var/lib/autologger").mkdir(parents=True, exist_ok=True)
+            (self.folder / "results/registry.db").rename(self.folder / "root" / STORE)
         self.uname = self.output("uname") or ""
         self._summaries, self._status, self._firsts = {}, None, {}
 
@@ -90,11 +93,21 @@ class Remains:
         path = self.folder / "results/out" / part
         return path.read_text(encoding="utf-8", errors="replace").rstrip("\n") if path.exists() else None
 
+    def _mark_lines(self):
+        path = self.folder / "results/marks"
+        for line in path.read_text().splitlines() if path.exists() else []:
+            name, time, ticks = line.split()
+            yield name, int(time), int(ticks)
+
     def marks(self):
         """Each mark with its time in ns; the first counts where one was set twice."""
-        path, marks = self.folder / "results/marks", {}
-        if path.exists():
-            for line in path.read_text().splitlines():
-                name, _, time = line.rpartition(" ")
-                marks.setdefault(name, int(time))
-        return marks
+        return {name: time for name, time, _ in reversed(list(self._mark_lines()))}
+
+    def after(self, mark, name, provider, event):
+        """Milliseconds from a mark to the first such event of a trace, by the clock of the trace."""
+        raw, header = self.first(name, provider, event), self.summary(name).get("header", {})
+        found = next(((time, ticks) for known, time, ticks in self._mark_lines() if known == mark), None)
+        if raw is None or found is None:
+            return None
+        in_ticks = header["perfFreq"] != 10 ** 9  # else the file counts the nanoseconds of CLOCK_MONOTONIC_RAW
+        return (raw - found[1]) * 1e3 / header["perfFreq"] if in_ticks else (raw - found[0]) / 1e6

@@ -1,5 +1,5 @@
 """The root file systems: busybox with the daemon started by hand, or Debian with systemd."""
-from qemu import disk, payload
+from qemu import debian, disk, payload
 from qemu.places import GUEST, tool
 
 BUSYBOX_MB = 384  # sparse: an image costs what is in it
@@ -34,3 +34,9 @@ def busybox(scenario, work):
     image = work / "root.img"
     disk.make(image, tree, BUSYBOX_MB)
     return image
+
+
+def make(scenario, work):
+    if scenario.root == "busybox":
+        return busybox(scenario, work)
+    return debian.make(scenario, work, store(scenario, work))

@@ -6,7 +6,7 @@ import time
 
 from qemu import disk, initramfs, kernel, machine, roots
 from qemu.expect import Checker
-from qemu.places import Failed, Missing
+from qemu.places import Failed
 from qemu.remains import Remains
 
 RESULTS_MB = 128
@@ -24,18 +24,30 @@ class Outcome:
                 "folder": str(self.work) if self.work else None}
 
 
-def prepare(scenario, work):
-    """The kernel, the initramfs and the disks of a scenario."""
-    if scenario.root != "busybox":
-        raise Missing(f"roots of the kind {scenario.root} cannot be made yet")
-    initial = initramfs.make(scenario, work)
-    disks = [roots.busybox(scenario, work)]
+def prepare(scenario, work, in_memory=False):
+    """The kernel, the initramfs and the disks of a scenario. in_memory: the root is no disk."""
+    disks = [roots.make(scenario, work)]
+    if in_memory and (work / "root/etc/fstab").exists():
+        (work / "root/etc/fstab").write_text("")
+    initial = initramfs.make(scenario, work, work / "root" if in_memory else None)
     disk.make(work / "results.img", None, RESULTS_MB, "results")
     disks.append(work / "results.img")
     for name, size in scenario.disks:
         disk.make(work / f"{name}.img", None, size, name)
         disks.append(work / f"{name}.img")
     return kernel.image(), initial, disks
+
+
+def save(work):
+    """Keeps the disks as they were before the first boot."""
+    for image in work.glob("*.img"):
+        disk.copy(image, image.with_suffix(".first"))
+
+
+def refill(work):
+    """Gives the next boot the disks that the first one had."""
+    for image in work.glob("*.first"):
+        disk.copy(image, image.with_suffix(".img"))
 
 
 def one_boot(scenario, number, parts, work, exact=False, arguments=""):

@@ -14,6 +14,7 @@ scenario.ini:
   arguments  added to the kernel's command line
   run        command lines run in the root, a line each
   writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
+  stop       end = the daemon is ended; itself = the sessions end by what is declared (roots with systemd)
   boots      how often the machine is started (1)
   [boot N]   arguments, timeout, cut-after (seconds), cut-at (text of the serial line): of the boot N alone
 Files: expect (after the last boot), expect.N (after the boot N), guest.sh (replaces functions of boot-tests/guest/lib.sh),
@@ -25,7 +26,7 @@ from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes",
         "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "",
-        "writable-after": "0.3", "wait-after": "0.2", "boots": "1"}
+        "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
 ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
 
@@ -48,6 +49,7 @@ class Scenario:
         self.boots, self.arguments = int(values["boots"]), values["arguments"]
         self.disks = [(name, int(size)) for name, _, size in (d.partition(":") for d in values["disks"].split())]
         self.writable_after, self.wait_after = values["writable-after"], values["wait-after"]
+        self.stop = values["stop"]
         self.per_boot = {int(s.split()[1]): ini[s] for s in ini.sections() if s.startswith("boot ")}
 
     def _refuse_unknown(self, ini):
@@ -83,7 +85,7 @@ class Scenario:
                 yield path.relative_to(self.folder / where), path
 
     def variables(self):
-        return f"WRITABLE_AFTER={self.writable_after}\nWAIT_AFTER={self.wait_after}\n"
+        return f"WRITABLE_AFTER={self.writable_after}\nWAIT_AFTER={self.wait_after}\nSTOP={self.stop}\n"
 
     def expectation(self, number):
         """The file with what is expected after the boot of that number, or None."""

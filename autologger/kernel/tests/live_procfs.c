@@ -1,0 +1,50 @@
+/* What /proc says of the kernel itself: addresses of symbols by any of their names, the length of its image. */
+#include "autologger/kernel/procfs.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int proc;
+
+static void found(void *ctx, uint64_t address, const char *name)
+{
+    (void)address;
+    strcpy(ctx, name);
+}
+
+static void symbols_by_any_of_their_names(void **state)
+{
+    static const char *const names[] = {"_stext", "no_such_symbol|_etext", "no_such_symbol_either"};
+    uint64_t                 out[3];
+    (void)state;
+    if (proc_kallsyms(proc, names, 2, out, NULL) == 0)
+        skip(); /* hidden by kptr_restrict */
+    assert_true(out[0] && out[1] > out[0]);
+    assert_int_equal(proc_kallsyms(proc, names, 3, out, NULL), 2);
+    assert_int_equal(out[2], 0);
+
+    char                 name[512] = "";
+    struct kallsyms_wish wish      = {.sorted = &out[1], .count = 1, .found = found, .ctx = name};
+    uint64_t             end       = out[1], again[1];
+    assert_int_equal(proc_kallsyms(proc, names + 2, 0, again, &wish), 0);
+    assert_true(*name != 0);
+
+    uint64_t bytes = proc_kernel_bytes(proc);
+    if (bytes) /* the image is longer than its code */
+        assert_true(out[0] + bytes > end && bytes < UINT64_C(1) << 30);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_by_any_of_their_names)};
+    proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,86 @@
+"""What a boot costs, without noise: the guest's clock counts instructions (-icount), one processor, and boots of the same image
+that differ in the kernel's command line only. The root is in memory: how long a disk takes is up to this machine, and it would be
+in the figures.
+
+off      autologger=off: nothing of ours starts
+on       as it is declared
+kernel   autologger=off, and the kernel's own tracing of the same tracepoints, with stacks, from its command line (boot-cpu)"""
+import pathlib
+import shutil
+import tempfile
+
+from qemu import runner
+from qemu.places import SOURCE, Failed
+from qemu.remains import Remains
+from qemu.scenario import Scenario
+
+COST = SOURCE / "boot-tests" / "cost"
+# what boot-cpu opens; kernel/sources.def has the same names
+TRACEPOINTS = ("sched:sched_process_exec sched:sched_process_fork sched:sched_process_exit sched:sched_switch sched:sched_waking "
+               "block:block_rq_insert block:block_rq_issue block:block_rq_complete irq:softirq_entry irq:softirq_exit")
+OWN_TRACING = "trace_buf_size=16M trace_clock=perf trace_options=stacktrace trace_event=" + ",".join(TRACEPOINTS.split())
+
+
+class Measured:
+    """One boot: guest seconds from the start of /init to the end of the programs, and the part in which the processor was busy."""
+
+    def __init__(self, remains):
+        marks = remains.marks()
+        if "init" not in marks or "programs" not in marks:
+            raise Failed("the guest did not get to the end of its programs; its marks: " + ", ".join(marks))
+        self.marks, self.remains = marks, remains
+        self.seconds = (marks["programs"] - marks["init"]) / 1e9
+        self.busy = self._busy(remains, "uptime-programs") - self._busy(remains, "uptime-init")
+
+    @staticmethod
+    def _busy(remains, part):
+        up, idle = (float(word) for word in (remains.output(part) or "0 0").split()[:2])
+        return up - idle
+
+
+def _measure(scenario, parts, work, number, arguments):
+    boot = runner.one_boot(scenario, number, parts, work, exact=True, arguments=arguments)
+    if boot.trouble():
+        raise Failed(boot.trouble())
+    remains = Remains(work, number, boot.serial)
+    runner.refill(work)
+    return Measured(remains)
+
+
+def measure(root, profile, runs=1, keep=False, say=lambda text: None):
+    """{"off": [Measured, ...], "on": ..., "kernel": ...}"""
+    scenario = Scenario(COST / root)
+    scenario.declare = [f"@profiles@/{profile}.ini"]
+    work = pathlib.Path(tempfile.mkdtemp(prefix="autologger-boot-cost-"))
+    kinds = {"off": "autologger=off", "on": ""}
+    if profile == "boot-cpu":
+        kinds["kernel"] = "autologger=off " + OWN_TRACING
+    found, number = {kind: [] for kind in kinds}, 0
+    try:
+        parts = runner.prepare(scenario, work, in_memory=True)
+        runner.save(work)
+        for _ in range(runs):
+            for kind, arguments in kinds.items():
+                number += 1
+                found[kind].append(_measure(scenario, parts, work, number, arguments))
+                say(f"{kind}: {found[kind][-1].seconds:.6f} s, busy {found[kind][-1].busy:.2f} s")
+        for kind in kinds:
+            for one in found[kind]:
+                one.remains.status()  # read before the folder goes
+    finally:
+        if not keep:
+            shutil.rmtree(work, ignore_errors=True)
+    return found
+
+
+def figures(found):
+    """Means in seconds, and ratios to "off"; what is added compared with what the kernel's own tracing adds."""
+    mean = {kind: sum(m.busy for m in all_of) / len(all_of) for kind, all_of in found.items()}
+    whole = {kind: sum(m.seconds for m in all_of) / len(all_of) for kind, all_of in found.items()}
+    out = {"busy": mean, "seconds": whole, "ratio": mean["on"] / mean["off"], "ratio_seconds": whole["on"] / whole["off"]}
+    if "kernel" in mean:
+        out["ratio_to_kernel"] = mean["on"] / mean["kernel"]
+    status = found["on"][-1].remains.status()
+    out["lost"] = sum(s["lost"]["total"] for s in status.get("sessions", []))
+    out["events"] = sum(s["written"] for s in status.get("sessions", []))
+    return out
