@@ -6,6 +6,7 @@
 #include "autologger/daemon/early_facts.h"
 #include "autologger/daemon/kernel_start.h"
 #include "autologger/daemon/rows.h"
+#include "autologger/kernel/kphase.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <errno.h>
@@ -195,6 +196,8 @@ static void env_fill(struct service *v, bool adopted)
             v->env.machine.tsc_hz = anchor->tsc_hz;
     } else {
         clock_anchor_take(&v->env.machine, anchor);
+        if (v->env.kernel_phase && kphase_asked_here())
+            clock_anchor_back(anchor, 0); /* then no event of this boot is older than the files say that they begin */
         memcpy(v->state->anchor, anchor, sizeof *anchor);
     }
     v->table.env     = &v->env;

@@ -58,14 +58,12 @@ static void wr_field_text(struct writer *w, const struct sample *s, unsigned fie
 static void wr_symbol(struct convert *c, struct writer *w, uint64_t address)
 {
     struct raw_own own;
-    const uint8_t *n    = note_find(c, RAW_NOTE_SYMBOL, 0, address, sizeof own + 1);
-    const char    *name = (const char *)n + sizeof own;
-    if (!n) {
-        wr_u8(w, 0);
-        return;
+    const uint8_t *n = note_find(c, RAW_NOTE_SYMBOL, 0, address, sizeof own + 1);
+    if (n) {
+        const char *name = (const char *)n + sizeof own;
+        memcpy(&own, n, sizeof own);
+        wr_bytes(w, name, strnlen(name, own.size - sizeof own));
     }
-    memcpy(&own, n, sizeof own);
-    wr_bytes(w, name, strnlen(name, own.size - sizeof own));
     wr_u8(w, 0);
 }
 

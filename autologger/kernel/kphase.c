@@ -69,7 +69,7 @@ struct kphase *kphase_new(const struct klog_config *config, unsigned cpus)
                          .stack_size = {8, 4}, .stack_frames = {16, 8}, .mark_text = {16, 0}, .page_size = 4096,
                          .tail_from = UINT64_MAX, .clock = "perf"};
     p->cpu   = calloc(cpus, sizeof *p->cpu);
-    p->sync  = calloc((size_t)cpus * KPHASE_SYNCS, sizeof *p->sync);
+    p->sync  = calloc((size_t)cpus * KPHASE_SYNCS + 1, sizeof *p->sync);
     p->chunk = malloc(KPHASE_CHUNK);
     p->page  = malloc(TRACE_PAGE_MAX);
     if (p->cpu && p->sync && p->chunk && p->page)
@@ -139,19 +139,19 @@ static int instance_open(const struct klog_config *config)
     return dir < 0 ? why : dir;
 }
 
+bool kphase_asked_here(void)
+{
+    char    line[4096] = "";
+    int     fd         = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t n          = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && kphase_asked(line);
+}
+
 static bool asked(const struct klog_config *config)
 {
-    char line[4096] = "";
-    int  fd         = -1;
-    if (!config->kernel_phase)
-        return false;
-    if (config->command_line)
-        return kphase_asked(config->command_line);
-    if ((fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC)) < 0)
-        return false;
-    ssize_t n = read(fd, line, sizeof line - 1);
-    close(fd);
-    return n > 0 && kphase_asked(line);
+    return config->kernel_phase && (config->command_line ? kphase_asked(config->command_line) : kphase_asked_here());
 }
 
 struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
@@ -177,15 +177,20 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
         kphase_close(p);
         return NULL;
     }
+    kphase_sources(p, sources, count);
+    return p;
+}
+
+void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], unsigned *count)
+{
     formats_read(p);
     p->proc  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     p->first = *count;
     for (unsigned kind = 0; kind < SRC_COUNT && p->first + p->count < RAW_SOURCES; kind++)
-        if (phase_wanted(&source_table[kind], config) && source_find(p, kind, p->first + p->count))
+        if (phase_wanted(&source_table[kind], p->config) && source_find(p, kind, p->first + p->count))
             p->count++;
     memcpy(sources + p->first, p->source + p->first, p->count * sizeof *sources);
     *count += p->count;
-    return p;
 }
 
 void kphase_ids(const struct kphase *p, struct rawlog *log)
@@ -262,8 +267,7 @@ static void sync_by_stats(struct kphase *p)
     if (!good)
         return;
     p->tail_from = stats.now_ns > TAIL_NS ? stats.now_ns - TAIL_NS : 0;
-    if (p->syncs == 0)
-        p->sync[p->syncs++] = (struct kphase_sync){before, after + 1000, stats.now_ns, 0};
+    p->sync[p->syncs++] = (struct kphase_sync){before, after + 1000, stats.now_ns, 0}; /* wider than any mark */
 }
 
 void kphase_sync(struct kphase *p)
@@ -398,12 +402,14 @@ static void say_how(struct kphase *p)
              "%llu entries of the kernel's trace buffer are gone", (unsigned long long)(p->sum.lost + p->sum.damaged));
 }
 
-void kphase_import(struct kphase *p, struct drain *d)
+void kphase_begin(struct kphase *p, struct drain *d)
 {
     p->log      = d->log;
     p->log_from = d->log->work->write_pos;
-    for (unsigned c = 0; c < p->cpus; c++)
-        cpu_read(p, c);
+}
+
+void kphase_end(struct kphase *p, struct drain *d)
+{
     kphase_join(p);
     kphase_seam(p, d->rings);
     for (unsigned c = 0; c < p->cpus; c++) {
@@ -413,10 +419,18 @@ void kphase_import(struct kphase *p, struct drain *d)
     times_map(p);
     names_write(p, d);
     functions_sort(p);
-    p->sum.error_ns      = p->error_ns;
+    p->sum.error_ns       = p->error_ns;
     d->log->header->phase = p->sum;
     rawlog_publish(d->log);
     say_how(p);
+}
+
+void kphase_import(struct kphase *p, struct drain *d)
+{
+    kphase_begin(p, d);
+    for (unsigned c = 0; c < p->cpus; c++)
+        cpu_read(p, c);
+    kphase_end(p, d);
 }
 
 const uint64_t *kphase_functions(const struct kphase *p, unsigned *count)

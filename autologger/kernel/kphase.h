@@ -25,6 +25,7 @@
 
 /* Does the kernel command line ask for the import ("autologger=kernel")? */
 bool kphase_asked(const char *command_line);
+bool kphase_asked_here(void); /* that of this machine */
 /* The arguments that arm the buffer for a session with this mask and these hooks, as they stand on the command line, without a
  * NUL-terminated text longer than `size`. Returns the length needed, NUL not counted. */
 size_t kphase_arguments(const struct klog_config *config, char *out, size_t size);
@@ -58,19 +59,21 @@ static inline uint64_t trace_map_raw(const struct trace_map *m, uint64_t time)
 #define KPHASE_MARK "autologger "
 struct kphase_sync { uint64_t before, after, trace; unsigned cpu; }; /* trace 0: the mark has not been seen */
 struct kphase_task { uint32_t tid, pid; bool kernel, thread; char name[16]; };
+enum { KPHASE_WAITS = 8, KPHASE_FRAMES = 256, KPHASE_CHUNK = 65536, KPHASE_SYNCS = 5, KPHASE_IDS = 65536 };
 struct kphase_wait { /* an entry whose stack may follow */
     uint64_t time;
     unsigned source;
-    uint32_t size;
+    uint32_t size, frames;
+    bool     done; /* its stack has come */
     uint8_t  data[512];
+    uint64_t frame[KPHASE_FRAMES];
 };
 struct kphase_late { uint64_t time, hash; uint32_t at, size; uint8_t source, drop; }; /* around the seam: `at` in tail_bytes */
 struct kphase_exec { uint64_t time; unsigned cpu; uint32_t pid, tid; bool before; char name[48]; };
 struct kphase_name { unsigned cpu; struct raw_name record; };
-enum { KPHASE_WAITS = 8, KPHASE_CHUNK = 65536, KPHASE_SYNCS = 5, KPHASE_IDS = 65536 };
 struct kphase_cpu { /* what is left over from page to page */
-    struct kphase_wait  wait[KPHASE_WAITS];
-    unsigned            waits;
+    struct kphase_wait  wait[KPHASE_WAITS]; /* a ring */
+    unsigned            wait_head, waits;
     struct kphase_late *late;
     size_t              late_count, late_capacity;
     uint8_t            *tail_bytes;
@@ -111,6 +114,11 @@ struct kphase {
     uint64_t             marker; /* makes our marks ours */
 };
 struct kphase *kphase_new(const struct klog_config *config, unsigned cpus);
+/* What the files below p->dir offer: formats, event numbers. */
+void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], unsigned *count);
+/* kphase_import in its parts: between the two, kphase_page and kphase_cpu_end for each CPU */
+void kphase_begin(struct kphase *p, struct drain *d);
+void kphase_end(struct kphase *p, struct drain *d);
 /* kphase_entry.c: one page, one CPU's end; records go to the log, those around the seam wait */
 void kphase_page(struct kphase *p, unsigned cpu, const void *bytes, size_t size);
 void kphase_cpu_end(struct kphase *p, unsigned cpu);

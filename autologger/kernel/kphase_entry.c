@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KTHREADD = 2, SYSTEM_PID = 4, FRAMES_MAX = 256, RECORD_MAX = 32768, CONTEXT_BYTES = 8, CLONE_IS_THREAD = 0x00010000,
+enum { KTHREADD = 2, SYSTEM_PID = 4, RECORD_MAX = 32768, CONTEXT_BYTES = 8, CLONE_IS_THREAD = 0x00010000,
        END_RESERVE = 65536 + 8192 };
 
 /* ---- records into the log ---- */
@@ -233,9 +233,13 @@ static void on_fork(struct kphase *p, unsigned cpu, unsigned source, const struc
     uint32_t            ptid = (uint32_t)field(s, F_FORK_PARENT, e->data, e->size);
     uint32_t            tid  = (uint32_t)field(s, F_FORK_CHILD, e->data, e->size);
     char                name[16];
+    if (!tid) { /* nobody's child is the idle task */
+        p->sum.damaged++;
+        return;
+    }
     field_text(s, F_FORK_PARENT_COMM, e->data, e->size, name, sizeof name);
     task_named(p, cpu, e->time, ptid, name, 120);
-    struct kphase_task *parent = task_get(p, ptid), *child = tid ? idmap_get(&p->tasks, tid) : NULL;
+    struct kphase_task *parent = task_get(p, ptid), *child = idmap_get(&p->tasks, tid);
     bool                thread = child && child->thread;
     if (!child && (child = calloc(1, sizeof *child)) && !idmap_put(&p->tasks, tid, child)) {
         free(child);
@@ -316,35 +320,40 @@ static void put_entry(struct kphase *p, unsigned cpu, const struct kphase_wait *
     put_sample(p, cpu, w->source, w->time, task_get(p, (uint32_t)tid), (uint32_t)tid, data, w->size, frames);
 }
 
-/* The longest waiting entry goes out without a stack. */
+/* The longest waiting entry goes out, with its stack if that has come. */
 static void wait_shift(struct kphase *p, unsigned cpu)
 {
-    struct kphase_cpu *c = &p->cpu[cpu];
-    put_entry(p, cpu, &c->wait[0], c->wait[0].data, (struct frames){0});
-    memmove(c->wait, c->wait + 1, --c->waits * sizeof *c->wait);
+    struct kphase_cpu        *c = &p->cpu[cpu];
+    const struct kphase_wait *w = &c->wait[c->wait_head];
+    put_entry(p, cpu, w, w->data, (struct frames){(const uint8_t *)w->frame, w->frames});
+    c->wait_head = (c->wait_head + 1) % KPHASE_WAITS;
+    c->waits--;
 }
 
-/* A stack belongs to the last entry of the same task in the same context: an interrupt may have put its own between. */
+/* A stack belongs to the last entry of the same task in the same context: an interrupt may have put its own between. Entries
+ * go out in their order: one that was interrupted goes before the interrupt's. */
 static void on_stack(struct kphase *p, unsigned cpu, const struct trace_entry *e)
 {
     struct kphase_cpu *c     = &p->cpu[cpu];
     struct raw_source  shape = {.field = {p->stack_size}};
     int64_t            said  = field(&shape, 0, e->data, e->size);
-    uint32_t           from  = p->stack_frames.offset, most = e->size > from ? (e->size - from) / 8 : 0;
-    struct frames      frames = {e->data + (most ? from : 0), most};
+    uint32_t           from  = p->stack_frames.offset, frames = e->size > from ? (e->size - from) / 8 : 0;
     p->sum.absorbed++;
-    if (said >= 0 && said < most)
-        frames.count = (uint32_t)said;
-    if (frames.count > FRAMES_MAX)
-        frames.count = FRAMES_MAX;
-    for (unsigned i = c->waits; i-- > 0;)
-        if (memcmp(c->wait[i].data + 2, e->data + 2, TRACE_ENTRY_HEAD - 2) == 0) {
-            while (i--) /* those before it will get none: their stacks would have come first */
-                wait_shift(p, cpu);
-            put_entry(p, cpu, &c->wait[0], c->wait[0].data, frames);
-            memmove(c->wait, c->wait + 1, --c->waits * sizeof *c->wait);
-            return;
-        }
+    if (said >= 0 && said < frames)
+        frames = (uint32_t)said;
+    if (frames > KPHASE_FRAMES)
+        frames = KPHASE_FRAMES;
+    for (unsigned i = c->waits; i-- > 0;) {
+        struct kphase_wait *w = &c->wait[(c->wait_head + i) % KPHASE_WAITS];
+        if (w->done || memcmp(w->data + 2, e->data + 2, TRACE_ENTRY_HEAD - 2) != 0)
+            continue;
+        memcpy(w->frame, e->data + (frames ? from : 0), frames * sizeof *w->frame);
+        w->frames = frames;
+        w->done   = true;
+        break;
+    }
+    while (c->waits && c->wait[c->wait_head].done)
+        wait_shift(p, cpu);
 }
 
 /* KPHASE_MARK MARKER NUMBER, as kphase_sync writes it */
@@ -400,15 +409,21 @@ static void on_entry(struct kphase *p, unsigned cpu, const struct trace_entry *e
     case SRC_SWITCH: on_switch(p, cpu, s, e); break;
     default: break;
     }
-    struct kphase_wait w = {.time = e->time, .source = source, .size = e->size};
-    if (!(s->flags & RAW_SOURCE_CHAIN) || e->size > sizeof w.data) {
-        put_entry(p, cpu, &w, e->data, (struct frames){0});
-        return;
-    }
-    if (c->waits == KPHASE_WAITS)
+    bool               waits = (s->flags & RAW_SOURCE_CHAIN) && e->size <= sizeof c->wait->data;
+    struct kphase_wait one, *w = &one;
+    if (waits && c->waits == KPHASE_WAITS)
         wait_shift(p, cpu);
-    memcpy(w.data, e->data, e->size);
-    c->wait[c->waits++] = w;
+    if (waits)
+        w = &c->wait[(c->wait_head + c->waits++) % KPHASE_WAITS];
+    w->time   = e->time;
+    w->source = source;
+    w->size   = e->size;
+    w->frames = 0;
+    w->done   = false;
+    if (waits)
+        memcpy(w->data, e->data, e->size);
+    else
+        put_entry(p, cpu, w, e->data, (struct frames){0});
 }
 
 void kphase_page(struct kphase *p, unsigned cpu, const void *bytes, size_t size)

@@ -191,6 +191,17 @@ void clock_anchor_take(const struct clock_machine *machine, struct clock_anchor 
     out->boot_filetime = filetime_from_unix_ns(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
 }
 
+void clock_anchor_back(struct clock_anchor *anchor, uint64_t raw_ns)
+{
+    uint64_t back = anchor->raw_ns > raw_ns ? anchor->raw_ns - raw_ns : 0;
+    uint64_t ticks = (uint64_t)((unsigned __int128)back * anchor->tsc_hz / NS_PER_S);
+    if (ticks > anchor->tsc || back / 100 > anchor->filetime)
+        return;
+    anchor->raw_ns -= back;
+    anchor->tsc -= ticks;
+    anchor->filetime -= back / 100;
+}
+
 uint64_t clock_anchor_on(const struct clock_anchor *anchor, const struct session_clock *clock)
 {
     switch (clock->read_kind) {

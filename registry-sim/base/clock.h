@@ -43,6 +43,9 @@ struct clock_anchor {
     uint64_t error_ns; /* half the distance of the closest pair of reads */
 };
 void clock_anchor_take(const struct clock_machine *machine, struct clock_anchor *out);
+/* Moves an anchor back along its line to `raw_ns` (events of the boot are older than the moment at which it was taken). It stays
+ * where it is when one of the clocks had not begun by then. */
+void clock_anchor_back(struct clock_anchor *anchor, uint64_t raw_ns);
 /* The anchor's value on a session's clock (what the file header's start time stands for). */
 uint64_t clock_anchor_on(const struct clock_anchor *anchor, const struct session_clock *clock);
 
