@@ -57,7 +57,7 @@ def components(work):
             check(any(pathlib.PurePath(h).match(file) for h in have), f"component {name} lacks {file}; it has", sorted(have))
         check(not have & together, "in two components:", have & together)
         together |= have
-    for unit in (work / "daemon/usr/lib/systemd/system").iterdir():
+    for unit in (work / "daemon/usr/lib/systemd/system").glob("*.service"):
         check("=/usr/sbin/autologgerd " in unit.read_text() or "=/usr/bin/autologger " in unit.read_text(), unit, "does not name what was installed")
     return together
 
