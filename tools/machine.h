@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* Where the sealed snapshot is, without the leading '/'; the same in the initramfs. */
+#define SETUP_SNAPSHOT "var/lib/autologger/boot.snapshot"
 enum { MACHINE_PATH = 1024, MACHINE_KERNEL = 128 };
 
 struct machine {

@@ -1,5 +1,7 @@
 /* system_boot.c - checks of what boots: daemon, initramfs, boot loader, a sealed root, snapshot, guard. See system_check.h. */
 #include "autologger/daemon/guard.h"
+#include "registry-sim/store/snapshot.h"
+#include "registry-sim/win32/filetime.h"
 #include "tools/sealed_root.h"
 #include "tools/system_check.h"
 
@@ -76,6 +78,33 @@ void check_sealed_root(const struct system_look *l)
     else
         system_found(l->f, SYSTEM_DANGER, "have the recovery key at hand and repeat with --accept-tpm, or use --no-initramfs and no KernelPhase",
                      "%s: with another initramfs or kernel command line it may stay locked", what);
+}
+
+/* Of the store that is looked at; apply is about to write a new one. */
+void check_snapshot(const struct system_look *l)
+{
+    struct snapshot_head head    = {0};
+    struct regstore     *sealed  = NULL;
+    struct reason        why     = {0};
+    bool                 current = false;
+    char                 path[MACHINE_PATH], when[FILETIME_TEXT_SIZE];
+    if (!l->ask->store_path)
+        return;
+    wstatus st = regstore_open_snapshot(machine_path(l->ask->machine, "/" SETUP_SNAPSHOT, path), &sealed, &head, &why);
+    regstore_close(sealed);
+    bool starts = l->need->memory_bytes != 0;
+    if (st == W_FILE_NOT_FOUND)
+        system_found(l->f, starts ? SYSTEM_FAILED : SYSTEM_OK, starts ? "autologger apply FILE" : "",
+                     starts ? "there is none: what the store declares was never applied" : "there is none, and nothing is declared");
+    else if (st)
+        system_found(l->f, SYSTEM_FAILED, "autologger apply FILE makes a new one", "%s", why.text);
+    else if ((st = snapshot_is_current(&head, l->ask->declared, &current, &why)) != W_SUCCESS)
+        system_found(l->f, SYSTEM_FAILED, wstatus_advice(st), "%s", why.text);
+    else if (!current)
+        system_found(l->f, SYSTEM_FAILED, "autologger apply FILE", "the snapshot of change %" PRIu64 " (%s) is not what the store declares now: the next boot follows the snapshot",
+                     head.change_number, filetime_format(head.time, when));
+    else
+        system_found(l->f, SYSTEM_OK, "", "change %" PRIu64 " of %s is what the store declares", head.change_number, filetime_format(head.time, when));
 }
 
 void check_guard(const struct system_look *l)

@@ -22,6 +22,7 @@ static const struct {
     {"initramfs", check_initramfs},
     {"boot loader", check_boot_loader},
     {"sealed root", check_sealed_root},
+    {"snapshot", check_snapshot},
     {"guard", check_guard},
 };
 _Static_assert(sizeof checks / sizeof *checks <= SYSTEM_CHECKS_MAX, "SYSTEM_CHECKS_MAX");

@@ -73,6 +73,7 @@ SYSTEM_CHECK(check_daemon)
 SYSTEM_CHECK(check_initramfs)
 SYSTEM_CHECK(check_boot_loader)
 SYSTEM_CHECK(check_sealed_root)
+SYSTEM_CHECK(check_snapshot)
 SYSTEM_CHECK(check_guard)
 #undef SYSTEM_CHECK
 #endif

@@ -1,0 +1,72 @@
+/* autologger apply: declares a configuration for the next boots, as a whole or not at all. */
+#include "tools/apply.h"
+#include "tools/profile.h"
+#include "tools/store_access.h"
+#include "tools/verb.h"
+
+struct apply_args {
+    struct cmdline       common;
+    struct apply_options options;
+    const char          *root;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct apply_args *a = state->input;
+    switch (key) {
+    case 'n': a->options.dry_run = true; return 0;
+    case 'f': a->options.force = true; return 0;
+    case 'T': a->options.accept_tpm = true; return 0;
+    case 'I': a->options.no_initramfs = true; return 0;
+    case 'R': a->root = arg; return 0;
+    case 'l': a->options.log_dir = arg; return 0;
+    case ARGP_KEY_ARG:
+        if (a->options.word)
+            argp_error(state, "one FILE or PROFILE at a time");
+        a->options.word = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->options.word)
+            argp_error(state, "FILE or PROFILE is missing. Do: autologger profiles");
+        return 0;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+int cmd_apply(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        OPT_STORE,
+        {"dry-run", 'n', NULL, 0, "say what would change, and change nothing", 0},
+        {"force", 'f', NULL, 0, "go on although a check or a session failed; never where a check found a danger", 0},
+        {"accept-tpm", 'T', NULL, 0, "go on although the root is unlocked by a TPM: have the recovery key at hand", 0},
+        {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
+        {"root", 'R', "DIR", 0, "set up the machine whose root is DIR (an image)", 0},
+        {"log-dir", 'l', "DIR", 0, "the log folder of that machine (default /var/log/autologger)", 0},
+        OPT_JSON,
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse, "FILE\nPROFILE",
+        CMDLINE_DOC("Declare a configuration for the next boots: the store, the sealed snapshot that early boot reads, the initramfs and "
+                    "the daemon's unit; all of it, or with any failure nothing. What an earlier apply declared is replaced. Says what "
+                    "changes, what this machine lacks, and the Status to expect.",
+                    "  autologger apply --dry-run boot\n  autologger apply boot"),
+        NULL, NULL, NULL};
+    struct apply_args   a = {.options = {.verb = "autologger apply", .log_dir = "/var/log/autologger"}};
+    struct apply_result result;
+    struct reason       why = {0};
+    char                file[PROFILE_PATH], store[MACHINE_PATH];
+    int                 code;
+    if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    wstatus st = profile_resolve(a.options.word, file, &why);
+    if (st)
+        return failure_print_about(ABOUT_CONFIGURATION, "autologger apply", st, &why);
+    if ((st = machine_open(a.root, &a.options.machine, &why)))
+        return failure_print("autologger apply", st, &why);
+    a.options.file  = file;
+    a.options.json  = a.common.json;
+    a.options.store = a.common.store_given ? a.common.store : machine_path(&a.options.machine, CMDLINE_DEFAULT_STORE, store);
+    return apply_run(&a.options, &result);
+}

@@ -1,0 +1,52 @@
+/* autologger clean: takes away what apply made. */
+#include "tools/apply.h"
+#include "tools/store_access.h"
+#include "tools/verb.h"
+
+struct clean_args {
+    struct cmdline       common;
+    struct clean_options options;
+    const char          *root;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct clean_args *a = state->input;
+    switch (key) {
+    case 'a': a->options.all = true; return 0;
+    case 'I': a->options.no_initramfs = true; return 0;
+    case 'R': a->root = arg; return 0;
+    case ARGP_KEY_ARG: argp_error(state, "\"%s\": clean takes no arguments", arg); return EINVAL;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+int cmd_clean(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        OPT_STORE,
+        {"all", 'a', NULL, 0, "also the history of boots and the log files it names", 0},
+        {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
+        {"root", 'R', "DIR", 0, "of the machine whose root is DIR (an image)", 0},
+        OPT_JSON,
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse, "",
+        CMDLINE_DOC("Take away what apply made: the declarations, the sealed snapshot, the boot entry, the guard file, premerge files "
+                    "that are left, and the early program in the initramfs. Logs and history stay. Twice is fine.",
+                    "  autologger clean"),
+        NULL, NULL, NULL};
+    struct clean_args a   = {0};
+    struct reason     why = {0};
+    char              store[MACHINE_PATH];
+    int               code;
+    if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    wstatus st = machine_open(a.root, &a.options.machine, &why);
+    if (st)
+        return failure_print("autologger clean", st, &why);
+    a.options.json  = a.common.json;
+    a.options.store = a.common.store_given ? a.common.store : machine_path(&a.options.machine, CMDLINE_DEFAULT_STORE, store);
+    return clean_run(&a.options);
+}

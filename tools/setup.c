@@ -1,0 +1,128 @@
+/* setup.c - see setup.h. */
+#include "tools/setup.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void setup_say(struct setup *s, const char *format, ...)
+{
+    va_list args;
+    if (s->line_count == sizeof s->lines / sizeof *s->lines)
+        return;
+    va_start(args, format);
+    vsnprintf(s->lines[s->line_count++], sizeof s->lines[0], format, args);
+    va_end(args);
+}
+
+void setup_begin(struct setup *s, const struct machine *m, const struct system_need *need)
+{
+    sigset_t wait;
+    *s = (struct setup){.machine = m, .need = need};
+    sigemptyset(&wait);
+    sigaddset(&wait, SIGINT);
+    sigaddset(&wait, SIGTERM);
+    sigaddset(&wait, SIGHUP);
+    sigprocmask(SIG_BLOCK, &wait, &s->signals);
+}
+
+void setup_finish(struct setup *s)
+{
+    for (unsigned i = 0; i < s->file_count; i++)
+        free(s->files[i].data);
+    s->file_count = 0;
+    sigprocmask(SIG_SETMASK, &s->signals, NULL);
+}
+
+wstatus setup_remember(struct setup *s, const char *path, struct reason *why)
+{
+    struct setup_file *f = &s->files[s->file_count];
+    snprintf(f->path, sizeof f->path, "%s", path);
+    f->data = machine_read(s->machine, path, &f->size);
+    if (!f->data && machine_has(s->machine, path))
+        return reason_set(why, W_ACCESS_DENIED, "%s cannot be read, so it could not be put back", path);
+    s->file_count++;
+    return W_SUCCESS;
+}
+
+wstatus setup_entry(struct setup *s, struct reason *why)
+{
+    const struct boot_entry *e   = &s->need->entry;
+    bool                     was = boot_entry_exists(s->machine, e);
+    if (!s->need->kernel_phase && !was)
+        return W_SUCCESS;
+    wstatus st = setup_remember(s, e->place, why);
+    if (st)
+        return st;
+    if (!s->need->kernel_phase) {
+        setup_say(s, "boot entry: the one of an earlier apply was taken away");
+        return boot_entry_remove(s->machine, e, &was, why);
+    }
+    st = boot_entry_set(s->machine, e, s->need->arguments, why);
+    if (!st) {
+        s->entry_made = true;
+        setup_say(s, "boot entry: 'autologger' in %s, for the next boot only (%s)", e->place, e->tool);
+    }
+    return st;
+}
+
+bool setup_unit_enabled(const struct machine *m)
+{
+    const char *const argv[] = {"systemctl", "is-enabled", SETUP_UNIT, NULL};
+    char              answer[64];
+    machine_run(m, argv, answer, sizeof answer, true, NULL);
+    return !strncmp(answer, "enabled", 7);
+}
+
+wstatus setup_unit(struct setup *s, struct reason *why)
+{
+    const char *const argv[] = {"systemctl", "enable", "--quiet", SETUP_UNIT, NULL};
+    if (!machine_has_command(s->machine, "systemctl"))
+        return W_SUCCESS;
+    if (setup_unit_enabled(s->machine)) {
+        setup_say(s, "daemon: " SETUP_UNIT " is enabled");
+        return W_SUCCESS;
+    }
+    wstatus st = machine_run(s->machine, argv, NULL, 0, false, why);
+    if (st)
+        return st;
+    s->unit_enabled = true;
+    setup_say(s, "daemon: " SETUP_UNIT " was enabled");
+    return W_SUCCESS;
+}
+
+wstatus setup_initramfs(struct setup *s, struct reason *why)
+{
+    const struct initramfs *i = &s->need->initramfs;
+    fprintf(stderr, "building the initramfs of %s (%s) ...\n", s->machine->kernel, initramfs_tool_name(i->tool));
+    wstatus st = initramfs_rebuild(s->machine, i, why);
+    s->rebuilt = true; /* a failed build may have left anything behind */
+    if (!st)
+        setup_say(s, "initramfs: built anew by %s for the kernel %s", initramfs_tool_name(i->tool), s->machine->kernel);
+    return st;
+}
+
+static void put_back(const struct setup *s, const struct setup_file *f)
+{
+    struct reason why = {0};
+    wstatus       st  = f->data ? machine_write(s->machine, f->path, f->data, f->size, strstr(f->path, "snapshot") ? 0600 : 0644, &why)
+                                : machine_remove(s->machine, f->path, NULL, &why);
+    if (st)
+        fprintf(stderr, "could not be put back: %s. Do: autologger clean\n", why.text);
+}
+
+void setup_undo(struct setup *s)
+{
+    const char *const disable[] = {"systemctl", "disable", "--quiet", SETUP_UNIT, NULL};
+    struct reason     why       = {0};
+    bool              was;
+    if (s->entry_made && boot_entry_remove(s->machine, &s->need->entry, &was, &why))
+        fprintf(stderr, "the boot entry could not be taken away: %s\n", why.text);
+    for (unsigned i = s->file_count; i-- > 0;)
+        put_back(s, &s->files[i]);
+    if (s->unit_enabled && machine_run(s->machine, disable, NULL, 0, false, &why))
+        fprintf(stderr, "%s\n", why.text);
+    if (s->rebuilt && initramfs_rebuild(s->machine, &s->need->initramfs, &why))
+        fprintf(stderr, "the initramfs could not be built as it was: %s. Do: correct that, then autologger clean\n", why.text);
+}
