@@ -186,7 +186,7 @@ static void aside(const struct early *e, void (*work)(const struct early *e))
 static void daemon_start(const struct early *e)
 {
     setsid();
-    execl(e->daemon, "autologgerd", "--keep", "--adopt", "--runtime-dir", e->runtime_dir, (char *)NULL);
+    execl(e->daemon, "autologgerd", "--keep", "--boot", "--adopt", "--runtime-dir", e->runtime_dir, (char *)NULL);
 }
 
 static void guard_count(const struct early *e)
