@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESULTS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\LastBoot"
-/* numbered, for names are not unique: two declarations may give their sessions one name, and the second one fails */
-#define ROWS_KEY RESULTS_KEY "\\Rows"
+/* Number: of the boot that was saved last; Highest: that was ever given, so that no number comes twice */
+#define LAST_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\LastBoot"
 
 /* Every number of a row that is kept, once: saving, loading and nothing else to forget. */
 #define RESULT_NUMBERS(N)                                                                                                  \
@@ -25,6 +24,13 @@
 #define RESULT_TEXTS(T)                                                                                                    \
     T("Session", session) T("Provider", provider) T("Name", name) T("Key", key) T("Reason", reason) T("SourceFile", source_file) T("LogPath", log_path)                  \
     T("MergedPath", merged_path)
+
+/* The same of a boot as a whole. */
+#define BOOT_NUMBERS(N)                                                                                                    \
+    N("Time", time) N("Rehearsal", rehearsal) N("EarlyNs", early_ns) N("ReadyNs", ready_ns) N("ArmedNs", armed_ns)         \
+    N("HeldNs", held_ns) N("FirstKernelNs", first_kernel_ns) N("FirstUserNs", first_user_ns)                               \
+    N("TargetMs", target_ms) N("BootDoneMs", boot_done_ms) N("ChangeNumber", change_number) N("KernelPhase", kernel_phase)
+#define BOOT_TEXTS(T) T("BootId", boot_id) T("StopReason", stop_reason)
 
 enum result_level result_level(const struct result_row *row)
 {
@@ -90,72 +96,20 @@ void result_list_finish(struct result_list *list)
     memset(list, 0, sizeof *list);
 }
 
-/* ---- saving ---- */
+/* ---- the store ---- */
 
-static wstatus save_condition(struct regstore *store, const char *key, unsigned number, const struct condition *c,
-                              struct reason *why)
+const char *result_key(uint32_t number, char out[RESULT_KEY_SIZE])
 {
-    char    path[1400];
-    wstatus st;
-    snprintf(path, sizeof path, "%s\\Condition%03u", key, number);
-    const struct { const char *name, *text; } texts[] = {{"Item", c->item}, {"Reason", c->reason}, {"Advice", c->advice},
-                                                         {"SourceFile", c->source_file}};
-    st = regstore_set_dword(store, path, "Number", c->number, why);
-    st = st ? st : regstore_set_dword(store, path, "Note", c->note, why);
-    st = st ? st : regstore_set_dword(store, path, "SourceLine", c->source_line, why);
-    for (unsigned i = 0; i < sizeof texts / sizeof *texts && !st; i++)
-        st = regstore_set_string(store, path, texts[i].name, texts[i].text, why);
-    return st;
+    snprintf(out, RESULT_KEY_SIZE, RESULT_BOOTS_KEY "\\%05u", number);
+    return out;
 }
 
-static wstatus save_row(struct regstore *store, const struct result_row *row, unsigned number, struct reason *why)
+uint32_t result_number(const char *name)
 {
-    char    key[128];
-    wstatus st = W_SUCCESS;
-
-    snprintf(key, sizeof key, ROWS_KEY "\\%05u", number);
-#define N(value, field)                                                                                                    \
-    if (!st)                                                                                                               \
-        st = regstore_set_qword(store, key, value, row->field, why);
-#define T(value, field)                                                                                                    \
-    if (!st)                                                                                                               \
-        st = regstore_set_string(store, key, value, row->field, why);
-    RESULT_NUMBERS(N)
-    RESULT_TEXTS(T)
-#undef N
-#undef T
-    for (unsigned i = 0; i < row->conditions.count && !st; i++)
-        st = save_condition(store, key, i, &row->conditions.items[i], why);
-    /* what Windows writes back: at the declaration itself, also when Start is 0 */
-    if (!st && *row->key && regstore_key_exists(store, row->key))
-        st = regstore_set_dword(store, row->key, "Status", row->status, why);
-    return st;
+    char         *end;
+    unsigned long number = strtoul(name, &end, 10);
+    return *name >= '0' && *name <= '9' && !*end && number <= UINT32_MAX ? (uint32_t)number : 0;
 }
-
-wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why)
-{
-    wstatus st = regstore_begin(store, why);
-    if (st)
-        return st;
-    if (regstore_key_exists(store, RESULTS_KEY))
-        st = regstore_delete_key(store, RESULTS_KEY, why);
-    st = st ? st : regstore_set_string(store, RESULTS_KEY, "BootId", list->boot_id, why);
-    st = st ? st : regstore_set_qword(store, RESULTS_KEY, "Time", list->time, why);
-    st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rehearsal", list->rehearsal, why);
-    st = st ? st : regstore_set_dword(store, RESULTS_KEY, "Rows", list->count, why);
-    st = st ? st : regstore_set_string(store, RESULTS_KEY, "StopReason", list->stop_reason, why);
-    st = st ? st : regstore_set_qword(store, RESULTS_KEY, "TargetMs", list->target_ms, why);
-    st = st ? st : regstore_set_qword(store, RESULTS_KEY, "BootDoneMs", list->boot_done_ms, why);
-    for (unsigned i = 0; i < list->count && !st; i++)
-        st = save_row(store, &list->rows[i], i, why);
-    if (st) {
-        regstore_rollback(store);
-        return st;
-    }
-    return regstore_commit(store, why);
-}
-
-/* ---- loading ---- */
 
 static uint64_t load_number(struct regstore *store, const char *key, const char *name)
 {
@@ -174,6 +128,131 @@ static void load_text(struct regstore *store, const char *key, const char *name,
         snprintf(out, size, "%s", text);
     free(text);
 }
+
+/* ---- saving ---- */
+
+static wstatus save_condition(struct regstore *store, const char *key, unsigned number, const struct condition *c,
+                              struct reason *why)
+{
+    char    path[1400];
+    wstatus st;
+    snprintf(path, sizeof path, "%s\\Condition%03u", key, number);
+    const struct { const char *name, *text; } texts[] = {{"Item", c->item}, {"Reason", c->reason}, {"Advice", c->advice},
+                                                         {"SourceFile", c->source_file}};
+    st = regstore_set_dword(store, path, "Number", c->number, why);
+    st = st ? st : regstore_set_dword(store, path, "Note", c->note, why);
+    st = st ? st : regstore_set_dword(store, path, "SourceLine", c->source_line, why);
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts && !st; i++)
+        st = regstore_set_string(store, path, texts[i].name, texts[i].text, why);
+    return st;
+}
+
+/* `number`: rows are numbered, for names are not unique: two declarations may give their sessions one name, and the second one
+ * fails. */
+static wstatus save_row(struct regstore *store, const char *rows_key, const struct result_row *row, unsigned number,
+                        struct reason *why)
+{
+    char    key[160];
+    wstatus st = W_SUCCESS;
+
+    snprintf(key, sizeof key, "%s\\%05u", rows_key, number);
+#define N(value, field)                                                                                                    \
+    if (!st)                                                                                                               \
+        st = regstore_set_qword(store, key, value, row->field, why);
+#define T(value, field)                                                                                                    \
+    if (!st)                                                                                                               \
+        st = regstore_set_string(store, key, value, row->field, why);
+    RESULT_NUMBERS(N)
+    RESULT_TEXTS(T)
+#undef N
+#undef T
+    for (unsigned i = 0; i < row->conditions.count && !st; i++)
+        st = save_condition(store, key, i, &row->conditions.items[i], why);
+    /* what Windows writes back: at the declaration itself, also when Start is 0 */
+    if (!st && *row->key && regstore_key_exists(store, row->key))
+        st = regstore_set_dword(store, row->key, "Status", row->status, why);
+    return st;
+}
+
+/* ---- boots by number ---- */
+
+struct seeking {
+    struct regstore *store;
+    const char      *boot_id;
+    uint32_t         number;
+};
+
+static wstatus boot_matches(void *ctx, const struct regkey_info *info)
+{
+    struct seeking *s = ctx;
+    char            key[RESULT_KEY_SIZE], id[sizeof ((struct result_list *)0)->boot_id];
+    uint32_t        number = result_number(info->name);
+
+    if (!number)
+        return W_SUCCESS;
+    load_text(s->store, result_key(number, key), "BootId", id, sizeof id);
+    if (strcmp(id, s->boot_id) != 0)
+        return W_SUCCESS;
+    s->number = number;
+    return W_CANCELLED; /* found */
+}
+
+/* The number of the boot with that id, or a new one. */
+static wstatus number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why)
+{
+    struct seeking s  = {.store = store, .boot_id = boot_id};
+    wstatus        st = regstore_enum_keys(store, RESULT_BOOTS_KEY, boot_matches, &s);
+
+    *out = s.number;
+    if (s.number)
+        return W_SUCCESS;
+    if (st && st != W_FILE_NOT_FOUND)
+        return reason_set(why, st, "the boots in the store could not be listed");
+    *out = (uint32_t)load_number(store, LAST_KEY, "Highest") + 1;
+    return regstore_set_dword(store, LAST_KEY, "Highest", *out, why);
+}
+
+static wstatus save_boot(struct regstore *store, const struct result_list *list, const char *key, struct reason *why)
+{
+    char    rows[RESULT_KEY_SIZE];
+    wstatus st = W_SUCCESS;
+
+    snprintf(rows, sizeof rows, "%s\\Rows", key);
+    if (regstore_key_exists(store, rows))
+        st = regstore_delete_key(store, rows, why);
+#define N(value, field)                                                                                                    \
+    if (!st)                                                                                                               \
+        st = regstore_set_qword(store, key, value, list->field, why);
+#define T(value, field)                                                                                                    \
+    if (!st)                                                                                                               \
+        st = regstore_set_string(store, key, value, list->field, why);
+    BOOT_NUMBERS(N)
+    BOOT_TEXTS(T)
+#undef N
+#undef T
+    for (unsigned i = 0; i < list->count && !st; i++)
+        st = save_row(store, rows, &list->rows[i], i, why);
+    return st;
+}
+
+wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why)
+{
+    char     key[RESULT_KEY_SIZE];
+    uint32_t number = 0;
+    wstatus  st     = regstore_begin(store, why);
+    if (st)
+        return st;
+    st = number_of(store, list->boot_id, &number, why);
+    st = st ? st : save_boot(store, list, result_key(number, key), why);
+    st = st ? st : regstore_set_dword(store, LAST_KEY, "Number", number, why);
+    if (st) {
+        regstore_rollback(store);
+        return st;
+    }
+    return regstore_commit(store, why);
+}
+
+/* ---- loading ---- */
 
 static void load_conditions(struct regstore *store, const char *key, struct condition_list *list)
 {
@@ -194,6 +273,7 @@ static void load_conditions(struct regstore *store, const char *key, struct cond
 
 struct loading {
     struct regstore    *store;
+    const char         *rows_key;
     struct result_list *list;
 };
 
@@ -205,7 +285,7 @@ static wstatus load_row(void *ctx, const struct regkey_info *info)
 
     if (!row)
         return W_NOT_ENOUGH_MEMORY;
-    snprintf(key, sizeof key, ROWS_KEY "\\%s", info->name);
+    snprintf(key, sizeof key, "%s\\%s", l->rows_key, info->name);
 #define N(value, field) row->field = (__typeof__(row->field))load_number(l->store, key, value);
 #define T(value, field) load_text(l->store, key, value, row->field, sizeof row->field);
     RESULT_NUMBERS(N)
@@ -216,23 +296,38 @@ static wstatus load_row(void *ctx, const struct regkey_info *info)
     return W_SUCCESS;
 }
 
-wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why)
+wstatus result_load_number(struct regstore *store, uint32_t number, struct result_list *list, struct reason *why)
 {
-    struct loading l  = {store, list};
+    char           key[RESULT_KEY_SIZE], rows[RESULT_KEY_SIZE];
+    struct loading l  = {store, rows, list};
     wstatus        st = W_SUCCESS;
 
     memset(list, 0, sizeof *list);
-    if (!regstore_key_exists(store, RESULTS_KEY))
-        return reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal has been run with this store yet");
-    load_text(store, RESULTS_KEY, "BootId", list->boot_id, sizeof list->boot_id);
-    list->time      = load_number(store, RESULTS_KEY, "Time");
-    list->rehearsal = load_number(store, RESULTS_KEY, "Rehearsal") != 0;
-    load_text(store, RESULTS_KEY, "StopReason", list->stop_reason, sizeof list->stop_reason);
-    list->target_ms    = load_number(store, RESULTS_KEY, "TargetMs");
-    list->boot_done_ms = load_number(store, RESULTS_KEY, "BootDoneMs");
-    if (regstore_key_exists(store, ROWS_KEY))
-        st = regstore_enum_keys(store, ROWS_KEY, load_row, &l);
+    if (!regstore_key_exists(store, result_key(number, key)))
+        return reason_set(why, W_FILE_NOT_FOUND, "the store has no boot %u, or no longer", number);
+    list->number = number;
+#define N(value, field) list->field = (__typeof__(list->field))load_number(store, key, value);
+#define T(value, field) load_text(store, key, value, list->field, sizeof list->field);
+    BOOT_NUMBERS(N)
+    BOOT_TEXTS(T)
+#undef N
+#undef T
+    snprintf(rows, sizeof rows, "%s\\Rows", key);
+    if (regstore_key_exists(store, rows))
+        st = regstore_enum_keys(store, rows, load_row, &l);
     if (st)
-        return reason_set(why, st, "the results of the last boot could not be read");
+        return reason_set(why, st, "the results of boot %u could not be read", number);
     return W_SUCCESS;
+}
+
+uint32_t result_last(struct regstore *store) { return (uint32_t)load_number(store, LAST_KEY, "Number"); }
+
+wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why)
+{
+    uint32_t number = result_last(store);
+
+    memset(list, 0, sizeof *list);
+    if (!number)
+        return reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal has been run with this store yet");
+    return result_load_number(store, number, list, why);
 }

@@ -1,7 +1,8 @@
 /* result.h - what became of every declared session and provider: the rows that `status` shows.
  * A row is ok, note or failed; a failed row has the file and line of its declaration. Rows are kept in the store below
- * HKLM\SOFTWARE\autologger\LastBoot (one numbered key each, in boot order), beside the Status values that Windows keeps at the
- * session and provider keys themselves. What identifies a row is the key of its declaration: names may be taken twice.
+ * HKLM\SOFTWARE\autologger\Boots\NNNNN\Rows (one numbered key each, in boot order), beside the Status values that Windows keeps at
+ * the session and provider keys themselves; LastBoot has the number of the boot that was saved last. What identifies a row is the
+ * key of its declaration: names may be taken twice. What identifies a boot is its boot id; its number is for people (history.h).
  * Threads: one at a time. Ownership: result_list_finish frees what a list holds. Not for: live counters (control). */
 #ifndef AUTOLOGGER_BOOT_RESULT_H
 #define AUTOLOGGER_BOOT_RESULT_H
@@ -50,9 +51,23 @@ struct result_list {
     char               boot_id[64];
     uint64_t           time; /* FILETIME of the run */
     bool               rehearsal;
-    char               stop_reason[256]; /* why the boot's sessions were stopped: "boot-done + 10 s", "asked", ...; "" = not said */
-    uint64_t           target_ms, boot_done_ms; /* since its sessions were started: the marks of boot-done; 0 = not reached */
+    /* of the boot as a whole; 0 or "" = not known or not reached. Times of ns are CLOCK_BOOTTIME, so since the kernel began */
+    uint64_t           early_ns, ready_ns, armed_ns; /* the early program began; programs could connect; all was armed */
+    uint64_t           held_ns;                      /* how long the early program held the boot up */
+    uint64_t           first_kernel_ns, first_user_ns; /* the first events of the merged file */
+    uint64_t           target_ms, boot_done_ms; /* since its sessions were started: the marks of boot-done */
+    char               stop_reason[256]; /* why the boot's sessions were stopped: "boot-done + 10 s", "asked", ... */
+    uint64_t           change_number; /* of the configuration that was booted (registry-sim/store/change_number.h) */
+    bool               kernel_phase;  /* begins with the kernel's own trace buffer */
+    uint32_t           number;        /* of the boot; set by loading */
 };
+
+/* Where the boots are kept, one numbered key each. */
+#define RESULT_BOOTS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\autologger\\Boots"
+enum { RESULT_KEY_SIZE = 96 };
+/* The key of a boot, in `out`; returns it. And back: a key's name as a number, 0 when it is none. */
+const char *result_key(uint32_t number, char out[RESULT_KEY_SIZE]);
+uint32_t    result_number(const char *name);
 
 enum result_level result_level(const struct result_row *row);
 const char       *result_level_name(enum result_level level); /* "ok", "note", "failed" */
@@ -65,8 +80,13 @@ struct result_row *result_find_key(struct result_list *list, const char *key);
 /* There are rows, and everything that was started has stopped. */
 bool               result_list_final(const struct result_list *list);
 void               result_list_finish(struct result_list *list);
-/* Replaces what the store holds of the last boot, and writes Status at each declared key. One transaction. */
+/* Replaces what the store holds of the boot with this id, else gives it the next number; and writes Status at each declared
+ * key. A baseline mark stays. One transaction. */
 wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);
-/* 2 when there was no boot yet. */
+/* The number of the boot that was saved last; 0: none. */
+uint32_t result_last(struct regstore *store);
+/* The boot that was saved last. 2 when there was no boot yet. */
 wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why);
+/* The boot of that number. 2 when there is none, or no longer. */
+wstatus result_load_number(struct regstore *store, uint32_t number, struct result_list *list, struct reason *why);
 #endif

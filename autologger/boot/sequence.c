@@ -275,6 +275,15 @@ static void add_new_conditions(struct result_row *row, const struct condition_li
     }
 }
 
+/* A kernel session that begins with the kernel's own buffer has a source of that name. */
+static void phase_seen(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
+{
+    struct result_list *rows = ctx;
+    (void)attempted, (void)drained, (void)lost;
+    if (strcmp(name, "kernel phase") == 0)
+        rows->kernel_phase = true;
+}
+
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows)
 {
     struct result_row      *row = result_find_key(rows, s->state->key);
@@ -306,6 +315,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
         struct klog_counters k;
         klog_counters(s->klog, &k);
         row->converted = k.converted;
+        klog_sources(s->klog, phase_seen, rows);
     }
     add_new_conditions(row, &s->conditions);
     condition_list_finish(&s->conditions);

@@ -13,7 +13,7 @@ enum { ROWS_HALF = 8 << 20, ROWS_SIZE = 2 * ROWS_HALF + 4096 };
 #define ROWS_MAGIC UINT32_C(0x31524C41)
 
 struct rows_header {
-    uint32_t magic, row_size, condition_size, current;
+    uint32_t magic, row_size, condition_size, current, list_size;
 };
 struct rows {
     int                 fd;
@@ -47,7 +47,7 @@ wstatus rows_create(struct os *os, struct rows **out, struct reason *why)
         close(fd);
         return st;
     }
-    *(*out)->h = (struct rows_header){ROWS_MAGIC, sizeof(struct result_row), sizeof(struct condition), 0};
+    *(*out)->h = (struct rows_header){ROWS_MAGIC, sizeof(struct result_row), sizeof(struct condition), 0, sizeof(struct result_list)};
     return W_SUCCESS;
 }
 
@@ -57,9 +57,7 @@ wstatus rows_store(struct rows *r, const struct result_list *list, struct reason
     struct writer w     = wr_make(half(r, other), ROWS_HALF);
 
     wr_u32(&w, list->count);
-    wr_bytes(&w, list->boot_id, sizeof list->boot_id);
-    wr_u64(&w, list->time);
-    wr_u32(&w, list->rehearsal);
+    wr_bytes(&w, list, sizeof *list);
     for (unsigned i = 0; i < list->count; i++) {
         wr_bytes(&w, &list->rows[i], sizeof list->rows[i]);
         wr_u32(&w, list->rows[i].conditions.count);
@@ -81,12 +79,13 @@ wstatus rows_adopt(int fd, struct rows **out, struct result_list *list, struct r
         return status;
     struct rows  *r = *out;
     struct cursor c = cur_make(half(r, r->h->current), ROWS_HALF);
-    if (r->h->magic != ROWS_MAGIC || r->h->row_size != sizeof(struct result_row) || r->h->condition_size != sizeof(struct condition))
+    if (r->h->magic != ROWS_MAGIC || r->h->row_size != sizeof(struct result_row) || r->h->condition_size != sizeof(struct condition) ||
+        r->h->list_size != sizeof(struct result_list))
         return reason_set(why, W_INVALID_DATA, "the result rows handed over are of another version");
     uint32_t count = cur_u32(&c);
-    cur_copy(&c, list->boot_id, sizeof list->boot_id);
-    list->time      = cur_u64(&c);
-    list->rehearsal = cur_u32(&c) != 0;
+    cur_copy(&c, list, sizeof *list);
+    list->rows  = NULL; /* the pointer was the predecessor's */
+    list->count = list->capacity = 0;
     for (uint32_t i = 0; i < count && cur_ok(&c); i++) {
         struct result_row *row = result_add(list);
         if (!row)

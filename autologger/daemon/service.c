@@ -1,12 +1,14 @@
 #include "autologger/daemon/service.h"
 
 #include "autologger/boot/changed.h"
+#include "autologger/boot/history.h"
 #include "autologger/control/server.h"
 #include "autologger/daemon/created.h"
 #include "autologger/daemon/early_facts.h"
 #include "autologger/daemon/kernel_start.h"
 #include "autologger/daemon/rows.h"
 #include "autologger/kernel/kphase.h"
+#include "registry-sim/store/change_number.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <errno.h>
@@ -261,10 +263,28 @@ static void kernel_finish(struct service *v, bool wait)
 
 /* ---- the file system is ready, results ---- */
 
+/* The boots that are too many now go. A rehearsal gives up nobody's boots. */
+static void boots_keep(struct service *v, struct regstore *store)
+{
+    struct history_pruned gone;
+    struct reason         why;
+    if (!v->state->rehearsal && history_keep(v->env.os, store, v->state->log_dir, &gone, &why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: older boots stay: %s\n", why.text);
+}
+
+static void times_note(struct service *v)
+{
+    v->results.early_ns = v->state->early_ns;
+    v->results.held_ns  = v->state->held_ns;
+    v->results.ready_ns = v->state->ready_ns;
+    v->results.armed_ns = v->state->armed_ns;
+}
+
 static wstatus results_save(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
 
+    times_note(v);
     rows_keep(v);
     if (!v->state->fs_ready || v->rows_stay)
         return W_SUCCESS;
@@ -275,6 +295,8 @@ static wstatus results_save(struct service *v, struct reason *why)
     if (!st)
         changed_note(&v->results, store);
     st = st ? st : result_save(store, &v->results, why);
+    if (!st && !v->state->concluded && result_list_final(&v->results))
+        boots_keep(v, store);
     if (st)
         fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why->text);
     regstore_close(store);
@@ -400,6 +422,8 @@ static wstatus service_boot(struct service *v, struct reason *why)
     st = v->options.store_open(v->options.store_path, false, &store, why);
     if (st == W_FILE_NOT_FOUND && !v->options.rehearsal)
         return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
+    if (!st && change_number_get(store, &v->results.change_number, why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why->text);
     st = st ? st : boot_sessions(v, store, why);
     regstore_close(store);
     if (!st)

@@ -203,8 +203,23 @@ static wstatus pack_key(void *ctx, const struct regkey_info *info)
     return st;
 }
 
+/* The change number as it stands in a store, so that change_number_get has it of a snapshot too. It comes before SYSTEM (N3). */
+static void pack_change_number(struct packer *p, uint64_t number)
+{
+    uint8_t       raw[8];
+    struct writer w = wr_make(raw, sizeof raw);
+    wr_u64(&w, number);
+    put_key_head(p, &(struct regkey_info){.name = "SOFTWARE"});
+    put_u32(&p->out, 0);
+    put_u32(&p->out, 1);
+    put_key_head(p, &(struct regkey_info){.name = "autologger"});
+    put_u32(&p->out, 1);
+    put_u32(&p->out, 0);
+    pack_value(p, &(struct regvalue){.name = "ChangeNumber", .type = REG_TYPE_QWORD, .data = raw, .size = sizeof raw});
+}
+
 /* Packs what leads to WMI: each key on the way by itself, then WMI whole. What is missing ends the way. */
-static wstatus pack_way(struct packer *p)
+static wstatus pack_way(struct packer *p, uint64_t change_number)
 {
     struct regpath     path;
     struct regkey_info info = {.name = ""};
@@ -226,7 +241,10 @@ static wstatus pack_way(struct packer *p)
         }
         st           = regstore_key_info(p->from, (const char *)p->path.data, &info);
         bool missing = st == W_FILE_NOT_FOUND;
-        put_u32(&p->out, missing ? 0 : 1);
+        bool numbered = i == 1 && change_number; /* below HKEY_LOCAL_MACHINE */
+        put_u32(&p->out, (missing ? 0 : 1) + (numbered ? 1 : 0));
+        if (numbered)
+            pack_change_number(p, change_number);
         if (missing) {
             st = W_SUCCESS;
             break;
@@ -314,7 +332,7 @@ wstatus snapshot_pack(struct regstore *from, const struct snapshot_head *head, u
     if (st != W_SUCCESS)
         return st;
     put_head(&p, &full);
-    st = pack_way(&p);
+    st = pack_way(&p, full.change_number);
     patch_u32(&p.out, SNAPSHOT_AT_SIZE, (uint32_t)p.out.size + SNAPSHOT_HASH);
     patch_u32(&p.out, SNAPSHOT_AT_SIZE + 4, p.keys);
     patch_u32(&p.out, SNAPSHOT_AT_SIZE + 8, p.values);

@@ -53,9 +53,14 @@ static void round_trip(void **state)
     assert_string_equal(head.log_dir, small_head.log_dir);
     assert_int_equal(snapshot_content_hash(s, content, &why), 0);
     assert_memory_equal(content, head.content, sizeof content);
-    /* a snapshot of a snapshot is the same again; its store has no number */
-    assert_int_equal(snapshot_content_hash(sealed, content, &why), 0);
-    assert_memory_equal(content, head.content, sizeof content);
+    /* a snapshot of a snapshot is the same again, bit by bit */
+    struct packed again = pack(sealed);
+    assert_int_equal(again.size, p.size);
+    assert_memory_equal(again.bytes, p.bytes, p.size);
+    free(again.bytes);
+    uint64_t number = 0;
+    assert_int_equal(change_number_get(sealed, &number, &why), 0);
+    assert_int_equal(number, 2);
     free(p.bytes);
     regstore_close(sealed);
     regstore_close(s);
@@ -101,7 +106,8 @@ static void reads_as_a_store(void **state)
     assert_int_equal(regstore_get(sealed, WMI "\\Autologger\\web", "nothing", &value), W_FILE_NOT_FOUND);
     assert_int_equal(regstore_key_info(sealed, WMI "\\nothing", &info), W_FILE_NOT_FOUND);
     assert_true(regstore_key_exists(sealed, "HKLM\\SYSTEM\\ControlSet001\\Control"));
-    assert_false(regstore_key_exists(sealed, "HKLM\\SOFTWARE"));
+    assert_false(regstore_key_exists(sealed, "HKLM\\SOFTWARE\\else"));
+    assert_false(regstore_key_exists(sealed, "HKLM\\SOFTWARE")); /* no change number yet */
     assert_int_equal(regstore_get(sealed, "HKLM\\SYSTEM\\CurrentControlSet\\Control", "beside", &value), W_FILE_NOT_FOUND);
     assert_int_equal(regstore_key_info(sealed, "nonsense\\path", &info), W_INVALID_PARAMETER);
     free(p.bytes);
@@ -281,15 +287,20 @@ static void nothing_declared_is_fine(void **state)
     bool                 current;
     (void)state;
     assert_int_equal(regstore_open_memory(&s, NULL), 0);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         struct packed p = pack(s);
         assert_int_equal(open_bytes(p.bytes, p.size, &sealed, &head, NULL), 0);
         assert_false(regstore_key_exists(sealed, WMI));
+        assert_int_equal(regstore_key_exists(sealed, "HKLM\\SOFTWARE\\autologger"), i > 0);
+        assert_int_equal(regstore_key_exists(sealed, "HKLM\\SYSTEM\\ControlSet001"), i > 1);
         assert_int_equal(snapshot_is_current(&head, s, &current, NULL), 0);
         assert_true(current);
         regstore_close(sealed);
         free(p.bytes);
-        regstore_create_key(s, "HKLM\\SYSTEM\\CurrentControlSet", NULL, 0, NULL);
+        if (i)
+            regstore_create_key(s, "HKLM\\SYSTEM\\CurrentControlSet", NULL, 0, NULL);
+        else
+            change_number_bump(s, NULL, NULL);
     }
     regstore_close(s);
 }
