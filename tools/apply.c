@@ -8,6 +8,7 @@
 #include "tools/setup.h"
 #include "tools/store_access.h"
 #include "tools/store_tree.h"
+#include "tools/tune.h"
 #include "tools/verb.h"
 
 #include <stdlib.h>
@@ -27,6 +28,7 @@ struct proposal {
     struct system_report        system;
     struct check_view           rows;
     struct boot_settings        settings;
+    char                       *tuned; /* malloc; lines of what --tune changes in the file's declarations */
 };
 
 static bool is_reg_file(const char *path)
@@ -45,6 +47,7 @@ static void proposal_finish(struct proposal *p)
     regstore_close(p->after);
     regstore_close(p->file);
     regstore_close(p->before);
+    free(p->tuned);
 }
 
 /* The configuration alone, with every mistake said. */
@@ -56,6 +59,8 @@ static wstatus file_read(struct proposal *p, unsigned *mistakes, struct reason *
     *mistakes             = sink.errors;
     if (!st && regstore_key_exists(p->file, STORE_TREE_OWN))
         st = reason_set(why, W_INVALID_PARAMETER, "%s declares keys below %s, which are autologger's own. Do: take them out", p->o->file, STORE_TREE_OWN);
+    if (!st && p->o->tune)
+        st = tune_by_store(p->o->store, p->file, &p->tuned, why);
     st = st ? st : declared_of(p->file, &p->new, why);
     if (st)
         return st;
@@ -76,6 +81,8 @@ static wstatus after_make(struct proposal *p, struct reason *why)
     st                     = st ? st : declared_load(p->before, &p->old, why);
     st                     = st ? st : declared_remove(p->after, &p->old, &p->new, why);
     st                     = st ? st : dialect_import_file(p->after, p->o->file, 0, plan_vocabulary(), &quiet, why);
+    if (!st && p->o->tune)
+        st = tune_by_store(p->o->store, p->after, NULL, why);
     return st ? st : store_tree_compare(p->before, p->after, &p->changes, why);
 }
 
@@ -94,6 +101,8 @@ static void proposal_print(const struct proposal *p)
 {
     const struct apply_options *o = p->o;
     printf("%s %s\n\n", o->dry_run ? "would apply" : "applying", p->new.file);
+    if (p->tuned)
+        printf("Tuned by what the last boot needed%s\n%s\n", *p->tuned ? ":" : ": nothing to change", p->tuned);
     if (tree_changes_seen(&p->changes))
         tree_changes_print(&p->changes, stdout);
     else
@@ -201,6 +210,7 @@ static void done_json(struct json *j, const struct proposal *p, const struct set
     json_number(j, "failed", p->rows.failed + p->system.failed);
     json_text(j, "file", p->new.file);
     json_text(j, "profile", p->new.profile);
+    json_text(j, "tuned", p->tuned);
     json_flag(j, "dry_run", p->o->dry_run);
     json_flag(j, "applied", applied);
     json_text(j, "refused", refused);

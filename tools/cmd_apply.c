@@ -15,6 +15,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct apply_args *a = state->input;
     switch (key) {
     case 'n': a->options.dry_run = true; return 0;
+    case 't': a->options.tune = true; return 0;
     case 'f': a->options.force = true; return 0;
     case 'T': a->options.accept_tpm = true; return 0;
     case 'I': a->options.no_initramfs = true; return 0;
@@ -26,11 +27,27 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->options.word = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!a->options.word)
+        if (!a->options.word && !a->options.tune)
             argp_error(state, "FILE or PROFILE is missing. Do: autologger profiles");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
+}
+
+/* The FILE or PROFILE of the last apply. */
+static wstatus applied_last(const char *store_path, char out[PROFILE_PATH], struct reason *why)
+{
+    struct regstore *store = NULL;
+    struct declared  last  = {0};
+    wstatus          st    = regstore_open(store_path, false, &store, why);
+    st                     = st ? st : declared_load(store, &last, why);
+    if (!st && (!last.file || !*last.file))
+        st = reason_set(why, W_FILE_NOT_FOUND, "nothing was applied yet. Do: autologger apply FILE");
+    if (!st)
+        snprintf(out, PROFILE_PATH, "%s", last.profile && *last.profile ? last.profile : last.file);
+    declared_finish(&last);
+    regstore_close(store);
+    return st;
 }
 
 int cmd_apply(int argc, char **argv)
@@ -38,6 +55,7 @@ int cmd_apply(int argc, char **argv)
     static const struct argp_option options[] = {
         OPT_STORE,
         {"dry-run", 'n', NULL, 0, "say what would change, and change nothing", 0},
+        {"tune", 't', NULL, 0, "with the MinimumBuffers and MaximumBuffers that the last boot suggests; without FILE: what was applied last", 0},
         {"force", 'f', NULL, 0, "go on although a check or a session failed; never where a check found a danger", 0},
         {"accept-tpm", 'T', NULL, 0, "go on although the root is unlocked by a TPM: have the recovery key at hand", 0},
         {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
@@ -56,17 +74,21 @@ int cmd_apply(int argc, char **argv)
     struct apply_args   a = {.options = {.verb = "autologger apply", .log_dir = "/var/log/autologger"}};
     struct apply_result result;
     struct reason       why = {0};
-    char                file[PROFILE_PATH], store[MACHINE_PATH];
+    char                file[PROFILE_PATH], store[MACHINE_PATH], applied[PROFILE_PATH];
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = profile_resolve(a.options.word, file, &why);
+    wstatus st = machine_open(a.root, &a.options.machine, &why);
     if (st)
-        return failure_print_about(ABOUT_CONFIGURATION, "autologger apply", st, &why);
-    if ((st = machine_open(a.root, &a.options.machine, &why)))
         return failure_print("autologger apply", st, &why);
-    a.options.file  = file;
     a.options.json  = a.common.json;
     a.options.store = a.common.store_given ? a.common.store : machine_path(&a.options.machine, CMDLINE_DEFAULT_STORE, store);
+    if (!a.options.word && (st = applied_last(a.options.store, applied, &why)))
+        return failure_print_about(ABOUT_STORE, "autologger apply", st, &why);
+    if (!a.options.word)
+        a.options.word = applied;
+    if ((st = profile_resolve(a.options.word, file, &why)))
+        return failure_print_about(ABOUT_CONFIGURATION, "autologger apply", st, &why);
+    a.options.file = file;
     return apply_run(&a.options, &result);
 }

@@ -2,6 +2,7 @@
 #include "tools/tune.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct tuning {
@@ -66,5 +67,37 @@ wstatus tune_apply(struct regstore *store, const struct result_list *rows, bool 
     else if (!dry_run)
         st = regstore_commit(store, why);
     *changes = st ? 0 : t.changes;
+    return st;
+}
+
+static void line_add(void *ctx, const struct tune_change *change)
+{
+    char line[400];
+    fprintf(ctx, "%s\n", tune_line(change, line, sizeof line));
+}
+
+wstatus tune_by_store(const char *results_path, struct regstore *store, char **lines, struct reason *why)
+{
+    struct regstore   *results = NULL;
+    struct result_list rows    = {0};
+    char              *text    = NULL;
+    size_t             size;
+    unsigned           changes;
+    FILE              *to = open_memstream(&text, &size);
+    wstatus            st = to ? regstore_open(results_path, false, &results, why) : reason_set(why, W_OUTOFMEMORY, "not enough memory");
+
+    st = st ? st : result_load(results, &rows, why);
+    if (st == W_FILE_NOT_FOUND)
+        reason_set(why, st, "no boot has been traced yet that could say how many buffers are needed. Do: apply without --tune, and reboot");
+    st = st ? st : tune_apply(store, &rows, false, line_add, to, &changes, why);
+    if (to)
+        fclose(to);
+    if (!st && lines) {
+        *lines = text;
+        text   = NULL;
+    }
+    free(text);
+    result_list_finish(&rows);
+    regstore_close(results);
     return st;
 }
