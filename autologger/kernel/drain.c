@@ -20,12 +20,18 @@ uint64_t raw_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void commands_open(struct drain *d, const struct klog_config *config)
+void drain_commands(struct drain *d, const struct klog_config *config)
 {
-    struct reason why = {0};
+    struct reason why  = {0};
+    struct argv  *argv = NULL;
     char          text[sizeof why.text + 80];
-    d->wants_commands = config->mask[0] & source_table[SRC_EXEC].word0;
-    if (!d->wants_commands || !argv_open(&d->argv, &why) || !config->condition)
+    if (!d->wants_commands)
+        return;
+    wstatus status = argv_open(&argv, &why);
+    pthread_mutex_lock(&d->lock);
+    d->argv = argv;
+    pthread_mutex_unlock(&d->lock);
+    if (!status || !config->condition)
         return;
     snprintf(text, sizeof text, "command lines of short-lived processes will be empty: %s", why.text);
     config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, "CommandLine", text,
@@ -49,7 +55,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     d->notes->mark = false;
     for (unsigned i = 0; i < log->header->source_count; i++)
         d->has_exec |= log->header->source[i].kind == SRC_EXEC;
-    commands_open(d, config);
+    d->wants_commands = config->mask[0] & source_table[SRC_EXEC].word0;
     return W_SUCCESS;
 }
 

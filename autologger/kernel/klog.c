@@ -147,6 +147,8 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         status = reason_set(why, W_INVALID_DATA, "the kernel state of the predecessor was not handed over");
     if (!status)
         status = klog_finish_open(k, why);
+    if (!status)
+        drain_commands(&k->drain, &k->config);
     if (!status && k->log.header->snapshot)
         status = convert_snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
@@ -179,10 +181,13 @@ wstatus klog_start(struct klog *k, struct reason *why)
     (void)why;
     k->drain.hold = k->phase != NULL;
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
-    if (k->phase)
+    if (k->phase) { /* the kernel records anyhow */
+        drain_commands(&k->drain, &k->config);
         start_phase(k);
-    else
+    } else { /* nothing that can wait delays the first event */
         rings_enable(&k->rings, true);
+        drain_commands(&k->drain, &k->config);
+    }
     drain_rundown(&k->drain);
     k->drain.function  = NULL;
     k->drain.functions = 0;

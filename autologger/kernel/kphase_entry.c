@@ -91,6 +91,12 @@ void kphase_late_append(struct kphase *p, unsigned cpu)
             kphase_put(p, cpu, c->late[i].source, c->tail_bytes + c->late[i].at, c->late[i].size);
 }
 
+/* What the seam compares; nobody asks for it earlier. */
+static uint64_t late_hash(const struct kphase *p, unsigned source, const struct trace_entry *e)
+{
+    return e->time < p->tail_from ? 0 : seam_hash(&p->source[source], e->data, e->size);
+}
+
 /* ---- the shapes of perf ---- */
 
 struct frames { const uint8_t *at; uint32_t count; }; /* unaligned */
@@ -125,7 +131,7 @@ static void put_sample(struct kphase *p, unsigned cpu, unsigned source, uint64_t
         wr_u8(&w, 0);
     h.size = (uint16_t)w.pos;
     memcpy(bytes, &h, sizeof h);
-    put_timed(p, cpu, source, time, seam_hash(&p->source[source], data, size), bytes, h.size);
+    put_timed(p, cpu, source, time, late_hash(p, source, &(struct trace_entry){time, data, size}), bytes, h.size);
 }
 
 static void wr_trailer(struct writer *w, uint32_t pid, uint32_t tid, uint64_t time, unsigned cpu, uint64_t id)
@@ -254,7 +260,7 @@ static void on_fork(struct kphase *p, unsigned cpu, unsigned source, const struc
         if (parent)
             memcpy(child->name, parent->name, sizeof child->name); /* the converter hands it down too */
     }
-    put_task_record(p, cpu, source, e->time, PERF_RECORD_FORK, ids, seam_hash(s, e->data, e->size));
+    put_task_record(p, cpu, source, e->time, PERF_RECORD_FORK, ids, late_hash(p, source, e));
 }
 
 static void on_newtask(struct kphase *p, unsigned source, const struct trace_entry *e)
@@ -293,7 +299,7 @@ static void on_exec(struct kphase *p, unsigned cpu, unsigned source, const struc
         p->execs++;
         memcpy(x->name, base, strnlen(base, sizeof x->name - 1));
     }
-    put_comm(p, cpu, source, e->time, t, seam_hash(s, e->data, e->size));
+    put_comm(p, cpu, source, e->time, t, late_hash(p, source, e));
 }
 
 static void on_task_exit(struct kphase *p, unsigned cpu, unsigned source, const struct trace_entry *e)
@@ -301,7 +307,7 @@ static void on_task_exit(struct kphase *p, unsigned cpu, unsigned source, const 
     uint32_t            tid = (uint32_t)field(&p->source[source], F_EXIT_PID, e->data, e->size);
     struct kphase_task *t   = task_get(p, tid);
     uint32_t ids[4] = {t && !t->kernel ? t->pid : tid, 0, tid, 0};
-    put_task_record(p, cpu, source, e->time, PERF_RECORD_EXIT, ids, seam_hash(&p->source[source], e->data, e->size));
+    put_task_record(p, cpu, source, e->time, PERF_RECORD_EXIT, ids, late_hash(p, source, e));
     free(idmap_remove(&p->tasks, tid));
 }
 
