@@ -1,0 +1,163 @@
+"""A kernel that panics in the traced boot entry: the next boot is the normal one, by itself. `apply` makes the entry in a machine's tree;
+a real GRUB on a real UEFI firmware (OVMF) in QEMU boots it, the kernel panics, and GRUB, which took its choice back before it gave
+control away, boots the normal entry. Proves: REG-19 (never the reason that a boot fails)."""
+import gzip
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["AL_SOURCE_DIR"], "boot-tests"))
+from harness import check, skip, tool
+from qemu import initramfs, kernel, machine, payload
+from qemu.places import Missing, need, run
+
+DECLARED = """
+[Boot]
+Once = yes
+KernelPhase = yes
+[GlobalLogger]
+EnableKernelFlags = PROC_THREAD+CSWITCH
+FileName = boot.etl
+"""
+MODULES = "fat part_gpt normal linux configfile loadenv search search_label ls echo test reboot halt sleep".split()
+OVMF = "/usr/share/OVMF"
+# as grub-mkconfig writes it: the choice for one boot is taken back before anything is booted
+CONFIG = """
+if [ -s $prefix/grubenv ]; then
+  set have_grubenv=true
+  load_env
+fi
+if [ "${next_entry}" ] ; then
+   set default="${next_entry}"
+   set next_entry=
+   save_env next_entry
+   set boot_once=true
+else
+   set default="0"
+fi
+if [ x"${feature_menuentry_id}" = xy ]; then
+  menuentry_id_option="--id"
+else
+  menuentry_id_option=""
+fi
+set timeout=0
+### BEGIN /etc/grub.d/10_linux ###
+menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple' {
+\tlinux\t/boot/vmlinuz-@V@ console=ttyS0 quiet edd=off panic=1
+\tinitrd\t/boot/initrd.img-@V@
+}
+### END /etc/grub.d/10_linux ###
+### BEGIN /etc/grub.d/41_custom ###
+if [ -f  ${config_directory}/custom.cfg ]; then
+  source ${config_directory}/custom.cfg
+elif [ -z "${config_directory}" -a -f  $prefix/custom.cfg ]; then
+  source $prefix/custom.cfg
+fi
+### END /etc/grub.d/41_custom ###
+"""
+INIT = """#!/bin/sh
+export PATH=/usr/sbin:/usr/bin
+mount -t proc proc /proc
+mount -t devtmpfs dev /dev
+if grep -q autologger=kernel /proc/cmdline; then
+    echo "guest: traced entry: $(cat /proc/cmdline)" >/dev/ttyS0
+    sleep 1
+    echo c >/proc/sysrq-trigger
+fi
+echo "guest: normal entry: $(cat /proc/cmdline)" >/dev/ttyS0
+sleep 1
+poweroff -f
+"""
+
+
+def tree_make(tree, version, work):
+    """A machine's root: just what `apply` looks at and runs there."""
+    payload.busybox(tree)
+    for name, place in (("grub-editenv", "usr/bin/grub-editenv"), ("grub-reboot", "usr/sbin/grub-reboot"), ("grub-probe", "usr/sbin/grub-probe")):
+        program = need(name, "grub2-common grub-common")
+        if open(program, "rb").read(2) == b"#!":
+            payload.install(program, tree / place, 0o755)
+        else:
+            payload.copy_program(program, tree, place)
+    payload.install("/usr/share/grub/grub-mkconfig_lib", tree / "usr/share/grub/grub-mkconfig_lib")
+    for name in ("boot/grub", f"lib/modules/{version}", "var/lib", "var/log", "etc", "dev", "proc", "tmp"):
+        (tree / name).mkdir(parents=True, exist_ok=True)
+    payload.install(kernel.image(), tree / f"boot/vmlinuz-{version}")
+    image = work / "image"
+    payload.busybox(image)
+    for name in ("dev", "proc"):
+        (image / name).mkdir(exist_ok=True)
+    (image / "init").write_text(INIT)
+    (image / "init").chmod(0o755)
+    (tree / f"boot/initrd.img-{version}").write_bytes(gzip.compress(initramfs.archive(image), 1))
+    (tree / "boot/grub/grub.cfg").write_text(CONFIG.replace("@V@", version))
+    run("grub-editenv", tree / "boot/grub/grubenv", "create")
+
+
+def disk_make(tree, work):
+    """The tree's /boot, and GRUB as the firmware's boot program, on a FAT volume that GRUB can write."""
+    loader = work / "BOOTX64.EFI"
+    run(need("grub-mkimage", "grub-common"), "-O", "x86_64-efi", "-p", "/boot/grub", "-o", loader, *MODULES)
+    disk = work / "disk.img"
+    with open(disk, "wb") as f:
+        f.truncate(96 << 20)
+    need("mcopy", "mtools")
+    run(need("mkfs.vfat", "dosfstools"), "-F", "32", disk)
+    run("mmd", "-i", disk, "::EFI", "::EFI/BOOT")
+    run("mcopy", "-i", disk, loader, "::EFI/BOOT/BOOTX64.EFI")
+    run("mcopy", "-s", "-i", disk, tree / "boot", "::boot")
+    return disk
+
+
+def boot(disk, work):
+    shutil.copy(f"{OVMF}/OVMF_VARS_4M.fd", work / "vars.fd")
+    line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", "512", "-nographic", "-nodefaults", "-serial", "stdio",
+            "-accel", "tcg,thread=multi", "-smp", "1", "-net", "none",
+            "-drive", f"if=pflash,format=raw,readonly=on,file={OVMF}/OVMF_CODE_4M.fd", "-drive", f"if=pflash,format=raw,file={work}/vars.fd",
+            "-drive", f"file={disk},if=none,id=d0,format=raw,cache=unsafe", "-device", "nvme,drive=d0,serial=x"]
+    serial = work / "serial"
+    with machine.turn(), open(serial, "wb") as out:
+        try:
+            code = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=240).returncode
+        except subprocess.TimeoutExpired:
+            code = "none: 240 s were over"
+    text = serial.read_text(errors="replace")
+    check(code == 0, "QEMU ended with", code, text[-3000:])
+    return text
+
+
+def main(work):
+    version = kernel.image().name.removeprefix("vmlinuz-")
+    tree = work / "tree"
+    tree_make(tree, version, work)
+    declared = work / "boot.ini"
+    declared.write_text(DECLARED)
+    normal = (tree / "boot/grub/grub.cfg").read_bytes()
+    r = tool("apply", str(declared), "--root", str(tree), "--no-initramfs", "--force", expect=None)
+    check(r.returncode == 0, "apply:", r.stdout, r.stderr)
+    check((tree / "boot/grub/grub.cfg").read_bytes() == normal, "apply changed the normal entries")
+    check(b"next_entry=autologger" in (tree / "boot/grub/grubenv").read_bytes(), "the entry was not chosen for the next boot", r.stdout)
+    disk = disk_make(tree, work)
+    said = [line for line in boot(disk, work).replace("\r", "\n").split("\n") if "guest:" in line]
+    check(len(said) == 2 and "traced entry" in said[0] and "normal entry" in said[1], "the boots:", said)
+    check("trace_event=" in said[0] and "trace_clock=perf" in said[0] and "autologger" not in said[1], said)
+    run("mcopy", "-i", disk, "::boot/grub/grubenv", work / "after")
+    check(b"next_entry=autologger" not in (work / "after").read_bytes(), "the choice was not taken back")
+    print("the traced entry panicked; the next boot was the normal one")
+
+
+if os.geteuid() != 0:
+    skip("needs root (chroot)")
+if not os.path.exists(f"{OVMF}/OVMF_CODE_4M.fd") or not os.path.isdir("/usr/lib/grub/x86_64-efi"):
+    skip("no UEFI firmware or GRUB for it. Do: apt-get install --no-install-recommends ovmf grub-efi-amd64-bin grub2-common mtools dosfstools")
+folder = tempfile.mkdtemp(prefix="autologger-grub-")
+try:
+    main(pathlib.Path(folder))
+except Missing as why:
+    skip(str(why))
+finally:
+    if not os.environ.get("AL_KEEP"):
+        shutil.rmtree(folder, ignore_errors=True)
