@@ -13,6 +13,7 @@ struct status_args {
     struct result_view how;
     bool               check;
     const char        *root;
+    uint32_t           boot; /* 0 = the last one */
     char               store_path[MACHINE_PATH]; /* the machine's */
 };
 enum { KEY_WIDE = 0x600, KEY_CHECK };
@@ -33,6 +34,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_WIDE: a->how.wide = true; return 0;
     case KEY_CHECK: a->check = a->how.failed_only = true; return 0;
     case 'R': a->root = arg; return 0;
+    case 'b':
+        a->boot = result_number(arg);
+        if (!a->boot)
+            argp_error(state, "--boot takes the number of a boot, not \"%s\". Do: autologger boots lists them", arg);
+        return 0;
     case ARGP_KEY_ARG: argp_error(state, "\"%s\": status takes no arguments. Do: name another store with --store", arg); return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -88,18 +94,19 @@ static wstatus look(struct status_args *a, struct regstore **store, struct shown
 {
     struct machine m;
     char           boot_id[64];
-    bool           machines = a->root || !a->common.store_given;
+    bool           machines = !a->boot && (a->root || !a->common.store_given);
     wstatus        st       = machine_open(a->root, &m, why);
     if (!st && !a->common.store_given)
         a->common.store = machine_path(&m, CMDLINE_DEFAULT_STORE, a->store_path);
     st = st ? st : store_access_open(&a->common, false, store, why);
     if (st)
         return st;
-    st        = result_load(*store, &s->list, why);
+    st        = a->boot ? result_load_number(*store, a->boot, &s->list, why) : result_load(*store, &s->list, why);
     s->booted = st == W_SUCCESS;
-    if (st && st != W_FILE_NOT_FOUND)
+    if (st && (a->boot || st != W_FILE_NOT_FOUND))
         return st;
-    changed_note(&s->list, *store);
+    if (!a->boot)
+        changed_note(&s->list, *store);
     untraced_boot_id(&m, boot_id);
     s->untraced = machines && (!s->booted || s->list.rehearsal || strcmp(s->list.boot_id, boot_id) != 0);
     if (s->untraced) {
@@ -116,6 +123,7 @@ int cmd_status(int argc, char **argv)
         OPT_STORE,
         {"wide", KEY_WIDE, NULL, 0, "names and reasons whole, however long the lines", 0},
         {"check", KEY_CHECK, NULL, 0, "for a unit or a script: only what failed, and nothing when nothing did", 0},
+        {"boot", 'b', "N", 0, "of boot N, as 'autologger boots' lists them (default: the last one)", 0},
         {"root", 'R', "DIR", 0, "of the machine whose root is DIR (an image)", 0},
         OPT_JSON,
         {0},
@@ -134,7 +142,7 @@ int cmd_status(int argc, char **argv)
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     wstatus st = look(&a, &store, &s, &why);
-    if (st == W_FILE_NOT_FOUND && a.check) {
+    if (st == W_FILE_NOT_FOUND && a.check && !a.boot) {
         puts("nothing was booted yet");
         code = VERB_FINE;
     } else if (st) {

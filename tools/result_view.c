@@ -129,23 +129,49 @@ static void row_print(struct text_table *t, const struct result_row *r, bool wid
 /* What the tracing itself took, as far as it is known. */
 static void cost_print(const struct result_list *list, FILE *to)
 {
-    uint64_t peak = 0, error = 0;
+    uint64_t    peak = 0, error = 0;
+    const char *next = "cost: ";
     for (unsigned i = 0; i < list->count; i++) {
         peak += list->rows[i].peak_bytes;
         error = list->rows[i].clock_error_ns > error ? list->rows[i].clock_error_ns : error;
     }
-    if (!peak)
-        return;
-    fprintf(to, "cost: at most %" PRIu64 " KB held in memory", (peak + 1023) / 1024);
+    const struct { const char *format; uint64_t ns; } times[] = {
+        {"%sall armed %.1f ms after the early program began", list->early_ns && list->armed_ns > list->early_ns ? list->armed_ns - list->early_ns : 0},
+        {"%sboot held up %.1f ms", list->held_ns},
+    };
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (times[i].ns) {
+            fprintf(to, times[i].format, next, (double)times[i].ns / 1e6);
+            next = "; ";
+        }
+    if (peak) {
+        fprintf(to, "%sat most %" PRIu64 " KB held in memory", next, (peak + 1023) / 1024);
+        next = "; ";
+    }
     if (error)
-        fprintf(to, "; clocks of kernel and programs agree to %" PRIu64 " ns", error);
+        fprintf(to, "%sclocks of kernel and programs agree to %" PRIu64 " ns", next, error);
+    if (*next == ';' || error)
+        fputc('\n', to);
+}
+
+static void head_print(const struct result_list *list, FILE *to)
+{
+    char when[FILETIME_TEXT_SIZE];
+    fprintf(to, "%s", list->rehearsal ? "Rehearsal" : "Boot");
+    if (list->number)
+        fprintf(to, " %u", list->number);
+    fprintf(to, " of %s, boot %s\n", filetime_format(list->time, when), list->boot_id[0] ? list->boot_id : "(no id)");
+    if (list->boot_done_ms)
+        fprintf(to, "default target after %.1f s, boot done after %.1f s%s%s\n", (double)list->target_ms / 1e3, (double)list->boot_done_ms / 1e3,
+                *list->stop_reason ? "; stopped: " : "", list->stop_reason);
+    else if (*list->stop_reason)
+        fprintf(to, "stopped: %s\n", list->stop_reason);
     fputc('\n', to);
 }
 
 void result_view_print(const struct result_list *list, const struct result_view *how, FILE *to)
 {
     static const char *const titles[] = {"SESSION", "PROVIDER", "EVENTS", "LOST", "PEAK/MAX", "STATUS", "RESULT", NULL};
-    char                     when[FILETIME_TEXT_SIZE];
     struct text_table        t;
     unsigned                 failed = result_view_failed(list), levels[3] = {0};
     text_table_init(&t, titles);
@@ -157,15 +183,8 @@ void result_view_print(const struct result_list *list, const struct result_view 
         if (!how->failed_only || level == RESULT_FAILED)
             row_print(&t, &list->rows[i], how->wide);
     }
-    fprintf(to, "%s of %s, boot %s\n\n", list->rehearsal ? "Rehearsal" : "Boot", filetime_format(list->time, when),
-            list->boot_id[0] ? list->boot_id : "(no id)");
+    head_print(list, to);
     text_table_print(&t, to);
-    if (list->boot_done_ms)
-        fprintf(to, "\nboot done %.1f s after the sessions started", (double)list->boot_done_ms / 1000);
-    if (list->stop_reason[0])
-        fprintf(to, "\nstopped: %s", list->stop_reason);
-    if (list->boot_done_ms || list->stop_reason[0])
-        fputc('\n', to);
     fputc('\n', to);
     cost_print(list, to);
     fprintf(to, "%u ok, %u with a note, %u failed%s\n", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
@@ -240,9 +259,17 @@ void result_view_json(const struct result_list *list, struct json *j)
     json_text(j, "boot_id", list->boot_id);
     json_text(j, "time", filetime_format(list->time, when));
     json_flag(j, "rehearsal", list->rehearsal);
-    json_text(j, "stop_reason", list->stop_reason);
+    json_number(j, "number", list->number);
+    json_number(j, "early_ns", list->early_ns);
+    json_number(j, "held_ns", list->held_ns);
+    json_number(j, "ready_ns", list->ready_ns);
+    json_number(j, "armed_ns", list->armed_ns);
+    json_number(j, "first_kernel_ns", list->first_kernel_ns);
+    json_number(j, "first_user_ns", list->first_user_ns);
     json_number(j, "target_ms", list->target_ms);
     json_number(j, "boot_done_ms", list->boot_done_ms);
+    json_text(j, "stop_reason", list->stop_reason);
+    json_flag(j, "kernel_phase", list->kernel_phase);
     json_text(j, "merged", result_view_merged(list));
     json_number(j, "failed", result_view_failed(list));
     json_array(j, "sessions");
