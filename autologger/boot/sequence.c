@@ -149,12 +149,13 @@ static void boot_session(struct boot *b, const char *key, char *const *later, un
         plan_finish(&plan);
         return;
     }
-    if (!st && plan.start) {
-        /* before the start, so that it advances even if the start then fails */
-        if (plan.file_counter)
-            st = journal_dword(b->journal, key, "FileCounter", plan.file_counter, &why);
-        st = st ? st : table_add(b->table, &plan, &s, &why);
-    }
+    /* before the start, so that it advances even if there is no plan or the start then fails */
+    wstatus counted = plan.start && plan.file_counter
+                          ? journal_dword(b->journal, key, "FileCounter", plan.file_counter, st ? NULL : &why)
+                          : W_SUCCESS;
+    st              = st ? st : counted;
+    if (!st && plan.start)
+        st = table_add(b->table, &plan, &s, &why);
     session_row(b, &plan, key, st, &why);
     for (unsigned i = 0; !st && plan.start && i < plan.provider_count; i++)
         provider_row(b, &plan, &plan.providers[i], s);

@@ -5,6 +5,7 @@
 #include "autologger/control/server.h"
 #include "autologger/daemon/created.h"
 #include "autologger/daemon/early_facts.h"
+#include "autologger/daemon/file_numbers.h"
 #include "autologger/daemon/kernel_start.h"
 #include "autologger/daemon/rows.h"
 #include "autologger/kernel/kphase.h"
@@ -309,12 +310,24 @@ static wstatus results_save(struct service *v, struct reason *why)
 
 static void boot_ready(struct service *v);
 
+/* A boot that went by a snapshot has file numbers of the day it was sealed. */
+static void numbers_renew(struct service *v)
+{
+    struct regstore *store;
+    struct reason    why;
+    if (!v->state->early_ns || v->options.store_open(v->state->store, false, &store, &why) != W_SUCCESS)
+        return; /* results_save says what is wrong with the store */
+    file_numbers_renew(&v->table, store, v->journal, &v->results);
+    regstore_close(store);
+}
+
 static wstatus fs_ready(void *ctx, struct reason *why)
 {
     struct service *v = ctx;
     (void)why;
     if (v->state->fs_ready)
         return W_SUCCESS;
+    numbers_renew(v);
     __atomic_store_n(&v->state->fs_ready, 1, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (v->table.slot[i])
