@@ -126,10 +126,9 @@ static wstatus file_clean(struct cleaning *c, const char *path, const char *what
 
 static void unit_clean(struct cleaning *c)
 {
-    const char *const argv[] = {"systemctl", "disable", "--quiet", SETUP_UNIT, NULL};
     if (c->starting || !machine_has_command(&c->o->machine, "systemctl") || !setup_unit_enabled(&c->o->machine))
         return;
-    if (!machine_run(&c->o->machine, argv, NULL, 0, true, NULL))
+    if (setup_unit_disable(&c->o->machine))
         said(c, "daemon: " SETUP_UNIT " is not started at boot any more");
 }
 

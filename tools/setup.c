@@ -75,16 +75,25 @@ bool setup_unit_enabled(const struct machine *m)
     return !strncmp(answer, "enabled", 7);
 }
 
+/* The daemon, and what tells systemd of rows that failed, where it is installed. */
+static wstatus units_tell(const struct machine *m, const char *verb, struct reason *why)
+{
+    bool              path   = machine_has(m, "/usr/lib/systemd/system/autologger-status.path");
+    const char *const argv[] = {"systemctl", verb, "--quiet", SETUP_UNIT, path ? "autologger-status.path" : NULL, NULL};
+    return machine_run(m, argv, NULL, 0, why == NULL, why);
+}
+
+bool setup_unit_disable(const struct machine *m) { return !units_tell(m, "disable", NULL); }
+
 wstatus setup_unit(struct setup *s, struct reason *why)
 {
-    const char *const argv[] = {"systemctl", "enable", "--quiet", SETUP_UNIT, NULL};
     if (!machine_has_command(s->machine, "systemctl"))
         return W_SUCCESS;
     if (setup_unit_enabled(s->machine)) {
         setup_say(s, "daemon: " SETUP_UNIT " is enabled");
         return W_SUCCESS;
     }
-    wstatus st = machine_run(s->machine, argv, NULL, 0, false, why);
+    wstatus st = units_tell(s->machine, "enable", why);
     if (st)
         return st;
     s->unit_enabled = true;
@@ -114,15 +123,14 @@ static void put_back(const struct setup *s, const struct setup_file *f)
 
 void setup_undo(struct setup *s)
 {
-    const char *const disable[] = {"systemctl", "disable", "--quiet", SETUP_UNIT, NULL};
-    struct reason     why       = {0};
-    bool              was;
+    struct reason why = {0};
+    bool          was;
     if (s->entry_made && boot_entry_remove(s->machine, &s->need->entry, &was, &why))
         fprintf(stderr, "the boot entry could not be taken away: %s\n", why.text);
     for (unsigned i = s->file_count; i-- > 0;)
         put_back(s, &s->files[i]);
-    if (s->unit_enabled && machine_run(s->machine, disable, NULL, 0, false, &why))
-        fprintf(stderr, "%s\n", why.text);
+    if (s->unit_enabled && !setup_unit_disable(s->machine))
+        fprintf(stderr, SETUP_UNIT " could not be disabled. Do: systemctl disable " SETUP_UNIT "\n");
     if (s->rebuilt && initramfs_rebuild(s->machine, &s->need->initramfs, &why))
         fprintf(stderr, "the initramfs could not be built as it was: %s. Do: correct that, then autologger clean\n", why.text);
 }

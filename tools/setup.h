@@ -43,4 +43,5 @@ void setup_say(struct setup *s, const char *format, ...) __attribute__((format(p
 /* The unit's name, and whether systemd would start it. */
 #define SETUP_UNIT "autologgerd.service"
 bool setup_unit_enabled(const struct machine *m);
+bool setup_unit_disable(const struct machine *m);
 #endif
