@@ -316,6 +316,7 @@ static void background(struct early *e, char *own_name)
     if (!runtime_lock(e))
         _exit(0);
     early_root_open(&e->root);
+    early_root_stay(&e->root);
     const struct keeper_options options = {.run = service_run, .ctx = e, .handover_path = e->handover_path, .look = look,
                                            .watch_fd = e->root.mountinfo_fd, .save = save};
     keeper_run(&options);

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdint.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -62,11 +64,20 @@ void early_root_look(struct early_root *r)
         close(fd);
 }
 
+bool early_root_stay(const struct early_root *r)
+{
+    return r->own || (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0);
+}
+
 bool early_root_enter(const struct early_root *r)
 {
     if (r->own)
         return chdir("/") == 0;
-    int  fd = early_root_fd(r);
+    int fd = early_root_fd(r), space = r->proc_fd < 0 ? -1 : openat(r->proc_fd, "1/ns/mnt", O_RDONLY | O_CLOEXEC);
+    if (space >= 0) {
+        (void)setns(space, CLONE_NEWNS); /* without it only mounting is impossible there */
+        close(space);
+    }
     bool ok = fd >= 0 && fchdir(fd) == 0 && chroot(".") == 0;
     if (fd >= 0)
         close(fd);

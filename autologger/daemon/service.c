@@ -195,8 +195,8 @@ static void env_fill(struct service *v, bool adopted)
     _Static_assert(sizeof *anchor == sizeof v->state->anchor, "the anchor is handed over as it is");
     if (adopted) { /* one anchor and one frequency per boot */
         memcpy(anchor, v->state->anchor, sizeof *anchor);
-        if (v->env.machine.tsc_usable)
-            v->env.machine.tsc_hz = anchor->tsc_hz;
+        v->env.machine.tsc_usable &= anchor->tsc_hz != 0; /* a boot that is recovered may have been another machine's */
+        v->env.machine.tsc_hz = anchor->tsc_hz;
     } else {
         clock_anchor_take(&v->env.machine, anchor);
         if (v->env.kernel_phase && kphase_asked_here())

@@ -19,6 +19,7 @@ labelled() {
 }
 root_device() { labelled root; }
 
+# in the initramfs, after the early program was called
 in_initramfs() { :; }
 without_root() { :; }
 leave_disks() { :; }
@@ -30,7 +31,7 @@ make_writable() {
 start_daemon() {
     [ -x /usr/sbin/autologgerd ] || return 0
     has_argument autologger=off && return 0
-    autologgerd --keep >$OUT/daemon 2>&1 &
+    autologgerd --keep --boot >$OUT/daemon 2>&1 &
     DAEMON=$!
     [ -z "$NO_WAIT" ] || return 0
     for try in $(seq 200); do
@@ -75,6 +76,9 @@ end_unit() {
     fi
     mark stopped
 }
+
+# What the early program knows, for the outside.
+early_status() { autologger-early status >$OUT/early-status 2>&1; }
 
 # What the outside reads: the results disk gets everything below /run/boot-test.
 save_results() {

@@ -115,13 +115,12 @@ def _install_ours(tree, scenario):
         (tree / folder).mkdir(parents=True, exist_ok=True)
 
 
-def make(scenario, work, store):
-    """The root disk of a Debian scenario."""
+def make(scenario, work, lay_state):
+    """The root disk of a Debian scenario; lay_state(tree) puts the store into it."""
     tree = work / "root"
     copy(base(), tree)
     _install_ours(tree, scenario)
-    if store:
-        payload.install(store, tree / "var/lib/autologger/registry.db", 0o600)
+    lay_state(tree)
     for name, source in scenario.files("root"):
         payload.install(source, tree / name, 0o755)
     inside(tree, "systemctl enable boot-test.service" + ("" if "autologgerd" in scenario.absent else " autologgerd.service"))

@@ -13,6 +13,9 @@
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
   after MARK PATH PROVIDER EVENT OP N   milliseconds from a mark to the first such event
+  numbered PATH TALLY              the trace holds each numbered event of that tally (event_writer) once, in order, whole
+  recover OUTPUT | recover-log PATH   what follows is about what `autologger recover` makes of that file (of the guest's outputs;
+                                   of its log folder)
   serial has TEXT | serial lacks TEXT
   nothing-below                    no trace lies in the root below the mount point of the log disk
   clean                            the root was unmounted in order
@@ -148,6 +151,16 @@ class Checker:
     def on_after(self, mark, name, provider, event, op, milliseconds):
         found = self.remains.after(mark, name, provider, event)
         return None if compare(found, op, milliseconds) else f"{found} ms"
+
+    def on_numbered(self, name, tally):
+        return self.remains.numbered(name, tally)
+
+    def on_recover(self, part):
+        return self.remains.recover(self.remains.output_path(part))
+
+    def on_recover_log(self, name):
+        found = self.remains.logs(name)
+        return self.remains.recover(found[0]) if found else "not there; there are: " + ", ".join(self.remains.log_names())
 
     def on_serial(self, op, text):
         return None if compare(self.remains.serial, op, text) else "the end: " + repr(self.remains.serial[-300:])

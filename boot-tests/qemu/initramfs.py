@@ -5,7 +5,7 @@ import pathlib
 import stat
 
 from qemu import payload
-from qemu.places import GUEST
+from qemu.places import GUEST, SOURCE
 
 DEVICES = {"dev/console": (5, 1), "dev/null": (1, 3)}
 
@@ -38,11 +38,13 @@ def archive(folder, inner=None):
     return b"".join(out) + _entry("TRAILER!!!", 0)
 
 
-def early_files(tree, scenario):
-    """What a package's hook puts into an image: the early program, its script, the sealed snapshot."""
-    early = payload.early_program()
-    if early and scenario.early:
-        payload.copy_program(early, tree, "usr/sbin/autologger-early")
+def early_files(tree, scenario, work):
+    """What the package's hook puts into an image: the early program, its script, the sealed snapshot."""
+    if scenario.early:
+        payload.copy_program(payload.program_of("autologger-early"), tree, "usr/sbin/autologger-early")
+    payload.install(SOURCE / "config/initramfs-tools/init-top", tree / "scripts/init-top/autologger", 0o755)
+    if (work / "boot.snapshot").exists():
+        payload.install(work / "boot.snapshot", tree / "var/lib/autologger/boot.snapshot", 0o600)
 
 
 def make(scenario, work, root_tree=None):
@@ -53,7 +55,7 @@ def make(scenario, work, root_tree=None):
         (tree / name).mkdir(exist_ok=True)
     payload.install(GUEST / "initramfs-init", tree / "init", 0o755)
     payload.guest_files(tree, scenario)
-    early_files(tree, scenario)
+    early_files(tree, scenario, work)
     for name, source in scenario.files("initramfs"):
         payload.install(source, tree / name, 0o755)
     for name in scenario.early_programs:

@@ -44,11 +44,6 @@ def program_of(name):
     return inner if inner.exists() else built(name)
 
 
-def early_program():
-    path = BUILD / "autologger-early"
-    return path if path.exists() else None
-
-
 def busybox(tree):
     """busybox with a name for each of its programs, in the merged /usr layout of Debian."""
     program = need("busybox", "busybox-static")

@@ -1,8 +1,9 @@
 """What a switched-off machine left behind: its Status, its traces, its marks, read from its disks on this machine."""
 import json
-import pathlib
+import shutil
 
 from qemu import disk
+from qemu.payload import program_of
 from qemu.places import run, built, tool
 
 STORE = "var/lib/autologger/registry.db"
@@ -13,6 +14,7 @@ class Remains:
     def __init__(self, work, number, serial, log_disk=None):
         """Reads the disks of `work` into a folder of this boot."""
         self.folder, self.serial, self.image = work / f"boot-{number}", serial, work / "root.img"
+        self.recovered = None
         self.was_clean = disk.state(self.image)
         if not self.was_clean[0]:
             disk.replay(self.image)
@@ -35,8 +37,28 @@ class Remains:
         return self.was_clean
 
     def store(self):
-        path = self.folder / "root" / STORE
+        path = self.recovered / "registry.db" if self.recovered else self.folder / "root" / STORE
         return path if path.exists() else None
+
+    def recover(self, path):
+        """Has `autologger recover` make traces and Status of a file; from here on they are what is looked at. None when it did."""
+        if not path.exists():
+            return f"there is no {path.name}"
+        folder = self.folder / "recovered"
+        folder.mkdir()
+        if self.store():  # of that boot: the Status is brought into it
+            shutil.copy(self.store(), folder / "registry.db")
+        r = tool("recover", path, "--log-dir", folder / "logs", "--store", folder / "registry.db", check=False)
+        self.recovered, self._status, self._summaries, self._firsts = folder, None, {}, {}
+        return None if r.returncode == 0 else f"exit {r.returncode}: {r.stdout[-500:]}{r.stderr[-500:]}"
+
+    def numbered(self, name, tally):
+        """None when the trace holds exactly the events of the tally."""
+        found = self.logs(name)
+        if not found:
+            return "no such trace"
+        r = run(program_of("event_verify"), found[0], self.output_path(tally), check=False)
+        return None if r.returncode == 0 else f"exit {r.returncode}: {r.stdout.strip()} {r.stderr.strip()}"
 
     def status(self):
         if self._status is None:
@@ -57,7 +79,7 @@ class Remains:
         return next((row for known, row in self._rows() if known == name), None)
 
     def log_folder(self):
-        return self.folder / "root" / LOGS
+        return self.recovered / "logs" if self.recovered else self.folder / "root" / LOGS
 
     def logs(self, name):
         return sorted(self.log_folder().glob(name))
@@ -89,8 +111,11 @@ class Remains:
         firsts = self._firsts[key]
         return min(firsts.values(), default=None) if event == "*" else firsts.get(event)
 
+    def output_path(self, part):
+        return self.folder / "results/out" / part
+
     def output(self, part):
-        path = self.folder / "results/out" / part
+        path = self.output_path(part)
         return path.read_text(encoding="utf-8", errors="replace").rstrip("\n") if path.exists() else None
 
     def _mark_lines(self):

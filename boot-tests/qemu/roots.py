@@ -1,16 +1,30 @@
 """The root file systems: busybox with the daemon started by hand, or Debian with systemd."""
 from qemu import debian, disk, payload
-from qemu.places import GUEST, tool
+from qemu.places import GUEST, run, tool
 
 BUSYBOX_MB = 384  # sparse: an image costs what is in it
 
 
+SNAPSHOT = "var/lib/autologger/boot.snapshot"
+
+
 def store(scenario, work):
-    """The store as an administrator would have left it: the scenario's declarations, imported on this machine."""
-    path = work / "registry.db"
+    """(store, sealed snapshot) as an administrator would have left them: the scenario's declarations, imported and sealed here."""
+    path, sealed = work / "registry.db", work / "boot.snapshot"
     for declaration in scenario.declarations():
         tool("import", "--store", path, declaration)
-    return path if path.exists() else None
+    if not path.exists():
+        return None, None
+    if scenario.snapshot:
+        run(payload.program_of("boot_seal"), path, sealed)
+    return path, sealed if sealed.exists() else None
+
+
+def lay_state(tree, made):
+    """The store and its snapshot at their places in a root."""
+    for source, place in zip(made, ("var/lib/autologger/registry.db", SNAPSHOT)):
+        if source:
+            payload.install(source, tree / place, 0o600)
 
 
 def busybox(scenario, work):
@@ -26,9 +40,7 @@ def busybox(scenario, work):
     for name, place in payload.PROGRAMS.items():
         if name not in scenario.absent:
             payload.copy_program(payload.program_of(name), tree, place)
-    made = store(scenario, work)
-    if made:
-        payload.install(made, tree / "var/lib/autologger/registry.db", 0o600)
+    lay_state(tree, store(scenario, work))
     for name, source in scenario.files("root"):
         payload.install(source, tree / name, 0o755)
     image = work / "root.img"
@@ -39,4 +51,4 @@ def busybox(scenario, work):
 def make(scenario, work):
     if scenario.root == "busybox":
         return busybox(scenario, work)
-    return debian.make(scenario, work, store(scenario, work))
+    return debian.make(scenario, work, lambda tree: lay_state(tree, store(scenario, work)))

@@ -8,7 +8,7 @@ scenario.ini:
   root       busybox | systemd | initramfs-tools | dracut
   declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @data@/NAME (default boot.ini)
   absent     programs of ours that the root does not have
-  early      no = the initramfs has no early program
+  early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   early-run  programs of this build that the initramfs has, too
   memory     MB (512);  cpus (2);  timeout  seconds of one boot (60);  disks  NAME:MB of further disks
   arguments  added to the kernel's command line
@@ -24,7 +24,7 @@ import pathlib
 
 from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
 
-KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes",
+KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
         "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "",
         "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
@@ -44,7 +44,7 @@ class Scenario:
         self.about, self.proves, self.tier, self.root = (values[k] for k in ("about", "proves", "tier", "root"))
         self.declare, self.run = values["declare"].split("\n"), [line for line in values["run"].split("\n") if line]
         self.absent, self.early_programs = values["absent"].split(), values["early-run"].split()
-        self.early = values["early"] == "yes"
+        self.early, self.snapshot = values["early"] == "yes", values["snapshot"] == "yes"
         self.memory, self.cpus, self.timeout = (int(values[k]) for k in ("memory", "cpus", "timeout"))
         self.boots, self.arguments = int(values["boots"]), values["arguments"]
         self.disks = [(name, int(size)) for name, _, size in (d.partition(":") for d in values["disks"].split())]
