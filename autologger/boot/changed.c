@@ -48,7 +48,7 @@ unsigned changed_note(struct result_list *rows, struct regstore *store)
         bool there = regstore_key_exists(store, row->key);
         if (there)
             noted += note_value(store, row, *row->provider ? "Enabled" : "Start");
-        else if (row->start && (!*row->provider || session))
+        else if (row->start && !row->status && (!*row->provider || session)) /* what failed may never have been in a store */
             noted += note(row, "key", "if that was not you, apply the configuration again",
                           "the declaration that this boot read is no longer in the store: the next boot will not start it");
         if (!*row->provider)

@@ -6,7 +6,7 @@ Usage: build/release/autologger status --store FILE | terminal_svg.py 'autologge
 import sys
 from xml.sax.saxutils import escape
 
-WIDTH, LINE, LEFT, TOP, MOST = 118, 18, 14, 34, 40
+WIDTH, LINE, LEFT, TOP, MOST = 84, 18, 14, 34, 40
 COLOURS = (("failed", "#e06c75"), ("note ", "#e5c07b"), ("SESSION", "#61afef"), ("    ", "#9aa2b1"))
 
 
