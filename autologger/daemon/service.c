@@ -279,6 +279,8 @@ static void times_note(struct service *v)
     v->results.held_ns  = v->state->held_ns;
     v->results.ready_ns = v->state->ready_ns;
     v->results.armed_ns = v->state->armed_ns;
+    if (v->state->change_number) /* an early boot read a snapshot, which has the number in its head */
+        v->results.change_number = v->state->change_number;
 }
 
 static wstatus results_save(struct service *v, struct reason *why)
