@@ -1,7 +1,7 @@
 #include "autologger/daemon/recover.h"
 
 #include "autologger/daemon/alraw.h"
-#include "autologger/daemon/service.h"
+#include "autologger/daemon/results_save.h"
 #include "autologger/wire/state.h"
 
 #include <errno.h>
@@ -83,7 +83,7 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
     char                         boot_id[64];
     struct service              *service = NULL;
     const struct service_options options = {.store_path = o->store ? o->store : "", .log_dir = o->log_dir ? o->log_dir : "",
-                                            .runtime_dir = runtime_dir, .hold = true, .store_open = o->store_open};
+                                            .runtime_dir = runtime_dir, .hold = true, .store_open = o->store_open, .save = results_save};
 
     if (!kept_init(&k))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to recover %s", o->path);

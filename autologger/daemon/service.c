@@ -1,10 +1,7 @@
 #include "autologger/daemon/service.h"
 
-#include "autologger/boot/changed.h"
-#include "autologger/boot/history.h"
 #include "autologger/control/server.h"
 #include "autologger/daemon/created.h"
-#include "autologger/daemon/early_facts.h"
 #include "autologger/daemon/file_numbers.h"
 #include "autologger/daemon/kernel_start.h"
 #include "autologger/daemon/rows.h"
@@ -264,15 +261,6 @@ static void kernel_finish(struct service *v, bool wait)
 
 /* ---- the file system is ready, results ---- */
 
-/* The boots that are too many now go. A rehearsal gives up nobody's boots. */
-static void boots_keep(struct service *v, struct regstore *store)
-{
-    struct history_pruned gone;
-    struct reason         why;
-    if (!v->state->rehearsal && history_keep(v->env.os, store, v->state->log_dir, &gone, &why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: older boots stay: %s\n", why.text);
-}
-
 static void times_note(struct service *v)
 {
     v->results.early_ns = v->state->early_ns;
@@ -283,23 +271,17 @@ static void times_note(struct service *v)
         v->results.change_number = v->state->change_number;
 }
 
-static wstatus results_save(struct service *v, struct reason *why)
+static wstatus save(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
 
     times_note(v);
     rows_keep(v);
-    if (!v->state->fs_ready || v->rows_stay)
+    if (!v->state->fs_ready || v->rows_stay || !v->options.save)
         return W_SUCCESS;
     wstatus st = v->options.store_open(v->state->store, true, &store, why);
-    if (!st)
-        early_facts_add(v->state, v->options.runtime_dir, store, &v->results);
-    st         = st ? st : journal_replay(v->journal, store, why);
-    if (!st)
-        changed_note(&v->results, store);
-    st = st ? st : result_save(store, &v->results, why);
-    if (!st && !v->state->concluded && result_list_final(&v->results))
-        boots_keep(v, store);
+    const struct service_saving saving = {v->env.os, store, v->options.runtime_dir, v->journal, v->state, &v->results};
+    st = st ? st : v->options.save(&saving, why);
     if (st)
         fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why->text);
     regstore_close(store);
@@ -351,7 +333,7 @@ static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final
     boot_conclude(&v->results, s->state->key, v->env.cpus);
     rows_keep(v); /* before the session is gone: a successor could not ask it any more */
     table_remove(&v->table, s);
-    results_save(v, why);
+    save(v, why);
     return W_SUCCESS; /* it is stopped; what became of its file is in `final` */
 }
 
@@ -376,7 +358,7 @@ static wstatus end_sessions(struct service *v, struct reason *why)
     if (v->options.boot)
         v->options.boot->ending(v->options.boot->ctx);
     stop_sessions(v, false);
-    return results_save(v, why);
+    return save(v, why);
 }
 
 static wstatus shut_down(void *ctx, struct reason *why) { return end_sessions(ctx, why); }
@@ -394,7 +376,7 @@ static unsigned boot_running(void *ctx)
 
 static void boot_stop(void *ctx) { stop_sessions(ctx, true); }
 
-static wstatus boot_save(void *ctx, struct reason *why) { return results_save(ctx, why); }
+static wstatus boot_save(void *ctx, struct reason *why) { return save(ctx, why); }
 
 static void boot_ready(struct service *v)
 {
@@ -598,7 +580,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
         if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
             kernel_finish(v, false);
             update_all(v);
-            results_save(v, why);
+            save(v, why);
         }
     }
     wstatus st = end_sessions(v, why);

@@ -5,7 +5,18 @@
 #include "autologger/boot/sequence.h"
 #include "autologger/daemon/boot_part.h"
 #include "autologger/daemon/handed.h"
+#include "autologger/wire/state.h"
 #include "registry-sim/store/snapshot.h"
+
+/* What is to be saved, and where. */
+struct service_saving {
+    struct os           *os;
+    struct regstore     *store; /* open for writing */
+    const char          *runtime_dir;
+    struct journal      *journal;
+    struct state_daemon *state;
+    struct result_list  *results;
+};
 
 struct service_options {
     const char *store_path;
@@ -19,6 +30,8 @@ struct service_options {
     uint64_t    begin_ns, held_ns; /* early: when it began (CLOCK_BOOTTIME), how long the boot waited for it; 0: not known */
     /* opens the store; the early program has no SQLite and reads a snapshot */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
+    /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
+    wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */
     void (*booted)(void *ctx, const struct result_list *rows);
     /* all sessions that were started have stopped: the rows will not change any more. Once in a boot; NULL as above */

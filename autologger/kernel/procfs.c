@@ -388,9 +388,11 @@ uint64_t proc_kernel_bytes(int proc)
     int                fd = openat(proc, "iomem", O_RDONLY | O_CLOEXEC);
     FILE              *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
-        char *colon = strstr(line, " : Kernel ");
-        if (!colon || sscanf(line, " %llx-%llx", &from, &to) != 2)
+        char *colon = strstr(line, " : Kernel "), *end; /* "  01000000-01c01fff : Kernel code" */
+        from        = strtoull(line, &end, 16);
+        if (!colon || *end != '-')
             continue;
+        to = strtoull(end + 1, &end, 16);
         if (strncmp(colon, " : Kernel code", 14) == 0)
             first = from;
         last = to > last ? to : last;
