@@ -18,29 +18,8 @@ def enter():
         sys.exit(subprocess.run(["unshare", "--mount", "--propagation", "private", sys.executable, sys.argv[0]], env=env).returncode)
 
 
-class Overlay:
-    """`/` of this machine, or of a tree, below self.root; changes go to memory, below self.work/upper. `with` unmounts it."""
-
-    def __init__(self, work, lower="/"):
-        self.work = pathlib.Path(work)
-        subprocess.run(["mount", "-t", "tmpfs", "overlay", str(self.work)], check=True)
-        for name in ("upper", "inner", "root"):
-            (self.work / name).mkdir()
-        self.root = self.work / "root"
-        layers = f"lowerdir={lower},upperdir={self.work / 'upper'},workdir={self.work / 'inner'}"
-        if subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, str(self.root)]).returncode:
-            skip("this kernel gives no overlay of its root")
-        subprocess.run(["mount", "-t", "proc", "proc", str(self.root / "proc")], check=True)
-        subprocess.run(["mount", "-t", "tmpfs", "dev", str(self.root / "dev")], check=True)
-        os.mknod(self.root / "dev/null", 0o020666, os.makedev(1, 3))
-        os.chmod(self.root / "dev/null", 0o666)
-        (self.root / "dev/fd").symlink_to("/proc/self/fd")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        subprocess.run(["umount", "--recursive", "--lazy", str(self.work)], check=True)
+class Tree:
+    """A root folder `root` that programs can be run in."""
 
     def put(self, source, place, mode=None):
         target = self.root / place.lstrip("/")
@@ -48,10 +27,11 @@ class Overlay:
         shutil.copyfile(source, target)
         os.chmod(target, mode if mode is not None else os.stat(source).st_mode & 0o777)
 
-    def write(self, place, text):
+    def write(self, place, text, mode=0o644):
         target = self.root / place.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
+        target.chmod(mode)
 
     def has(self, program):
         return shutil.which(program, path=":".join(f"{self.root}{d}" for d in ("/usr/bin", "/usr/sbin", "/bin", "/sbin"))) is not None
@@ -70,3 +50,48 @@ class Overlay:
             found |= {os.path.relpath(os.path.join(folder, name), self.root) for name in folders
                       if os.path.islink(os.path.join(folder, name))}
         return found
+
+    def _mount_inner(self):
+        subprocess.run(["mount", "-t", "proc", "proc", str(self.root / "proc")], check=True)
+        subprocess.run(["mount", "-t", "tmpfs", "dev", str(self.root / "dev")], check=True)
+        os.mknod(self.root / "dev/null", 0o020666, os.makedev(1, 3))
+        os.chmod(self.root / "dev/null", 0o666)
+        (self.root / "dev/fd").symlink_to("/proc/self/fd")
+
+
+class Overlay(Tree):
+    """`/` of this machine below self.root; changes go to memory. `with` unmounts it."""
+
+    def __init__(self, work):
+        self.work = pathlib.Path(work)
+        subprocess.run(["mount", "-t", "tmpfs", "overlay", str(self.work)], check=True)
+        for name in ("upper", "inner", "root"):
+            (self.work / name).mkdir()
+        self.root = self.work / "root"
+        layers = f"lowerdir=/,upperdir={self.work / 'upper'},workdir={self.work / 'inner'}"
+        if subprocess.run(["mount", "-t", "overlay", "overlay", "-o", layers, str(self.root)]).returncode:
+            skip("this kernel gives no overlay of its root")
+        self._mount_inner()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["umount", "--recursive", "--lazy", str(self.work)], check=True)
+
+
+class Image(Tree):
+    """What is in a disk image. `with` mounts it at the folder `work`."""
+
+    def __init__(self, image, work):
+        self.image, self.root = image, pathlib.Path(work)
+
+    def __enter__(self):
+        if subprocess.run(["mount", "-o", "loop", str(self.image), str(self.root)]).returncode:
+            skip("a disk image cannot be mounted here")
+        self._mount_inner()
+        return self
+
+    def __exit__(self, *_):
+        for place in ("dev", "proc", ""):
+            subprocess.run(["umount", str(self.root / place)], check=True)
