@@ -108,6 +108,7 @@ static wstatus look(struct status_args *a, struct regstore **store, struct shown
     if (!a->boot)
         changed_note(&s->list, *store);
     untraced_boot_id(&m, boot_id);
+    a->how.alive = s->booted && strcmp(s->list.boot_id, boot_id) == 0;
     s->untraced = machines && (!s->booted || s->list.rehearsal || strcmp(s->list.boot_id, boot_id) != 0);
     if (s->untraced) {
         struct untraced_facts facts;

@@ -38,6 +38,12 @@ const char *result_view_merged(const struct result_list *list)
     return "";
 }
 
+/* Started, and nothing says that it was stopped. */
+static bool is_open(const struct result_row *r)
+{
+    return is_session(r) && r->start && !r->status && !r->concluded;
+}
+
 uint64_t result_view_lost(const struct result_row *r)
 {
     return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file + r->withheld;
@@ -100,8 +106,18 @@ static struct outcome outcome_of(const struct result_row *r)
 
 enum { SESSION_WIDTH = 16, PROVIDER_WIDTH = 18, NARROW = 80, CELL_SIZE = 300 };
 
-static void row_print(struct text_table *t, const struct result_row *r, bool wide)
+static void open_line(struct text_table *t, const struct result_view *how)
 {
+    if (how->alive)
+        text_table_line(t, "    it runs: the numbers are those of the last save. Now: autologger sessions");
+    else
+        text_table_line(t, "    it was never stopped: the machine or the daemon ended before it. What had reached the disk by then is in the file; what "
+                           "was held in memory is lost. Do: autologger dump shows what there is");
+}
+
+static void row_print(struct text_table *t, const struct result_row *r, const struct result_view *how)
+{
+    const bool     wide = how->wide;
     char           status[OUTCOME_STATUS_SIZE], events[24] = "", lost[24] = "", buffers[32] = "";
     char           session[CELL_SIZE], provider[CELL_SIZE];
     struct outcome o   = outcome_of(r);
@@ -117,7 +133,9 @@ static void row_print(struct text_table *t, const struct result_row *r, bool wid
     snprintf(status, sizeof status, "%u", r->status);
     text_table_row(t, wide ? r->session : text_table_cut(r->session, SESSION_WIDTH, session, sizeof session),
                    wide ? who : text_table_cut(who, PROVIDER_WIDTH, provider, sizeof provider), events, lost, buffers,
-                   wide ? outcome_status(r->status, status) : status, o.result);
+                   wide ? outcome_status(r->status, status) : status, !is_open(r) ? o.result : how->alive ? "running" : "cut off");
+    if (is_open(r))
+        open_line(t, how);
     if (wide)
         outcome_lines(&o, t);
     else
@@ -181,7 +199,7 @@ void result_view_print(const struct result_list *list, const struct result_view 
         enum result_level level = result_level(&list->rows[i]);
         levels[level]++;
         if (!how->failed_only || level == RESULT_FAILED)
-            row_print(&t, &list->rows[i], how->wide);
+            row_print(&t, &list->rows[i], how);
     }
     head_print(list, to);
     text_table_print(&t, to);
@@ -235,6 +253,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_text(j, "log_path", r->log_path);
     json_text(j, "merged_path", r->merged_path);
     json_flag(j, "stopped", r->stopped);
+    json_flag(j, "concluded", r->concluded);
     json_number(j, "attempted", r->attempted);
     json_number(j, "converted", r->converted);
     json_number(j, "written", r->written);

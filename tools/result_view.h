@@ -8,6 +8,7 @@
 struct result_view {
     bool wide;        /* names and lines whole; else it fits into 80 columns */
     bool failed_only; /* the rows that failed */
+    bool alive;       /* of the boot that runs now: what has not stopped is running, else it was cut off */
 };
 /* The Status table: a line a row; below it why, what to do, where it was declared, asked and given, losses. */
 void result_view_print(const struct result_list *list, const struct result_view *how, FILE *to);

@@ -1,6 +1,7 @@
 """The machine's own daemon tells the journal what became of every row, once, when the last session has stopped; a rehearsal and a
 daemon of a user's own tell it nothing.
 Proves: REG-09, REG-11, REG-21."""
+import json
 import os
 import socket
 import subprocess
@@ -61,8 +62,12 @@ with Machine(DECLARED) as m:
     m.tool("write", "Contoso-Web", "Started", "port=80")
     os.kill(m.daemon_pid(), 9)  # its successor knows what was told and what was not
     m.wait_ready()
+    shown = tool("status", "--store", m.store, expect=1).stdout
+    check("running" in shown and "it runs" in shown, shown)
     m.tool("stop", "web")
     told = entries()
+    shown = tool("status", "--store", m.store, expect=1).stdout
+    check("running" not in shown, shown)
     m.shutdown()
     check(entries() == [], "told once")
     check(len({e["MESSAGE_ID"] for e in told}) == 1 and len(told) == 4, told)
@@ -76,3 +81,25 @@ with Machine(DECLARED) as m:
     shown = tool("status", "--check", "--store", m.store, expect=1).stdout
     check("wrong" in shown and "Contoso-Web" not in shown, shown)
 print("\n".join(e["MESSAGE"] for e in told))
+
+# a machine that goes down in the middle: the next boot says so. (Its boot id is another one.)
+with Machine(DECLARED) as m:
+    m.start()
+    m.tool("write", "Contoso-Web", "Started", "port=80")
+    m.tool("flush", "web")
+    daemon = m.daemon_pid()
+    m.keeper.kill()  # first: it would start another one
+    m.keeper.wait(20)
+    try:
+        os.kill(daemon, 9)
+    except ProcessLookupError:
+        pass  # it went with its keeper
+    root = os.path.join(m.dir, "root")
+    for path, text in (("proc/sys/kernel/random/boot_id", "another-boot\n"), ("proc/cmdline", "quiet\n")):
+        os.makedirs(os.path.dirname(os.path.join(root, path)), exist_ok=True)
+        with open(os.path.join(root, path), "w") as f:
+            f.write(text)
+    shown = tool("status", "--root", root, "--store", m.store, expect=1).stdout
+    check("cut off" in shown and "it was never stopped" in shown and "Not of this boot" in shown, shown)
+    trace = json.loads(tool("status", "--store", m.store, "--json", expect=None).stdout)["sessions"][0]["log_path"]
+    check("Contoso-Web/Started" in tool("dump", trace, expect=None).stdout, "what had reached the disk")
