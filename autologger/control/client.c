@@ -368,6 +368,10 @@ wstatus control_fs_ready(struct control_client *c, struct reason *why)
 {
     return plain_ask(c, CTL_FS_READY, sizeof(struct ctl_header), WAIT_LONG_MS, why);
 }
+wstatus control_end_boot(struct control_client *c, struct reason *why)
+{
+    return plain_ask(c, CTL_END_BOOT, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+}
 wstatus control_shutdown(struct control_client *c, struct reason *why)
 {
     return plain_ask(c, CTL_SHUTDOWN, sizeof(struct ctl_header), WAIT_LONG_MS, why);

@@ -23,6 +23,9 @@ wstatus control_query_all(struct control_client *c, struct ctl_session_info **ro
 wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why);
 wstatus control_flush(struct control_client *c, const char *name, struct reason *why);
 wstatus control_fs_ready(struct control_client *c, struct reason *why);
+/* Stops the sessions of the machine's boot and has their files merged. Status 0: done; 170: the merge goes on, ask again; 50: the daemon
+ * does not trace a boot; 4201: no session of a boot ran. */
+wstatus control_end_boot(struct control_client *c, struct reason *why);
 /* Stops everything; when it returns 0 all files are complete and the Status is in the store. */
 wstatus control_shutdown(struct control_client *c, struct reason *why);
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why);

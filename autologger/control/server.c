@@ -326,6 +326,14 @@ static wstatus on_shutdown(struct control_server *v, unsigned c, const void *mes
     return W_SUCCESS;
 }
 
+static wstatus on_end_boot(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct reason why;
+    (void)size;
+    answer_status(v, c, message, v->hooks.end_boot ? v->hooks.end_boot(v->hooks.ctx, &why) : W_NOT_SUPPORTED);
+    return W_SUCCESS;
+}
+
 static wstatus on_state(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_header *m = message;
@@ -408,6 +416,7 @@ static const struct request {
     {CTL_FLUSH, sizeof(struct ctl_session_request), true, on_flush},
     {CTL_FS_READY, sizeof(struct ctl_header), true, on_fs_ready},
     {CTL_SHUTDOWN, sizeof(struct ctl_header), true, on_shutdown},
+    {CTL_END_BOOT, sizeof(struct ctl_header), true, on_end_boot},
     {CTL_STATE, sizeof(struct ctl_header), false, on_state},
     {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, on_providers},
     {CTL_DECLARATION, sizeof(struct ctl_session_request), false, on_declaration},

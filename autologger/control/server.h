@@ -15,6 +15,7 @@ struct control_hooks {
     wstatus (*stop)(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why);
     wstatus (*fs_ready)(void *ctx, struct reason *why);
     wstatus (*shutdown)(void *ctx, struct reason *why); /* the loop ends after the answer */
+    wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
 };
 
 /* `listen_fd`: a listening SOCK_SEQPACKET socket, stays the caller's. */

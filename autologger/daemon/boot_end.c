@@ -26,7 +26,7 @@ struct boot_end {
     struct os              *os;
     struct boot_part        part;
     struct boot_host        host;
-    bool                    attached, gave_up, had_sessions;
+    bool                    attached, gave_up, had_sessions, refused; /* refused: a merge failed, it is not tried again */
     struct boot_settings    settings;
     struct guard            guard;
     struct boot_watch      *watch;
@@ -190,6 +190,7 @@ static void timer_arm(struct boot_end *b)
 static void merge_refused(struct boot_end *b, const struct reason *why)
 {
     complain(why);
+    b->refused = true;
     condition_add(&b->parts.row[0]->conditions, why->status, true, "merge", "", 0, "run 'autologger merge' with the files of this boot",
                   "the files of this boot were not merged: %s", why->text);
 }
@@ -421,6 +422,23 @@ static void ended(void *ctx)
     merge_job_finish(&b->job);
 }
 
+/* Sessions that were stopped one by one before are merged now. */
+static wstatus end(void *ctx, struct reason *why)
+{
+    struct boot_end *b = ctx;
+    if (!b->attached || !b->had_sessions)
+        return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "no session of this boot runs or ran");
+    if (state(b)->phase == BOOT_WAITING)
+        end_begin(b, "asked");
+    else if (state(b)->phase == BOOT_ENDED) {
+        merge_parts_select(b->os, b->host.rows, &b->parts);
+        if (b->parts.count && !b->refused)
+            merge_begin(b);
+    }
+    merge_step(b, 0);
+    return state(b)->phase == BOOT_ENDED ? W_SUCCESS : reason_set(why, W_BUSY, "the files of the boot are being merged");
+}
+
 struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *options)
 {
     struct boot_end *b = calloc(1, sizeof *b);
@@ -430,7 +448,7 @@ struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *o
     b->os       = os;
     b->timer_fd = -1;
     b->job      = (struct merge_job){.end_fd = -1};
-    b->part     = (struct boot_part){b, may_start, ready, step, ending, ended};
+    b->part     = (struct boot_part){b, may_start, ready, step, ending, ended, end};
     return b;
 }
 

@@ -33,5 +33,7 @@ struct boot_part {
     void (*step)(void *ctx); /* after everything that happened */
     void (*ending)(void *ctx); /* the daemon was told to end; sessions may still run */
     void (*ended)(void *ctx); /* ... they do not any more, and the rows are saved */
+    /* Somebody asks for the end: the sessions stop, their files are merged. 0: done; 170: the merge goes on; 4201: there were none. */
+    wstatus (*end)(void *ctx, struct reason *why);
 };
 #endif

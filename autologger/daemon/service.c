@@ -374,6 +374,13 @@ static unsigned boot_running(void *ctx)
     return n;
 }
 
+static wstatus boot_end_asked(void *ctx, struct reason *why)
+{
+    struct service         *v    = ctx;
+    const struct boot_part *part = v->options.boot;
+    return part ? part->end(part->ctx, why) : reason_set(why, W_NOT_SUPPORTED, "this daemon does not trace the machine's boot");
+}
+
 static void boot_stop(void *ctx) { stop_sessions(ctx, true); }
 
 static wstatus boot_save(void *ctx, struct reason *why) { return save(ctx, why); }
@@ -510,7 +517,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->handed   = handed;
     v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = -1;
     limit_raise();
-    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down};
+    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked};
     if ((st = signals_open(v, why)) || (st = listen_open(v, why)) || (st = state_adopt(v, &adopted, why)) ||
         (!adopted && (st = state_create(v, why))))
         goto out;

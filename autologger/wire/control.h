@@ -25,6 +25,7 @@ enum ctl_type {
     CTL_STATE = 21,     /* the daemon as a whole */
     CTL_PROVIDERS = 22, /* a page of registered or enabled providers */
     CTL_DECLARATION = 23, /* one session as it could be declared again, with a page of the providers it enables */
+    CTL_END_BOOT = 24, /* stop all sessions of the boot and merge their files; 170 while that goes on: ask again */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */

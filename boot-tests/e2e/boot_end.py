@@ -242,6 +242,27 @@ def shut_down_and_asked():
         check(m.status()["stop_reason"] == "asked" and not m.status()["merged"], "stopping one by one merges nothing")
 
 
+def stop_and_merge():
+    """stop --merge: the end of the boot, now; also after sessions were stopped one by one; twice is fine."""
+    for one_by_one in (False, True):
+        with Boots("[Boot]\nOnce = no\n") as m:
+            check(m.boot() == {"web", "other"}, "not booted")
+            w, tally = m.writer(0, 500)
+            w.wait(30)
+            if one_by_one:
+                m.tool("stop", "web")
+                m.tool("stop", "other")
+            for _ in range(2):
+                said = m.tool("stop", "--merge").stdout
+                check(f"merged file: {m.merged}" in said, said)
+                check(not m.premerge() and not m.running(), m.premerge(), m.running())
+            s = m.status()
+            check(s["stop_reason"] == "asked" and s["merged"] == m.merged, s["stop_reason"], s["merged"])
+            check(m.verify(m.merged, [tally])["events"] == 500, "events are missing")
+            m.shutdown()
+            check(m.status()["merged"] == m.merged, "the daemon's end took the merged file out of the rows")
+
+
 def killed_while_merging():
     """Killed at many moments around the end: in the end there is one file, with every event once."""
     for trial in range(8):
@@ -260,6 +281,6 @@ def killed_while_merging():
             check(not m.premerge(), "left:", m.premerge())
 
 
-for test in (stops_after_a_time, boot_done_once, max_wait, unfinished, shut_down_and_asked, killed_while_merging):
+for test in (stops_after_a_time, boot_done_once, max_wait, unfinished, shut_down_and_asked, stop_and_merge, killed_while_merging):
     print("--", test.__name__, flush=True)
     test()
