@@ -115,15 +115,41 @@ def _install_ours(tree, scenario):
         (tree / folder).mkdir(parents=True, exist_ok=True)
 
 
+def _lay_scripts(tree, scenario):
+    """What this test has in a distribution's initramfs: marks, and programs that are run there."""
+    for name in ("hook", "script"):
+        place = {"hook": "hooks", "script": "scripts/init-premount"}[name]
+        payload.install(GUEST / f"initramfs-tools-{name}", tree / "etc/initramfs-tools" / place / "boot-test", 0o755)
+    (tree / "boot-test/early-programs").write_text("".join(f"/usr/bin/{name}\n" for name in scenario.early_programs))
+
+
+def _apply(tree, scenario):
+    """As an administrator does it: `autologger apply`. It would build the initramfs of the kernel that runs: not the guest's."""
+    for number, declaration in enumerate(scenario.declarations()):
+        if number:
+            raise Failed(f"{scenario.name}: apply takes one file")
+        payload.install(declaration, tree / "root" / declaration.name, 0o644)
+        return inside(tree, f"autologger apply --force --no-initramfs /root/{declaration.name} && update-initramfs -u")
+    raise Failed(f"{scenario.name}: nothing is declared")
+
+
 def make(scenario, work, lay_state):
-    """The root disk of a Debian scenario; lay_state(tree) puts the store into it."""
-    tree = work / "root"
+    """(root disk, its own initramfs or None) of a Debian scenario; lay_state(tree) puts the store into it."""
+    tree, initial = work / "root", None
     copy(base(), tree)
     _install_ours(tree, scenario)
-    lay_state(tree)
     for name, source in scenario.files("root"):
         payload.install(source, tree / name, 0o755)
-    inside(tree, "systemctl enable boot-test.service" + ("" if "autologgerd" in scenario.absent else " autologgerd.service"))
+    if scenario.root == "initramfs-tools":
+        _lay_scripts(tree, scenario)
+        said = _apply(tree, scenario)
+        (work / "apply.txt").write_text(said)
+        initial = work / "initramfs.img"
+        payload.install(tree / f"boot/initrd.img-{kernel_version(tree)}", initial, 0o644)
+    else:
+        lay_state(tree)
+    enabled = "boot-test.service" + ("" if "autologgerd" in scenario.absent else " autologgerd.service")
+    inside(tree, f"systemctl enable {enabled}")
     image = work / "root.img"
     disk.make(image, tree, IMAGE_MB)
-    return image
+    return image, initial

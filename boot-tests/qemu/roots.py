@@ -49,6 +49,7 @@ def busybox(scenario, work):
 
 
 def make(scenario, work):
+    """(root disk, the initramfs that the root made for itself or None)"""
     if scenario.root == "busybox":
-        return busybox(scenario, work)
+        return busybox(scenario, work), None
     return debian.make(scenario, work, lambda tree: lay_state(tree, store(scenario, work)))

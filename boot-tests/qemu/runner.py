@@ -26,10 +26,11 @@ class Outcome:
 
 def prepare(scenario, work, in_memory=False):
     """The kernel, the initramfs and the disks of a scenario. in_memory: the root is no disk."""
-    disks = [roots.make(scenario, work)]
+    root, initial = roots.make(scenario, work)
+    disks = [root]
     if in_memory and (work / "root/etc/fstab").exists():
         (work / "root/etc/fstab").write_text("")
-    initial = initramfs.make(scenario, work, work / "root" if in_memory else None)
+    initial = initial or initramfs.make(scenario, work, work / "root" if in_memory else None)
     disk.make(work / "results.img", None, RESULTS_MB, "results")
     disks.append(work / "results.img")
     for name, size in scenario.disks:

@@ -5,7 +5,7 @@ scenario.ini:
   about      one sentence
   proves     ids of the checklist
   tier       ci | full
-  root       busybox | systemd | initramfs-tools | dracut
+  root       busybox | systemd (own initramfs) | initramfs-tools (by autologger apply)
   declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @data@/NAME (default boot.ini)
   absent     programs of ours that the root does not have
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
@@ -28,7 +28,7 @@ KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare
         "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "",
         "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
-ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
+ROOTS = ("busybox", "systemd", "initramfs-tools")
 
 
 class Scenario:
