@@ -1,5 +1,6 @@
 /* system_kernel.c - checks of the running kernel and of room: events, rights, memory, the log folder. See system_check.h. */
 #include "autologger/kernel/argv.h"
+#include "autologger/kernel/procfs.h"
 #include "autologger/kernel/klog.h"
 #include "registry-sim/base/os.h"
 #include "tools/system_check.h"
@@ -52,8 +53,11 @@ void check_command_lines(const struct system_look *l)
     struct reason why = {0};
     if (!(l->need->mask[0] & 1u) || l->ask->machine->root[0])
         return;
-    wstatus st = argv_open(&a, &why);
+    int     proc = proc_open(0);
+    wstatus st   = argv_open(proc, &a, &why);
     argv_close(a);
+    if (proc >= 0)
+        close(proc);
     if (st)
         system_found(l->f, SYSTEM_NOTE, "nothing; programs that end at once have no command line in the trace", "from /proc alone: %s", why.text);
     else

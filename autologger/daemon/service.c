@@ -183,7 +183,9 @@ static void env_fill(struct service *v, bool adopted)
     v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
     v->env.threads = true;
     v->env.kernel_later = v->options.kernel_beside;
-    v->env.kernel_phase = !v->options.rehearsal; /* the first who can takes it; the kernel command line must ask */
+    v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */
+    v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();
     v->env.keep    = handed_keep;
     v->env.keep_ctx = v->handed;
     v->env.log_dir    = v->state->log_dir;
@@ -196,7 +198,7 @@ static void env_fill(struct service *v, bool adopted)
         v->env.machine.tsc_hz = anchor->tsc_hz;
     } else {
         clock_anchor_take(&v->env.machine, anchor);
-        if (v->env.kernel_phase && kphase_asked_here())
+        if (v->env.kernel_phase)
             clock_anchor_back(anchor, 0); /* then no event of this boot is older than the files say that they begin */
         memcpy(v->state->anchor, anchor, sizeof *anchor);
     }
@@ -611,7 +613,7 @@ void service_destroy(struct service *v)
     result_list_finish(&v->results);
     if (v->state)
         munmap(v->state, sizeof *v->state);
-    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd};
+    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->env.proc_fd ? v->env.proc_fd : -1};
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);

@@ -43,10 +43,10 @@ static wstatus refused(const char *what, int error, struct reason *why)
     return reason_set(why, W_NOT_SUPPORTED, "%s: %s", what, strerror(error));
 }
 
-static wstatus program_load(struct argv *a, struct reason *why)
+static wstatus program_load(int proc, struct argv *a, struct reason *why)
 {
     struct stat st;
-    if (stat("/proc/self/ns/pid", &st) < 0 || (uint32_t)st.st_ino != FIRST_PID_NAMESPACE)
+    if (fstatat(proc, "self/ns/pid", &st, 0) < 0 || (uint32_t)st.st_ino != FIRST_PID_NAMESPACE)
         return reason_set(why, W_NOT_SUPPORTED, "this process is in a pid namespace of its own, or /proc is missing");
     if (access("/sys/kernel/btf/vmlinux", R_OK) < 0 && errno == ENOENT && access("/sys/kernel", X_OK) == 0)
         return reason_set(why, W_NOT_SUPPORTED, "this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)");
@@ -73,22 +73,22 @@ static wstatus program_load(struct argv *a, struct reason *why)
 
 static void program_unload(struct argv_bpf *program) { argv_bpf__destroy(program); }
 #else
-static wstatus program_load(struct argv *a, struct reason *why)
+static wstatus program_load(int proc, struct argv *a, struct reason *why)
 {
-    (void)a;
+    (void)proc, (void)a;
     return reason_set(why, W_NOT_SUPPORTED, "this program was built without clang, bpftool and libbpf-dev");
 }
 
 static void program_unload(struct argv_bpf *program) { (void)program; }
 #endif
 
-wstatus argv_open(struct argv **out, struct reason *why)
+wstatus argv_open(int proc, struct argv **out, struct reason *why)
 {
     struct argv *a = calloc(1, sizeof *a);
     *out           = NULL;
     if (!a)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
-    wstatus status = program_load(a, why);
+    wstatus status = program_load(proc, a, why);
     if (status) {
         argv_close(a);
         return status;

@@ -16,8 +16,8 @@
 enum { ARGV_SLACK_NS = 200000 };
 struct argv;
 
-/* Loads the program and attaches it. 50 when this kernel or this build cannot, 1314 when a right is missing. */
-wstatus argv_open(struct argv **out, struct reason *why);
+/* Loads the program and attaches it. `proc`: a descriptor of /proc, borrowed. 50 when this kernel or this build cannot, 1314 when a right is missing. */
+wstatus argv_open(int proc, struct argv **out, struct reason *why);
 void    argv_close(struct argv *a); /* NULL is fine, also below */
 
 /* Sees what has come since. */

@@ -27,7 +27,7 @@ void drain_commands(struct drain *d, const struct klog_config *config)
     char          text[sizeof why.text + 80];
     if (!d->wants_commands)
         return;
-    wstatus status = argv_open(&argv, &why);
+    wstatus status = argv_open(d->proc, &argv, &why);
     pthread_mutex_lock(&d->lock);
     d->argv = argv;
     pthread_mutex_unlock(&d->lock);
@@ -45,7 +45,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     *d = (struct drain){.rings = rings, .log = log, .clock = config->clock, .proc = -1,
                         .profile_interval = config->profile_interval ? config->profile_interval : 10000};
     pthread_mutex_init(&d->lock, NULL);
-    d->proc  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    d->proc  = proc_open(config->proc_fd);
     d->elves = calloc(1, sizeof *d->elves);
     d->notes = malloc(sizeof *d->notes);
     d->text  = malloc(DRAIN_TEXT);

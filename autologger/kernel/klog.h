@@ -31,9 +31,9 @@ struct klog_config {
     uint64_t             raw_bytes; /* bound of the memory for raw records */
     uint32_t             profile_interval; /* 100 ns units; 0 = 10,000 (1 ms) */
     struct session_clock clock;
-    /* import the kernel's trace buffer at the start (kphase.h), if the kernel command line says "autologger=kernel" */
+    int proc_fd; /* a descriptor of /proc, borrowed, for a process that may lose sight of it (switch_root); 0: "/proc" */
+    /* import the kernel's trace buffer at the start (kphase.h): the kernel command line has asked for it (kphase_asked) */
     bool        kernel_phase;
-    const char *command_line; /* NULL: this machine's */
     const char *phase_instance; /* below tracefs' instances; NULL: the main one */
     /* where conditions go: a flag without a source, a source that could not be opened, a stack that can't be had */
     void (*condition)(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice);

@@ -149,15 +149,10 @@ bool kphase_asked_here(void)
     return n > 0 && kphase_asked(line);
 }
 
-static bool asked(const struct klog_config *config)
-{
-    return config->kernel_phase && (config->command_line ? kphase_asked(config->command_line) : kphase_asked_here());
-}
-
 struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
                            unsigned *count)
 {
-    struct kphase *p = asked(config) ? kphase_new(config, cpus) : NULL;
+    struct kphase *p = config->kernel_phase ? kphase_new(config, cpus) : NULL;
     if (!p)
         return NULL;
     if ((p->dir = instance_open(config)) < 0) {
@@ -184,7 +179,7 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
 void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], unsigned *count)
 {
     formats_read(p);
-    p->proc  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    p->proc  = proc_open(p->config->proc_fd);
     p->first = *count;
     for (unsigned kind = 0; kind < SRC_COUNT && p->first + p->count < RAW_SOURCES; kind++)
         if (phase_wanted(&source_table[kind], p->config) && source_find(p, kind, p->first + p->count))

@@ -11,6 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int proc_open(int known)
+{
+    return known > 0 ? fcntl(known, F_DUPFD_CLOEXEC, 3) : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
 static size_t read_at(int proc, char *out, size_t size, const char *format, uint32_t pid, uint32_t tid)
 {
     char path[64];

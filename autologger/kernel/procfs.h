@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A descriptor of one's own of /proc: of that which `known` (> 0) is, else of "/proc". -1: there is none. */
+int proc_open(int known);
+
 struct proc_stat {
     char     state;
     bool     kernel_thread;

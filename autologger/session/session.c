@@ -63,7 +63,8 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
 {
     const struct state_session *st = s->state;
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
-                              .kernel_phase = s->env->kernel_phase, .condition = note_condition, .condition_ctx = found};
+                              .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase,
+                              .condition = note_condition, .condition_ctx = found};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
 }

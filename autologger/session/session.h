@@ -45,7 +45,8 @@ struct session_env {
     /* keeps a descriptor beyond this process's death, or drops it (fd -1); may be NULL. ring_bytes as in klog_fds */
     void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes);
     void *keep_ctx;
-    /* an early program's: sessions of kernel events begin with the kernel's own trace buffer, where the command line armed it */
+    int  proc_fd; /* of /proc, or 0: klog_config */
+    /* an early program's: sessions of kernel events begin with the kernel's own trace buffer, which the command line has armed */
     bool kernel_phase;
     /* the kernel logger's constructor; NULL = klog_create */
     wstatus (*kernel_open)(const struct klog_config *config, struct klog **out, struct reason *why);

@@ -3,6 +3,7 @@
 // timeout: 60
 #include "autologger/kernel/argv.h"
 #include "autologger/kernel/klog.h"
+#include "autologger/kernel/procfs.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -87,7 +88,9 @@ static void start(void)
     static struct clock_machine machine;
     struct reason               why = {0};
     struct argv                *argv;
-    wstatus                     status = argv_open(&argv, &why);
+    int                         proc   = proc_open(0);
+    wstatus                     status = argv_open(proc, &argv, &why);
+    close(proc);
     if (!status)
         argv_close(argv);
     else

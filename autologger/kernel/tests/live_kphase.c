@@ -247,7 +247,7 @@ static void seam(void **state)
     work(200);
     struct klog_config config = {.mask = {0x713, 0x4}, .hooks = {0x0524}, .hook_count = 1, .raw_bytes = 64 << 20,
                                  .clock = {1, CLOCK_READ_RAW, 1000000000}, .kernel_phase = true,
-                                 .command_line = "quiet autologger=kernel trace_clock=perf", .phase_instance = phase.name,
+                                 .phase_instance = phase.name,
                                  .condition = on_condition, .condition_ctx = &r};
     wstatus            st     = klog_create(&config, &r.k, &why);
     if (st == 0) {
