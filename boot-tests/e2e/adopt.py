@@ -48,6 +48,9 @@ with Machine(DECLARED) as m:
         p.wait(60)
         check(p.returncode == 0, "a writer ended with", p.returncode)
     m.shutdown()
+    for session in m.status()["sessions"]:  # counted by the loggers of all these daemons, published with each buffer
+        by_provider = sum(p["written"] for p in session["providers"])
+        check(by_provider == session["written"] > 0, "events by provider:", by_provider, "of", session["written"])
     print("events refused (no room) by the writers:", refused(early_tally), refused(late_tally))
     for name in ("first.etl", "second.etl"):
         got = m.verify(os.path.join(m.logs, name), [early_tally, late_tally], expect=None)
