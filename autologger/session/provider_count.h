@@ -11,7 +11,10 @@ enum { PROVIDER_COUNT_SLOTS = 1024 }; /* a power of two, well above STATE_ENABLE
 
 struct provider_count {
     unsigned known; /* places of `enable` that are in the table */
-    uint16_t place[PROVIDER_COUNT_SLOTS]; /* + 1; 0 = free */
+    struct provider_count_slot {
+        uint64_t guid[2];
+        uint16_t place; /* + 1; 0 = free */
+    } slot[PROVIDER_COUNT_SLOTS];
 };
 /* Adds the events among the `size` bytes of records at `records` to events[place]. The table learns new enablements first. */
 void provider_count_add(struct provider_count *c, const struct state_session *st, const uint8_t *records, uint32_t size,
