@@ -5,6 +5,7 @@
 #include "autologger/daemon/merge_job.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/store/change_number.h"
+#include "registry-sim/store/snapshot.h"
 #include "registry-sim/text/winpath.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ struct boot_end {
     struct boot_part        part;
     struct boot_host        host;
     bool                    attached, gave_up, had_sessions, refused; /* refused: a merge failed, it is not tried again */
+    bool                    once; /* the configuration is for one boot */
     struct boot_settings    settings;
     struct guard            guard;
     struct boot_watch      *watch;
@@ -108,11 +110,34 @@ static void settings_take(struct boot_end *b, struct regstore *store)
     boot_settings_read(store, &b->settings, &why); /* what is wrong there is said in the rows; the defaults hold */
 }
 
-static uint64_t declared_change(struct regstore *store)
+/* Which configuration the guard is about, and whether it is for one boot: what was applied, if that was sealed for the early program,
+ * for the two must agree; else what the store holds. Takes the settings, too. */
+static uint64_t configuration(struct boot_end *b, struct regstore *store)
 {
-    uint64_t number = 0;
+    struct snapshot_head head;
+    struct boot_settings sealed_settings;
+    struct regstore     *sealed = NULL;
+    struct reason        why;
+    char                 path[1100], *slash;
+    uint8_t              hash[SNAPSHOT_HASH] = {0};
+    uint64_t             number              = 0, content;
+
+    settings_take(b, store);
+    b->once = b->settings.once;
+    snprintf(path, sizeof path, "%s", b->o.store_path);
+    slash = strrchr(path, '/');
+    snprintf(slash ? slash + 1 : path, sizeof path - (slash ? (size_t)(slash + 1 - path) : 0), "boot.snapshot");
+    if (regstore_open_snapshot(path, &sealed, &head, &why) == W_SUCCESS) {
+        boot_settings_read(sealed, &sealed_settings, &why);
+        b->once |= sealed_settings.once;
+        boot_settings_finish(&sealed_settings);
+        regstore_close(sealed);
+        return head.change_number;
+    }
     change_number_get(store, &number, NULL); /* what can't be read is 0: always the same */
-    return number;
+    snapshot_content_hash(store, hash, NULL);
+    memcpy(&content, hash, sizeof content);
+    return number + content;
 }
 
 static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *store, struct reason *why)
@@ -123,14 +148,13 @@ static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *
         return BOOT_AGAIN;
     if (!anything_declared(store))
         return BOOT_START;
-    settings_take(b, store);
+    uint64_t change = configuration(b, store);
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     if (*b->guard.note)
         fprintf(stderr, "autologgerd: %s\n", b->guard.note);
     if (guard_traced(&b->guard, boot_id))
         return BOOT_AGAIN;
-    uint64_t change = declared_change(store);
-    if (!guard_verdict(&b->guard, change, b->settings.once, guard_limit(b->settings.once), boot_id, why))
+    if (!guard_verdict(&b->guard, change, b->once, guard_limit(b->once), boot_id, why))
         return BOOT_OFF;
     if (guard_count_try(&b->guard, change, 0, boot_id))
         guard_save(b);
@@ -153,7 +177,7 @@ static void marks_note(struct boot_end *b)
 static void guard_release(struct boot_end *b)
 {
     bool changed = guard_clear(&b->guard, b->host.state->boot_id);
-    changed |= changed && b->settings.once && guard_consume(&b->guard, b->host.state->boot_id);
+    changed |= changed && b->once && guard_consume(&b->guard, b->host.state->boot_id);
     if (changed)
         guard_save(b);
 }
@@ -361,9 +385,12 @@ static void timer_begin(struct boot_end *b)
 /* A boot that the early program began was perhaps not counted yet: it had no root to write to. */
 static void guard_begin(struct boot_end *b, struct regstore *store)
 {
+    const char *id     = b->host.state->boot_id;
+    uint64_t    change = configuration(b, store);
+
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
-    if (b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, b->host.state->boot_id) &&
-        guard_count_try(&b->guard, declared_change(store), 0, b->host.state->boot_id))
+    if (b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) && !guard_open(&b->guard, id) &&
+        guard_count_try(&b->guard, change, 0, id))
         guard_save(b);
 }
 
@@ -381,7 +408,6 @@ static void ready(void *ctx, const struct boot_host *host)
     snprintf(host->rows->stop_reason, sizeof host->rows->stop_reason, "%s", state(b)->stop_reason);
     mark(b);
     if (b->o.store_open(b->o.store_path, false, &store, &why) == W_SUCCESS) {
-        settings_take(b, store);
         guard_begin(b, store);
         regstore_close(store);
     }
