@@ -197,8 +197,7 @@ static wstatus boot_matches(void *ctx, const struct regkey_info *info)
     return W_CANCELLED; /* found */
 }
 
-/* The number of the boot with that id, or a new one. */
-static wstatus number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why)
+wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why)
 {
     struct seeking s  = {.store = store, .boot_id = boot_id};
     wstatus        st = regstore_enum_keys(store, RESULT_BOOTS_KEY, boot_matches, &s);
@@ -209,7 +208,7 @@ static wstatus number_of(struct regstore *store, const char *boot_id, uint32_t *
     if (st && st != W_FILE_NOT_FOUND)
         return reason_set(why, st, "the boots in the store could not be listed");
     *out = (uint32_t)load_number(store, LAST_KEY, "Highest") + 1;
-    return regstore_set_dword(store, LAST_KEY, "Highest", *out, why);
+    return W_SUCCESS;
 }
 
 static wstatus save_boot(struct regstore *store, const struct result_list *list, const char *key, struct reason *why)
@@ -242,7 +241,9 @@ wstatus result_save(struct regstore *store, const struct result_list *list, stru
     wstatus  st     = regstore_begin(store, why);
     if (st)
         return st;
-    st = number_of(store, list->boot_id, &number, why);
+    st = result_number_of(store, list->boot_id, &number, why);
+    if (!st && number > load_number(store, LAST_KEY, "Highest"))
+        st = regstore_set_dword(store, LAST_KEY, "Highest", number, why);
     st = st ? st : save_boot(store, list, result_key(number, key), why);
     st = st ? st : regstore_set_dword(store, LAST_KEY, "Number", number, why);
     if (st) {

@@ -83,6 +83,8 @@ void               result_list_finish(struct result_list *list);
 /* Replaces what the store holds of the boot with this id, else gives it the next number; and writes Status at each declared
  * key. A baseline mark stays. One transaction. */
 wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);
+/* The number of the boot with that id: the one it has, else the one it gets when it is saved next. */
+wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why);
 /* The number of the boot that was saved last; 0: none. */
 uint32_t result_last(struct regstore *store);
 /* The boot that was saved last. 2 when there was no boot yet. */

@@ -140,6 +140,14 @@ static uint64_t configuration(struct boot_end *b, struct regstore *store)
     return number + content;
 }
 
+/* The number under which Status, history and guard speak of the boot; 0 = not known. */
+static uint32_t number_of(struct regstore *store, const char *boot_id)
+{
+    struct reason why;
+    uint32_t      number = 0;
+    return result_number_of(store, boot_id, &number, &why) == W_SUCCESS ? number : 0;
+}
+
 static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *store, struct reason *why)
 {
     struct boot_end *b = ctx;
@@ -156,7 +164,7 @@ static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *
         return BOOT_AGAIN;
     if (!guard_verdict(&b->guard, change, b->once, guard_limit(b->once), boot_id, why))
         return BOOT_OFF;
-    if (guard_count_try(&b->guard, change, 0, boot_id))
+    if (guard_count_try(&b->guard, change, number_of(store, boot_id), boot_id))
         guard_save(b);
     return BOOT_START;
 }
@@ -389,8 +397,10 @@ static void guard_begin(struct boot_end *b, struct regstore *store)
     uint64_t    change = configuration(b, store);
 
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
-    if (b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) && !guard_open(&b->guard, id) &&
-        guard_count_try(&b->guard, change, 0, id))
+    bool changed = b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) && !guard_open(&b->guard, id) &&
+                   guard_count_try(&b->guard, change, 0, id);
+    changed |= guard_number(&b->guard, id, number_of(store, id)); /* the early program can't know it */
+    if (changed)
         guard_save(b);
 }
 
