@@ -1,5 +1,5 @@
 /* How long it takes until the first kernel event can come, beside a bare loop of the same perf_event_open calls in the same run.
- * Proves: KRN-09 (in time). Needs CAP_PERFMON; else skipped. */
+ * Proves: REG-19 (in time). Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/rings.h"
 #include "autologger/kernel/sources.h"

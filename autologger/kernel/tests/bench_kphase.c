@@ -1,5 +1,5 @@
 /* What importing the kernel phase costs, beside what any reader of the same pages must do: read them, page by page.
- * Proves: KRN-09 (at volume). */
+ * Proves: ANA-10 (the kernel's part, at volume). */
 #include "autologger/kernel/tests/phase_fixture.h"
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The kernel phase on this machine's real events: a trace instance stands for the buffer that the kernel command line arms; a
- * second one, which records all the time, is the independent witness of every context switch. Proves: KRN-09, REG-26 (the
- * kernel's share). Needs tracefs and CAP_PERFMON; else skipped. */
+ * second one, which records all the time, is the independent witness of every context switch. Proves: ANA-10 (the
+ * kernel's part), KRN-07. Needs tracefs and CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/kphase.h"
 #include "autologger/kernel/klog.h"

@@ -1,5 +1,5 @@
 /* The kernel phase without a kernel: recorded pages of a real boot, pages made by hand, clocks, and the seam with perf.
- * Proves: KRN-09, REG-26 (the kernel's share). */
+ * Proves: ANA-10 (the kernel's part). */
 #include "autologger/kernel/tests/phase_fixture.h"
 #include "autologger/wire/etl.h"
 
