@@ -348,8 +348,9 @@ static wstatus set_up(struct sqlite_store *s, bool write, struct reason *why)
     sqlite3_busy_timeout(s->db, BUSY_MS);
     wstatus st = run(s, "PRAGMA temp_store=MEMORY; PRAGMA foreign_keys=ON; PRAGMA trusted_schema=OFF;"
                         "PRAGMA cell_size_check=ON", why);
+    /* EXTRA: the folder is synced when the journal is removed, else a power cut brings it back and takes back a commit */
     if (st == W_SUCCESS && write)
-        st = run(s, "PRAGMA journal_mode=DELETE", why);
+        st = run(s, "PRAGMA journal_mode=DELETE; PRAGMA synchronous=EXTRA", why);
     if (st == W_SUCCESS && write)
         st = schema_create(s, why);
     if (st == W_SUCCESS) {
