@@ -83,7 +83,7 @@ static void store_ask(struct overview *o)
 static void next_step(const struct overview *o, char *out, size_t size)
 {
     if (!o->declared)
-        snprintf(out, size, "autologger rehearse FILE    (for instance config/examples/first-boot.ini)");
+        snprintf(out, size, "autologger trace-boot (the next boot), or autologger rehearse boot (now)");
     else if (!o->booted)
         snprintf(out, size, "autologger rehearse --store %s", o->c.store);
     else if (result_view_failed(&o->last))

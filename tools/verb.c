@@ -89,7 +89,7 @@ bool verb_help(const char *group, FILE *to)
     group_print(g, to);
     if (g == VERB_FIRST) {
         others_print(to);
-        fputs("\nExample, on any machine, as root:\n  autologger rehearse boot\n", to);
+        fputs("\nExamples, as root: now, and at the next boot:\n  autologger rehearse boot\n  autologger trace-boot\n", to);
     }
     ending_print(to);
     return true;
