@@ -91,7 +91,11 @@ save_results() {
     mount -t ext4 "$(labelled results)" /run/results
     cp -r /run/boot-test/. /run/results/
     # a root in memory is gone afterwards
-    grep -q '^root / tmpfs' /proc/mounts && cp /var/lib/autologger/registry.db /run/results/
+    if grep -q '^root / tmpfs' /proc/mounts; then
+        mkdir -p /run/results/root/var/lib /run/results/root/var/log
+        cp -r /var/lib/autologger /run/results/root/var/lib/
+        cp -r /var/log/autologger /run/results/root/var/log/
+    fi
     umount /run/results
 }
 

@@ -84,3 +84,26 @@ def figures(found):
     out["lost"] = sum(s["lost"]["total"] for s in status.get("sessions", []))
     out["events"] = sum(s["written"] for s in status.get("sessions", []))
     return out
+
+
+def times(keep=False):
+    """Milliseconds of guest time from the start of /init, in the order in which the moments are asked for; None: not seen."""
+    scenario, work = Scenario(COST / "times"), pathlib.Path(tempfile.mkdtemp(prefix="autologger-boot-times-"))
+    try:
+        parts = runner.prepare(scenario, work, in_memory=True)
+        boot = runner.one_boot(scenario, 1, parts, work, exact=True)
+        if boot.trouble():
+            raise Failed(boot.trouble())
+        remains = Remains(work, 1, boot.serial)
+        marks, trace = remains.marks(), "c/boot/boot.etl"
+        after = {name: (marks[name] - marks["init"]) / 1e6 for name in ("early-call", "early-returned", "socket") if name in marks}
+        return {
+            "boot held up": after["early-returned"] - after["early-call"] if "early-returned" in after else None,
+            "socket ready": after.get("socket"),
+            "first kernel event": remains.after("init", trace, "Thread", "*"),
+            "first user event": remains.after("init", trace, "Contoso-Demo", "Start"),
+            "early program called": after.get("early-call"),
+        }
+    finally:
+        if not keep:
+            shutil.rmtree(work, ignore_errors=True)

@@ -27,9 +27,9 @@ class Remains:
         if not disk.state(results)[0]:
             disk.replay(results)
         disk.extract(results, "/", self.folder / "results")
-        if (self.folder / "results/registry.db").exists():  # of a root in memory
-            (self.folder / "root/var/lib/autologger").mkdir(parents=True, exist_ok=True)
-            (self.folder / "results/registry.db").rename(self.folder / "root" / STORE)
+        if (self.folder / "results/root").exists():  # of a root in memory
+            shutil.rmtree(self.folder / "root", ignore_errors=True)
+            (self.folder / "results/root").rename(self.folder / "root")
         self.uname = self.output("uname") or ""
         self._summaries, self._status, self._firsts = {}, None, {}
 
