@@ -1,4 +1,5 @@
 /* setup_snapshot.c - the step that seals what the next boot reads. See setup.h. */
+#include "autologger/daemon/guard.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/snapshot.h"
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The store's path as the machine itself knows it. */
 static void own_path(const struct machine *m, const char *path, char *out, size_t size)
@@ -34,6 +36,8 @@ wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *stor
     int rc = os_mkdir_parents(os_linux(), machine_path(s->machine, "/" SETUP_SNAPSHOT, path), 0755);
     st     = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", path, strerror(-rc))
                     : snapshot_seal(os_linux(), store, &head, path, why);
+    if (!st) /* what is applied starts afresh, also where a damaged guard does not know which change it is about */
+        unlink(machine_path(s->machine, "/" GUARD_PATH, path));
     if (!st)
         setup_say(s, "snapshot: change %" PRIu64 ", sealed in /" SETUP_SNAPSHOT, head.change_number);
     return st;
