@@ -156,6 +156,8 @@ static void cost_print(const struct result_list *list, FILE *to)
     const struct { const char *format; uint64_t ns; } times[] = {
         {"%sall armed %.1f ms after the early program began", list->early_ns && list->armed_ns > list->early_ns ? list->armed_ns - list->early_ns : 0},
         {"%sboot held up %.1f ms", list->held_ns},
+        {"%sfirst kernel event at %.1f ms", list->first_kernel_ns},
+        {"%sfirst event of a program at %.1f ms", list->first_user_ns},
     };
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i].ns) {

@@ -142,6 +142,7 @@ def stops_after_a_time():
         check(s["merged"] == m.merged, s["merged"])
         check(all(r["merged_path"] == m.merged for r in s["sessions"]), s)
         check(m.verify(m.merged, [tally])["events"] == 2000, "events are missing")
+        check(s["first_user_ns"] > 0, "when the first event came:", s["first_user_ns"], s["first_kernel_ns"])
         check(m.keeper.poll() is None, "the daemon does not serve any more")
         m.shutdown()
         # a daemon that is started again in the same boot: nothing is traced twice, and what became of the boot stays
