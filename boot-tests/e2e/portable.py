@@ -1,4 +1,5 @@
 """The portable program: built, static, and at work in a root that holds nothing else than itself, a shell and tar.
+Full tier: on a Debian without any of it: applied, booted under QEMU, bundled, cleaned; then nothing of it is left.
 Proves: CTL-15."""
 import os
 import pathlib
@@ -6,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 
-from harness import SOURCE, check, skip
+from harness import FULL, SOURCE, check, skip
 
 import overlay
 
@@ -76,4 +77,55 @@ def alone(program):
             subprocess.run(["umount", "--lazy", str(work / "proc")])
 
 
-alone(build())
+# ---- a Debian without any of it: applied, booted, bundled, cleaned (full tier)
+
+def renamed_kernel(machine):
+    """apply looks for the image of the kernel that runs: the root's kernel gets that name, too."""
+    boot, modules = machine.tree.root / "boot", machine.tree.root / "usr/lib/modules"
+    have = machine.image.name.removeprefix("initrd.img-")
+    for name in ("vmlinuz", "config", "System.map"):
+        (boot / f"{name}-{have}").rename(boot / f"{name}-{os.uname().release}")
+    (modules / have).rename(modules / os.uname().release)
+    machine.image.unlink()
+    machine.run("update-initramfs", "-c", "-k", os.uname().release)
+    machine.image = boot / f"initrd.img-{os.uname().release}"
+
+
+def in_image(machine):
+    return "autologger" in machine.run("lsinitramfs", "/boot/" + machine.image.name)
+
+
+def whole_cycle(program):
+    import debian_root
+    with tempfile.TemporaryDirectory(prefix="al-portable-") as folder:
+        image, mounted = debian_root.make(folder)
+        with overlay.Image(image, mounted) as tree:
+            machine = debian_root.Machine(tree)
+            renamed_kernel(machine)
+            tree.put(program, "/root/autologger-portable", 0o755)
+            machine.ends_by_itself()
+            before = tree.files()
+            machine.run("/root/autologger-portable", "apply", "no-such-profile", expect=1)
+            check(tree.files() == before, "a failed apply left", tree.files() ^ before)
+            machine.run("/root/autologger-portable", "apply", "boot")
+            machine.prepared()
+            machine.run("/root/autologger-portable", "clean")
+            check(tree.files() == before and not in_image(machine), "clean left", tree.files() ^ before, in_image(machine))
+            machine.run("/root/autologger-portable", "apply", "boot")
+        serial = debian_root.boot(image, mounted)
+        with overlay.Image(image, mounted) as tree:
+            machine = debian_root.Machine(tree)
+            print(debian_root.captured(machine, serial))
+            machine.run("/root/autologger-portable", "bundle", "-o", "/root/boot.tar")
+            listed = subprocess.run(["tar", "-tf", tree.root / "root/boot.tar"], capture_output=True, text=True).stdout
+            check(".etl" in listed and "status.json" in listed and "configuration.reg" in listed, listed)
+            machine.run("/root/autologger-portable", "clean")
+            left = sorted(p for p in tree.files() - before if "autologger" in p)
+            check(not left and not in_image(machine), "after a boot, cleaned, and still there:", left, in_image(machine))
+            machine.run("/root/autologger-portable", "clean")  # twice is fine
+
+
+made = build()
+alone(made)
+if FULL:
+    whole_cycle(made)
