@@ -180,7 +180,7 @@ static void head_print(const struct result_list *list, FILE *to)
     fprintf(to, "%s", list->rehearsal ? "Rehearsal" : "Boot");
     if (list->number)
         fprintf(to, " %u", list->number);
-    fprintf(to, " of %s, boot %s\n", filetime_format(list->time, when), list->boot_id[0] ? list->boot_id : "(no id)");
+    fprintf(to, " of %.19sZ, boot %s\n", filetime_format(list->time, when), list->boot_id[0] ? list->boot_id : "(no id)");
     if (list->boot_done_ms)
         fprintf(to, "default target after %.1f s, boot done after %.1f s%s%s\n", (double)list->target_ms / 1e3, (double)list->boot_done_ms / 1e3,
                 *list->stop_reason ? "; stopped: " : "", list->stop_reason);
