@@ -233,10 +233,12 @@ static void merge_ended(struct boot_end *b, wstatus status, const struct reason 
 {
     struct reason why;
 
-    if (status == W_SUCCESS)
+    if (status == W_SUCCESS) {
         merge_parts_note(&b->parts);
-    else
+        merge_parts_times(&b->parts, b->host.rows);
+    } else {
         merge_refused(b, failed);
+    }
     wstatus saved = b->host.save(b->host.ctx, &why);
     if (status == W_SUCCESS && saved == W_SUCCESS && !b->o.keep_premerge)
         merge_parts_remove(b->os, &b->parts);

@@ -1,5 +1,7 @@
 #include "autologger/daemon/merge_boot.h"
 
+#include "autologger/etl/reader.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -68,6 +70,33 @@ void merge_parts_note(struct merge_parts *parts)
 {
     for (unsigned i = 0; i < parts->count; i++)
         snprintf(parts->row[i]->merged_path, sizeof parts->row[i]->merged_path, "%s", parts->target);
+}
+
+/* The file's first event that is none of the format's own: ns since the kernel began by the file's own anchor; 0: it has none. */
+static uint64_t first_event(const char *path)
+{
+    struct etl_reader *r;
+    struct etl_event   e;
+    uint64_t           ns = 0;
+
+    if (etl_reader_open(path, &r, NULL) != W_SUCCESS)
+        return 0;
+    uint64_t boot = (uint64_t)etl_reader_header(r)->raw.boot_time;
+    while (!ns && etl_next(r, &e))
+        if ((e.kind != ETL_KIND_SYSTEM && e.kind != ETL_KIND_PERFINFO) || e.hook >> 8 != ETL_GROUP_HEADER)
+            ns = e.filetime > boot ? (e.filetime - boot) * 100 : 1;
+    etl_reader_close(r);
+    return ns;
+}
+
+void merge_parts_times(const struct merge_parts *parts, struct result_list *rows)
+{
+    for (unsigned i = 0; i < parts->count; i++) {
+        uint64_t *least = parts->row[i]->kernel ? &rows->first_kernel_ns : &rows->first_user_ns;
+        uint64_t  ns    = first_event(parts->row[i]->log_path);
+        if (ns && (!*least || ns < *least))
+            *least = ns;
+    }
 }
 
 void merge_parts_remove(struct os *os, const struct merge_parts *parts)

@@ -26,6 +26,8 @@ void merge_parts_left(struct os *os, struct result_list *rows, struct merge_part
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why);
 /* Writes the target into the rows (which are then to be saved). */
 void merge_parts_note(struct merge_parts *parts);
+/* Notes in `rows` when the first kernel event and the first user event of the files happened. Before they are removed. */
+void merge_parts_times(const struct merge_parts *parts, struct result_list *rows);
 /* Removes the files that were merged. */
 void merge_parts_remove(struct os *os, const struct merge_parts *parts);
 #endif

@@ -306,6 +306,7 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
     if (st)
         return st;
     merge_parts_note(&parts);
+    merge_parts_times(&parts, rows);
     snprintf(r->out->merged_path, sizeof r->out->merged_path, "%s", parts.target);
     r->out->events_merged = merged.out;
     if ((st = result_save(store, rows, why)))

@@ -3,6 +3,7 @@ created in the early phase, attempted = written + lost by counts that are not th
 Proves: COR-02, REG-26, MRG-09, MRG-02, KRN-03, KRN-04, KRN-07, KRN-09, KRN-16, LEG-09, CON-02."""
 import json
 import os
+import time
 
 from harness import BUILD, SOURCE, Machine, check, skip, tool
 
@@ -11,6 +12,7 @@ if os.getuid() != 0:
 
 with Machine() as m:
     out = os.path.join(m.dir, "out")
+    begin = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     r = tool("rehearse", os.path.join(SOURCE, "config", "examples", "first-boot.ini"), "--out", out, "--json", expect=None)
     rehearsal = json.loads(r.stdout)
     check(rehearsal["files_created_early"] == 0, "files were created before the file system was ready")
@@ -26,6 +28,11 @@ with Machine() as m:
     check({row["session"] for row in rehearsal["balance"]} == {"NT Kernel Logger", "first-boot"}, rehearsal["balance"])
     for s in rehearsal["sessions"]:
         check(s["status"] == 0 and s["late_events"] == 0, s)
+    # the first events, in time since the kernel began: within this run, the kernel's rundown first
+    now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+    for first in ("first_kernel_ns", "first_user_ns"):
+        check(begin <= rehearsal[first] <= now, first, rehearsal[first], "is not between", begin, "and", now)
+    check(rehearsal["first_kernel_ns"] < rehearsal["first_user_ns"], "a program's event comes before the kernel's")
     # a dump has one line an event, and decodes what the programs wrote without any manifest
     lines = tool("dump", "--format", "json", trace).stdout.splitlines()
     check(len(lines) == summary["events"], "dump has", len(lines), "lines,", "the file", summary["events"], "events")
