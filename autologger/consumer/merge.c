@@ -22,7 +22,6 @@ struct input {
     const struct etl_file_header *header;
     struct etl_event              event;
     bool                          has_event;
-    bool                          kernel;
 };
 struct output {
     uint8_t *data;
@@ -122,7 +121,7 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
         if ((st = check_once(m, i, why)) != W_SUCCESS)
             return st;
         in->header = etl_reader_header(in->reader);
-        if ((in->kernel = is_kernel(in)) && !kernel) {
+        if (!kernel && is_kernel(in)) {
             kernel    = true;
             m->leader = i;
         }
@@ -259,9 +258,6 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
         last = least->event.raw_time;
         if (least->event.filetime > *end_time)
             *end_time = least->event.filetime;
-        uint64_t *first = least->kernel ? &m->counts.first_kernel : &m->counts.first_user;
-        if (!*first)
-            *first = least->event.filetime;
         st = copy(m, &least->event, why);
         advance(m, least);
     }

@@ -19,7 +19,6 @@ struct merge_counts {
     uint64_t events_lost, buffers_lost; /* sums of what the files say */
     uint64_t inversions; /* events earlier than the one before: only damaged files have them */
     unsigned damage; /* places reported by the readers: what lies there is not in the target */
-    uint64_t first_kernel, first_user; /* FILETIME of the first event of kernel files, and of the others; header events apart; 0 = none */
     char     first_damage[400]; /* "FILE: offset N: what", "" = none */
     char     first_inversion[400]; /* "FILE: offset N: an event is 12 ticks earlier than the one before it", "" = none */
 };

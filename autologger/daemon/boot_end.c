@@ -5,7 +5,6 @@
 #include "autologger/daemon/merge_job.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/store/change_number.h"
-#include "registry-sim/base/clock.h"
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/text/winpath.h"
 
@@ -269,28 +268,12 @@ static void merge_begin(struct boot_end *b)
     epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->job.end_fd, &e); /* fails only without memory: then any other event has it seen */
 }
 
-/* From FILETIME to ns since the kernel began; 0 stays 0. */
-static uint64_t since_boot_ns(const struct boot_end *b, uint64_t filetime)
-{
-    struct clock_anchor anchor;
-    memcpy(&anchor, b->host.state->anchor, sizeof anchor);
-    return filetime > anchor.boot_filetime ? (filetime - anchor.boot_filetime) * 100 : 0;
-}
-
-static void first_events_note(struct boot_end *b, const struct merge_counts *counts)
-{
-    b->host.rows->first_kernel_ns = since_boot_ns(b, counts->first_kernel);
-    b->host.rows->first_user_ns   = since_boot_ns(b, counts->first_user);
-}
-
 static void merge_step(struct boot_end *b, int wait_ms)
 {
     struct merge_counts counts;
     struct reason       why;
     wstatus             status;
     if (state(b)->phase == BOOT_MERGING && merge_job_ended(&b->job, wait_ms, &status, &counts, &why)) {
-        if (status == W_SUCCESS)
-            first_events_note(b, &counts);
         merge_ended(b, status, &why);
     }
 }
