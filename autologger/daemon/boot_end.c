@@ -273,9 +273,8 @@ static void merge_step(struct boot_end *b, int wait_ms)
     struct merge_counts counts;
     struct reason       why;
     wstatus             status;
-    if (state(b)->phase == BOOT_MERGING && merge_job_ended(&b->job, wait_ms, &status, &counts, &why)) {
+    if (state(b)->phase == BOOT_MERGING && merge_job_ended(&b->job, wait_ms, &status, &counts, &why))
         merge_ended(b, status, &why);
-    }
 }
 
 /* ---- the end ---- */
