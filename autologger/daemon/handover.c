@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { ROOM = 64 * 1024, SEND_SECONDS = 10, RECEIVE_SECONDS = 5, GREETING_MS = 300, VERSION = 1 << 16 | STATE_VERSION };
+enum { ROOM = 64 * 1024, SEND_SECONDS = 10, RECEIVE_SECONDS = 8, GREETING_MS = 300, VERSION = 1 << 16 | STATE_VERSION };
 #define MAGIC UINT32_C(0x4f484c41) /* "ALHO" */
 static const char acknowledgement[] = "adopted", greeting[] = "keeper";
 

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_MS = 500, ADOPT_SECONDS = 60, NO_CODE = -1 };
+enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_MS = 500, LEAVING_MS = 5000, ADOPT_SECONDS = 60, NO_CODE = -1 };
 
 struct keeper {
     const struct keeper_options *options;
@@ -29,6 +29,7 @@ struct keeper {
     int         child_fd; /* function: the child's end of a socket pair */
     pid_t       child;
     int         ending;   /* the signal that asked for the end: a new daemon gets it too */
+    bool        leaving;  /* the daemon has said that it is about to */
     bool        reload;   /* the daemon was asked to leave for a new one */
     char       *manager;  /* NOTIFY_SOCKET of the service manager, or NULL */
 };
@@ -121,6 +122,8 @@ static bool message_take(struct keeper *k)
     if (!field(text, "FDNAME", name, sizeof name)) {
         if (fd >= 0)
             close(fd);
+        else if (field(text, "LEAVING", number, sizeof number))
+            k->leaving = true;
         else
             notify_path(k->manager, text, -1); /* READY=1 and the like */
     } else if (fd >= 0 && field(text, "FDSTORE", number, sizeof number)) {
@@ -305,13 +308,15 @@ static bool child_gone(struct keeper *k, int *code)
     return true;
 }
 
-/* Has the daemon publish and leave; one that does not is killed, which costs nothing but its last counters. Short: a boot may wait. */
+/* Has the daemon publish and leave; one that does not is killed, which costs its last counters, and what it was just about to open.
+ * Short, for a boot may wait; longer when it has answered. */
 static void child_leave(struct keeper *k, int how)
 {
     int code;
 
+    k->leaving = false;
     kill(k->child, how);
-    for (int waited = 0; waited < LEAVE_MS; waited += 10) {
+    for (int waited = 0; waited < (k->leaving ? LEAVING_MS : LEAVE_MS); waited += 10) {
         struct pollfd p[2] = {{.fd = k->socket_fd, .events = POLLIN}, {.fd = k->signal_fd, .events = POLLIN}};
         poll(p, 2, 10);
         while (message_take(k))

@@ -45,7 +45,7 @@ static void path_move(char *path, size_t size, const char *old_dir, const char *
     snprintf(path, size, "%s%s", new_dir, rest);
 }
 
-/* The service that adopts finds: the file system is ready, every session is to be stopped. */
+/* The service that adopts finds: every session is to be stopped. */
 static wstatus states_prepare(const struct kept *k, const struct recover_options *o, struct reason *why)
 {
     struct state_daemon *d = state_open(k, "daemon", sizeof *d, STATE_MAGIC_DAEMON);
@@ -68,7 +68,6 @@ static wstatus states_prepare(const struct kept *k, const struct recover_options
             path_move(s->log_path, sizeof s->log_path, d->log_dir, o->log_dir);
         munmap(s, sizeof *s);
     }
-    d->fs_ready = 1;
     if (o->log_dir)
         snprintf(d->log_dir, sizeof d->log_dir, "%s", o->log_dir);
     if (o->store)
@@ -83,7 +82,7 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
     char                         boot_id[64];
     struct service              *service = NULL;
     const struct service_options options = {.store_path = o->store ? o->store : "", .log_dir = o->log_dir ? o->log_dir : "",
-                                            .runtime_dir = runtime_dir, .hold = true, .store_open = o->store_open, .save = results_save};
+                                            .runtime_dir = runtime_dir, .store_open = o->store_open, .save = results_save};
 
     if (!kept_init(&k))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to recover %s", o->path);

@@ -531,7 +531,6 @@ wstatus service_create(const struct service_options *options, struct handed *han
         goto out;
     if (adopted) {
         server_adopt(v->server, handed_take, v->handed);
-        stop_asked(v);
         eventfd_write(v->env.changed_fd, 1); /* the predecessor may have died before it saved the rows */
     }
     kernel_begin(v);
@@ -539,6 +538,8 @@ wstatus service_create(const struct service_options *options, struct handed *han
         v->state->ready_ns = boot_ns();
     if (!options->hold)
         fs_ready(v, why);
+    if (adopted)
+        stop_asked(v);
     boot_ready(v);
     handed_notify(v->handed, "READY=1");
     *out = v;
@@ -583,6 +584,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             *left = info.ssi_signo == SIGHUP || info.ssi_signo == SIGUSR1;
             if (!*left)
                 break;
+            handed_notify(v->handed, "LEAVING=1"); /* it lives: the keeper waits for what is under way */
             leave(v, info.ssi_signo == SIGUSR1);
             return W_SUCCESS;
         }
