@@ -13,8 +13,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { ROOM = 64 * 1024, SEND_SECONDS = 10, RECEIVE_SECONDS = 8, GREETING_MS = 300, VERSION = 1 << 16 | STATE_VERSION };
+enum { ROOM = 64 * 1024, SEND_SECONDS = 10, GREETING_MS = 300, SILENCE_MS = 700, VERSION = 1 << 16 | STATE_VERSION };
 #define MAGIC UINT32_C(0x4f484c41) /* "ALHO" */
+#define NOT_YET UINT32_MAX /* head.total of a message that only says that the keeper lives */
 static const char acknowledgement[] = "adopted", greeting[] = "keeper";
 
 struct head {
@@ -37,9 +38,9 @@ static bool address(struct sockaddr_un *a, const char *path)
     return true;
 }
 
-static void patience(int fd, int option, int seconds)
+static void patience(int fd, int option, int ms)
 {
-    struct timeval t = {.tv_sec = seconds};
+    struct timeval t = {ms / 1000, (ms % 1000) * 1000};
     setsockopt(fd, SOL_SOCKET, option, &t, sizeof t);
 }
 
@@ -70,7 +71,7 @@ int handover_accept(int listen_fd)
     if (fd < 0)
         return -1;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == 0 || who.uid == geteuid())) {
-        patience(fd, SO_SNDTIMEO, SEND_SECONDS);
+        patience(fd, SO_SNDTIMEO, SEND_SECONDS * 1000);
         (void)!send(fd, greeting, sizeof greeting, MSG_NOSIGNAL);
         return fd;
     }
@@ -114,6 +115,12 @@ static bool batch_send(int connection, const struct kept *k, unsigned from, unsi
     return sendmsg(connection, &m, MSG_NOSIGNAL) == (ssize_t)used;
 }
 
+void handover_wait(int connection)
+{
+    const struct head h = {MAGIC, VERSION, 0, NOT_YET};
+    (void)!send(connection, &h, sizeof h, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 bool handover_send(int connection, const struct kept *k)
 {
     _Static_assert(sizeof(struct head) + HANDOVER_BATCH * (sizeof(struct entry) + KEPT_NAME) <= ROOM, "a batch fits");
@@ -150,7 +157,7 @@ int handover_connect(const char *path)
     struct sockaddr_un a;
     int                fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd >= 0 && address(&a, path) && connect(fd, (struct sockaddr *)&a, sizeof a) == 0 && greeted(fd)) {
-        patience(fd, SO_RCVTIMEO, RECEIVE_SECONDS);
+        patience(fd, SO_RCVTIMEO, SILENCE_MS);
         return fd;
     }
     if (fd >= 0)
@@ -203,6 +210,8 @@ static int batch_receive(int connection, uint8_t *room, struct kept *k, uint32_t
     }
     memcpy(&h, room, sizeof h);
     *version   = h.magic == MAGIC ? h.version : VERSION;
+    if (h.magic == MAGIC && h.version == VERSION && !h.count && h.total == NOT_YET && !count)
+        return 1;
     bool sound = h.magic == MAGIC && h.version == VERSION && h.count == count;
     if (!batch_take(room, (size_t)n, fds, count, k) || !sound || (!h.count && h.total != k->count))
         return -1;
@@ -227,7 +236,7 @@ wstatus handover_receive(int connection, struct kept *k, struct reason *why)
     if (version != VERSION)
         return reason_set(why, W_INVALID_DATA, "the early program has version %u.%u, this daemon %u.%u", version >> 16, version & 0xFFFF,
                           (unsigned)VERSION >> 16, VERSION & 0xFFFF);
-    return error == EAGAIN ? reason_set(why, W_TIMEOUT, "the early program did not answer within %d s", RECEIVE_SECONDS)
+    return error == EAGAIN ? reason_set(why, W_TIMEOUT, "the early program has fallen silent for %d ms", SILENCE_MS)
                            : reason_set(why, W_INVALID_DATA, "what the early program handed over could not be read");
 }
 

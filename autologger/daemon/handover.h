@@ -15,6 +15,8 @@ enum { HANDOVER_BATCH = 200 };
 int handover_listen(const char *path);
 /* The next successor that waits; -1: none, or one that may not ask (another user). Does not block. */
 int handover_accept(int listen_fd);
+/* Says that the keeper lives and needs a moment more; at least every half second until it sends. */
+void handover_wait(int connection);
 /* Sends all; blocks at most some seconds. False: the successor went away. */
 bool handover_send(int connection, const struct kept *k);
 /* The successor's word: 1 acknowledged, 0 not yet (waited `timeout_ms`), -1 gone. */
@@ -22,7 +24,7 @@ int handover_acknowledged(int connection, int timeout_ms);
 
 /* The successor's side. connect: -1 when nobody listens at `path`, or does not answer within half a second. */
 int handover_connect(const char *path);
-/* Takes everything into `k`. 1460 when the keeper does not answer, 13 when it says nonsense, or is another version. */
+/* Takes everything into `k`. 1460 when the keeper falls silent, 13 when it says nonsense, or is another version. */
 wstatus handover_receive(int connection, struct kept *k, struct reason *why);
 void    handover_acknowledge(int connection);
 #endif

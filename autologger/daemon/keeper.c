@@ -309,8 +309,8 @@ static bool child_gone(struct keeper *k, int *code)
 }
 
 /* Has the daemon publish and leave; one that does not is killed, which costs its last counters, and what it was just about to open.
- * Short, for a boot may wait; longer when it has answered. */
-static void child_leave(struct keeper *k, int how)
+ * Short, for a boot may wait; longer when it has answered. `successor`: who waits for it, or -1. */
+static void child_leave(struct keeper *k, int how, int successor)
 {
     int code;
 
@@ -323,6 +323,8 @@ static void child_leave(struct keeper *k, int how)
             ;
         if (child_gone(k, &code))
             return;
+        if (successor >= 0 && waited % 100 == 0)
+            handover_wait(successor);
     }
     kill(k->child, SIGKILL);
     waitpid(k->child, &code, 0);
@@ -345,7 +347,7 @@ static bool hand_over(struct keeper *k)
 
     if (connection < 0)
         return false;
-    child_leave(k, SIGHUP);
+    child_leave(k, SIGHUP, connection);
     while (message_take(k)) /* what it sent last */
         ;
     if (handover_send(connection, &k->kept))
@@ -367,7 +369,7 @@ static bool look(struct keeper *k, int *every_ms)
         waitpid(k->child, NULL, 0);
         return true;
     case KEEPER_SAVE:
-        child_leave(k, SIGUSR1);
+        child_leave(k, SIGUSR1, -1);
         k->options->save(k->options->ctx, &k->kept);
         return true;
     case KEEPER_GO_ON: break;
