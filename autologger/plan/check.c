@@ -99,7 +99,7 @@ static wstatus check_session(struct walk *w, const char *key, unsigned next)
     struct plan_limits limits = w->limits;
     wstatus            out    = W_SUCCESS;
 
-    limits.memory_left = plan_memory_share(w->store, w->keys + next, w->key_count - next, limits.processors, limits.memory_left);
+    limits.memory_left = plan_memory_share(w->store, w->keys ? w->keys + next : NULL, w->key_count - next, limits.processors, limits.memory_left);
     wstatus st         = plan_from_key(w->store, key, &limits, &plan, &why);
 
     if (st == W_SUCCESS && plan.start && (st = check_unique(w, &plan, &why)) == W_SUCCESS)
