@@ -67,8 +67,8 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         p = process_get(c, pid);
         if (!p && !(p = process_add(c, pid)))
             return;
-    } else if (ppid == KTHREADD || (pid == KTHREADD && ppid == 0)) {
-        p = c->system;
+    } else if (ppid == KTHREADD || (pid == KTHREADD && ppid == 0) || pid == 4) {
+        p = c->system; /* 4 is its number here; on Linux always a kernel thread, whatever a damaged record says of its parent */
     } else {
         struct process *old = process_get(c, pid);
         if (old && old->rundown_time && raw - old->rundown_time < RUNDOWN_RACE_NS)
