@@ -13,18 +13,31 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Among the arguments that the BPF program kept, those of the exec between `from` and `until`, also if they came just now. */
+static const char *command_kept(struct drain *d, uint32_t pid, uint64_t from, uint64_t until, size_t *size, bool *cut)
+{
+    const char *raw = argv_take(d->argv, pid, from, until, size, cut);
+    if (raw)
+        return raw;
+    argv_poll(d->argv);
+    return argv_take(d->argv, pid, from, until, size, cut);
+}
+
 /* The command line of an exec between `from` and `until`. What the BPF program kept is that of this exec, also when the
- * process is gone or has changed it; /proc has more of a long one. */
+ * process is gone or has become another program since; /proc has more of a long one. The record of the exec may be here
+ * a moment before the BPF program has run, and what /proc shows a moment later may be that of the next exec: so what was
+ * kept is looked for once more after /proc was read, and comes first. */
 static void command_find(struct drain *d, uint32_t pid, uint64_t from, uint64_t until, bool alive, char *out, size_t size)
 {
     size_t      n;
     bool        cut = false;
-    const char *raw = argv_take(d->argv, pid, from, until, &n, &cut);
+    const char *raw = command_kept(d, pid, from, until, &n, &cut);
     if ((!raw || cut) && alive)
         proc_command_line(d->proc, pid, out, size);
-    if (!raw && !*out) { /* the tracepoint's record may be here a moment before the program has run */
-        argv_poll(d->argv);
-        raw = argv_take(d->argv, pid, from, until, &n, &cut);
+    if (!raw) {
+        raw = command_kept(d, pid, from, until, &n, &cut);
+        if (raw && !cut)
+            *out = 0;
     }
     if (raw && !*out)
         command_line_join(raw, n, out, size);
