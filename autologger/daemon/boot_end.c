@@ -3,6 +3,7 @@
 #include "autologger/daemon/boot_watch.h"
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/merge_job.h"
+#include "autologger/daemon/sleep_watch.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/snapshot.h"
@@ -32,6 +33,7 @@ struct boot_end {
     struct boot_settings    settings;
     struct guard            guard;
     struct boot_watch      *watch;
+    struct sleep_watch      sleep;
     int                     timer_fd;
     struct merge_parts      parts;
     struct merge_job        job;
@@ -331,6 +333,17 @@ static void give_up(struct boot_end *b)
     end_begin(b, text);
 }
 
+/* A boot trace ends where the machine sleeps, whatever StopAfter says. */
+static void sleep_step(struct boot_end *b)
+{
+    char     text[100], slept[32];
+    uint64_t ns = sleep_watch_step(&b->sleep);
+    if (!ns || state(b)->phase != BOOT_WAITING || !b->had_sessions)
+        return;
+    snprintf(text, sizeof text, "the machine slept (%s)", boot_time_text((ns + 500 * MS) / (1000 * MS) * 1000, slept));
+    end_begin(b, text);
+}
+
 static void watch_step(struct boot_end *b)
 {
     bool had_target = state(b)->target_ns, had_idle = state(b)->idle_ns;
@@ -350,6 +363,7 @@ static void step(void *ctx)
         return;
     if (b->watch)
         watch_step(b);
+    sleep_step(b);
     merge_step(b, 0);
     if (state(b)->phase == BOOT_WAITING && b->had_sessions && b->host.running(b->host.ctx) == 0) {
         end_reason(b, "asked");
@@ -390,6 +404,9 @@ static void timer_begin(struct boot_end *b)
     e.data.fd = b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (b->timer_fd < 0 || epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->timer_fd, &e) < 0)
         fprintf(stderr, "autologgerd: no timer for StopAfter: %s\n", strerror(errno));
+    e.data.fd = sleep_watch_open(&b->sleep) ? b->sleep.fd : -1;
+    if (e.data.fd < 0 || epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, e.data.fd, &e) < 0)
+        fprintf(stderr, "autologgerd: a sleep of the machine will not be seen: %s\n", strerror(errno));
 }
 
 /* A boot that the early program began was perhaps not counted yet: it had no root to write to. */
@@ -485,6 +502,7 @@ struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *o
     b->o        = *options;
     b->os       = os;
     b->timer_fd = -1;
+    b->sleep    = (struct sleep_watch){.fd = -1};
     b->job      = (struct merge_job){.end_fd = -1};
     b->part     = (struct boot_part){b, may_start, ready, step, ending, ended, end};
     return b;
@@ -495,6 +513,7 @@ void boot_end_destroy(struct boot_end *b)
     if (!b)
         return;
     merge_job_finish(&b->job);
+    sleep_watch_close(&b->sleep);
     boot_watch_destroy(b->watch);
     boot_settings_finish(&b->settings);
     if (b->timer_fd >= 0)
