@@ -4,35 +4,44 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-/* The daemon has signals blocked and ignored; a command has not. */
-static int spawn(pid_t *pid, char *const *argv, int text_fd)
+/* In the new process, whose memory is the parent's until exec: nothing but system calls. The daemon has signals blocked and ignored; a
+ * command has not. */
+static void become(char *const *argv, int text_fd, pid_t parent)
 {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t          attributes;
-    sigset_t                   none, all;
+    const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    sigset_t  none;
 
     sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, text_fd, 1);
-    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attributes);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &all);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    int error = posix_spawnp(pid, argv[0], &files, &attributes, argv, environ);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return error;
+    for (int i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
+        _exit(127);
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(text_fd, 1) < 0 || dup2(null_fd, 2) < 0)
+        return;
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(argv[0], argv);
+}
+
+/* Not posix_spawn, which can't have a child die with its parent. vfork: no page table of a daemon with much memory is copied, and
+ * what exec says comes back. */
+static int spawn(pid_t *pid, char *const *argv, int text_fd)
+{
+    const pid_t  parent = getpid();
+    volatile int error  = 0;
+
+    *pid = vfork();
+    if (*pid == 0) {
+        become(argv, text_fd, parent);
+        error = errno ? errno : EINVAL;
+        _exit(127);
+    }
+    return *pid < 0 ? errno : error;
 }
 
 bool child_start(struct child *c, char *const *argv)
@@ -45,9 +54,9 @@ bool child_start(struct child *c, char *const *argv)
     c->text_fd = pipe_fd[0];
     int error  = spawn(&c->pid, argv, pipe_fd[1]);
     close(pipe_fd[1]);
-    if (error)
+    if (c->pid < 0)
         c->pid = 0;
-    else if ((c->end_fd = (int)syscall(SYS_pidfd_open, c->pid, 0)) < 0)
+    else if (!error && (c->end_fd = (int)syscall(SYS_pidfd_open, c->pid, 0)) < 0)
         error = errno;
     if (error) {
         child_finish(c);

@@ -1,5 +1,7 @@
-/* child.h - a command that runs beside us: its end shows at a descriptor, its words are kept. Nothing ever waits for it.
- * Threads: one. Ownership: start/finish. Not for: programs that say much (the first CHILD_TEXT bytes are kept). */
+/* child.h - a command that runs beside us: its end shows at a descriptor, its words are kept. Nothing ever waits for it,
+ * and it never outlives who started it: it is killed with the thread that did, also when that gets SIGKILL.
+ * Threads: one, which lives as long as the process. Ownership: start/finish. Not for: programs that say much (the first CHILD_TEXT
+ * bytes are kept). */
 #ifndef AUTOLOGGER_DAEMON_CHILD_H
 #define AUTOLOGGER_DAEMON_CHILD_H
 #include <stdbool.h>

@@ -37,7 +37,7 @@ class Boots(Machine):
         self.path = os.environ["PATH"]
         self.ticks = 1000
         self.stat_put()
-        self.systemctl("sleep 1000")
+        self.systemctl("exec sleep 1000")
 
     def __enter__(self):
         os.environ["PATH"] = f"{self.bin}:{self.path}"
