@@ -64,10 +64,10 @@ struct boots_median boots_median(const struct history *h, unsigned most)
     if (!v)
         return m;
     for (unsigned i = 0; i < count; i++)
-        real |= !h->boots[i].list.rehearsal;
+        real |= !h->boots[i].list.rehearsal && h->boots[i].sessions;
     for (unsigned i = 0; i < count; i++) {
         const struct history_boot *b = &h->boots[i];
-        if (real && b->list.rehearsal)
+        if ((real && b->list.rehearsal) || !b->sessions)
             continue;
         written[m.boots] = b->written;
         lost[m.boots]    = b->lost;
@@ -90,7 +90,7 @@ struct boots_median boots_median(const struct history *h, unsigned most)
 
 static const char *boot_word(const struct history_boot *b)
 {
-    return b->failed ? "failed" : !b->finished ? "unfinished" : b->notes ? "note" : "ok";
+    return b->failed ? "failed" : !b->sessions ? "off" : !b->finished ? "unfinished" : b->notes ? "note" : "ok";
 }
 
 void boots_list_print(const struct history *h, unsigned most, FILE *to)
@@ -152,6 +152,7 @@ void boots_list_json(const struct history *h, unsigned most, struct json *j)
         json_number(j, "sessions", b->sessions);
         json_number(j, "failed", b->failed);
         json_number(j, "notes", b->notes);
+        json_number(j, "kept_off", b->kept_off);
         json_number(j, "written", b->written);
         json_number(j, "lost", b->lost);
         json_number(j, "peak_bytes", b->peak_bytes);
@@ -198,7 +199,7 @@ static void each_pair(const struct result_list *a, const struct result_list *b, 
 static const char *status_cell(const struct result_row *r, char out[CELL])
 {
     if (r)
-        snprintf(out, CELL, "%u %s", r->status, !r->start && !r->status ? "off" : result_level_name(result_level(r)));
+        snprintf(out, CELL, "%u %s", r->status, result_level_name(result_level(r)));
     else
         snprintf(out, CELL, "-");
     return out;
@@ -288,7 +289,7 @@ static void side_json(struct json *j, const char *name, const struct result_row 
     }
     json_object(j, name);
     json_number(j, "status", r->status);
-    json_text(j, "result", !r->start && !r->status ? "off" : result_level_name(result_level(r)));
+    json_text(j, "result", result_level_name(result_level(r)));
     json_number(j, "written", r->written);
     json_number(j, "lost", *r->provider ? 0 : result_view_lost(r));
     json_number(j, "peak_bytes", r->peak_bytes);

@@ -7,7 +7,7 @@
 
 /* Medians of several boots; of times only over the boots that have them. */
 struct boots_median {
-    unsigned boots; /* rehearsals are left out when there is a boot */
+    unsigned boots; /* in which a session ran; rehearsals are left out when there is such a boot */
     unsigned timed; /* boots that reached boot-done */
     uint64_t target_ms, boot_done_ms, written, lost, peak_bytes;
 };

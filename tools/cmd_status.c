@@ -47,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* Rows of another boot are not what a unit of this one asks for. */
 static unsigned failures(const struct shown *s)
 {
-    unsigned failed = s->args->check && s->untraced ? 0 : result_view_failed(&s->list);
+    unsigned failed = s->args->check && s->untraced ? 0 : result_view_undone(&s->list);
     return failed + (s->untraced && s->why_not.failed);
 }
 

@@ -86,7 +86,7 @@ static void next_step(const struct overview *o, char *out, size_t size)
         snprintf(out, size, "autologger trace-boot (the next boot), or autologger rehearse boot (now)");
     else if (!o->booted)
         snprintf(out, size, "autologger rehearse --store %s", o->c.store);
-    else if (result_view_failed(&o->last))
+    else if (result_view_undone(&o->last))
         snprintf(out, size, "autologger status --store %s", o->c.store);
     else if (result_view_merged(&o->last)[0])
         snprintf(out, size, "autologger summary %s", result_view_merged(&o->last));
@@ -107,9 +107,12 @@ static void text_print(const struct overview *o, const char *next)
         printf("store:      %s: %s\n", o->c.store, o->store_why);
     if (o->booted) {
         char     when[FILETIME_TEXT_SIZE];
-        unsigned failed = result_view_failed(&o->last);
-        printf("last %s: %s: %u of %u row%s failed\n", o->last.rehearsal ? "run" : "boot",
-               filetime_format(o->last.time, when), failed, o->last.count, plural(o->last.count));
+        unsigned failed = result_view_failed(&o->last), off = result_view_undone(&o->last) - failed;
+        printf("last %s: %s: %u of %u row%s failed", o->last.rehearsal ? "run" : "boot", filetime_format(o->last.time, when), failed,
+               o->last.count, plural(o->last.count));
+        if (off)
+            printf(", %u kept off", off);
+        putchar('\n');
     } else {
         puts("last boot:  none yet");
     }

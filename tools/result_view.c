@@ -14,19 +14,19 @@ static bool is_session(const struct result_row *r)
     return r->provider[0] == 0;
 }
 
-/* "ok", "note", "failed", or "off" for what was declared with Start or Enabled 0. */
-static const char *level_word(const struct result_row *r)
-{
-    if (!r->start && r->status == W_SUCCESS)
-        return "off";
-    return result_level_name(result_level(r));
-}
-
 unsigned result_view_failed(const struct result_list *list)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < list->count; i++)
         n += result_level(&list->rows[i]) == RESULT_FAILED;
+    return n;
+}
+
+unsigned result_view_undone(const struct result_list *list)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < list->count; i++)
+        n += result_undone(&list->rows[i]);
     return n;
 }
 
@@ -93,15 +93,16 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
         if (loss_of(r, &losses[i]))
             text_table_line(t, "    lost: %" PRIu64 " %s. Do: %s", loss_of(r, &losses[i]), losses[i].where, losses[i].advice);
-    if (r->log_path[0])
-        text_table_line(t, "    file: %s", r->merged_path[0]                ? r->merged_path
-                                           : access(r->log_path, F_OK) == 0 ? r->log_path
-                                                                            : "merged into the trace");
+    const char *file = r->merged_path[0] ? r->merged_path : r->file_created ? r->log_path : "";
+    if (*file)
+        text_table_line(t, "    file: %s%s", file, access(file, F_OK) == 0 ? "" : " (not there any more)");
+    else if (r->stopped && r->log_path[0])
+        text_table_line(t, "    file: none was made");
 }
 
 static struct outcome outcome_of(const struct result_row *r)
 {
-    return (struct outcome){level_word(r), r->status, r->reason, &r->conditions, r->source_file, r->source_line};
+    return (struct outcome){result_level_name(result_level(r)), r->status, r->reason, &r->conditions, r->source_file, r->source_line};
 }
 
 enum { SESSION_WIDTH = 16, PROVIDER_WIDTH = 18, NARROW = 80, CELL_SIZE = 300 };
@@ -193,22 +194,23 @@ void result_view_print(const struct result_list *list, const struct result_view 
 {
     static const char *const titles[] = {"SESSION", "PROVIDER", "EVENTS", "LOST", "PEAK/MAX", "STATUS", "RESULT", NULL};
     struct text_table        t;
-    unsigned                 failed = result_view_failed(list), levels[3] = {0};
+    unsigned                 undone = result_view_undone(list), levels[RESULT_LEVELS] = {0};
     text_table_init(&t, titles);
     t.right = how->wide ? 1u << 2 | 1u << 3 | 1u << 4 : 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5;
     t.width = how->wide ? 0 : NARROW;
     for (unsigned i = 0; i < list->count; i++) {
-        enum result_level level = result_level(&list->rows[i]);
-        levels[level]++;
-        if (!how->failed_only || level == RESULT_FAILED)
+        levels[result_level(&list->rows[i])]++;
+        if (!how->failed_only || result_undone(&list->rows[i]))
             row_print(&t, &list->rows[i], how);
     }
     head_print(list, to);
     text_table_print(&t, to);
     fputc('\n', to);
     cost_print(list, to);
-    fprintf(to, "%u ok, %u with a note, %u failed%s\n", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
-            failed ? "" : list->count ? ": everything that was asked for runs" : ": nothing was declared");
+    fprintf(to, "%u ok, %u with a note, %u failed", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED]);
+    if (levels[RESULT_OFF])
+        fprintf(to, ", %u off", levels[RESULT_OFF]);
+    fputs(undone ? "\n" : !list->count ? ": nothing was declared\n" : ": everything that was asked for was done\n", to);
     text_table_finish(&t);
 }
 
@@ -293,6 +295,7 @@ void result_view_json(const struct result_list *list, struct json *j)
     json_flag(j, "kernel_phase", list->kernel_phase);
     json_text(j, "merged", result_view_merged(list));
     json_number(j, "failed", result_view_failed(list));
+    json_number(j, "kept_off", result_view_undone(list) - result_view_failed(list));
     json_array(j, "sessions");
     for (unsigned i = 0; i < list->count; i++) {
         const struct result_row *r = &list->rows[i];

@@ -16,8 +16,9 @@ void result_view_print(const struct result_list *list, const struct result_view 
 uint64_t result_view_lost(const struct result_row *row);
 /* Members of the object that is open: boot_id, time, rehearsal, merged, failed, sessions [... providers [...]]. */
 void result_view_json(const struct result_list *list, struct json *j);
-/* Rows that are RESULT_FAILED. */
+/* Rows that are RESULT_FAILED; and those for which what was asked for was not done (result_undone). */
 unsigned result_view_failed(const struct result_list *list);
+unsigned result_view_undone(const struct result_list *list);
 /* The merged file of the boot, "" when there is none. */
 const char *result_view_merged(const struct result_list *list);
 /* One object `name` of buffers: asked for or given. Sizes in KB. */

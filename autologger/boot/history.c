@@ -56,6 +56,7 @@ static wstatus boot_add_row(struct history_boot *b, const struct result_row *r)
 
     b->failed += level == RESULT_FAILED;
     b->notes += level == RESULT_NOTE;
+    b->kept_off += r->kept_off;
     if (*r->provider)
         return W_SUCCESS;
     b->sessions += r->start && !r->status;

@@ -15,7 +15,7 @@ struct history_boot {
     struct result_list list; /* without its rows; list.number is the boot's number */
     bool     baseline;
     bool     finished; /* a boot: boot-done was reached; a rehearsal: all that was started has stopped */
-    unsigned sessions, failed, notes; /* sessions: that were started; rows that failed, that have a note */
+    unsigned sessions, failed, notes, kept_off; /* sessions: that were started; rows that failed, have a note, the guard kept off */
     uint64_t written, lost; /* events of all sessions; lost in whatever part */
     uint64_t peak_bytes;    /* most memory in use, all sessions together */
     char   **files;         /* paths of log files that were made, merged ones too; none twice */

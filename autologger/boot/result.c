@@ -11,7 +11,7 @@
 
 /* Every number of a row that is kept, once: saving, loading and nothing else to forget. */
 #define RESULT_NUMBERS(N)                                                                                                  \
-    N("Start", start) N("ResultStatus", status) N("SourceLine", source_line) N("Kernel", kernel)                           \
+    N("Start", start) N("KeptOff", kept_off) N("ResultStatus", status) N("SourceLine", source_line) N("Kernel", kernel)                           \
     N("AskedBufferSize", asked.buffer_kb) N("AskedMinimumBuffers", asked.minimum_buffers)                                  \
     N("AskedMaximumBuffers", asked.maximum_buffers) N("GivenBufferSize", given.buffer_kb)                                  \
     N("GivenMinimumBuffers", given.minimum_buffers) N("GivenMaximumBuffers", given.maximum_buffers)                        \
@@ -35,6 +35,8 @@
 enum result_level result_level(const struct result_row *row)
 {
     enum result_level level = row->status ? RESULT_FAILED : RESULT_OK;
+    if (row->kept_off || (!row->start && !row->status))
+        return RESULT_OFF;
     if (row->lost_ring || row->lost_memory || row->lost_conversion || row->lost_file)
         level = RESULT_FAILED; /* a loss is never just a note */
     for (unsigned i = 0; i < row->conditions.count && level == RESULT_OK; i++)
@@ -44,8 +46,14 @@ enum result_level result_level(const struct result_row *row)
 
 const char *result_level_name(enum result_level level)
 {
-    static const char *const names[] = {[RESULT_OK] = "ok", [RESULT_NOTE] = "note", [RESULT_FAILED] = "failed"};
+    static const char *const names[] = {[RESULT_OK] = "ok", [RESULT_NOTE] = "note", [RESULT_FAILED] = "failed", [RESULT_OFF] = "off"};
     return names[level];
+}
+
+bool result_undone(const struct result_row *row)
+{
+    enum result_level level = result_level(row);
+    return level == RESULT_FAILED || (level == RESULT_OFF && row->status);
 }
 
 struct result_row *result_add(struct result_list *list)

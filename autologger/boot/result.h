@@ -1,5 +1,5 @@
 /* result.h - what became of every declared session and provider: the rows that `status` shows.
- * A row is ok, note or failed; a failed row has the file and line of its declaration. Rows are kept in the store below
+ * A row is ok, note, failed or off; a failed row has the file and line of its declaration. Rows are kept in the store below
  * HKLM\SOFTWARE\autologger\Boots\NNNNN\Rows (one numbered key each, in boot order), beside the Status values that Windows keeps at
  * the session and provider keys themselves; LastBoot has the number of the boot that was saved last. What identifies a row is the
  * key of its declaration: names may be taken twice. What identifies a boot is its boot id; its number is for people (history.h).
@@ -8,7 +8,8 @@
 #define AUTOLOGGER_BOOT_RESULT_H
 #include "autologger/plan/plan.h"
 
-enum result_level { RESULT_OK, RESULT_NOTE, RESULT_FAILED };
+/* OFF: it was not to start (Start or Enabled 0, a configuration for one boot that was used up), or the guard kept it from starting. */
+enum result_level { RESULT_OK, RESULT_NOTE, RESULT_FAILED, RESULT_OFF, RESULT_LEVELS };
 
 struct result_row {
     char     session[256];
@@ -16,6 +17,7 @@ struct result_row {
     char     name[256];                /* provider: ProviderFriendlyName or "" */
     char     key[1024];                /* registry path of the declaration */
     bool     start;                    /* session: Start was 1; provider: Enabled was 1 */
+    bool     kept_off;                 /* it was to start, and the guard (daemon/guard.h) kept it from that: status says so */
     wstatus  status;
     char     reason[512]; /* why status is not 0 */
     struct condition_list conditions;
@@ -70,7 +72,9 @@ const char *result_key(uint32_t number, char out[RESULT_KEY_SIZE]);
 uint32_t    result_number(const char *name);
 
 enum result_level result_level(const struct result_row *row);
-const char       *result_level_name(enum result_level level); /* "ok", "note", "failed" */
+const char       *result_level_name(enum result_level level); /* "ok", "note", "failed", "off" */
+/* What was asked for was not done: it failed, or was kept off. */
+bool              result_undone(const struct result_row *row);
 /* A new zeroed row at the end, or NULL when out of memory. Pointers to earlier rows may move. */
 struct result_row *result_add(struct result_list *list);
 /* The first row of these names; "" for the session itself. NULL when there is none. */

@@ -126,8 +126,10 @@ static void off_row(struct boot *b, struct plan *plan, const char *key)
     plan->start = b->off->status != W_SUCCESS;
     session_row(b, plan, key, b->off->status, b->off);
     struct result_row *row = result_find_key(b->rows, key);
-    if (row)
-        copy_text(row->reason, sizeof row->reason, b->off->text);
+    if (!row)
+        return;
+    copy_text(row->reason, sizeof row->reason, b->off->text);
+    row->kept_off = plan->start;
 }
 
 /* later[]: the sessions that are still to come. */

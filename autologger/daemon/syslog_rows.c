@@ -74,10 +74,7 @@ static void say(struct message *m, const char *format, ...)
         m->length = m->length + (size_t)n < sizeof m->text ? m->length + (size_t)n : sizeof m->text - 1;
 }
 
-static const char *row_word(const struct result_row *r)
-{
-    return !r->start && !r->status ? "off" : result_level_name(result_level(r));
-}
+static const char *row_word(const struct result_row *r) { return result_level_name(result_level(r)); }
 
 static uint64_t row_lost(const struct result_row *r)
 {
@@ -158,28 +155,30 @@ static bool send_entry(const struct sink *s, const struct result_list *list, con
     return send(s->fd, e.bytes, e.size, MSG_NOSIGNAL) == (ssize_t)e.size;
 }
 
-static unsigned severity_of(enum result_level level)
+static unsigned severity_of(const struct result_row *r)
 {
-    return level == RESULT_FAILED ? SEVERITY_ERROR : level == RESULT_NOTE ? SEVERITY_NOTICE : SEVERITY_INFO;
+    return result_undone(r) ? SEVERITY_ERROR : result_level(r) == RESULT_NOTE ? SEVERITY_NOTICE : SEVERITY_INFO;
 }
 
 unsigned syslog_rows_send(const struct result_list *list, const struct syslog_sockets *to)
 {
     struct sink    s         = sink_open(to);
-    unsigned       sent      = 0, levels[3] = {0};
+    unsigned       sent      = 0, undone = 0, levels[RESULT_LEVELS] = {0};
     struct message m         = {.length = 0};
     if (s.fd < 0)
         return 0;
     for (unsigned i = 0; i < list->count; i++) {
-        struct message    row   = {.length = 0};
-        enum result_level level = result_level(&list->rows[i]);
-        row_message(&list->rows[i], &row);
-        levels[level]++;
-        sent += send_entry(&s, list, &list->rows[i], severity_of(level), &row);
+        const struct result_row *r   = &list->rows[i];
+        struct message           row = {.length = 0};
+        row_message(r, &row);
+        levels[result_level(r)]++;
+        undone += result_undone(r);
+        sent += send_entry(&s, list, r, severity_of(r), &row);
     }
-    say(&m, "boot traced: %u ok, %u with a note, %u failed. See: autologger status", levels[RESULT_OK], levels[RESULT_NOTE],
-        levels[RESULT_FAILED]);
-    sent += send_entry(&s, list, NULL, levels[RESULT_FAILED] ? SEVERITY_ERROR : SEVERITY_INFO, &m);
+    say(&m, "%s: %u ok, %u with a note, %u failed, %u off. See: autologger status",
+        levels[RESULT_OFF] == list->count ? "boot not traced" : "boot traced", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED],
+        levels[RESULT_OFF]);
+    sent += send_entry(&s, list, NULL, undone ? SEVERITY_ERROR : SEVERITY_INFO, &m);
     close(s.fd);
     return sent;
 }

@@ -125,8 +125,15 @@ class Boots(Machine):
 
     def off(self, text, status, expect):
         check(self.boot() == set(), "sessions started, and should be off")
-        for s in self.status(expect=expect)["sessions"]:
+        rows = self.status(expect=expect)
+        for s in rows["sessions"]:
             check(text in s["reason"] and s["status"] == status and not s["written"], "expected", text, "got", s)
+            check(s["result"] == "off", "its result is", s["result"])
+        check(rows["failed"] == 0 and rows["kept_off"] == (2 if status else 0), rows["failed"], rows["kept_off"])
+        said = self.tool("status", "--store", self.store, expect=expect).stdout
+        check("0 failed, 2 off" in said and ("everything that was asked for was done" in said) == (not status), said)
+        boots = json.loads(self.tool("boots", "--store", self.store, "--json").stdout)["boots"]
+        check(boots[0]["result"] == "off", "boots says", boots[0]["result"])
         self.shutdown()
 
 

@@ -1,4 +1,4 @@
-/* Medians over boots: times only of boots that reached boot-done, rehearsals only where there is nothing else.
+/* Medians over boots: times only of boots that reached boot-done, rehearsals only where there is nothing else, boots that were off never.
  * Proves: REG-09. */
 #include "tools/boots_view.h"
 
@@ -12,16 +12,18 @@
 static struct history_boot boot(uint32_t number, uint64_t written, uint64_t done_ms, bool rehearsal)
 {
     struct history_boot b = {.list = {.number = number, .boot_done_ms = done_ms, .target_ms = done_ms / 2, .rehearsal = rehearsal},
-                             .written = written, .lost = number, .peak_bytes = written * 10};
+                             .sessions = 1, .written = written, .lost = number, .peak_bytes = written * 10};
     return b;
 }
 
 static void medians(void **state)
 {
     struct history_boot boots[] = {boot(6, 100, 30000, false), boot(5, 900, 0, false), boot(4, 300, 50000, false),
-                                   boot(3, 7, 0, true), boot(2, 200, 20000, false), boot(1, 500, 90000, false)};
-    struct history      h       = {.boots = boots, .count = 6};
+                                   boot(3, 7, 0, true), boot(2, 200, 20000, false), boot(1, 500, 90000, false),
+                                   boot(0, 0, 0, false)};
+    struct history      h       = {.boots = boots, .count = 7};
     (void)state;
+    boots[6].sessions = 0; /* kept off by the guard: nothing was recorded */
     struct boots_median m = boots_median(&h, 0);
     assert_int_equal(m.boots, 5);
     assert_int_equal(m.timed, 4);
@@ -37,6 +39,8 @@ static void medians(void **state)
     m = boots_median(&(struct history){.boots = &boots[3], .count = 1}, 0);
     assert_int_equal(m.boots, 1); /* nothing but a rehearsal */
     assert_int_equal(m.written, 7);
+    m = boots_median(&(struct history){.boots = &boots[6], .count = 1}, 0);
+    assert_int_equal(m.boots, 0);
     m = boots_median(&(struct history){0}, 0);
     assert_int_equal(m.boots, 0);
 }
