@@ -5,13 +5,12 @@ import gzip
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["AL_SOURCE_DIR"], "boot-tests"))
 from harness import check, skip, tool
-from qemu import initramfs, kernel, machine, payload
+from qemu import firmware, initramfs, kernel, payload
 from qemu.places import Missing, need, run
 
 DECLARED = """
@@ -23,7 +22,6 @@ EnableKernelFlags = PROC_THREAD+CSWITCH
 FileName = boot.etl
 """
 MODULES = "fat part_gpt normal linux configfile loadenv search search_label ls echo test reboot halt sleep".split()
-OVMF = "/usr/share/OVMF"
 # as grub-mkconfig writes it: the choice for one boot is taken back before anything is booted
 CONFIG = """
 if [ -s $prefix/grubenv ]; then
@@ -99,37 +97,15 @@ def tree_make(tree, version, work):
 
 def disk_make(tree, work):
     """The tree's /boot, and GRUB as the firmware's boot program, on a FAT volume that GRUB can write."""
-    loader = work / "BOOTX64.EFI"
+    loader, disk = work / "BOOTX64.EFI", work / "disk.img"
     run(need("grub-mkimage", "grub-common"), "-O", "x86_64-efi", "-p", "/boot/grub", "-o", loader, *MODULES)
-    disk = work / "disk.img"
-    with open(disk, "wb") as f:
-        f.truncate(96 << 20)
-    need("mcopy", "mtools")
-    run(need("mkfs.vfat", "dosfstools"), "-F", "32", disk)
-    run("mmd", "-i", disk, "::EFI", "::EFI/BOOT")
-    run("mcopy", "-i", disk, loader, "::EFI/BOOT/BOOTX64.EFI")
+    firmware.disk_make(disk, loader)
     run("mcopy", "-s", "-i", disk, tree / "boot", "::boot")
     return disk
 
 
-def boot(disk, work):
-    shutil.copy(f"{OVMF}/OVMF_VARS_4M.fd", work / "vars.fd")
-    line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", "512", "-nographic", "-nodefaults", "-serial", "stdio",
-            "-accel", "tcg,thread=multi", "-smp", "1", "-net", "none",
-            "-drive", f"if=pflash,format=raw,readonly=on,file={OVMF}/OVMF_CODE_4M.fd", "-drive", f"if=pflash,format=raw,file={work}/vars.fd",
-            "-drive", f"file={disk},if=none,id=d0,format=raw,cache=unsafe", "-device", "nvme,drive=d0,serial=x"]
-    serial = work / "serial"
-    with machine.turn(), open(serial, "wb") as out:
-        try:
-            code = subprocess.run(line, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, timeout=240).returncode
-        except subprocess.TimeoutExpired:
-            code = "none: 240 s were over"
-    text = serial.read_text(errors="replace")
-    check(code == 0, "QEMU ended with", code, text[-3000:])
-    return text
-
-
 def main(work):
+    firmware.check_here()
     version = kernel.image().name.removeprefix("vmlinuz-")
     tree = work / "tree"
     tree_make(tree, version, work)
@@ -141,7 +117,7 @@ def main(work):
     check((tree / "boot/grub/grub.cfg").read_bytes() == normal, "apply changed the normal entries")
     check(b"next_entry=autologger" in (tree / "boot/grub/grubenv").read_bytes(), "the entry was not chosen for the next boot", r.stdout)
     disk = disk_make(tree, work)
-    said = [line for line in boot(disk, work).replace("\r", "\n").split("\n") if "guest:" in line]
+    said = firmware.guest_lines(firmware.boot(disk, work))
     check(len(said) == 2 and "traced entry" in said[0] and "normal entry" in said[1], "the boots:", said)
     check("trace_event=" in said[0] and "trace_clock=perf" in said[0] and "autologger" not in said[1], said)
     run("mcopy", "-i", disk, "::boot/grub/grubenv", work / "after")
@@ -151,8 +127,8 @@ def main(work):
 
 if os.geteuid() != 0:
     skip("needs root (chroot)")
-if not os.path.exists(f"{OVMF}/OVMF_CODE_4M.fd") or not os.path.isdir("/usr/lib/grub/x86_64-efi"):
-    skip("no UEFI firmware or GRUB for it. Do: apt-get install --no-install-recommends ovmf grub-efi-amd64-bin grub2-common mtools dosfstools")
+if not os.path.isdir("/usr/lib/grub/x86_64-efi"):
+    skip("no GRUB for UEFI firmware. Do: apt-get install --no-install-recommends grub-efi-amd64-bin grub2-common")
 folder = tempfile.mkdtemp(prefix="autologger-grub-")
 try:
     main(pathlib.Path(folder))

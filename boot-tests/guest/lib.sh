@@ -34,8 +34,9 @@ start_daemon() {
     autologgerd --keep --boot >$OUT/daemon 2>&1 &
     DAEMON=$!
     [ -z "$NO_WAIT" ] || return 0
-    for try in $(seq 200); do
-        autologger sessions >$OUT/sessions 2>&1 && break
+    # the early program answers, too; it ends when it has handed over
+    for try in $(seq 400); do
+        pidof autologger-early >/dev/null || { autologger sessions >$OUT/sessions 2>&1 && break; }
         sleep 0.05
     done
     mark daemon
