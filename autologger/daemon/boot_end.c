@@ -437,6 +437,7 @@ static void ready(void *ctx, const struct boot_host *host)
     snprintf(host->rows->stop_reason, sizeof host->rows->stop_reason, "%s", state(b)->stop_reason);
     mark(b);
     if (b->o.store_open(b->o.store_path, false, &store, &why) == W_SUCCESS) {
+        regstore_begin(store, NULL); /* one lock for all values */
         guard_begin(b, store);
         regstore_close(store);
     }

@@ -296,12 +296,21 @@ static wstatus save(struct service *v, struct reason *why)
 
 static void boot_ready(struct service *v);
 
+/* Reads all of it in one transaction: a lock taken per value is most of what reading costs. A snapshot has none, and needs none. */
+static wstatus reader_open(struct service *v, const char *path, struct regstore **out, struct reason *why)
+{
+    wstatus st = v->options.store_open(path, false, out, why);
+    if (!st)
+        regstore_begin(*out, NULL);
+    return st;
+}
+
 /* A boot that went by a snapshot has file numbers of the day it was sealed. */
 static void numbers_renew(struct service *v)
 {
     struct regstore *store;
     struct reason    why;
-    if (!v->state->early_ns || v->options.store_open(v->state->store, false, &store, &why) != W_SUCCESS)
+    if (!v->state->early_ns || reader_open(v, v->state->store, &store, &why) != W_SUCCESS)
         return; /* results_save says what is wrong with the store */
     file_numbers_renew(&v->table, store, v->journal, &v->results);
     regstore_close(store);
@@ -425,7 +434,7 @@ static wstatus service_boot(struct service *v, struct reason *why)
     v->results.time      = filetime_from_unix_ns(v->env.os->realtime_ns(v->env.os));
     v->results.rehearsal = v->options.rehearsal;
     /* read-only: a reader creates no file and can't hold up a writer */
-    st = v->options.store_open(v->options.store_path, false, &store, why);
+    st = reader_open(v, v->options.store_path, &store, why);
     if (st == W_FILE_NOT_FOUND && !v->options.rehearsal)
         return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
     if (!st && change_number_get(store, &v->results.change_number, why) != W_SUCCESS)

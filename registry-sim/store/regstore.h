@@ -44,7 +44,8 @@ wstatus regstore_open(const char *path, bool write, struct regstore **out, struc
 wstatus regstore_open_memory(struct regstore **out, struct reason *why);
 void    regstore_close(struct regstore *store); /* NULL is fine; an open transaction is rolled back */
 
-/* Transactions do not nest. Without one, each change is its own. */
+/* Transactions do not nest. Without one, each change is its own, and so is each reading: a read-only store's transaction is one
+ * view and one lock from its first reading on, and while it lasts writers wait. */
 wstatus regstore_begin(struct regstore *store, struct reason *why);
 wstatus regstore_commit(struct regstore *store, struct reason *why);
 void    regstore_rollback(struct regstore *store);

@@ -2,8 +2,8 @@
  * splitting it would spread the library's types over a private header.
  * Schema: one row per key (parent, folded name unique) below the unnamed row 0, one row per value.
  * Invariants  S1 names are stored folded beside their own spelling, and looked up by the folded form only
- *             S2 no statement is left running between calls: a reader holds no lock, and creates no file (the journal
- *                is a rollback journal, temporary tables stay in memory)
+ *             S2 no statement is left running between calls: a reader outside a transaction holds no lock; it creates no
+ *                file (the journal is a rollback journal, temporary tables stay in memory)
  *             S3 a change is one transaction: the caller's, or its own */
 #include "registry-sim/base/os.h"
 #include "registry-sim/store/backend.h"
@@ -59,7 +59,7 @@ struct sqlite_store {
     sqlite3        *db;
     sqlite3_stmt   *statements[STATEMENTS]; /* prepared at first use */
     char           *path;
-    bool            in_transaction;
+    bool            in_transaction, reader;
     char           *answer; /* the bytes of the last get */
     size_t          answer_size;
 };
@@ -239,7 +239,7 @@ static wstatus sqlite_begin(struct regstore *store, struct reason *why)
     struct sqlite_store *s = self(store);
     if (s->in_transaction)
         return reason_set(why, W_INVALID_OPERATION, "a transaction is open already");
-    wstatus st        = run(s, "BEGIN IMMEDIATE", why);
+    wstatus st        = run(s, s->reader ? "BEGIN" : "BEGIN IMMEDIATE", why);
     s->in_transaction = st == W_SUCCESS;
     return st;
 }
@@ -382,6 +382,7 @@ static wstatus open_database(const char *path, const char *shown, bool write, st
         st = no_memory(why);
         goto out;
     }
+    s->reader = !write;
     int flags = (write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY) | SQLITE_OPEN_NOMUTEX;
     int rc    = sqlite3_open_v2(path, &s->db, flags, NULL);
     if (rc != SQLITE_OK) {

@@ -186,6 +186,43 @@ static void transactions_are_all_or_nothing(void **state)
     assert_true(regstore_key_exists(s, WMI "\\t"));
 }
 
+/* Every value of a transaction is of one moment; outside one, each reading sees what is there then. */
+static void a_reader_s_transaction_is_one_view(void **state)
+{
+    const char      *path = ((struct fixture *)*state)->path;
+    struct regstore *writer, *reader;
+    struct regvalue  v;
+    int              status, go[2];
+    char             byte;
+
+    assert_int_equal(pipe(go), 0);
+    pid_t pid = fork(); /* another process, from before SQLite knows of locks here */
+    if (pid == 0) {
+        struct regstore *other = NULL;
+        close(go[1]);
+        _exit(read(go[0], &byte, 1) != 1 || regstore_open(path, true, &other, NULL) || regstore_set_dword(other, WMI "\\t", "x", 2, NULL));
+    }
+    assert_int_equal(regstore_open(path, true, &writer, NULL), 0);
+    regstore_set_dword(writer, WMI "\\t", "x", 1, NULL);
+    assert_int_equal(regstore_open(path, false, &reader, NULL), 0);
+    assert_int_equal(regstore_begin(reader, NULL), 0);
+    assert_int_equal(regstore_get(reader, WMI "\\t", "x", &v), 0);
+    assert_int_equal(write(go[1], "g", 1), 1);
+    usleep(50000);
+    assert_int_equal(waitpid(pid, &status, WNOHANG), 0); /* it waits for the reader */
+    assert_int_equal(regstore_get(reader, WMI "\\t", "x", &v), 0);
+    assert_int_equal(*(const uint8_t *)v.data, 1);
+    regstore_rollback(reader);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(regstore_get(reader, WMI "\\t", "x", &v), 0);
+    assert_int_equal(*(const uint8_t *)v.data, 2);
+    regstore_close(reader);
+    regstore_close(writer);
+    close(go[0]);
+    close(go[1]);
+}
+
 static void a_change_moves_the_time_of_its_key(void **state)
 {
     struct regstore   *s = ((struct fixture *)*state)->store;
@@ -427,7 +464,7 @@ int main(void)
         TEST(the_control_set_has_two_names),
         TEST(keys_can_be_deleted_and_values_renamed),
         TEST(transactions_are_all_or_nothing),
-        TEST(a_change_moves_the_time_of_its_key),
+        TEST(a_reader_s_transaction_is_one_view), TEST(a_change_moves_the_time_of_its_key),
         TEST(typed_access_says_what_is_wrong),
         TEST(wrong_paths_are_refused),
         TEST(a_file_keeps_it_and_readers_create_nothing),
