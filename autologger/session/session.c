@@ -439,8 +439,8 @@ void session_stop(struct session *s)
     if (s->kernel_final.no_command_line)
         condition_add(&s->conditions, W_NOT_FOUND, true, "CommandLine", "", 0,
                       "nothing: their Process Start events have an empty CommandLine",
-                      "%llu processes were gone before their command line could be read",
-                      (unsigned long long)s->kernel_final.no_command_line);
+                      "%llu process%s gone before the command line could be read", (unsigned long long)s->kernel_final.no_command_line,
+                      s->kernel_final.no_command_line == 1 ? " was" : "es were");
 }
 
 static void drop_kept(struct session *s)
