@@ -156,8 +156,8 @@ static wstatus save_condition(struct regstore *store, const char *key, unsigned 
 }
 
 /* `number`: rows are numbered, for names are not unique: two declarations may give their sessions one name, and the second one
- * fails. */
-static wstatus save_row(struct regstore *store, const char *rows_key, const struct result_row *row, unsigned number,
+ * fails. `past`: the declarations have a later boot's Status. */
+static wstatus save_row(struct regstore *store, const char *rows_key, const struct result_row *row, unsigned number, bool past,
                         struct reason *why)
 {
     char    key[160];
@@ -177,7 +177,7 @@ static wstatus save_row(struct regstore *store, const char *rows_key, const stru
     for (unsigned i = 0; i < row->conditions.count && !st; i++)
         st = save_condition(store, key, i, &row->conditions.items[i], why);
     /* what Windows writes back: at the declaration itself, also when Start is 0 */
-    if (!st && *row->key && regstore_key_exists(store, row->key))
+    if (!st && !past && *row->key && regstore_key_exists(store, row->key))
         st = regstore_set_dword(store, row->key, "Status", row->status, why);
     return st;
 }
@@ -219,7 +219,7 @@ wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *
     return W_SUCCESS;
 }
 
-static wstatus save_boot(struct regstore *store, const struct result_list *list, const char *key, struct reason *why)
+static wstatus save_boot(struct regstore *store, const struct result_list *list, const char *key, bool past, struct reason *why)
 {
     char    rows[RESULT_KEY_SIZE];
     wstatus st = W_SUCCESS;
@@ -238,7 +238,7 @@ static wstatus save_boot(struct regstore *store, const struct result_list *list,
 #undef N
 #undef T
     for (unsigned i = 0; i < list->count && !st; i++)
-        st = save_row(store, rows, &list->rows[i], i, why);
+        st = save_row(store, rows, &list->rows[i], i, past, why);
     return st;
 }
 
@@ -252,13 +252,28 @@ wstatus result_save(struct regstore *store, const struct result_list *list, stru
     st = result_number_of(store, list->boot_id, &number, why);
     if (!st && number > load_number(store, LAST_KEY, "Highest"))
         st = regstore_set_dword(store, LAST_KEY, "Highest", number, why);
-    st = st ? st : save_boot(store, list, result_key(number, key), why);
+    st = st ? st : save_boot(store, list, result_key(number, key), false, why);
     st = st ? st : regstore_set_dword(store, LAST_KEY, "Number", number, why);
     if (st) {
         regstore_rollback(store);
         return st;
     }
     return regstore_commit(store, why);
+}
+
+wstatus result_save_past(struct regstore *store, const struct result_list *list, struct reason *why)
+{
+    char    key[RESULT_KEY_SIZE];
+    wstatus st = regstore_begin(store, why);
+    if (st)
+        return st;
+    st = regstore_key_exists(store, result_key(list->number, key))
+             ? save_boot(store, list, key, true, why)
+             : reason_set(why, W_FILE_NOT_FOUND, "the store has no boot %u, or no longer", list->number);
+    if (!st)
+        return regstore_commit(store, why);
+    regstore_rollback(store);
+    return st;
 }
 
 /* ---- loading ---- */

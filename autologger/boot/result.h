@@ -87,6 +87,9 @@ void               result_list_finish(struct result_list *list);
 /* Replaces what the store holds of the boot with this id, else gives it the next number; and writes Status at each declared
  * key. A baseline mark stays. One transaction. */
 wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);
+/* The same for a boot that was loaded, and is not the last one: it does not become the last one, and the Status at the declared keys
+ * stays that of a later boot. 2 when the store has it no longer. */
+wstatus result_save_past(struct regstore *store, const struct result_list *list, struct reason *why);
 /* The number of the boot with that id: the one it has, else the one it gets when it is saved next. */
 wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why);
 /* The number of the boot that was saved last; 0: none. */

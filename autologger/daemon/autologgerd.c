@@ -17,15 +17,16 @@
 #include <unistd.h>
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
-       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE };
+       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT };
 #define RUNTIME_DIR "/run/autologger"
-enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111 };
+enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, SHUTDOWN_MERGE_MS = 3000 };
 
 struct arguments {
     struct service_options service;
     bool                   keep, adopt, is_boot;
     const char            *guard_path, *systemd_dir, *proc_stat;
     bool                   keep_premerge;
+    const char            *merge_wait; /* s */
 };
 
 static const struct argp_option options[] = {
@@ -41,6 +42,8 @@ static const struct argp_option options[] = {
     {"systemd-dir", OPTION_SYSTEMD_DIR, "DIR", 0, "with --boot: exists where systemd runs (default /run/systemd/system)", 0},
     {"proc-stat", OPTION_PROC_STAT, "FILE", 0, "with --boot: the counters of the processors (default /proc/stat)", 0},
     {"keep-premerge", OPTION_KEEP_PREMERGE, NULL, 0, "with --boot: keep the files that were merged", 0},
+    {"merge-wait", OPTION_MERGE_WAIT, "S", 0, "with --boot: how many seconds a shutdown waits until files are merged (default 3); 0: the next "
+                                              "boot merges them", 0},
     {"rehearsal", OPTION_REHEARSAL, NULL, 0, "this boot is a rehearsal", 0},
     {0},
 };
@@ -61,6 +64,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_SYSTEMD_DIR: a->systemd_dir = arg; return 0;
     case OPTION_PROC_STAT: a->proc_stat = arg; return 0;
     case OPTION_KEEP_PREMERGE: a->keep_premerge = true; return 0;
+    case OPTION_MERGE_WAIT:
+        if (!*arg || strspn(arg, "0123456789") != strlen(arg) || strlen(arg) > 3)
+            argp_error(state, "--merge-wait takes 0 to 999 seconds, not \"%s\"", arg);
+        a->merge_wait = arg;
+        return 0;
     case OPTION_REHEARSAL: a->service.rehearsal = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -116,6 +124,10 @@ static int boot_arguments(const struct arguments *a, char **argv)
     }
     if (a->keep_premerge)
         argv[n++] = (char *)"--keep-premerge";
+    if (a->merge_wait) {
+        argv[n++] = (char *)"--merge-wait";
+        argv[n++] = (char *)a->merge_wait;
+    }
     return n;
 }
 
@@ -124,7 +136,7 @@ static int run_kept(const struct arguments *a)
 {
     const struct service_options *o = &a->service;
     char    socket_path[1024], handover_path[1024], self[1024];
-    char   *argv[24];
+    char   *argv[32];
     int     argc = 0;
     ssize_t n    = readlink("/proc/self/exe", self, sizeof self - 1);
     if (n < 0)
@@ -190,7 +202,8 @@ int main(int argc, char **argv)
         return run_kept(&a);
     }
     const struct boot_end_options boot_options = {a.service.store_path, a.service.runtime_dir, a.guard_path, a.systemd_dir, a.proc_stat,
-                                                  a.keep_premerge, a.service.store_open};
+                                                  a.keep_premerge, a.merge_wait ? (unsigned)atoi(a.merge_wait) * 1000 : SHUTDOWN_MERGE_MS,
+                                                  a.service.store_open};
     struct boot_end              *boot         = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
     a.service.boot                             = boot ? boot_end_part(boot) : NULL;
     struct handed *handed = handed_create();

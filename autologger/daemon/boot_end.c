@@ -4,6 +4,7 @@
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/merge_job.h"
 #include "autologger/daemon/sleep_watch.h"
+#include "autologger/daemon/unmerged.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/snapshot.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 #define MS UINT64_C(1000000)
-enum { GIVE_UP_MS = 300000 /* on idleness, when nothing waits for it but the guard */, SHUTDOWN_MERGE_MS = 3000 };
+enum { GIVE_UP_MS = 300000 /* on idleness, when nothing waits for it but the guard */ };
 #define SHUTDOWN_MERGE_BYTES (UINT64_C(256) << 20)
 
 struct boot_end {
@@ -28,7 +29,8 @@ struct boot_end {
     struct os              *os;
     struct boot_part        part;
     struct boot_host        host;
-    bool                    attached, gave_up, had_sessions, refused; /* refused: a merge failed, it is not tried again */
+    bool                    attached, began, gave_up, had_sessions, refused; /* refused: a merge failed, it is not tried again */
+    bool                    rows_final; /* nothing but the removal of merged files is left to do */
     bool                    once; /* the configuration is for one boot */
     struct boot_settings    settings;
     struct guard            guard;
@@ -37,6 +39,7 @@ struct boot_end {
     int                     timer_fd;
     struct merge_parts      parts;
     struct merge_job        job;
+    struct unmerged         unmerged; /* of earlier boots */
 };
 
 const char *boot_time_text(uint64_t milliseconds, char out[32])
@@ -240,6 +243,7 @@ static void merge_ended(struct boot_end *b, wstatus status, const struct reason 
     } else {
         merge_refused(b, failed);
     }
+    b->rows_final = true;
     wstatus saved = b->host.save(b->host.ctx, &why);
     if (status == W_SUCCESS && saved == W_SUCCESS && !b->o.keep_premerge)
         merge_parts_remove(b->os, &b->parts);
@@ -254,12 +258,14 @@ static void merge_begin(struct boot_end *b)
     wstatus            st;
 
     state(b)->phase = BOOT_MERGING;
+    b->rows_final   = false;
     merge_parts_left(b->os, b->host.rows, &left); /* a predecessor was killed before it could remove them */
     if (left.count && !b->o.keep_premerge)
         merge_parts_remove(b->os, &left);
     merge_parts_select(b->os, b->host.rows, &b->parts);
     if (!b->parts.count) {
         state(b)->phase = BOOT_ENDED;
+        b->host.save(b->host.ctx, &why);
         return;
     }
     if ((st = merge_job_start(&b->job, &b->parts, &why)) != W_SUCCESS) {
@@ -346,12 +352,21 @@ static void sleep_step(struct boot_end *b)
 
 static void watch_step(struct boot_end *b)
 {
-    bool had_target = state(b)->target_ns, had_idle = state(b)->idle_ns;
+    bool          had_target = state(b)->target_ns, had_idle = state(b)->idle_ns;
+    struct reason why;
 
     boot_watch_step(b->watch);
     marks_note(b);
+    if (state(b)->phase == BOOT_ENDED && (had_target != (state(b)->target_ns != 0) || had_idle != (state(b)->idle_ns != 0)))
+        b->host.save(b->host.ctx, &why); /* it ended earlier, by StopAfter; else the end saves them */
     if ((!had_idle && state(b)->idle_ns) || (b->gave_up && !had_target && state(b)->target_ns))
         guard_release(b);
+}
+
+/* There are sessions of this boot, or their files are not merged yet. */
+static bool traces(const struct boot_end *b)
+{
+    return state(b)->phase == BOOT_WAITING ? b->had_sessions : state(b)->phase != BOOT_ENDED;
 }
 
 static void step(void *ctx)
@@ -359,7 +374,7 @@ static void step(void *ctx)
     struct boot_end *b = ctx;
     uint64_t         expired, now;
 
-    if (!b->attached)
+    if (!b->began)
         return;
     if (b->watch)
         watch_step(b);
@@ -371,6 +386,8 @@ static void step(void *ctx)
         struct reason why;
         b->host.save(b->host.ctx, &why);
     }
+    if (!traces(b))
+        unmerged_step(&b->unmerged, b->host.epoll_fd);
     if (read(b->timer_fd, &expired, sizeof expired) < 0 && errno != EAGAIN)
         return;
     now = b->os->raw_ns(b->os);
@@ -423,7 +440,7 @@ static void guard_begin(struct boot_end *b, struct regstore *store)
         guard_save(b);
 }
 
-static void ready(void *ctx, const struct boot_host *host)
+static void files(void *ctx, const struct boot_host *host)
 {
     struct boot_end *b     = ctx;
     struct regstore *store = NULL;
@@ -434,13 +451,27 @@ static void ready(void *ctx, const struct boot_host *host)
     b->attached     = true;
     b->host         = *host;
     b->had_sessions = host->running(host->ctx) > 0;
+    b->unmerged     = (struct unmerged){.os = b->os, .store_path = b->o.store_path, .store_open = b->o.store_open,
+                                        .keep_premerge = b->o.keep_premerge, .job = {.end_fd = -1}};
     snprintf(host->rows->stop_reason, sizeof host->rows->stop_reason, "%s", state(b)->stop_reason);
     mark(b);
     if (b->o.store_open(b->o.store_path, false, &store, &why) == W_SUCCESS) {
         regstore_begin(store, NULL); /* one lock for all values */
         guard_begin(b, store);
+        unmerged_look(&b->unmerged, store);
         regstore_close(store);
     }
+    unmerged_move(&b->unmerged);
+}
+
+static void ready(void *ctx, const struct boot_host *host)
+{
+    struct boot_end *b = ctx;
+
+    if (b->began)
+        return;
+    files(ctx, host); /* not yet called in a daemon that took over files */
+    b->began = true;
     timer_begin(b);
     bool waits = b->had_sessions && state(b)->phase == BOOT_WAITING && waits_for_boot_done(b);
     if ((waits && !state(b)->idle_ns) || guard_open(&b->guard, host->state->boot_id))
@@ -449,6 +480,8 @@ static void ready(void *ctx, const struct boot_host *host)
         end_go_on(b);
     else if (state(b)->phase == BOOT_MERGING)
         merge_begin(b);
+    if (!traces(b))
+        unmerged_step(&b->unmerged, host->epoll_fd);
     timer_arm(b);
 }
 
@@ -457,39 +490,81 @@ static void ready(void *ctx, const struct boot_host *host)
 static void ending(void *ctx)
 {
     struct boot_end *b = ctx;
-    if (!b->attached || state(b)->phase != BOOT_WAITING || !b->had_sessions)
+    if (!b->began || state(b)->phase != BOOT_WAITING || !b->had_sessions)
         return;
     end_reason(b, "shutdown");
     state(b)->phase = BOOT_STOPPING;
 }
 
-/* A power-off is not held up: what can be merged within moments is, for the next boot may write files of the same names. */
+/* Notes in the store that this boot's files are not merged, or, that they are. */
+static void unmerged_set(struct boot_end *b, bool unmerged)
+{
+    struct regstore *store = NULL;
+    struct reason    why;
+    wstatus          st = b->o.store_open(b->o.store_path, true, &store, &why);
+    st                  = st ? st : (unmerged ? unmerged_note : unmerged_forget)(store, b->host.state->boot_id, &why);
+    if (st)
+        complain(&why);
+    regstore_close(store);
+}
+
+/* It takes too long for a shutdown. */
+static void merge_left(struct boot_end *b)
+{
+    struct reason why;
+
+    merge_job_finish(&b->job);
+    state(b)->phase = BOOT_ENDED;
+    condition_add(&b->parts.row[0]->conditions, W_BUSY, true, "merge", "", 0,
+                  "nothing: the next boot merges them; or now: autologger merge -o TRACE.etl and the files",
+                  "there was no time at the shutdown to merge the %u file%s of this boot", b->parts.count, b->parts.count == 1 ? "" : "s");
+    b->host.save(b->host.ctx, &why);
+}
+
+/* A power-off is not held up: what can be merged within moments is, for the next boot may write files of the same names. What can't be
+ * merged is noted before the attempt, which may be killed. */
 static void ended(void *ctx)
 {
     struct boot_end *b = ctx;
-    if (!b->attached)
+    if (!b->began)
         return;
-    if (state(b)->phase == BOOT_STOPPING) {
+    unmerged_finish(&b->unmerged);
+    if (state(b)->phase != BOOT_STOPPING && state(b)->phase != BOOT_MERGING)
+        return;
+    if (state(b)->phase == BOOT_STOPPING)
         merge_parts_select(b->os, b->host.rows, &b->parts);
-        if (b->parts.bytes <= SHUTDOWN_MERGE_BYTES)
-            merge_begin(b);
-    }
-    merge_step(b, SHUTDOWN_MERGE_MS);
-    merge_job_finish(&b->job);
+    bool any = b->parts.count > 0;
+    if (any)
+        unmerged_set(b, true);
+    if (state(b)->phase == BOOT_STOPPING && (!any || (b->o.shutdown_merge_ms && b->parts.bytes <= SHUTDOWN_MERGE_BYTES)))
+        merge_begin(b);
+    merge_step(b, (int)b->o.shutdown_merge_ms);
+    if (state(b)->phase != BOOT_ENDED)
+        merge_left(b);
+    else if (any)
+        unmerged_set(b, false);
+}
+
+static bool settled(void *ctx)
+{
+    const struct boot_end *b = ctx;
+    return b->attached && (b->rows_final || !traces(b));
 }
 
 /* Sessions that were stopped one by one before are merged now. */
 static wstatus end(void *ctx, struct reason *why)
 {
     struct boot_end *b = ctx;
-    if (!b->attached || !b->had_sessions)
+    if (!b->began || (!b->had_sessions && state(b)->phase == BOOT_WAITING))
         return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "no session of this boot runs or ran");
     if (state(b)->phase == BOOT_WAITING)
         end_begin(b, "asked");
     else if (state(b)->phase == BOOT_ENDED) {
         merge_parts_select(b->os, b->host.rows, &b->parts);
-        if (b->parts.count && !b->refused)
+        if (b->parts.count && !b->refused) {
+            b->host.state->concluded = 0; /* told once more, with the merged file */
             merge_begin(b);
+        }
     }
     merge_step(b, 0);
     return state(b)->phase == BOOT_ENDED ? W_SUCCESS : reason_set(why, W_BUSY, "the files of the boot are being merged");
@@ -504,8 +579,8 @@ struct boot_end *boot_end_create(struct os *os, const struct boot_end_options *o
     b->os       = os;
     b->timer_fd = -1;
     b->sleep    = (struct sleep_watch){.fd = -1};
-    b->job      = (struct merge_job){.end_fd = -1};
-    b->part     = (struct boot_part){b, may_start, ready, step, ending, ended, end};
+    b->job      = b->unmerged.job = (struct merge_job){.end_fd = -1};
+    b->part     = (struct boot_part){b, may_start, files, ready, step, ending, ended, settled, end};
     return b;
 }
 
@@ -514,6 +589,7 @@ void boot_end_destroy(struct boot_end *b)
     if (!b)
         return;
     merge_job_finish(&b->job);
+    unmerged_finish(&b->unmerged);
     sleep_watch_close(&b->sleep);
     boot_watch_destroy(b->watch);
     boot_settings_finish(&b->settings);

@@ -28,11 +28,15 @@ struct boot_part {
     void *ctx;
     /* Before anything is started. `why` for BOOT_OFF: the Status of the rows and why. */
     enum boot_may (*may_start)(void *ctx, const char *boot_id, struct regstore *store, struct reason *why);
-    /* Sessions were started (or taken over) and files may be created. Once. */
+    /* Sessions were started (or taken over), and their files are about to be made. Once; not in a daemon that took over files. */
+    void (*files)(void *ctx, const struct boot_host *host);
+    /* Files may be made. Once. */
     void (*ready)(void *ctx, const struct boot_host *host);
     void (*step)(void *ctx); /* after everything that happened */
     void (*ending)(void *ctx); /* the daemon was told to end; sessions may still run */
     void (*ended)(void *ctx); /* ... they do not any more, and the rows are saved */
+    /* Nothing more will become of the rows: the sessions have ended and their files are merged (or stay as they are). */
+    bool (*settled)(void *ctx);
     /* Somebody asks for the end: the sessions stop, their files are merged. 0: done; 170: the merge goes on; 4201: there were none. */
     wstatus (*end)(void *ctx, struct reason *why);
 };

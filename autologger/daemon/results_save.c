@@ -22,7 +22,7 @@ wstatus results_save(const struct service_saving *s, struct reason *why)
     if (!st)
         changed_note(s->results, s->store);
     st = st ? st : result_save(s->store, s->results, why);
-    if (!st && !s->state->concluded && result_list_final(s->results))
+    if (!st && s->settled)
         boots_keep(s);
     return st;
 }

@@ -273,27 +273,36 @@ static void times_note(struct service *v)
         v->results.change_number = v->state->change_number;
 }
 
+static bool settled(const struct service *v)
+{
+    const struct boot_part *part = v->options.boot;
+    return result_list_final(&v->results) && (!part || part->settled(part->ctx));
+}
+
 static wstatus save(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
+    const bool       first = !v->state->concluded && settled(v);
 
     times_note(v);
     rows_keep(v);
     if (!v->state->fs_ready || v->rows_stay || !v->options.save)
         return W_SUCCESS;
     wstatus st = v->options.store_open(v->state->store, true, &store, why);
-    const struct service_saving saving = {v->env.os, store, v->options.runtime_dir, v->journal, v->state, &v->results};
+    const struct service_saving saving = {v->env.os, store, v->options.runtime_dir, v->journal, v->state, &v->results, first};
     st = st ? st : v->options.save(&saving, why);
     if (st)
         fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why->text);
     regstore_close(store);
-    if (!v->state->concluded && v->options.concluded && result_list_final(&v->results)) {
+    if (first) {
         v->state->concluded = 1;
-        v->options.concluded(v->options.ctx, &v->results);
+        if (v->options.concluded)
+            v->options.concluded(v->options.ctx, &v->results);
     }
     return st;
 }
 
+static void boot_files(struct service *v);
 static void boot_ready(struct service *v);
 
 /* Reads all of it in one transaction: a lock taken per value is most of what reading costs. A snapshot has none, and needs none. */
@@ -322,6 +331,7 @@ static wstatus fs_ready(void *ctx, struct reason *why)
     (void)why;
     if (v->state->fs_ready)
         return W_SUCCESS;
+    boot_files(v);
     numbers_renew(v);
     __atomic_store_n(&v->state->fs_ready, 1, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
@@ -396,9 +406,21 @@ static void boot_stop(void *ctx) { stop_sessions(ctx, true); }
 
 static wstatus boot_save(void *ctx, struct reason *why) { return save(ctx, why); }
 
+static struct boot_host boot_host(struct service *v)
+{
+    return (struct boot_host){v, v->epoll_fd, v->state, &v->results, boot_running, boot_stop, boot_save};
+}
+
+static void boot_files(struct service *v)
+{
+    const struct boot_host host = boot_host(v);
+    if (v->options.boot)
+        v->options.boot->files(v->options.boot->ctx, &host);
+}
+
 static void boot_ready(struct service *v)
 {
-    const struct boot_host host = {v, v->epoll_fd, v->state, &v->results, boot_running, boot_stop, boot_save};
+    const struct boot_host host = boot_host(v);
     if (v->options.boot && v->state->fs_ready)
         v->options.boot->ready(v->options.boot->ctx, &host);
 }

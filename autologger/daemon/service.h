@@ -16,6 +16,7 @@ struct service_saving {
     struct journal      *journal;
     struct state_daemon *state;
     struct result_list  *results;
+    bool                 settled; /* for the first time: the rows will not change any more */
 };
 
 struct service_options {
@@ -34,7 +35,8 @@ struct service_options {
     wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */
     void (*booted)(void *ctx, const struct result_list *rows);
-    /* all sessions that were started have stopped: the rows will not change any more. Once in a boot; NULL as above */
+    /* all sessions that were started have stopped and the boot's files are merged: the rows will not change any more. Once in a boot
+     * (again when somebody has files merged later); NULL as above */
     void (*concluded)(void *ctx, const struct result_list *rows);
     void *ctx;
     const struct boot_part *boot; /* this is the machine's boot: NULL when it is not */

@@ -81,6 +81,12 @@ static uint64_t row_lost(const struct result_row *r)
     return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file;
 }
 
+/* The file that its events are in, "" = none. */
+static const char *row_trace(const struct result_row *r)
+{
+    return *r->provider ? "" : *r->merged_path ? r->merged_path : r->file_created ? r->log_path : "";
+}
+
 static void row_message(const struct result_row *r, struct message *m)
 {
     say(m, "%s", r->session);
@@ -92,6 +98,8 @@ static void row_message(const struct result_row *r, struct message *m)
             strstr(r->reason, " Do: ") ? "" : ". Do: ", strstr(r->reason, " Do: ") ? "" : wstatus_advice(r->status));
     else if (r->start)
         say(m, ", %" PRIu64 " event%s", r->written, r->written == 1 ? "" : "s");
+    if (*row_trace(r))
+        say(m, ", file %s", row_trace(r));
     if (r->start && !*r->provider && row_lost(r))
         say(m, ", %" PRIu64 " lost", row_lost(r));
     if (r->status && *r->source_file)
@@ -149,6 +157,7 @@ static bool send_entry(const struct sink *s, const struct result_list *list, con
         field(&e, "AUTOLOGGER_RESULT", row_word(r));
         field_number(&e, "AUTOLOGGER_EVENTS", r->written);
         field_number(&e, "AUTOLOGGER_LOST", row_lost(r));
+        field(&e, "AUTOLOGGER_TRACE", row_trace(r));
         field(&e, "AUTOLOGGER_FILE", r->source_file);
         field_number(&e, "AUTOLOGGER_LINE", r->source_line);
     }

@@ -123,6 +123,12 @@ class Boots(Machine):
     def premerge(self):
         return [f for _, _, files in os.walk(self.logs) for f in files if "premerge" in f or f == "other.etl" or "merging" in f]
 
+    def log_files(self):
+        return [f for _, _, files in os.walk(self.logs) for f in files]
+
+    def status_of(self, number):
+        return json.loads(self.tool("status", "--store", self.store, "--boot", str(number), "--json", expect=None).stdout)
+
     def off(self, text, status, expect):
         check(self.boot() == set(), "sessions started, and should be off")
         rows = self.status(expect=expect)
@@ -139,6 +145,7 @@ class Boots(Machine):
 
 def stops_after_a_time():
     with Boots("[Boot]\nStopAfter = 4 s\n") as m:
+        m.systemctl("sleep 6; echo running")  # after it ended: the mark is kept all the same
         check(m.boot() == {"web", "other"}, "not booted")
         w, tally = m.writer(0, 2000)
         w.wait(30)
@@ -150,6 +157,10 @@ def stops_after_a_time():
         check(all(r["merged_path"] == m.merged for r in s["sessions"]), s)
         check(m.verify(m.merged, [tally])["events"] == 2000, "events are missing")
         check(s["first_user_ns"] > 0, "when the first event came:", s["first_user_ns"], s["first_kernel_ns"])
+        end = time.time() + 30
+        while not m.status()["target_ms"] and time.time() < end:
+            time.sleep(0.1)
+        check(m.status()["target_ms"] >= 5900, "the default target after the end of the boot's trace:", m.status()["target_ms"])
         check(m.keeper.poll() is None, "the daemon does not serve any more")
         m.shutdown()
         # a daemon that is started again in the same boot: nothing is traced twice, and what became of the boot stays
@@ -271,6 +282,45 @@ def stop_and_merge():
             check(m.status()["merged"] == m.merged, "the daemon's end took the merged file out of the rows")
 
 
+def merged_by_the_next_boot():
+    """A shutdown that had no time to merge: the next boot, with files of the same names, takes nothing away, and merges them."""
+    with Boots("[Boot]\nOnce = no\n") as m:
+        tallies = []
+        for number in (1, 2):
+            check(m.boot(extra=["--merge-wait", "0"]) == {"web", "other"}, "not booted")
+            w, tally = m.writer(0, 400 + number)
+            w.wait(30)
+            tallies.append(tally + f"-of-boot-{number}")
+            os.rename(tally, tallies[-1])
+            if number == 1:
+                m.shutdown()
+                s = m.status()
+                notes = [c for r in s["sessions"] for c in r["conditions"] if c["item"] == "merge"]
+                check(s["stop_reason"] == "shutdown" and not s["merged"] and len(notes) == 1, s["stop_reason"], s["merged"], notes)
+                check("next boot merges them" in notes[0]["advice"], notes)
+                check(sorted(m.premerge()) == ["boot_TEST_1_um_premerge.etl", "other.etl"], m.premerge())
+        os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor goes on with this, too
+        m.wait_ready()
+        check("boot_TEST_1_um_premerge.boot-1.etl" in m.premerge(), "not moved aside:", m.premerge())
+        check(not m.status_of(1)["merged"], "merged while this boot is traced")
+        m.tool("stop", "--merge")
+        end = time.time() + 30
+        while not m.status_of(1)["merged"] and time.time() < end:
+            time.sleep(0.05)
+        first, last = m.status_of(1), m.status()
+        check(first["merged"] == m.merged.replace(".etl", ".boot-1.etl"), first["merged"])
+        check(first["stop_reason"] == "shutdown; merged in a later boot", first["stop_reason"])
+        check(not [c for r in first["sessions"] for c in r["conditions"] if c["item"] == "merge"], "the note stays", first)
+        check(last["number"] == 2 and last["merged"] == m.merged and last["stop_reason"] == "asked", last["number"], last["merged"])
+        for tally, path, events in zip(tallies, (first["merged"], last["merged"]), (401, 402)):
+            check(m.verify(path, [tally])["events"] == events, "events are missing")
+        end = time.time() + 10
+        while m.premerge() and time.time() < end:
+            time.sleep(0.05)
+        check(not m.premerge() and not any("boot-1" in f for f in m.log_files() if not f.endswith("TEST_1.boot-1.etl")), m.log_files())
+        m.shutdown()
+
+
 def killed_while_merging():
     """Killed at many moments around the end: in the end there is one file, with every event once."""
     for trial in range(6):
@@ -289,6 +339,7 @@ def killed_while_merging():
             check(not m.premerge(), "left:", m.premerge())
 
 
-for test in (stops_after_a_time, boot_done_once, max_wait, unfinished, shut_down_and_asked, stop_and_merge, killed_while_merging):
+for test in (stops_after_a_time, boot_done_once, max_wait, unfinished, shut_down_and_asked, stop_and_merge, merged_by_the_next_boot,
+             killed_while_merging):
     print("--", test.__name__, flush=True)
     test()

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 from harness import Machine, check, skip, tool
 
@@ -81,6 +82,30 @@ with Machine(DECLARED) as m:
     shown = tool("status", "--check", "--store", m.store, expect=1).stdout
     check("wrong" in shown and "Contoso-Web" not in shown, shown)
 print("\n".join(e["MESSAGE"] for e in told))
+
+# the machine's boot: the rows are told when its files are merged, and name that file; once
+with Machine("[Autologger/web]\nFileName = web_um_premerge.etl\n[Autologger/web/Contoso-Web]\n") as m:
+    m.runtime = "/run/autologger"
+    m.env["AUTOLOGGER_RUNTIME_DIR"] = m.runtime
+    for merged_later in (False, True):
+        m.start("--boot", "--boot-id", f"boot-{merged_later}", "--guard", os.path.join(m.dir, "guard"), "--systemd-dir", "/nonexistent")
+        m.tool("write", "Contoso-Web", "Started", "port=80")
+        check(entries() == [], "the rows are not final yet")
+        if merged_later:  # stopped by hand, which merges nothing
+            m.tool("stop", "web")
+            told, end = entries(), time.time() + 20
+            while len(told) < 3 and time.time() < end:
+                time.sleep(0.05)
+                told += entries()
+            check(len(told) == 3 and told[0]["AUTOLOGGER_TRACE"].endswith("web_um_premerge.etl"), told)
+        m.tool("stop", "--merge")
+        told = entries()
+        check(len(told) == 3, told)
+        check(told[0]["AUTOLOGGER_TRACE"] == os.path.join(m.logs, "web.etl"), told[0])
+        check("file " + os.path.join(m.logs, "web.etl") in told[0]["MESSAGE"], told[0])
+        m.shutdown()
+        check(entries() == [], "told once")
+        os.unlink("/run/autologger/booted")
 
 # a machine that goes down in the middle: the next boot says so. (Its boot id is another one.)
 with Machine(DECLARED) as m:
