@@ -6,12 +6,14 @@
 #include <linux/bpf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef AL_ARGV_BPF
-#include <argv.skel.h> /* made by bpftool; needs libc alone */
+#include <argv_regs.skel.h> /* made by bpftool; need libc alone */
+#include <argv_types.skel.h>
 #endif
 
 enum { INDEX = 4096, PASSES_KEPT = 8 };
@@ -21,19 +23,42 @@ enum { INDEX = 4096, PASSES_KEPT = 8 };
 struct seen {
     uint64_t    time, pos;
     const char *text;
-    uint32_t    pid, bytes;
+    uint32_t    pid, bytes, uid, flags;
+    int32_t     code;
     unsigned    pass;
     bool        used, cut;
 };
+/* What holds the programs; all but the ring may be -1. */
+enum { FD_RING, FD_EXEC, FD_EXIT, FDS };
+static const char *const fd_name[FDS] = {"argv.ring", "argv.exec", "argv.exit"};
 struct argv {
-    struct argv_bpf *program;
-    uint64_t        *consumer; /* a page: how far the ring may be written again */
-    const uint8_t   *producer; /* a page, then the ring twice in a row; read only */
-    size_t           page;
-    uint64_t         next; /* position not looked at yet */
-    unsigned         pass, first, count;
-    struct seen      seen[INDEX]; /* a ring, in the order of their times */
+    int            fd[FDS];
+    int            wake; /* epoll, by edges: the ring itself is readable as soon as it holds anything */
+    uint64_t      *consumer; /* a page: how far the ring may be written again */
+    const uint8_t *producer; /* a page, then the ring twice in a row; read only */
+    size_t         page;
+    uint64_t       next; /* position not looked at yet */
+    unsigned       pass, first, count;
+    struct seen    seen[INDEX]; /* a ring, in the order of their times */
 };
+
+static wstatus ring_map(struct argv *a, struct reason *why)
+{
+    a->page     = (size_t)sysconf(_SC_PAGESIZE);
+    void *write = mmap(NULL, a->page, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd[FD_RING], 0);
+    if (write != MAP_FAILED)
+        a->consumer = write;
+    void *read = mmap(NULL, a->page + 2 * (size_t)ARGV_RING, PROT_READ, MAP_SHARED, a->fd[FD_RING], (off_t)a->page);
+    if (read != MAP_FAILED)
+        a->producer = read;
+    if (!a->consumer || !a->producer)
+        return reason_set(why, W_NOT_SUPPORTED, "the ring of the BPF program cannot be mapped: %s", strerror(errno));
+    a->next = __atomic_load_n(a->consumer, __ATOMIC_RELAXED);
+    a->wake = epoll_create1(EPOLL_CLOEXEC);
+    if (a->wake >= 0)
+        epoll_ctl(a->wake, EPOLL_CTL_ADD, a->fd[FD_RING], &(struct epoll_event){.events = EPOLLIN | EPOLLET});
+    return W_SUCCESS; /* without it the drainer's own rhythm has to do */
+}
 
 #ifdef AL_ARGV_BPF
 static wstatus refused(const char *what, int error, struct reason *why)
@@ -43,58 +68,108 @@ static wstatus refused(const char *what, int error, struct reason *why)
     return reason_set(why, W_NOT_SUPPORTED, "%s: %s", what, strerror(error));
 }
 
-static wstatus program_load(int proc, struct argv *a, struct reason *why)
+/* Takes a descriptor out of a skeleton, which has 0 for none. */
+static int fd_take(int *fd)
+{
+    int taken = *fd > 0 ? *fd : -1;
+    *fd       = 0;
+    return taken;
+}
+
+#if defined __x86_64__
+static int load_by_registers(struct argv *a, bool *attached)
+{
+    struct argv_regs *p = argv_regs__open();
+    int               r = p ? argv_regs__load(p) : -ENOMEM;
+    *attached           = r >= 0;
+    if (r >= 0)
+        r = argv_regs__attach(p);
+    if (r >= 0) {
+        a->fd[FD_RING] = fd_take(&p->maps.ring.map_fd);
+        a->fd[FD_EXEC] = fd_take(&p->links.on_exec_fd);
+        a->fd[FD_EXIT] = fd_take(&p->links.on_exit_fd);
+    }
+    argv_regs__destroy(p);
+    return r;
+}
+#else
+static int load_by_registers(struct argv *a, bool *attached)
+{
+    (void)a, (void)attached;
+    return -ENOTSUP;
+}
+#endif
+
+static int load_by_types(struct argv *a, bool *attached)
+{
+    struct argv_types *p = argv_types__open();
+    int                r = p ? argv_types__load(p) : -ENOMEM;
+    *attached            = r >= 0;
+    if (r >= 0)
+        r = argv_types__attach(p);
+    if (r >= 0) {
+        a->fd[FD_RING] = fd_take(&p->maps.ring.map_fd);
+        a->fd[FD_EXEC] = fd_take(&p->links.on_exec_fd);
+    }
+    argv_types__destroy(p);
+    return r;
+}
+
+static wstatus programs_load(int proc, struct argv *a, struct reason *why)
 {
     struct stat st;
+    bool        attached = false;
     if (fstatat(proc, "self/ns/pid", &st, 0) < 0 || (uint32_t)st.st_ino != FIRST_PID_NAMESPACE)
         return reason_set(why, W_NOT_SUPPORTED, "this process is in a pid namespace of its own, or /proc is missing");
     if (access("/sys/kernel/btf/vmlinux", R_OK) < 0 && errno == ENOENT && access("/sys/kernel", X_OK) == 0)
         return reason_set(why, W_NOT_SUPPORTED, "this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)");
-    a->program = argv_bpf__open();
-    if (!a->program)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
-    int r = argv_bpf__load(a->program);
+    int r = load_by_registers(a, &attached);
     if (r < 0)
-        return refused("the BPF program cannot be loaded", -r, why);
-    a->page     = (size_t)sysconf(_SC_PAGESIZE);
-    int   fd    = a->program->maps.ring.map_fd;
-    void *write = mmap(NULL, a->page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (write != MAP_FAILED)
-        a->consumer = write;
-    void *read = mmap(NULL, a->page + 2 * (size_t)ARGV_RING, PROT_READ, MAP_SHARED, fd, (off_t)a->page);
-    if (read != MAP_FAILED)
-        a->producer = read;
-    if (!a->consumer || !a->producer)
-        return refused("the ring of the BPF program cannot be mapped", errno, why);
-    if (argv_bpf__attach(a->program) < 0)
-        return refused("the BPF program cannot be attached to sched_process_exec", errno, why);
-    return W_SUCCESS;
+        r = load_by_types(a, &attached);
+    if (r < 0)
+        return refused(attached ? "the BPF program cannot be attached to sched_process_exec" : "the BPF program cannot be loaded", -r, why);
+    return ring_map(a, why);
 }
-
-static void program_unload(struct argv_bpf *program) { argv_bpf__destroy(program); }
 #else
-static wstatus program_load(int proc, struct argv *a, struct reason *why)
+static wstatus programs_load(int proc, struct argv *a, struct reason *why)
 {
     (void)proc, (void)a;
     return reason_set(why, W_NOT_SUPPORTED, "this program was built without clang, bpftool and libbpf-dev");
 }
-
-static void program_unload(struct argv_bpf *program) { (void)program; }
 #endif
+
+static struct argv *argv_new(void)
+{
+    struct argv *a = calloc(1, sizeof *a);
+    for (int i = 0; a && i < FDS; i++)
+        a->fd[i] = a->wake = -1;
+    return a;
+}
 
 wstatus argv_open(int proc, struct argv **out, struct reason *why)
 {
-    struct argv *a = calloc(1, sizeof *a);
+    struct argv *a = argv_new();
     *out           = NULL;
     if (!a)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
-    wstatus status = program_load(proc, a, why);
+    wstatus status = programs_load(proc, a, why);
     if (status) {
         argv_close(a);
         return status;
     }
     *out = a;
     return W_SUCCESS;
+}
+
+struct argv *argv_adopt(int (*find)(void *ctx, const char *name), void *ctx)
+{
+    struct argv *a = argv_new();
+    for (int i = 0; a && i < FDS; i++)
+        a->fd[i] = find(ctx, fd_name[i]);
+    if (a && a->fd[FD_RING] >= 0 && a->fd[FD_EXEC] >= 0 && ring_map(a, NULL) == W_SUCCESS)
+        return a;
+    argv_close(a);
+    return NULL;
 }
 
 void argv_close(struct argv *a)
@@ -105,9 +180,22 @@ void argv_close(struct argv *a)
         munmap((void *)(uintptr_t)a->producer, a->page + 2 * (size_t)ARGV_RING);
     if (a->consumer)
         munmap(a->consumer, a->page);
-    program_unload(a->program);
+    if (a->wake >= 0)
+        close(a->wake);
+    for (int i = FDS; i-- > 0;)
+        if (a->fd[i] >= 0)
+            close(a->fd[i]);
     free(a);
 }
+
+void argv_fds(const struct argv *a, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+{
+    for (int i = 0; a && i < FDS; i++)
+        if (a->fd[i] >= 0)
+            show(ctx, fd_name[i], a->fd[i], 0);
+}
+
+int argv_wake_fd(const struct argv *a) { return a ? a->wake : -1; }
 
 static uint64_t clock_ns(clockid_t id)
 {
@@ -120,13 +208,18 @@ static void record_add(struct argv *a, const uint8_t *record, uint32_t size, uin
 {
     const struct argv_record *r    = (const void *)record;
     uint32_t                  text = size - ARGV_HEAD;
+    bool                      gone = r->flags & ARGV_EXIT;
     a->seen[(a->first + a->count++) % INDEX] = (struct seen){
-        .time = r->time + offset, .pos = pos, .text = r->text, .pid = r->tgid, .bytes = text, .pass = a->pass, .cut = r->size > text};
+        .time = r->time + offset, .pos = pos, .text = r->text, .pid = r->tgid, .bytes = text, .uid = r->uid, .flags = r->flags,
+        .code = gone ? (int32_t)r->size : 0, .pass = a->pass, .cut = !gone && r->size > text};
 }
 
 void argv_poll(struct argv *a)
 {
+    struct epoll_event edge;
     if (!a)
+        return;
+    if (a->wake >= 0 && epoll_wait(a->wake, &edge, 1, 0) < 0)
         return;
     uint64_t head   = __atomic_load_n((const uint64_t *)(const void *)a->producer, __ATOMIC_ACQUIRE);
     uint64_t offset = clock_ns(CLOCK_MONOTONIC_RAW) - clock_ns(CLOCK_MONOTONIC);
@@ -142,18 +235,43 @@ void argv_poll(struct argv *a)
     }
 }
 
-const char *argv_take(struct argv *a, uint32_t pid, uint64_t from, uint64_t until, size_t *size, bool *cut)
+/* The index begins with one that may still be asked for; the ring is released by argv_expire alone. */
+static void index_trim(struct argv *a)
+{
+    while (a->count && a->seen[a->first].used) {
+        a->first = (a->first + 1) % INDEX;
+        a->count--;
+    }
+}
+
+bool argv_take(struct argv *a, uint32_t pid, uint64_t from, uint64_t until, struct argv_exec *out)
 {
     for (unsigned i = 0; a && i < a->count; i++) {
         struct seen *s = &a->seen[(a->first + i) % INDEX];
-        if (s->used || s->pid != pid || s->time + ARGV_SLACK_NS < from || s->time > until)
+        if (s->used || s->pid != pid || (s->flags & ARGV_EXIT) || s->time + ARGV_SLACK_NS < from || s->time > until)
             continue;
         s->used = true;
-        *size   = s->bytes;
-        *cut    = s->cut;
-        return s->text;
+        *out    = (struct argv_exec){.text = s->text, .size = s->bytes, .uid = s->uid, .cut = s->cut,
+                                     .width_known = s->flags & ARGV_WIDTH_KNOWN, .is32 = s->flags & ARGV_32BIT};
+        index_trim(a);
+        return true;
     }
-    return NULL;
+    return false;
+}
+
+bool argv_exit_take(struct argv *a, uint32_t pid, uint64_t until, int32_t *code)
+{
+    bool found = false;
+    for (unsigned i = 0; a && i < a->count; i++) {
+        struct seen *s = &a->seen[(a->first + i) % INDEX];
+        if (s->used || s->pid != pid || !(s->flags & ARGV_EXIT) || s->time > until + ARGV_SLACK_NS)
+            continue;
+        s->used = found = true;
+        *code   = s->code; /* the last one counts: a number may have been used again */
+    }
+    if (found)
+        index_trim(a);
+    return found;
 }
 
 void argv_expire(struct argv *a)

@@ -146,9 +146,10 @@ static void exec_note(struct convert *c, struct process *p, const char *comm, ui
         process_text(&p->command, command);
     if (note.flags & RAW_PROCESS_NO_COMMAND)
         return;
-    p->uid     = note.uid;
-    p->session = note.session;
-    p->flags   = note.flags & RAW_PROCESS_32BIT;
+    p->uid   = note.uid;
+    p->flags = note.flags & RAW_PROCESS_32BIT;
+    if (!(note.flags & RAW_PROCESS_NO_SESSION))
+        p->session = note.session;
 }
 
 static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t tid, const char *comm, uint64_t raw)

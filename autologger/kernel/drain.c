@@ -31,6 +31,8 @@ void drain_commands(struct drain *d, const struct klog_config *config)
     pthread_mutex_lock(&d->lock);
     d->argv = argv;
     pthread_mutex_unlock(&d->lock);
+    if (status)
+        rings_bell(d->rings);
     if (!status || !config->condition)
         return;
     snprintf(text, sizeof text, "command lines of short-lived processes will be empty: %s", why.text);

@@ -13,59 +13,66 @@ static const char *base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Among the arguments that the BPF program kept, those of the exec between `from` and `until`, also if they came just now. */
-static const char *command_kept(struct drain *d, uint32_t pid, uint64_t from, uint64_t until, size_t *size, bool *cut)
+/* What the BPF program kept of the exec between `from` and `until`, also if it came just now. */
+static bool exec_kept(struct drain *d, const struct drain_exec *x, uint64_t until, struct argv_exec *out)
 {
-    const char *raw = argv_take(d->argv, pid, from, until, size, cut);
-    if (raw)
-        return raw;
+    if (argv_take(d->argv, x->pid, x->time, until, out))
+        return true;
     argv_poll(d->argv);
-    return argv_take(d->argv, pid, from, until, size, cut);
+    return argv_take(d->argv, x->pid, x->time, until, out);
 }
 
-/* The command line of an exec between `from` and `until`. What the BPF program kept is that of this exec, also when the
- * process is gone or has become another program since; /proc has more of a long one. The record of the exec may be here
- * a moment before the BPF program has run, and what /proc shows a moment later may be that of the next exec: so what was
- * kept is looked for once more after /proc was read, and comes first. */
-static void command_find(struct drain *d, uint32_t pid, uint64_t from, uint64_t until, bool alive, char *out, size_t size)
+/* The command line of an exec. What the BPF program kept is that of this exec, also when the process is gone or has become
+ * another program since; /proc has more of a long one. The record of the exec may be here a moment before the BPF program has
+ * run, and what /proc shows a moment later may be that of the next exec: so what was kept is looked for once more after /proc
+ * was read, and comes first. */
+static void command_find(struct drain *d, const struct drain_exec *x, uint64_t until, bool alive, bool *kept, struct argv_exec *k,
+                         char *out, size_t size)
 {
-    size_t      n;
-    bool        cut = false;
-    const char *raw = command_kept(d, pid, from, until, &n, &cut);
-    if ((!raw || cut) && alive)
-        proc_command_line(d->proc, pid, out, size);
-    if (!raw) {
-        raw = command_kept(d, pid, from, until, &n, &cut);
-        if (raw && !cut)
-            *out = 0;
-    }
-    if (raw && !*out)
-        command_line_join(raw, n, out, size);
+    if ((!*kept || k->cut) && alive)
+        proc_command_line(d->proc, x->pid, out, size);
+    if (!*kept && (*kept = exec_kept(d, x, until, k)) && !k->cut)
+        *out = 0;
+    if (*kept && !*out)
+        command_line_join(k->text, k->size, out, size);
     if (!*out && d->wants_commands)
         d->log->work->no_command_line++;
+}
+
+/* Is the process still the program that was executed? By the name that an exec gives it. */
+static bool same_program(const struct proc_stat *st, const char *file_name)
+{
+    return !file_name || strncmp(st->comm, base_name(file_name), sizeof st->comm - 1) == 0;
 }
 
 static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t until, const char *file_name)
 {
     struct raw_process r = {.own = {RAW_NOTE_EXEC, 0, 0, x->time, x->pid, x->tid}};
+    struct argv_exec   k = {0};
     struct proc_stat   st;
     uint64_t           affinity;
     char              *exe = d->text, *command = d->text + DRAIN_TEXT / 2;
-    bool               alive = proc_stat(d->proc, x->pid, 0, &st);
+    bool               kept = exec_kept(d, x, until, &k), alive = proc_stat(d->proc, x->pid, 0, &st);
     *exe = *command = 0;
     if (alive) {
         r.ppid        = st.ppid;
         r.session     = st.session;
         r.start_ticks = st.start_ticks;
-        proc_status(d->proc, x->pid, 0, &r.uid, &affinity);
-        proc_exe(d->proc, x->pid, exe, DRAIN_TEXT / 2);
-        const struct elf_info *elf = *exe ? elf_find(d->elves, d->proc, x->pid, exe) : NULL;
+        if (same_program(&st, file_name))
+            proc_exe(d->proc, x->pid, exe, DRAIN_TEXT / 2);
+        if (!kept) /* the most expensive of /proc's files */
+            proc_status(d->proc, x->pid, 0, &r.uid, &affinity);
+        const struct elf_info *elf = *exe && !k.width_known ? elf_find(d->elves, d->proc, x->pid, exe) : NULL;
         if (elf && elf->is32)
             r.flags |= RAW_PROCESS_32BIT;
-    } else {
-        r.flags |= RAW_PROCESS_NO_COMMAND; /* ids stay those of the parent */
     }
-    command_find(d, x->pid, x->time, until, alive, command, DRAIN_TEXT / 2);
+    command_find(d, x, until, alive, &kept, &k, command, DRAIN_TEXT / 2);
+    if (!alive)
+        r.flags |= kept ? RAW_PROCESS_NO_SESSION : RAW_PROCESS_NO_COMMAND; /* what is not known stays the parent's */
+    if (kept) {
+        r.uid = k.uid;
+        r.flags |= k.is32 ? RAW_PROCESS_32BIT : 0;
+    }
     const char *texts[2] = {*exe ? base_name(exe) : file_name ? base_name(file_name) : "", command};
     r.name_size          = (uint16_t)(strlen(texts[0]) + 1);
     r.command_size       = (uint16_t)(strlen(texts[1]) + 1);
@@ -130,9 +137,11 @@ static void note_exit(struct drain *d, uint32_t pid, uint64_t time)
 {
     struct raw_process r = {.own = {RAW_NOTE_EXIT, 0, 0, time, pid, pid}, .name_size = 1, .command_size = 1};
     struct proc_stat   st;
-    if (!proc_stat(d->proc, pid, 0, &st) || st.state != 'Z')
-        return;
-    r.exit_code = st.exit_code;
+    if (!argv_exit_take(d->argv, pid, time, &r.exit_code)) {
+        if (!proc_stat(d->proc, pid, 0, &st) || st.state != 'Z')
+            return;
+        r.exit_code = st.exit_code;
+    }
     own_add(d, d->notes, &r, sizeof r, (const char *const[]){"", ""}, 2);
 }
 

@@ -148,7 +148,7 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
     if (!status)
         status = klog_finish_open(k, why);
     if (!status)
-        drain_commands(&k->drain, &k->config);
+        k->drain.argv = argv_adopt(find, ctx); /* else klog_start has new ones made */
     if (!status && k->log.header->snapshot)
         status = convert_snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
@@ -176,19 +176,31 @@ static void start_phase(struct klog *k)
     pthread_mutex_unlock(&k->drain.lock);
 }
 
+/* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */
+static void start_adopted(struct klog *k)
+{
+    rings_enable(&k->rings, true);
+    if (!k->drain.argv)
+        drain_commands(&k->drain, &k->config);
+}
+
 wstatus klog_start(struct klog *k, struct reason *why)
 {
     (void)why;
+    if (k->log.header->started) {
+        start_adopted(k);
+        return W_SUCCESS;
+    }
     k->drain.hold = k->phase != NULL;
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
     if (k->phase) { /* the kernel records anyhow */
         drain_commands(&k->drain, &k->config);
         start_phase(k);
     } else { /* nothing that can wait delays the first event */
-        rings_enable(&k->rings, true);
-        drain_commands(&k->drain, &k->config);
+        start_adopted(k);
     }
     drain_rundown(&k->drain);
+    k->log.header->started = 1;
     k->drain.function  = NULL;
     k->drain.functions = 0;
     kphase_close(k->phase);
@@ -280,11 +292,17 @@ void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, 
             rings_name(name, k->log.header->source[i].name, c);
             show(ctx, name, k->rings.ring[c].fd[i], i == 0 ? k->rings.bytes + page : 0);
         }
+    klog_fds_started(k, show, ctx);
+}
+
+void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+{
+    argv_fds(k->drain.argv, show, ctx);
 }
 
 unsigned klog_drain(struct klog *k, int timeout_ms)
 {
-    rings_wait(&k->rings, k->wake, timeout_ms);
+    rings_wait(&k->rings, k->wake, argv_wake_fd(k->drain.argv), timeout_ms);
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
         return 0;
     return drain_pass(&k->drain, false);

@@ -63,6 +63,8 @@ void klog_destroy(struct klog *k); /* NULL is fine */
 /* Every descriptor that must outlive this process, by a name unique in the session. `ring_bytes` > 0: the receiver must also
  * keep this descriptor mapped with that size (ring plus its first page) while nobody else does. */
 void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
+/* Of these, the ones that came with klog_start. */
+void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
 
 /* One pass over all rings; waits at most `timeout_ms` for data first. Returns the records taken. */
 unsigned klog_drain(struct klog *k, int timeout_ms);

@@ -19,7 +19,7 @@ enum raw_type {
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
-    RAW_NOTE_EXIT, /* struct raw_process: the exit code of a zombie */
+    RAW_NOTE_EXIT, /* struct raw_process: the exit code */
     RAW_NOTE_IMAGE, /* struct raw_image: the ELF behind an executable mapping; no name (perf has it) */
     RAW_NOTE_SYMBOL, /* struct raw_own, name: the kernel function at the address `time` */
     RAW_NOTE_END
@@ -32,7 +32,7 @@ struct raw_own {
     uint64_t time; /* CLOCK_MONOTONIC_RAW; of notes: of the record they belong to */
     uint32_t pid, tid;
 };
-enum { RAW_PROCESS_KERNEL = 1, RAW_PROCESS_32BIT = 2, RAW_PROCESS_NO_COMMAND = 4 };
+enum { RAW_PROCESS_KERNEL = 1, RAW_PROCESS_32BIT = 2, RAW_PROCESS_NO_COMMAND = 4, RAW_PROCESS_NO_SESSION = 8 };
 struct raw_process { /* name, command line */
     struct raw_own own;
     uint64_t       start_ticks;

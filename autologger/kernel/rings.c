@@ -82,10 +82,6 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
     }
     if (s->flags & RAW_SOURCE_CHAIN)
         attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    if (source_table[s->kind].flags & SOURCE_WAKE) {
-        attr.watermark     = 0;
-        attr.wakeup_events = 1;
-    }
     int fd = perf_open(&attr, cpu);
     if (fd == -EINVAL) {
         attr.read_format = PERF_FORMAT_ID;
@@ -283,9 +279,49 @@ bool rings_present(const struct rings *rings)
     return false;
 }
 
+/* Mapped for reading only, its ring is overwritten, never full: so each event wakes. */
+static struct bell bell_open(unsigned cpu, int id)
+{
+    struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof attr, .config = (uint64_t)id, .sample_period = 1,
+                                   .wakeup_events = 1};
+    struct bell            b    = {.fd = perf_open(&attr, cpu), .page = NULL};
+    if (b.fd < 0)
+        return (struct bell){.fd = -1};
+    b.page = mmap(NULL, 2 * (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, b.fd, 0);
+    if (b.page != MAP_FAILED)
+        return b;
+    close(b.fd);
+    return (struct bell){.fd = -1};
+}
+
+static void bell_close(struct bell *b)
+{
+    if (b->page)
+        munmap(b->page, 2 * (size_t)sysconf(_SC_PAGESIZE));
+    if (b->fd >= 0)
+        close(b->fd);
+}
+
+void rings_bell(struct rings *rings)
+{
+    struct raw_source s = {0};
+    const char       *missing;
+    char              text[32];
+    int               root = tracefs_open(), id = root < 0 ? root : tracefs_tracepoint(root, &source_table[SRC_EXEC], &s, &missing, text);
+    if (root >= 0)
+        close(root);
+    if (id < 0 || rings->bell || !(rings->bell = calloc(rings->cpus, sizeof *rings->bell)))
+        return;
+    for (unsigned c = 0; c < rings->cpus; c++)
+        rings->bell[c] = rings->ring[c].page ? bell_open(c, id) : (struct bell){.fd = -1};
+}
+
 void rings_close(struct rings *rings)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    for (unsigned c = 0; c < rings->cpus && rings->bell; c++)
+        bell_close(&rings->bell[c]);
+    free(rings->bell);
     for (unsigned c = 0; c < rings->cpus && rings->ring; c++) {
         struct ring *r = &rings->ring[c];
         if (r->page)
@@ -309,16 +345,19 @@ bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint6
     return true;
 }
 
-void rings_wait(const struct rings *rings, int wake_fd, int timeout_ms)
+void rings_wait(const struct rings *rings, int wake_fd, int other_fd, int timeout_ms)
 {
     enum { POLL_MAX = 1024 };
     struct pollfd p[POLL_MAX];
     nfds_t        n = 0;
     uint64_t      drop;
     p[n++]          = (struct pollfd){wake_fd, POLLIN, 0};
+    p[n++]          = (struct pollfd){other_fd, POLLIN, 0};
     for (unsigned c = 0; c < rings->cpus && n < POLL_MAX; c++)
         if (rings->ring[c].page)
             p[n++] = (struct pollfd){rings->ring[c].fd[0], POLLIN, 0};
+    for (unsigned c = 0; c < rings->cpus && n < POLL_MAX && rings->bell; c++)
+        p[n++] = (struct pollfd){rings->bell[c].fd, POLLIN, 0}; /* -1 is passed over */
     if (poll(p, n, timeout_ms) > 0 && (p[0].revents & POLLIN) && read(wake_fd, &drop, sizeof drop) < 0)
         return;
 }

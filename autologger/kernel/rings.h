@@ -15,11 +15,16 @@ struct ring {
     uint8_t                     *data;
     int                          fd[RAW_SOURCES]; /* by index in the source table of the raw log; -1 = none */
 };
+struct bell {
+    int   fd;
+    void *page;
+};
 struct rings {
     unsigned     cpus; /* possible */
     unsigned     count; /* sources */
     size_t       bytes; /* of one ring's data, a power of two */
     struct ring *ring;
+    struct bell *bell; /* per CPU: an event that wakes the drainer at each exec; what is in its small ring is not read. NULL: none */
 };
 enum { SAMPLE_ID_AT = 8, SAMPLE_IP_AT = 16, SAMPLE_TID_AT = 24, SAMPLE_TIME_AT = 32, SAMPLE_CPU_AT = 40, SAMPLE_BODY_AT = 48,
        TRAILER_SIZE = 32 };
@@ -33,9 +38,11 @@ void    rings_ids(const struct rings *rings, struct rawlog *log);
 void    rings_enable(const struct rings *rings, bool on);
 bool    rings_present(const struct rings *rings); /* any event at all: false for a successor that was given none */
 void    rings_close(struct rings *rings);
+/* From now on each exec wakes the drainer, so that /proc can still be read: for machines where argv.h can't be had. */
+void    rings_bell(struct rings *rings);
 void    rings_name(char out[64], const char *source, unsigned cpu); /* as klog_fds shows it */
 /* The kernel's own numbers of one source on one CPU. False when it is not open. */
 bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint64_t *value, uint64_t *lost);
-/* Waits until a ring wants draining, `wake_fd` is readable, or the time is over. */
-void rings_wait(const struct rings *rings, int wake_fd, int timeout_ms);
+/* Waits until a ring wants draining, `wake_fd` or `other_fd` (-1: none) is readable, or the time is over. */
+void rings_wait(const struct rings *rings, int wake_fd, int other_fd, int timeout_ms);
 #endif

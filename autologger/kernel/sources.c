@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #define HOOKS(...) {__VA_ARGS__}
-#define WAKE SOURCE_WAKE
 #define NEWER SOURCE_NEWER
 #define PHASE SOURCE_PHASE
 const struct source_row source_table[SRC_COUNT] = {

@@ -30,7 +30,7 @@ enum { F_LEVEL_NAME };
 enum { F_INITCALL_FUNC, F_INITCALL_RET };
 enum { F_MODULE_NAME, F_MODULE_TAINTS };
 
-enum { SOURCE_WAKE = 1, SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_HOOKS = 4 };
+enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_HOOKS = 4 };
 struct source_row {
     const char *name;
     uint32_t    word0, word1;

@@ -333,6 +333,8 @@ wstatus session_start(struct session *s, struct reason *why)
         wstatus st = klog_start(s->klog, why);
         if (st)
             return st;
+        if (s->env->keep)
+            klog_fds_started(s->klog, keep_klog_fd, s);
     }
     if (!s->env->threads)
         return W_SUCCESS;

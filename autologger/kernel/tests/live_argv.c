@@ -21,14 +21,17 @@
 #include <cmocka.h>
 
 enum { EXECS = 100, ENOUGH = 95, TEXTS = 4096 };
-enum { PROCESS_START = 0x0301, HEADER = sizeof(struct etl_system_header), USERLESS = HEADER + 36 + 16 };
+enum { PROCESS_START = 0x0301, PROCESS_END = 0x0302, STATUS_AT = 20, HEADER = sizeof(struct etl_system_header), USERLESS = HEADER + 36 + 16 };
 struct start { uint32_t pid; char command[300]; };
+struct end { uint32_t pid, status; };
 struct collector {
     struct klog *k;
     pthread_t    drainer;
     int          stop, hold;
     unsigned     count;
     struct start start[TEXTS];
+    unsigned     ends;
+    struct end   end[TEXTS];
 };
 static struct collector col;
 
@@ -57,6 +60,11 @@ static void take(const struct klog_record *r)
     if (r->size < USERLESS + 8 || col.count == TEXTS)
         return;
     memcpy(&h, r->data, sizeof h);
+    if (h.header_type == ETL_SYSTEM64 && (h.group << 8 | h.type) == PROCESS_END && col.ends < TEXTS) {
+        struct end *e = &col.end[col.ends++];
+        memcpy(&e->pid, r->data + HEADER + 8, sizeof e->pid);
+        memcpy(&e->status, r->data + HEADER + STATUS_AT, sizeof e->status);
+    }
     size_t at = USERLESS + 8 + 4u * r->data[USERLESS + 1];
     if (h.header_type != ETL_SYSTEM64 || (h.group << 8 | h.type) != PROCESS_START || at >= r->size)
         return;
@@ -218,10 +226,49 @@ static void long_ones_are_cut(void **state)
     assert_int_equal(found, 1);
 }
 
+/* What a program exits with is known after it is gone; also what one that has no environment was called with. */
+static void exit_codes_and_no_environment(void **state)
+{
+    static char *const   nothing[] = {NULL};
+    struct klog_counters n;
+    pid_t                pid[20], bare;
+    int                  status;
+    unsigned             found = 0;
+    (void)state;
+    start();
+    __atomic_store_n(&col.hold, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < 20; i++) {
+        if ((pid[i] = fork()) == 0) {
+            char code[32];
+            snprintf(code, sizeof code, "exit %d", i + 1);
+            execl("/bin/sh", "sh", "-c", code, (char *)NULL);
+            _exit(127);
+        }
+        assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+        assert_int_equal(WEXITSTATUS(status), i + 1);
+    }
+    if ((bare = fork()) == 0) {
+        execve("/bin/true", (char *[]){"/bin/true", "no environment", NULL}, nothing);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(bare, &status, 0), bare);
+    __atomic_store_n(&col.hold, false, __ATOMIC_RELEASE);
+    halt(&n);
+    for (unsigned i = 0; i < 20; i++)
+        for (unsigned k = 0; k < col.ends; k++)
+            found += col.end[k].pid == (uint32_t)pid[i] && col.end[k].status == i + 1;
+    print_message("  of 20 processes that are gone, exit codes: %u\n", found);
+#if defined __x86_64__
+    assert_in_range(found, 19, 20);
+#endif
+    assert_int_equal(starts_of(bare, "/bin/true \"no environment\""), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_lived_have_their_command_line), cmocka_unit_test(also_when_drained_late),
-        cmocka_unit_test(each_life_has_its_own), cmocka_unit_test(long_ones_are_cut)};
+        cmocka_unit_test(each_life_has_its_own), cmocka_unit_test(long_ones_are_cut),
+        cmocka_unit_test(exit_codes_and_no_environment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
