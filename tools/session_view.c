@@ -24,6 +24,7 @@ static const struct field fields[] = {
     NARROW(free_buffers, "free buffers"),
     NARROW(buffers_written, "buffers written"),
     NARROW(log_buffers_lost, "log buffers lost"),
+    NARROW(realtime_buffers_lost, "real-time buffers lost"),
     NARROW(logger_thread_id, "logger thread"),
     NARROW(flush_timer, "flush timer, s"),
     NARROW(max_file_size, "maximum file size, MB"),

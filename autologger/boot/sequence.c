@@ -287,6 +287,22 @@ static void phase_seen(void *ctx, const char *name, uint64_t attempted, uint64_t
         rows->kernel_phase = true;
 }
 
+/* Buffers that real-time consumers did not get. */
+static void note_realtime(struct session *s)
+{
+    struct reason why;
+
+    pthread_mutex_lock(&s->lock);
+    why = s->realtime_reason;
+    pthread_mutex_unlock(&s->lock);
+    if (!why.status || s->realtime_noted)
+        return;
+    s->realtime_noted = true;
+    condition_add(&s->conditions, why.status, true, "RealTime", "", 0,
+                  "read the session while it runs (autologger watch), or raise MaxFileSize; how many buffers: autologger query",
+                  "real-time buffers were dropped: %s", why.text);
+}
+
 void boot_update(struct session_table *table, struct session *s, struct result_list *rows)
 {
     struct result_row      *row = result_find_key(rows, s->state->key);
@@ -320,6 +336,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
         row->converted = k.converted;
         klog_sources(s->klog, phase_seen, rows);
     }
+    note_realtime(s);
     add_new_conditions(row, &s->conditions);
     condition_list_finish(&s->conditions);
     update_providers(s, rows);

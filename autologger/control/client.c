@@ -16,13 +16,17 @@
 #include <unistd.h>
 
 enum {
+    WAIT_EVER    = -1,
     WAIT_MS      = 30 * 1000,      /* an answer that only needs a look at tables */
     WAIT_LONG_MS = 10 * 60 * 1000, /* one that waits for files to be complete */
     MAX_ROWS     = 65536
 };
 
 struct control_client {
-    int      fd;
+    int      fd, cancel_fd; /* cancel_fd: -1 = none */
+    int      fds[CONTROL_FDS]; /* that came with the answer, if they are wanted */
+    unsigned fd_count;
+    bool     fds_wanted;
     uint32_t sequence;
     size_t   size; /* of the answer in `buffer` */
     _Alignas(8) uint8_t buffer[CTL_MAX];
@@ -75,17 +79,20 @@ static int connect_in(int fd, const char *dir)
     return rc;
 }
 
-/* Descriptors that came along are of no use here. */
-static void drop_descriptors(struct msghdr *m)
+/* Descriptors that came along; most are of no use here. */
+static void take_descriptors(struct control_client *c, struct msghdr *m)
 {
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+    for (struct cmsghdr *h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
+        if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
             continue;
-        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        size_t count = (h->cmsg_len - CMSG_LEN(0)) / sizeof(int);
         for (size_t i = 0; i < count; i++) {
             int fd;
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
-            close(fd);
+            memcpy(&fd, CMSG_DATA(h) + i * sizeof fd, sizeof fd);
+            if (c->fds_wanted && c->fd_count < CONTROL_FDS)
+                c->fds[c->fd_count++] = fd;
+            else
+                close(fd);
         }
     }
 }
@@ -94,9 +101,11 @@ static void drop_descriptors(struct msghdr *m)
 static wstatus receive(struct control_client *c, int64_t deadline, struct reason *why)
 {
     for (;;) {
-        struct pollfd p    = {.fd = c->fd, .events = POLLIN};
+        struct pollfd p[2] = {{.fd = c->fd, .events = POLLIN}, {.fd = c->cancel_fd, .events = POLLIN}};
         int64_t       left = deadline - now_ms();
-        int           rc   = poll(&p, 1, left > 0 ? (int)left : 0);
+        int           rc   = poll(p, 2, deadline < 0 ? -1 : left > 0 ? (int)left : 0);
+        if (rc > 0 && p[1].revents)
+            return reason_set(why, W_CANCELLED, "the waiting was cancelled");
         if (rc == 0)
             return reason_set(why, W_TIMEOUT, "the daemon did not answer in time");
         if (rc < 0 && errno != EINTR)
@@ -111,7 +120,7 @@ static wstatus receive(struct control_client *c, int64_t deadline, struct reason
             continue;
         if (n < 0)
             return reason_set(why, wstatus_from_errno(errno), "reading from the daemon: %s", strerror(errno));
-        drop_descriptors(&m);
+        take_descriptors(c, &m);
         if (n == 0)
             return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "the daemon closed the connection");
         struct ctl_header h;
@@ -128,7 +137,7 @@ static wstatus receive(struct control_client *c, int64_t deadline, struct reason
 /* Sends `request` (its header's size and type are set by the caller) and waits for its answer of at least `least` bytes. */
 static wstatus ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
-    int64_t deadline  = now_ms() + wait_ms;
+    int64_t deadline  = wait_ms == WAIT_EVER ? -1 : now_ms() + wait_ms;
     request->version  = CTL_VERSION;
     request->sequence = ++c->sequence ? c->sequence : ++c->sequence; /* 0 is the daemon's own */
     while (send(c->fd, request, request->size, MSG_NOSIGNAL) < 0) {
@@ -150,6 +159,12 @@ static wstatus ask(struct control_client *c, struct ctl_header *request, size_t 
         }
         if (h.sequence == 0)
             continue; /* for provider libraries */
+        if ((int32_t)(h.sequence - request->sequence) < 0) { /* asked twice, as above, and answered twice */
+            for (unsigned i = 0; i < c->fd_count; i++)
+                close(c->fds[i]);
+            c->fd_count = 0;
+            continue;
+        }
         if (h.sequence != request->sequence || h.type != request->type)
             return reason_set(why, W_INVALID_DATA, "the daemon answered request %u of type %u with %u of type %u",
                               request->sequence, request->type, h.sequence, h.type);
@@ -183,6 +198,7 @@ wstatus control_open(const char *runtime_dir, struct control_client **out, struc
     if (!c)
         return reason_set(why, W_OUTOFMEMORY, "not enough memory");
     wstatus st;
+    c->cancel_fd = -1;
     c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (c->fd < 0) {
         st = reason_set(why, wstatus_from_errno(errno), "socket: %s", strerror(errno));
@@ -376,6 +392,42 @@ wstatus control_shutdown(struct control_client *c, struct reason *why)
 {
     return plain_ask(c, CTL_SHUTDOWN, sizeof(struct ctl_header), WAIT_LONG_MS, why);
 }
+void control_cancel_by(struct control_client *c, int fd) { c->cancel_fd = fd; }
+
+wstatus control_consume(struct control_client *c, const char *name, struct ctl_consume_answer *out, struct reason *why)
+{
+    struct ctl_session_request r  = {.header = {.size = sizeof r, .type = CTL_CONSUME}};
+    wstatus                    st = name_set(&r, name, why);
+    if (st)
+        return st;
+    if ((st = ask(c, &r.header, sizeof *out, WAIT_MS, why)) == W_WMI_INSTANCE_NOT_FOUND)
+        reason_set(why, st, "no real-time session named \"%s\" is running", name);
+    if (!st)
+        memcpy(out, c->buffer, sizeof *out);
+    return st;
+}
+
+wstatus control_consume_next(struct control_client *c, struct ctl_consume_request *r, const struct ctl_consume_answer **out,
+                             int fds[CONTROL_FDS], unsigned *count, struct reason *why)
+{
+    r->header     = (struct ctl_header){.size = sizeof *r, .type = CTL_CONSUME_NEXT};
+    c->fds_wanted = true;
+    c->fd_count   = 0;
+    wstatus st    = ask(c, &r->header, sizeof **out, r->what == CTL_CONSUME_BUFFER ? WAIT_EVER : WAIT_MS, why);
+    c->fds_wanted = false;
+    const struct ctl_consume_answer *a = (const void *)c->buffer;
+    if (!st && (a->bytes > c->size - sizeof *a || a->bytes > a->size || a->offset > a->size - a->bytes))
+        st = reason_set(why, W_INVALID_DATA, "the daemon announces %u bytes of a buffer in a message of %zu", a->bytes, c->size);
+    for (unsigned i = 0; st && i < c->fd_count; i++)
+        close(c->fds[i]);
+    if (st)
+        return st;
+    memcpy(fds, c->fds, sizeof c->fds);
+    *count = c->fd_count;
+    *out   = a;
+    return W_SUCCESS;
+}
+
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why)
 {
     wstatus st = plain_ask(c, CTL_STATE, sizeof *out, WAIT_MS, why);

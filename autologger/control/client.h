@@ -28,6 +28,15 @@ wstatus control_fs_ready(struct control_client *c, struct reason *why);
 wstatus control_end_boot(struct control_client *c, struct reason *why);
 /* Stops everything; when it returns 0 all files are complete and the Status is in the store. */
 wstatus control_shutdown(struct control_client *c, struct reason *why);
+/* While `fd` is readable every wait ends with 1223; -1: never. */
+void control_cancel_by(struct control_client *c, int fd);
+/* From now on the connection reads this real-time session. 4201: there is none; 1450: 8 consumers read it already. */
+wstatus control_consume(struct control_client *c, const char *name, struct ctl_consume_answer *out, struct reason *why);
+/* Acknowledges and asks, as `r` says (header aside). Waits for a buffer as long as it takes, over restarts of the daemon. *out, with
+ * its bytes behind it, is borrowed until the next call; the descriptors in fds are the caller's. */
+enum { CONTROL_FDS = 8 };
+wstatus control_consume_next(struct control_client *c, struct ctl_consume_request *r, const struct ctl_consume_answer **out,
+                             int fds[CONTROL_FDS], unsigned *count, struct reason *why);
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why);
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why);
 /* One session as it could be declared again, and the providers that it enables: malloc, *count of them. 4201 when there is none. */

@@ -14,12 +14,22 @@
 #include <time.h>
 #include <unistd.h>
 
+/* A connection that reads a real-time session. */
+struct consumer {
+    bool                       waits; /* for the buffer that `request` wants */
+    struct ctl_consume_request request;
+    struct ctl_consume_answer  farewell; /* its session has ended: flags is not 0 */
+    int                        fds[REALTIME_FILES];
+    unsigned                   fd_count;
+};
+
 struct control_server {
     int                   listen_fd;
     struct session_table *table;
     struct state_daemon  *state;
     struct control_hooks  hooks;
     int                   fd[STATE_CONNECTIONS]; /* -1 = none */
+    struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
     bool                  quit;
     uint64_t              instance;
     uint32_t              ticket;
@@ -45,8 +55,28 @@ static void drop_registration(struct control_server *v, struct state_registratio
     directory_register(v->table->directory, r->slot, -1);
 }
 
+static struct session *consumed(struct control_server *v, unsigned c)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (v->table->slot[i] && realtime_attached(v->table->slot[i], v->state->connection[c].id))
+            return v->table->slot[i];
+    return NULL;
+}
+
+static void consumer_drop(struct control_server *v, unsigned c)
+{
+    struct session *s = consumed(v, c);
+    if (s && v->table->env->realtime)
+        v->table->env->realtime->gone(s, v->state->connection[c].id);
+    for (unsigned i = 0; v->consumer[c] && i < v->consumer[c]->fd_count; i++)
+        close(v->consumer[c]->fds[i]);
+    free(v->consumer[c]);
+    v->consumer[c] = NULL;
+}
+
 static void connection_drop(struct control_server *v, unsigned c)
 {
+    consumer_drop(v, c);
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
         if (v->state->registration[i].connection == c)
             drop_registration(v, &v->state->registration[i]);
@@ -399,6 +429,105 @@ static wstatus on_declaration(struct control_server *v, unsigned c, const void *
     return W_SUCCESS;
 }
 
+/* ---- consumers ---- */
+
+static struct consumer *consumer_of(struct control_server *v, unsigned c)
+{
+    return v->consumer[c] ? v->consumer[c] : (v->consumer[c] = calloc(1, sizeof *v->consumer[c]));
+}
+
+static wstatus on_consume(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m = message;
+    struct session                   *s = named(v, m);
+    struct ctl_consume_answer         a = {.header = {sizeof a, CTL_CONSUME, CTL_VERSION, m->header.sequence, 0}};
+    (void)size;
+
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    if (!v->table->env->realtime)
+        return W_NOT_SUPPORTED; /* an early program */
+    if (consumed(v, c) && consumed(v, c) != s)
+        return W_WMI_ALREADY_ENABLED;
+    if (!consumer_of(v, c))
+        return W_NOT_ENOUGH_MEMORY;
+    v->table->env->realtime->gone(s, v->state->connection[c].id); /* asked again: a predecessor's answer did not arrive */
+    wstatus st = v->table->env->realtime->attach(s, v->state->connection[c].id, &a);
+    if (!st)
+        tell(v, c, &a, sizeof a, NULL, 0);
+    return st;
+}
+
+/* Its session has ended: it gets what is left, once. */
+static void farewell_tell(struct control_server *v, unsigned c, uint32_t sequence)
+{
+    struct consumer *k         = v->consumer[c];
+    k->farewell.header         = (struct ctl_header){sizeof k->farewell, CTL_CONSUME_NEXT, CTL_VERSION, sequence, 0};
+    tell(v, c, &k->farewell, sizeof k->farewell, k->fds, k->fd_count);
+    consumer_drop(v, c);
+}
+
+static wstatus on_consume_next(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_consume_request *m = message;
+    struct session                   *s = consumed(v, c);
+    struct ctl_consume_answer        *a = (void *)v->out;
+    bool                              wait;
+    (void)size;
+
+    if (v->consumer[c] && v->consumer[c]->farewell.flags && m->what == CTL_CONSUME_BUFFER) {
+        farewell_tell(v, c, m->header.sequence);
+        return W_SUCCESS;
+    }
+    if (!s || !v->table->env->realtime)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    *a         = (struct ctl_consume_answer){0};
+    wstatus st = v->table->env->realtime->next(s, v->state->connection[c].id, m, a, CTL_MAX - sizeof *a, &wait);
+    if (st)
+        return st;
+    if (wait) {
+        struct consumer *k = consumer_of(v, c); /* a predecessor's consumer has none here yet */
+        if (!k)
+            return W_NOT_ENOUGH_MEMORY;
+        k->waits   = true;
+        k->request = *m;
+        return W_SUCCESS;
+    }
+    a->header = (struct ctl_header){(uint32_t)(sizeof *a + a->bytes), CTL_CONSUME_NEXT, CTL_VERSION, m->header.sequence, 0};
+    tell(v, c, a, a->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+void server_consumers(struct control_server *v)
+{
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->consumer[c] && v->consumer[c]->waits) {
+            struct ctl_consume_request again = v->consumer[c]->request;
+            v->consumer[c]->waits            = false;
+            wstatus st                       = on_consume_next(v, c, &again, sizeof again);
+            if (st && v->fd[c] >= 0)
+                answer_status(v, c, &again.header, st);
+        }
+}
+
+void server_session_ended(struct control_server *v, struct session *s, bool keep)
+{
+    const struct realtime_part *part = v->table->env->realtime;
+
+    if (!s->realtime)
+        return;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
+        struct consumer *k = v->fd[c] >= 0 && realtime_attached(s, v->state->connection[c].id) ? consumer_of(v, c) : NULL;
+        if (!k)
+            continue;
+        part->farewell(s, v->state->connection[c].id, &k->farewell, k->fds, &k->fd_count);
+    }
+    part->leave(s, keep);
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->consumer[c] && v->consumer[c]->waits && v->consumer[c]->farewell.flags)
+            farewell_tell(v, c, v->consumer[c]->request.header.sequence);
+}
+
 /* ---- requests as a table ---- */
 
 static const struct request {
@@ -420,6 +549,8 @@ static const struct request {
     {CTL_STATE, sizeof(struct ctl_header), false, on_state},
     {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, on_providers},
     {CTL_DECLARATION, sizeof(struct ctl_session_request), false, on_declaration},
+    {CTL_CONSUME, sizeof(struct ctl_session_request), true, on_consume},
+    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), true, on_consume_next},
 };
 
 void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)

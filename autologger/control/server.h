@@ -28,6 +28,10 @@ void server_destroy(struct control_server *v);
 /* Handles whatever is ready; waits at most timeout_ms (-1 = for ever) for it, or for `extra_fd` (-1 = none) to become readable.
  * True when extra_fd is readable. */
 bool server_step(struct control_server *v, int extra_fd, int timeout_ms);
+/* Buffers came: consumers that wait for them get them. */
+void server_consumers(struct control_server *v);
+/* After session_stop: its consumers get what is left. `keep`: what they don't read is for the next boot. */
+void server_session_ended(struct control_server *v, struct session *s, bool keep);
 /* A session is about to end or has ended: its providers are told, its streams are detached. */
 void server_session_gone(struct control_server *v, const struct session *s);
 /* A connected client (non-blocking SOCK_SEQPACKET) of that principal; the server owns `fd` then. Its index, -1 when full. */

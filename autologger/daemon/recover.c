@@ -82,7 +82,7 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
     char                         boot_id[64];
     struct service              *service = NULL;
     const struct service_options options = {.store_path = o->store ? o->store : "", .log_dir = o->log_dir ? o->log_dir : "",
-                                            .runtime_dir = runtime_dir, .store_open = o->store_open, .save = results_save};
+                                            .runtime_dir = runtime_dir, .store_open = o->store_open, .save = results_save, .realtime = &realtime_delivery};
 
     if (!kept_init(&k))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to recover %s", o->path);

@@ -31,6 +31,7 @@ struct service {
     struct handed         *handed;
     struct state_daemon   *state;
     int                    state_fd, listen_fd, signal_fd, epoll_fd;
+    int                    consumers_fd; /* eventfd: a session has something for its consumers */
     struct created         edge;
     struct session_env     env;
     struct session_table   table;
@@ -166,10 +167,13 @@ static wstatus signals_open(struct service *v, struct reason *why)
     v->signal_fd      = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
     v->env.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     v->epoll_fd       = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event e[2] = {{.events = EPOLLIN, .data.fd = v->signal_fd}, {.events = EPOLLIN, .data.fd = v->env.changed_fd}};
-    if (v->signal_fd < 0 || v->env.changed_fd < 0 || v->epoll_fd < 0 ||
+    v->consumers_fd   = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event e[3] = {{.events = EPOLLIN, .data.fd = v->signal_fd}, {.events = EPOLLIN, .data.fd = v->env.changed_fd},
+                               {.events = EPOLLIN, .data.fd = v->consumers_fd}};
+    if (v->signal_fd < 0 || v->consumers_fd < 0 || v->env.changed_fd < 0 || v->epoll_fd < 0 ||
         epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->signal_fd, &e[0]) < 0 ||
-        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->env.changed_fd, &e[1]) < 0)
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->env.changed_fd, &e[1]) < 0 ||
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->consumers_fd, &e[2]) < 0)
         return reason_set(why, wstatus_from_errno(errno), "cannot set up the daemon's waiting: %s", strerror(errno));
     return W_SUCCESS;
 }
@@ -183,6 +187,8 @@ static void env_fill(struct service *v, bool adopted)
     v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
     v->env.threads = true;
     v->env.kernel_later = v->options.kernel_beside;
+    v->env.realtime     = v->options.realtime;
+    v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
     v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */
     v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();
@@ -348,6 +354,7 @@ static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final
     kernel_finish(v, true); /* its sources may be being opened */
     server_session_gone(v->server, s);
     session_stop(s);
+    server_session_ended(v->server, s, v->ending);
     if (final)
         session_info(s, final);
     boot_update(&v->table, s, &v->results);
@@ -548,7 +555,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the daemon");
     v->options  = *options;
     v->handed   = handed;
-    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = -1;
+    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = -1;
     limit_raise();
     const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked};
     if ((st = signals_open(v, why)) || (st = listen_open(v, why)) || (st = state_adopt(v, &adopted, why)) ||
@@ -619,6 +626,8 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             leave(v, info.ssi_signo == SIGUSR1);
             return W_SUCCESS;
         }
+        if (read(v->consumers_fd, &count, sizeof count) == sizeof count)
+            server_consumers(v->server);
         if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
             kernel_finish(v, false);
             update_all(v);
@@ -646,7 +655,7 @@ void service_destroy(struct service *v)
     result_list_finish(&v->results);
     if (v->state)
         munmap(v->state, sizeof *v->state);
-    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->env.proc_fd ? v->env.proc_fd : -1};
+    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->consumers_fd, v->env.proc_fd ? v->env.proc_fd : -1};
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);

@@ -51,6 +51,9 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
  * Statuses: 112 full or floor reached, 1502 max_file_size reached, others by errno. On failure nothing of it is in the file. */
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
                        struct reason *why);
+/* Makes the buffer whole: its header, and the tail behind `filled`. `flags`: ETL_BUFFER_* beside PROC_INDEX. */
+void etl_buffer_seal(uint8_t *buffer, uint32_t buffer_size, uint32_t filled, uint16_t cpu, uint16_t logger_id, int64_t sequence,
+                     int64_t time, uint16_t flags);
 /* Counts `buffers` that were lost before they reached the writer. */
 void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers);
 /* Where the file stands now. */

@@ -58,6 +58,7 @@ struct plan {
     char       *key;  /* full registry path */
     bool        global_logger, kernel; /* kernel: EnableKernelFlags are honoured */
     bool        start;
+    bool        forget_realtime; /* DisableRealtimePersistence */
     struct guid guid;
     /* asked (as declared, defaults filled in) and given (after floor, ceiling and clamps) */
     struct { uint32_t buffer_kb, minimum_buffers, maximum_buffers; } asked, given;

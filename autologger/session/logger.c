@@ -50,6 +50,7 @@ struct logger {
     uint64_t           next_flush_ns;
     uint64_t           fallback_seen[STATE_UIDS]; /* position up to which fallback records were taken into pending lists */
     bool               failed; /* no file: events are counted as lost */
+    bool               opened; /* what events go to */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
     struct provider_count providers;
@@ -207,6 +208,26 @@ static void file_open(struct logger *l)
     atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
 }
 
+/* First moment at which files may exist: the file, real-time delivery, or both. */
+static void outputs_open(struct logger *l)
+{
+    struct session      *s    = l->s;
+    int                  held = SESSION_HELD;
+    struct etl_file_info info;
+
+    l->opened = true;
+    if (s->realtime) {
+        file_info(s, &info);
+        s->env->realtime->open(s->realtime, &info, &l->master->realtime_end);
+    }
+    if (*s->state->log_path || !s->realtime) {
+        file_open(l);
+        return;
+    }
+    s->state->state = SESSION_WRITING;
+    atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
+}
+
 /* How far the fallback stream of a UID is in the file, of every CPU: up to the first record that still waits or is in a buffer. */
 static uint64_t fallback_done(const struct logger *l, unsigned u)
 {
@@ -254,29 +275,52 @@ static void publish(struct logger *l, unsigned cpu)
     pthread_mutex_unlock(&s->lock);
     if (s->klog && f->kernel_time)
         klog_release(s->klog, cpu, f->kernel_time);
+    if (s->realtime)
+        s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost);
 }
 
 static bool grow(struct logger *l);
 
-static void buffer_write(struct logger *l, unsigned cpu)
+/* To the consumers; `window`: all CPUs are being flushed, and this is the last. False: dropped. */
+static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
+{
+    struct session *s = l->s;
+    struct fill    *f = &l->fill[cpu];
+    struct reason   why;
+
+    if (s->env->realtime->put(s->realtime, f->data, f->filled, (uint16_t)cpu, (int64_t)clock_read(&s->clock), l->master->realtime_end,
+                              window, &why) == W_SUCCESS) {
+        l->master->realtime_end++;
+        return true;
+    }
+    l->master->realtime_lost++;
+    pthread_mutex_lock(&s->lock);
+    s->realtime_reason = why;
+    pthread_mutex_unlock(&s->lock);
+    return false;
+}
+
+static void buffer_write(struct logger *l, unsigned cpu, bool window)
 {
     struct fill   *f   = &l->fill[cpu];
     struct reason  why = {0};
 
     if (f->filled == sizeof(struct etl_buffer_header))
         return;
-    wstatus st = l->failed || !l->writer ? W_INVALID_OPERATION
-                                         : etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu,
-                                                          (int64_t)clock_read(&l->s->clock), &why);
-    if (st == W_SUCCESS) {
+    bool kept = l->writer && !l->failed;
+    if (kept && etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, (int64_t)clock_read(&l->s->clock), &why) != W_SUCCESS) {
+        kept = false;
+        file_failed(l, &why);
+    }
+    if (l->s->realtime)
+        kept |= buffer_deliver(l, cpu, window);
+    if (kept) {
         l->master->events_written += f->events;
         l->master->bytes_written += f->filled - sizeof(struct etl_buffer_header);
         provider_count_add(&l->providers, l->s->state, f->data + sizeof(struct etl_buffer_header),
                            f->filled - (uint32_t)sizeof(struct etl_buffer_header), l->master->provider_events);
     } else {
         l->master->lost_file += f->events;
-        if (!l->failed)
-            file_failed(l, &why);
     }
     publish(l, cpu);
     f->filled = sizeof(struct etl_buffer_header);
@@ -297,7 +341,7 @@ static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32
     uint32_t     need = (size + 7u) & ~7u;
 
     if (f->filled + need > l->buffer_bytes)
-        buffer_write(l, cpu);
+        buffer_write(l, cpu, false);
     if (f->filled + need > l->buffer_bytes) { /* larger than a whole buffer: a hostile or kernel record */
         l->master->corrupt++;
         return;
@@ -418,7 +462,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
             return;
         }
         if (((r.size + 7u) & ~7u) > l->buffer_bytes - f->filled)
-            buffer_write(l, cpu); /* full: the next record starts a new one */
+            buffer_write(l, cpu, false); /* full: the next record starts a new one */
         else if (!run.events) {   /* the copy and the peek disagree: take it the slow way */
             append(l, cpu, r.data, r.size, r.time);
             f->pos[u] = r.end;
@@ -504,6 +548,19 @@ static void merge_kernel(struct logger *l, uint64_t clock)
     } while (horizon > before && before < clock);
 }
 
+static void flush_all(struct logger *l)
+{
+    unsigned last = 0;
+
+    for (unsigned c = 0; c < l->cpus; c++)
+        if (data_waits(&l->fill[c]))
+            last = c;
+    for (unsigned c = 0; c < l->cpus; c++)
+        buffer_write(l, c, c == last);
+    if (l->s->realtime)
+        l->s->env->realtime->tidy(l->s->realtime);
+}
+
 bool logger_pass(struct logger *l, bool final, bool flush)
 {
     struct session *s = l->s;
@@ -519,17 +576,18 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     pthread_mutex_unlock(&s->lock);
     if (!atomic_load(&s->fs_ready) && !final)
         return true;
-    if (!l->writer && !l->failed)
-        file_open(l);
+    if (!l->opened)
+        outputs_open(l);
     bool all = fallback_collect(l, s->env->os->raw_ns(s->env->os));
     if (s->klog && !final)
         merge_kernel(l, horizon);
     else
         merge_all(l, horizon);
     tight |= s->klog && klog_tight(s->klog);
-    for (unsigned c = 0; c < l->cpus; c++)
-        if (data_waits(&l->fill[c]) && (final || flush || tight))
-            buffer_write(l, c);
+    if (s->realtime)
+        tight |= s->env->realtime->tight(s->realtime, l->master->realtime_end);
+    if (final || flush || tight)
+        flush_all(l);
     return all;
 }
 
@@ -558,8 +616,31 @@ static void finish_streams(struct logger *l)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* What can't wait for a consumer is lost, unless it is in a file too. */
+static void realtime_complete(struct logger *l)
+{
+    struct session *s       = l->s;
+    uint32_t        buffers = 0;
+    uint64_t        events  = 0;
+
+    s->env->realtime->finish(s->realtime, &buffers, &events);
+    if (!buffers)
+        return;
+    l->master->realtime_lost += buffers;
+    if (!l->writer) {
+        l->master->events_written -= events < l->master->events_written ? events : l->master->events_written;
+        l->master->lost_file += events;
+    }
+    pthread_mutex_lock(&s->lock);
+    reason_set(&s->realtime_reason, W_CANCELLED, "no consumer had read them when the session ended, and they are not to be kept");
+    pthread_mutex_unlock(&s->lock);
+    publish(l, 0);
+}
+
 static void complete(struct logger *l)
 {
+    if (l->s->realtime)
+        realtime_complete(l);
     struct session      *s    = l->s;
     struct reason        why  = {0};
     uint64_t             lost = l->master->lost_file + l->master->corrupt + s->totals.lost;

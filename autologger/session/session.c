@@ -87,7 +87,8 @@ wstatus session_setup(struct session *s, struct reason *why)
                       "this clock needs more than the CPU's time-stamp counter: %s", s->env->machine.why_not);
     s->chunk_shift   = stream_chunk_shift(st->buffer_kb * 1024u);
     s->budget_chunks = session_budget(st, s->chunk_shift);
-    return logger_create(s, &s->logger, why);
+    wstatus status = s->env->realtime && st->log_file_mode & ETL_MODE_REAL_TIME ? s->env->realtime->create(s, &s->realtime, why) : W_SUCCESS;
+    return status ? status : logger_create(s, &s->logger, why);
 }
 
 wstatus session_new(struct session_env *env, struct directory *directory, struct session **out, struct reason *why)
@@ -152,6 +153,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->memory_bytes    = plan->memory_bytes;
     memcpy(st->group_mask, plan->group_mask, sizeof st->group_mask);
     memcpy(st->hooks, plan->hooks, sizeof st->hooks);
+    st->realtime.persistent = !plan->forget_realtime;
     st->hook_count     = plan->hook_count;
     st->slot_size      = (uint32_t)state_slot_bytes(cpus);
     st->slot_offset[0] = sizeof *st;
@@ -476,6 +478,8 @@ void session_destroy(struct session *s)
         klog_fds(s->klog, drop_klog_fd, s);
     klog_destroy(s->klog);
     logger_destroy(s->logger);
+    if (s->realtime)
+        s->env->realtime->destroy(s->realtime);
     for (unsigned i = 0; i < s->uid_count; i++) {
         stream_set_destroy(s->uid[i].streams);
         close(s->uid[i].event_fd);

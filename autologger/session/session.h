@@ -15,6 +15,7 @@
 #include "autologger/plan/plan.h"
 #include "autologger/ring/stream.h"
 #include "autologger/session/directory.h"
+#include "autologger/session/realtime.h"
 #include "autologger/wire/control.h"
 #include "autologger/wire/state.h"
 #include "registry-sim/base/clock.h"
@@ -48,6 +49,8 @@ struct session_env {
     int  proc_fd; /* of /proc, or 0: klog_config */
     /* an early program's: sessions of kernel events begin with the kernel's own trace buffer, which the command line has armed */
     bool kernel_phase;
+    const struct realtime_part *realtime; /* NULL: an early program's; real-time sessions hold their events */
+    int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
     /* the kernel logger's constructor; NULL = klog_create */
     wstatus (*kernel_open)(const struct klog_config *config, struct klog **out, struct reason *why);
 };
@@ -68,6 +71,9 @@ struct session {
     uint32_t               chunk_shift, budget_chunks;
     struct condition_list  conditions; /* found while running */
     struct reason          file_reason; /* why the file failed; under lock */
+    struct realtime       *realtime;    /* NULL: not a real-time session, or an early program's */
+    struct reason          realtime_reason; /* why a buffer was dropped; under lock */
+    bool                   realtime_noted;  /* that became a condition */
     pthread_mutex_t        lock;
     pthread_t              logger_thread, drain_thread;
     bool                   logger_runs, drain_runs, sealed;

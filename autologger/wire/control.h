@@ -26,6 +26,8 @@ enum ctl_type {
     CTL_PROVIDERS = 22, /* a page of registered or enabled providers */
     CTL_DECLARATION = 23, /* one session as it could be declared again, with a page of the providers it enables */
     CTL_END_BOOT = 24, /* stop all sessions of the boot and merge their files; 170 while that goes on: ask again */
+    CTL_CONSUME = 25,  /* consumer: from now on this connection reads the real-time session that is named (ctl_session_request) */
+    CTL_CONSUME_NEXT = 26, /* consumer: acknowledges buffers and asks for one; the answer waits until there is one */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
@@ -116,14 +118,14 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint32_t    number_of_buffers, free_buffers;  /* now */
     uint32_t    buffers_written;
     uint32_t    log_buffers_lost;
-    uint32_t    reserved;
+    uint32_t    realtime_buffers_lost; /* no room in the backup, or a consumer was too slow for them */
     uint32_t    logger_thread_id;
     uint32_t    flush_timer, max_file_size;
     uint32_t    state; /* 0 starting, 1 held in memory, 2 writing, 3 stopping, 4 stopped, 5 stopped by an error */
     uint32_t    status; /* why it stopped, or the log file's Status */
     uint32_t    kernel; /* 1 = kernel session */
     uint32_t    provider_count;
-    uint64_t    events_written; /* in the file */
+    uint64_t    events_written; /* in the file; of a real-time session without one: delivered, or in the backup */
     uint64_t    lost_ring, lost_memory, lost_conversion, lost_file; /* EventsLost is their sum */
     uint64_t    attempted_kernel; /* raw records counted by the kernel; 0 for user sessions */
     uint64_t    corrupt; /* records of hostile or damaged streams that were skipped */
@@ -182,6 +184,30 @@ struct ctl_declaration_answer {
     struct ctl_declaration session;
     struct ctl_enabled_row row[];
 };
+/* Real-time consumers. A buffer is read in parts of at most CTL_MAX; it stays the session's until it is acknowledged. */
+enum { CTL_CONSUME_BUFFER = 0, CTL_CONSUME_HEADER = 1, CTL_CONSUME_ACKNOWLEDGE = 2 };
+struct ctl_consume_request {
+    struct ctl_header header;
+    uint64_t          done;   /* all buffers below this number are acknowledged */
+    uint64_t          wanted; /* BUFFER: this one, or the next that there is; HEADER: of the file that begins with this one */
+    uint32_t          offset; /* of the part, in the buffer */
+    uint32_t          what;
+};
+enum {
+    CTL_CONSUME_WINDOW = 1, /* events of later buffers are not older than those up to here (but for late ones) */
+    CTL_CONSUME_ENDED = 2   /* the session has ended: what is left is in the files that come as descriptors, see wire/backup.h */
+};
+struct ctl_consume_answer { /* of CTL_CONSUME too: `sequence` is then the first buffer to ask for */
+    struct ctl_header header;
+    uint64_t          sequence; /* of the buffer; ENDED: one past the last */
+    uint64_t          file;     /* the first number of the file it is in: CTL_CONSUME_HEADER gives that file's header */
+    uint32_t          size;     /* of the whole: header and events, without what is unused behind them */
+    uint32_t          offset, bytes; /* of the part that follows this struct */
+    uint32_t          flags;
+    uint64_t          events_lost; /* by the session so far */
+    uint32_t          buffers_lost, files_lost; /* that this consumer should have had */
+};
+
 struct ctl_providers_answer {
     struct ctl_header       header;
     uint32_t                total;

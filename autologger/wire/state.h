@@ -12,7 +12,8 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 3, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256 };
+enum { STATE_VERSION = 4, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+       STATE_CONSUMERS = 8, STATE_FORMER = 4 };
 
 struct state_connection {
     uint32_t in_use;
@@ -59,13 +60,40 @@ struct state_enable { /* which directory entries belong to the session */
     char     key[512];
 };
 
+/* Real time: which buffers wait in which file (wire/backup.h), and who has read how far. Under the lock of session/realtime. */
+struct state_consumer {
+    uint32_t in_use;
+    uint32_t id;   /* of its connection */
+    uint64_t next; /* buffers below are acknowledged, or were missed */
+    uint64_t missed; /* buffers that it was too slow for, or that could not be read */
+    uint64_t holes;  /* numbers below, that could not be read, are in `missed` */
+    struct { uint64_t events, buffers, files; } told; /* losses, with the last answer */
+};
+struct state_backup {
+    uint64_t first, end; /* buffers of this file; end: former files only */
+    uint32_t in_use, slots, buffer_size, reserved;
+};
+struct state_realtime {
+    uint32_t opened; /* former files were looked for, `delivered` holds */
+    uint32_t persistent; /* what nobody read is kept over a reboot */
+    uint64_t base;       /* the first number of this boot */
+    uint64_t delivered;  /* buffers below were acknowledged by a consumer */
+    uint64_t missed;     /* of all consumers that there were */
+    uint64_t files_lost; /* backup files that were damaged, or dropped for want of room */
+    struct { uint64_t events, buffers, files; } told; /* with what is delivered */
+    struct state_backup   current, former[STATE_FORMER];
+    struct state_consumer consumer[STATE_CONSUMERS];
+};
+
 /* The published part. After the struct: for every uid u: pos[cpus], then fallback[cpus]; then kernel_time[cpus]. */
 struct state_slot {
     uint64_t file_offset;
     uint32_t buffers_written, buffers_lost;
     uint64_t events_written, bytes_written;
     uint64_t lost_file, corrupt, time_adjusted;
-    uint32_t uid_count, reserved;
+    uint32_t uid_count;
+    uint32_t realtime_lost; /* buffers */
+    uint64_t realtime_end;  /* buffers below are in the backup, or were read from there */
     uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
     uint64_t provider_events[STATE_ENABLES]; /* in the file, by enablement */
 };
@@ -87,6 +115,7 @@ struct state_session {
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;
     struct state_enable enable[STATE_ENABLES];
+    struct state_realtime realtime;
     uint64_t    peak_bytes; /* most memory that was in use */
     uint64_t    stream_corrupt, stream_abandoned; /* records skipped and given up in streams so far, and by predecessors */
     uint64_t    current; /* 0 or 1 */

@@ -1,0 +1,27 @@
+/* backup.h - one backup file of a real-time session (wire/backup.h): made, found again after a reboot, read, marked.
+ * Threads: the caller's lock. Ownership: the caller closes `fd`. Not for: whose buffers they are (realtime). */
+#ifndef AUTOLOGGER_SESSION_BACKUP_H
+#define AUTOLOGGER_SESSION_BACKUP_H
+#include "autologger/wire/backup.h"
+#include "autologger/wire/etl.h"
+#include "autologger/etl/writer.h"
+
+struct backup {
+    int      fd; /* -1: not open */
+    uint64_t first, end, delivered;
+    uint32_t slots, buffer_size;
+};
+
+/* Makes the file anew, with `header` (buffer_size bytes) as its header buffer. -errno or 0. */
+int backup_create(struct os *os, const char *path, const uint8_t *header, uint32_t buffer_size, uint32_t slots, uint64_t first,
+                  struct backup *out);
+/* Opens one that is there. 0; 2 when there is none; 13 when it is none of ours, or damaged. `end` is found from the buffers. */
+wstatus backup_open(struct os *os, const char *path, struct backup *out, struct reason *why);
+void    backup_close(struct os *os, struct backup *b);
+/* Writes the mark. -errno or 0. */
+int backup_mark_write(struct os *os, const struct backup *b, uint64_t delivered);
+/* The header of buffer `number`; false when that buffer is not (or no longer) there, or not sound. */
+bool backup_head(struct os *os, const struct backup *b, uint64_t number, struct etl_buffer_header *out);
+/* Events of buffers [from, end). */
+uint64_t backup_events(struct os *os, const struct backup *b, uint64_t from);
+#endif

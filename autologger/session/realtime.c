@@ -1,0 +1,617 @@
+#include "autologger/session/realtime.h"
+
+#include "autologger/etl/header.h"
+#include "autologger/session/backup.h"
+#include "autologger/session/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 2048, FORMER = STATE_FORMER, DEFAULT_MB = 10, LEAST_BUFFER = 4096 };
+_Static_assert(REALTIME_FILES == FORMER + 1, "the files of a session");
+
+struct realtime {
+    struct session        *s;
+    struct state_realtime *state;
+    pthread_mutex_t        lock;
+    struct backup          current, former[FORMER]; /* current.end is not used: `end` is */
+    char                   path[PATH_SIZE];         /* of the current file, without ".etl" */
+    uint8_t               *header;
+    uint32_t               buffer_size, slots;
+    uint64_t               cap; /* bytes of all buffers that wait */
+    uint64_t               end; /* D1 */
+    uint64_t               window; /* buffers below belong to complete windows; the logger's alone */
+    uint32_t               lost;   /* as published */
+    bool                   opened;
+};
+
+static struct os *os_of(const struct realtime *r) { return r->s->env->os; }
+
+bool realtime_attached(const struct session *s, uint32_t id)
+{
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
+        if (s->state->realtime.consumer[i].in_use && s->state->realtime.consumer[i].id == id)
+            return true;
+    return false;
+}
+
+/* ---- names ---- */
+
+/* A session's name is anything; a file's name has no '/'. What would be too long is told by the session's GUID. */
+static void path_set(struct realtime *r)
+{
+    const struct state_session *st = r->s->state;
+    char                        name[3 * sizeof st->name], text[GUID_TEXT_SIZE];
+    size_t                      n = 0;
+
+    for (const char *p = st->name; *p; p++)
+        if (*p == '/' || *p == '%')
+            n += (size_t)snprintf(name + n, sizeof name - n, "%%%02X", (unsigned char)*p);
+        else
+            name[n++] = *p;
+    name[n] = 0;
+    snprintf(r->path, sizeof r->path, "%s/RtBackup/EtwRT%s", r->s->env->log_dir ? r->s->env->log_dir : ".",
+             n < 230 ? name : guid_format(&st->guid, text));
+}
+
+/* Number 0 is the current file, 1.. those of former boots. */
+static const char *path_of(const struct realtime *r, unsigned number, char *out)
+{
+    if (number)
+        snprintf(out, PATH_SIZE + 16, "%s.%u.etl", r->path, number);
+    else
+        snprintf(out, PATH_SIZE + 16, "%s.etl", r->path);
+    return out;
+}
+#define PATH_OF(r, number) path_of(r, number, (char[PATH_SIZE + 16]){0})
+
+/* ---- how far everybody is; under lock ---- */
+
+static unsigned consumers(const struct realtime *r)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
+        n += r->state->consumer[i].in_use != 0;
+    return n;
+}
+
+/* Buffers below are needed by nobody. */
+static uint64_t released(const struct realtime *r)
+{
+    uint64_t least = UINT64_MAX;
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
+        if (r->state->consumer[i].in_use && r->state->consumer[i].next < least)
+            least = r->state->consumer[i].next;
+    return least == UINT64_MAX ? r->state->delivered : least;
+}
+
+/* Buffers of one file that wait, as `least` is the first that is needed. */
+static uint64_t waiting(const struct backup *b, uint64_t end, uint64_t least)
+{
+    uint64_t from = least > b->first ? least : b->first;
+    return b->fd >= 0 && end > from ? end - from : 0;
+}
+
+static bool is_full(const struct realtime *r, uint64_t number)
+{
+    uint64_t least = released(r), mine = waiting(&r->current, number, least), bytes = (mine + 2) * r->buffer_size;
+    for (unsigned i = 0; i < FORMER; i++)
+        bytes += waiting(&r->former[i], r->former[i].end, least) * r->former[i].buffer_size;
+    return mine >= r->slots || bytes > r->cap;
+}
+
+/* D2: consumers that are behind what others have acknowledged miss the oldest buffer. False: nobody is. */
+static bool slowest_skips(struct realtime *r)
+{
+    uint64_t least = released(r);
+    if (least >= r->state->delivered)
+        return false;
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++) {
+        struct state_consumer *c = &r->state->consumer[i];
+        if (c->in_use && c->next == least) {
+            c->next++;
+            c->missed++;
+            r->state->missed++;
+        }
+    }
+    return true;
+}
+
+static void marks_write(struct realtime *r, uint64_t from, uint64_t to)
+{
+    for (unsigned i = 0; i < FORMER; i++)
+        if (r->former[i].fd >= 0 && from < r->former[i].end && to > r->former[i].first)
+            backup_mark_write(os_of(r), &r->former[i], to < r->former[i].end ? to : r->former[i].end);
+    if (r->current.fd >= 0 && to > r->current.first)
+        backup_mark_write(os_of(r), &r->current, to);
+}
+
+static void former_drop(struct realtime *r, unsigned i)
+{
+    r->state->former[i].in_use = 0;
+    backup_close(os_of(r), &r->former[i]);
+    os_of(r)->unlink(os_of(r), PATH_OF(r, i + 1));
+}
+
+static void current_drop(struct realtime *r)
+{
+    r->state->current.in_use = 0;
+    backup_close(os_of(r), &r->current);
+    os_of(r)->unlink(os_of(r), PATH_OF(r, 0));
+}
+
+/* ---- files that are found ---- */
+
+/* Its bytes stay for whoever wants to look; what it held is lost. */
+static void set_aside(struct realtime *r, unsigned number, const struct reason *why)
+{
+    char aside[PATH_SIZE + 32];
+    snprintf(aside, sizeof aside, "%s.damaged", r->path);
+    os_of(r)->rename(os_of(r), PATH_OF(r, number), aside);
+    r->state->files_lost++;
+    fprintf(stderr, "autologgerd: real-time events that waited are lost: %s\n", why->text);
+}
+
+/* A place for one more file of a former boot; the oldest is given up when there is none. */
+static unsigned former_place(struct realtime *r)
+{
+    unsigned oldest = 0;
+    for (unsigned i = 0; i < FORMER; i++) {
+        if (r->former[i].fd < 0)
+            return i;
+        if (r->former[i].first < r->former[oldest].first)
+            oldest = i;
+    }
+    former_drop(r, oldest);
+    r->state->files_lost++;
+    return oldest;
+}
+
+/* A file that a former boot left, at its number. */
+static void former_take(struct realtime *r, unsigned number)
+{
+    struct reason why;
+    struct backup b;
+    wstatus       st = backup_open(os_of(r), PATH_OF(r, number), &b, &why);
+
+    if (st == W_FILE_NOT_FOUND || st == W_PATH_NOT_FOUND)
+        return;
+    if (st) {
+        set_aside(r, number, &why);
+        return;
+    }
+    if (b.end == b.delivered || !r->state->persistent) {
+        backup_close(os_of(r), &b);
+        os_of(r)->unlink(os_of(r), PATH_OF(r, number));
+        return;
+    }
+    unsigned place = number ? number - 1 : former_place(r);
+    if (!number)
+        os_of(r)->rename(os_of(r), PATH_OF(r, 0), PATH_OF(r, place + 1));
+    r->former[place] = b;
+}
+
+/* A boot begins: what former ones left comes first, and the numbers go on behind it. */
+static uint64_t former_find(struct realtime *r)
+{
+    uint64_t next = 0, delivered = UINT64_MAX;
+
+    for (unsigned number = FORMER + 1; number-- > 0;) /* the current one last: it needs a place */
+        former_take(r, number);
+    for (unsigned i = 0; i < FORMER; i++)
+        if (r->former[i].fd >= 0) {
+            const struct backup *b = &r->former[i];
+            next                   = b->end > next ? b->end : next;
+            delivered              = b->delivered < delivered ? b->delivered : delivered;
+            r->state->former[i]    = (struct state_backup){b->first, b->end, 1, b->slots, b->buffer_size, 0};
+        }
+    r->state->delivered = delivered < next ? delivered : next;
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
+        r->state->consumer[i].next = r->state->delivered;
+    return next;
+}
+
+static void adopt_one(struct realtime *r, struct state_backup *at, unsigned number, struct backup *out)
+{
+    struct reason why;
+    if (!at->in_use)
+        return;
+    if (backup_open(os_of(r), PATH_OF(r, number), out, &why) == W_SUCCESS && out->first == at->first && out->slots == at->slots &&
+        out->buffer_size == at->buffer_size) {
+        out->end = at->end;
+        return;
+    }
+    backup_close(os_of(r), out);
+    reason_set(&why, W_INVALID_DATA, "%s is not what the former daemon left", PATH_OF(r, number));
+    set_aside(r, number, &why);
+    at->in_use = 0;
+}
+
+static void realtime_open(struct realtime *r, const struct etl_file_info *info, uint64_t *next)
+{
+    struct etl_file_info mine = *info;
+    const char          *name = strrchr(r->path, '/');
+
+    mine.file_name     = name ? name + 1 : r->path;
+    mine.log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_SEQUENTIAL | ETL_MODE_APPEND | ETL_MODE_NEWFILE)) | ETL_MODE_CIRCULAR;
+    pthread_mutex_lock(&r->lock);
+    etl_header_build(&mine, r->header);
+    if (r->state->opened) {
+        adopt_one(r, &r->state->current, 0, &r->current);
+        for (unsigned i = 0; i < FORMER; i++)
+            adopt_one(r, &r->state->former[i], i + 1, &r->former[i]);
+    } else {
+        r->state->base = former_find(r);
+        __atomic_store_n(&r->state->opened, 1, __ATOMIC_RELEASE);
+    }
+    if (*next < r->state->base) /* also when a predecessor died before it published a buffer */
+        *next = r->state->base;
+    r->end = r->window = *next;
+    r->opened          = true;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- buffers in ---- */
+
+static wstatus current_make(struct realtime *r, uint64_t number, struct reason *why)
+{
+    struct os     *os   = os_of(r);
+    const char    *path = PATH_OF(r, 0);
+    struct backup  made;
+    int            e = os_mkdir_parents(os, path, 0750);
+
+    e = e < 0 ? e : backup_create(os, path, r->header, r->buffer_size, r->slots, number, &made);
+    if (e < 0)
+        return reason_set(why, wstatus_from_errno(-e), "%s: %s", path, strerror(-e));
+    pthread_mutex_lock(&r->lock);
+    r->current        = made;
+    r->state->current = (struct state_backup){.first = number, .slots = r->slots, .buffer_size = r->buffer_size};
+    __atomic_store_n(&r->state->current.in_use, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&r->lock);
+    return W_SUCCESS;
+}
+
+static wstatus room_check(struct realtime *r, struct reason *why)
+{
+    struct os      *os = os_of(r);
+    struct os_space space;
+    uint64_t        floor = r->s->env->free_floor;
+    if (floor && os->space(os, PATH_OF(r, 0), &space) == 0 && space.free_bytes < floor + r->buffer_size)
+        return reason_set(why, W_DISK_FULL, "%s.etl: %llu MB must stay free", r->path, (unsigned long long)(floor >> 20));
+    return W_SUCCESS;
+}
+
+static wstatus realtime_put(struct realtime *r, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, uint64_t number,
+                            bool window, struct reason *why)
+{
+    bool full;
+
+    pthread_mutex_lock(&r->lock);
+    while ((full = is_full(r, number)) && slowest_skips(r))
+        ;
+    pthread_mutex_unlock(&r->lock);
+    if (full)
+        return reason_set(why, W_LOG_FILE_FULL, "%s.etl is full: no consumer has read it", r->path);
+    wstatus st = r->current.fd < 0 ? current_make(r, number, why) : W_SUCCESS;
+    st         = st ? st : room_check(r, why);
+    if (st)
+        return st;
+    etl_buffer_seal(buffer, r->buffer_size, filled, cpu, (uint16_t)r->s->state->index, (int64_t)number, time,
+                    ETL_BUFFER_RTBACKUP | (window ? ETL_BUFFER_FLUSH_MARKER : 0));
+    /* without the lock: nobody reads this slot, for its buffer is not shown yet and the former one is released */
+    int e = os_pwrite_all(os_of(r), r->current.fd, buffer, r->buffer_size,
+                          backup_slot_at(r->current.first, r->slots, r->buffer_size, number));
+    if (e < 0)
+        return reason_set(why, wstatus_from_errno(-e), "%s.etl: %s", r->path, strerror(-e));
+    if (window)
+        r->window = number + 1;
+    return W_SUCCESS;
+}
+
+static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost)
+{
+    uint64_t one = 1;
+    pthread_mutex_lock(&r->lock);
+    r->end  = end;
+    r->lost = lost;
+    bool wanted = consumers(r) != 0;
+    pthread_mutex_unlock(&r->lock);
+    if (wanted && r->s->env->consumers_fd > 0)
+        (void)!write(r->s->env->consumers_fd, &one, sizeof one);
+}
+
+static void realtime_tidy(struct realtime *r)
+{
+    pthread_mutex_lock(&r->lock);
+    uint64_t least = released(r);
+    for (unsigned i = 0; i < FORMER; i++)
+        if (r->former[i].fd >= 0 && r->former[i].end <= least)
+            former_drop(r, i);
+    if (r->current.fd >= 0 && r->end > r->current.first && r->end <= least)
+        current_drop(r);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static bool realtime_tight(struct realtime *r, uint64_t number) { return number - r->window >= r->slots / 4; }
+
+static void realtime_finish(struct realtime *r, uint32_t *buffers, uint64_t *events)
+{
+    realtime_tidy(r);
+    pthread_mutex_lock(&r->lock);
+    *buffers = 0, *events = 0;
+    if (r->current.fd >= 0 && r->state->persistent && !consumers(r)) {
+        os_of(r)->fsync(os_of(r), r->current.fd);
+    } else if (r->current.fd >= 0 && !consumers(r)) {
+        uint64_t least = released(r);
+        r->current.end = r->end;
+        *buffers       = (uint32_t)waiting(&r->current, r->end, least);
+        *events        = backup_events(os_of(r), &r->current, least > r->current.first ? least : r->current.first);
+        current_drop(r);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- consumers ---- */
+
+static struct state_consumer *consumer_find(struct realtime *r, uint32_t id)
+{
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
+        if (r->state->consumer[i].in_use && r->state->consumer[i].id == id)
+            return &r->state->consumer[i];
+    return NULL;
+}
+
+static void losses_tell(struct realtime *r, struct state_consumer *c, uint64_t events, struct ctl_consume_answer *answer)
+{
+    c->told.events  = events;
+    c->told.buffers = r->lost + c->missed;
+    c->told.files   = r->state->files_lost;
+    answer->events_lost  = c->told.events;
+    answer->buffers_lost = (uint32_t)c->told.buffers;
+    answer->files_lost   = (uint32_t)c->told.files;
+}
+
+static wstatus consumer_attach(struct session *s, uint32_t id, struct ctl_consume_answer *answer)
+{
+    struct realtime       *r = s->realtime;
+    struct state_consumer *c = NULL;
+
+    if (!r)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    pthread_mutex_lock(&r->lock);
+    for (unsigned i = 0; i < STATE_CONSUMERS && !c; i++)
+        if (!r->state->consumer[i].in_use)
+            c = &r->state->consumer[i];
+    if (c) {
+        *c      = (struct state_consumer){.id = id, .next = r->state->delivered};
+        c->told = (__typeof__(c->told)){r->state->told.events, r->state->told.buffers, r->state->told.files};
+        answer->events_lost  = r->state->told.events;
+        answer->buffers_lost = (uint32_t)r->state->told.buffers;
+        answer->files_lost   = (uint32_t)r->state->told.files;
+        answer->sequence = c->next;
+        __atomic_store_n(&c->in_use, 1, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return c ? W_SUCCESS : W_NO_SYSTEM_RESOURCES;
+}
+
+static void acknowledge(struct realtime *r, struct state_consumer *c, uint64_t done)
+{
+    if (done > r->end)
+        done = r->end;
+    if (done > c->next)
+        c->next = done;
+    if (done <= r->state->delivered)
+        return;
+    uint64_t before     = r->state->delivered;
+    r->state->delivered = done;
+    r->state->told.events = c->told.events, r->state->told.files = c->told.files, r->state->told.buffers = c->told.buffers - c->missed;
+    marks_write(r, before, done);
+}
+
+static struct backup *file_of(struct realtime *r, uint64_t number)
+{
+    for (unsigned i = 0; i < FORMER; i++)
+        if (r->former[i].fd >= 0 && number >= r->former[i].first && number < r->former[i].end)
+            return &r->former[i];
+    return r->current.fd >= 0 && number >= r->current.first && number < r->end ? &r->current : NULL;
+}
+
+/* A hole: a file can't be read, or was cut short. Counted once for each consumer. */
+static bool hole_count(struct realtime *r, struct state_consumer *c, uint64_t number)
+{
+    if (c->next == number)
+        c->next++;
+    if (number < c->holes)
+        return false;
+    c->holes = number + 1;
+    c->missed++;
+    r->state->missed++;
+    return true;
+}
+
+/* The first buffer from `number` on that is there. NULL: none yet. */
+static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number, struct etl_buffer_header *head)
+{
+    bool lost = false;
+    for (; *number < r->end; ++*number) {
+        struct backup *b = file_of(r, *number);
+        if (b && backup_head(os_of(r), b, *number, head)) {
+            r->state->files_lost += lost;
+            return b;
+        }
+        lost |= hole_count(r, c, *number);
+    }
+    r->state->files_lost += lost;
+    return NULL;
+}
+
+static wstatus header_answer(struct realtime *r, uint64_t first, struct ctl_consume_answer *a, size_t room)
+{
+    struct backup           *b = file_of(r, first);
+    struct etl_buffer_header h;
+
+    if (!b || os_of(r)->pread(os_of(r), b->fd, &h, sizeof h, 0) != sizeof h || h.saved_offset > room)
+        return W_FILE_NOT_FOUND;
+    a->file = b->first;
+    a->size = a->bytes = h.saved_offset;
+    return os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes, 0) == (ssize_t)a->bytes ? W_SUCCESS : W_INVALID_DATA;
+}
+
+static bool buffer_answer(struct realtime *r, struct state_consumer *c, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
+                          size_t room)
+{
+    struct etl_buffer_header h;
+    uint64_t                 number = q->wanted > c->next ? q->wanted : c->next;
+    struct backup           *b      = r->opened ? find_from(r, c, &number, &h) : NULL;
+
+    if (!b)
+        return false;
+    a->sequence = number;
+    a->file     = b->first;
+    a->size     = h.saved_offset;
+    a->offset   = number == q->wanted && q->offset < a->size ? q->offset : 0;
+    a->bytes    = a->size - a->offset < room ? a->size - a->offset : (uint32_t)room;
+    a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
+    return os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes,
+                           backup_slot_at(b->first, b->slots, b->buffer_size, number) + a->offset) == (ssize_t)a->bytes;
+}
+
+static wstatus consumer_next(struct session *s, uint32_t id, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
+                             size_t room, bool *wait)
+{
+    struct realtime        *r = s->realtime;
+    struct ctl_session_info info;
+    wstatus                 st = W_SUCCESS;
+
+    *wait = false;
+    session_info(s, &info);
+    pthread_mutex_lock(&r->lock);
+    struct state_consumer *c = consumer_find(r, id);
+    if (!c) {
+        st = W_WMI_INSTANCE_NOT_FOUND;
+    } else {
+        acknowledge(r, c, q->done);
+        if (q->what == CTL_CONSUME_HEADER)
+            st = header_answer(r, q->wanted, a, room);
+        else if (q->what == CTL_CONSUME_BUFFER)
+            *wait = !buffer_answer(r, c, q, a, room);
+        if (!st && !*wait)
+            losses_tell(r, c, info.lost_ring + info.lost_memory + info.lost_conversion + info.lost_file, a);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return st;
+}
+
+static void consumer_gone(struct session *s, uint32_t id)
+{
+    struct realtime *r = s->realtime;
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->lock);
+    struct state_consumer *c = consumer_find(r, id);
+    if (c)
+        c->in_use = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void consumer_farewell(struct session *s, uint32_t id, struct ctl_consume_answer *a, int fds[REALTIME_FILES], unsigned *count)
+{
+    struct realtime        *r = s->realtime;
+    struct ctl_session_info info;
+
+    *count = 0;
+    session_info(s, &info);
+    pthread_mutex_lock(&r->lock);
+    struct state_consumer *c = consumer_find(r, id);
+    a->flags                 = CTL_CONSUME_ENDED;
+    a->sequence              = r->end;
+    if (c)
+        losses_tell(r, c, info.lost_ring + info.lost_memory + info.lost_conversion + info.lost_file, a);
+    for (uint64_t at = 0; c && *count < REALTIME_FILES;) { /* in the order of their buffers */
+        const struct backup *next = NULL;
+        for (unsigned i = 0; i < REALTIME_FILES; i++) {
+            const struct backup *b = i < FORMER ? &r->former[i] : &r->current;
+            if (b->fd >= 0 && b->first >= at && (!next || b->first < next->first))
+                next = b;
+        }
+        int fd = next ? fcntl(next->fd, F_DUPFD_CLOEXEC, 0) : -1;
+        if (fd < 0)
+            break;
+        fds[(*count)++] = fd;
+        at              = next->first + 1;
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void consumers_leave(struct session *s, bool keep)
+{
+    struct realtime *r = s->realtime;
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->lock);
+    if (consumers(r) && !(keep && r->state->persistent)) {
+        for (unsigned i = 0; i < FORMER; i++)
+            if (r->former[i].fd >= 0)
+                former_drop(r, i);
+        if (r->current.fd >= 0)
+            current_drop(r);
+    }
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
+        r->state->consumer[i].in_use = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- life ---- */
+
+static void realtime_destroy(struct realtime *r)
+{
+    if (!r)
+        return;
+    for (unsigned i = 0; i < FORMER; i++)
+        backup_close(os_of(r), &r->former[i]);
+    backup_close(os_of(r), &r->current);
+    pthread_mutex_destroy(&r->lock);
+    free(r->header);
+    free(r);
+}
+
+static wstatus realtime_create(struct session *s, struct realtime **out, struct reason *why)
+{
+    const struct state_session *st = s->state;
+    struct realtime            *r  = calloc(1, sizeof *r);
+    uint64_t                    buffer = st->buffer_kb * UINT64_C(1024), least = 2 * buffer * st->maximum_buffers;
+
+    if (buffer < LEAST_BUFFER) {
+        free(r);
+        return reason_set(why, W_INVALID_PARAMETER, "a real-time session needs buffers of 4 KB at least");
+    }
+    if (!r || !(r->header = malloc(buffer))) {
+        free(r);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for real-time delivery");
+    }
+    r->s           = s;
+    r->state       = &s->state->realtime;
+    r->buffer_size = (uint32_t)buffer;
+    r->cap         = (uint64_t)(st->max_file_size && !(st->log_file_mode & ETL_MODE_KBYTES) ? st->max_file_size : DEFAULT_MB) << 20;
+    r->cap         = r->cap > least ? r->cap : least;
+    uint64_t slots = r->cap / buffer > 3 ? r->cap / buffer - 1 : 2;
+    r->slots       = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
+    r->current.fd  = -1;
+    for (unsigned i = 0; i < FORMER; i++)
+        r->former[i].fd = -1;
+    pthread_mutex_init(&r->lock, NULL);
+    path_set(r);
+    *out = r;
+    return W_SUCCESS;
+}
+
+const struct realtime_part realtime_delivery = {
+    .create = realtime_create, .destroy = realtime_destroy, .open = realtime_open, .put = realtime_put, .show = realtime_show,
+    .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .attach = consumer_attach, .next = consumer_next,
+    .gone = consumer_gone, .farewell = consumer_farewell, .leave = consumers_leave,
+};

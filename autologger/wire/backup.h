@@ -1,0 +1,39 @@
+/* backup.h - the file in which the buffers of a real-time session wait for consumers: EtwRT<session>.etl. An .etl with a header
+ * buffer, behind which buffers lie in a ring of slots; a buffer's number (SequenceNumber) says in which. Unlike that of other .etl
+ * files the number goes on over the files of a session. The last bytes of the header buffer, unused in an .etl, are the mark: how far
+ * consumers have acknowledged. It is written by one write of less than a sector. Any buffer of a slot whose number does not belong
+ * there was overwritten, or never written.
+ * Threads: pure. Not for: who may read (session/realtime). */
+#ifndef AUTOLOGGER_WIRE_BACKUP_H
+#define AUTOLOGGER_WIRE_BACKUP_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#define BACKUP_MAGIC UINT64_C(0x31304b5242545241)
+enum { BACKUP_MARK_SIZE = 48 };
+
+struct backup_mark {
+    uint64_t magic;
+    uint64_t first;     /* number of the first buffer that the file ever held */
+    uint64_t delivered; /* buffers below were acknowledged */
+    uint32_t slots, buffer_size;
+    uint64_t reserved;
+    uint64_t check;
+};
+_Static_assert(sizeof(struct backup_mark) == BACKUP_MARK_SIZE, "backup_mark");
+
+static inline uint64_t backup_mark_check(const struct backup_mark *m)
+{
+    return (m->magic ^ m->first * 3 ^ m->delivered * 5 ^ (uint64_t)m->slots << 32 ^ m->buffer_size) * UINT64_C(0x9E3779B97F4A7C15);
+}
+static inline bool backup_mark_sound(const struct backup_mark *m)
+{
+    return m->magic == BACKUP_MAGIC && m->check == backup_mark_check(m) && m->slots && m->buffer_size >= 1024 && m->buffer_size <= 16u << 20;
+}
+static inline uint64_t backup_mark_at(uint32_t buffer_size) { return buffer_size - BACKUP_MARK_SIZE; }
+/* Where buffer `number` stands. */
+static inline uint64_t backup_slot_at(uint64_t first, uint32_t slots, uint32_t buffer_size, uint64_t number)
+{
+    return (uint64_t)buffer_size * (1 + (number - first) % slots);
+}
+#endif
