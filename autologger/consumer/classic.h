@@ -1,4 +1,4 @@
-/* classic.h - names and fields of the kernel's built-in classes and of the events that a merge adds.
+/* classic.h - names and fields of the kernel's built-in classes and of the events that a merge adds, or a real-time consumer.
  * One table (classic.def) tells, by hook and version, the name and the layout. Threads: constant data, any. */
 #ifndef AUTOLOGGER_CONSUMER_CLASSIC_H
 #define AUTOLOGGER_CONSUMER_CLASSIC_H
@@ -6,7 +6,7 @@
 #include "autologger/etl/reader.h"
 
 enum {
-    CLASSIC_IMAGE_ID = 0xF000, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, /* ours */
+    CLASSIC_IMAGE_ID = 0xF000, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, CLASSIC_RT_LOST = 0xF300, /* ours */
     CLASSIC_NONE = 0xFFFF,
     CLASSIC_STACK = 0x1820, CLASSIC_STACK_KEY_KERNEL = 0x1825, CLASSIC_STACK_KEY_USER = 0x1826
 };

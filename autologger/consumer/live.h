@@ -1,0 +1,33 @@
+/* live.h - the events of a real-time session as they come, window by window: a window is what all CPUs had when the session flushed,
+ * and is read like a file, in time order. Losses come in-band, as events of the class RT_LostEvent (types 32 events, 33 buffers,
+ * 34 files) at the end of the window in which they were heard of.
+ * A window is acknowledged when the next one is asked for: whoever dies in between leaves it to the next consumer, whole.
+ * Threads: one at a time, but live_stop from any, and from a signal handler. Ownership: open/close. */
+#ifndef AUTOLOGGER_CONSUMER_LIVE_H
+#define AUTOLOGGER_CONSUMER_LIVE_H
+#include "autologger/etl/reader.h"
+
+struct live;
+struct live_losses {
+    uint64_t events;
+    uint32_t buffers, files;
+};
+
+extern const struct guid live_lost_class; /* RT_LostEvent */
+enum { LIVE_LOST_EVENT = 32, LIVE_LOST_BUFFER = 33, LIVE_LOST_FILE = 34 };
+
+/* Attaches to the session. 4201: no daemon, or no real-time session of that name; 5: only root and the daemon's own user may;
+ * 1450: 8 consumers read it already. `runtime_dir` NULL = the default. */
+wstatus live_open(const char *runtime_dir, const char *session, struct live **out, struct reason *why);
+/* Acknowledges the last window and waits for the next. *out: its events (without the header event), until the next call; NULL: the
+ * session has ended and nothing is left. 1223: live_stop. */
+wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why);
+/* live_next returns, now and from now on. */
+void live_stop(struct live *l);
+/* Since the session began, as far as this consumer has heard. */
+struct live_losses live_losses(const struct live *l);
+/* Buffers and bytes of the last window. */
+unsigned live_window(const struct live *l, size_t *bytes);
+/* `done`: the last window is acknowledged, too. NULL is fine. */
+void live_close(struct live *l, bool done);
+#endif

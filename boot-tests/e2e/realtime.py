@@ -1,0 +1,177 @@
+"""Real-time sessions over restarts, kills and reboots: what nobody read waits, is given to the next reader once, and what was
+acknowledged is not given again. Proves: LGT-07, SES-06, SES-07, LGT-13, COR-12, COR-20."""
+import json
+import os
+import signal
+import struct
+import subprocess
+import time
+
+from harness import BUILD, Machine, check
+
+DECLARED = """
+[Autologger/live]
+LogFileMode = REAL_TIME
+BufferSize = 16 KB
+MinimumBuffers = 512
+MaximumBuffers = 1024
+[Autologger/live/numbered]
+Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
+[Autologger/both]
+LogFileMode = REAL_TIME
+FileName = both.etl
+MaxFileSize = 0
+BufferSize = 16 KB
+MinimumBuffers = 512
+MaximumBuffers = 1024
+[Autologger/both/numbered]
+Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
+"""
+
+
+class Watcher:
+    def __init__(self, m, session="live", *extra):
+        self.path = os.path.join(m.dir, f"watch-{time.monotonic_ns()}")
+        self.file = open(self.path, "w")
+        self.errors = open(self.path + ".err", "w")
+        self.p = subprocess.Popen([os.path.join(BUILD, "autologger"), "watch", session, "--json", *extra], env=m.env,
+                                  stdout=self.file, stderr=self.errors)
+        m.processes.append(self.p)
+
+    def lines(self):
+        with open(self.path) as f:
+            text = f.read()
+        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+    def numbers(self):
+        """(writer, number) of each event, in the order in which they came."""
+        got = []
+        for e in self.lines():
+            if "payload" in e and e["id"] == 77:
+                _, writer, number = struct.unpack(LAYOUT, bytes.fromhex(e["payload"])[: struct.calcsize(LAYOUT)])
+                got.append((writer, number))
+        return got
+
+    def wait_for(self, count, seconds=30):
+        end = time.time() + seconds
+        while time.time() < end and len(self.numbers()) < count:
+            check(self.p.poll() is None, "watch ended with", self.p.returncode, open(self.path + ".err").read())
+            time.sleep(0.1)
+        return self.numbers()
+
+    def interrupt(self):
+        self.p.send_signal(signal.SIGINT)
+        check(self.p.wait(30) == 0, "watch ended with", self.p.returncode, open(self.path + ".err").read())
+
+
+LAYOUT = "<IIQ"
+
+
+def write(m, number, count, rate=20000, wait=True):
+    p, tally = m.writer(number, count, rate=rate, wait_ms=100)
+    if wait:
+        written(m, p)
+    return p
+
+
+def written(m, p):
+    """The (writer, number) of events whose call has succeeded: what is lost for want of room is told to the writer."""
+    p.wait(60)
+    check(p.returncode == 0, "a writer ended with", p.returncode)
+    writer = int(p.args[2])
+    with open(p.args[1], "rb") as f:
+        data = f.read()
+    bitmap, capacity = data[32:], struct.unpack("<Q", data[24:32])[0]
+    return [(writer, n) for n in range(capacity) if bitmap[n // 8] & 1 << n % 8]
+
+
+def exactly(got, expected, what):
+    check(len(got) == len(set(got)), what, len(got) - len(set(got)), "events came twice")
+    check(set(got) == set(expected), what, "missing", len(set(expected) - set(got)), "too many", len(set(got) - set(expected)))
+
+
+def query(m, session="live"):
+    return json.loads(m.tool("query", session, "--json").stdout)
+
+
+def backups(m):
+    folder = os.path.join(m.logs, "RtBackup")
+    return sorted(n for n in os.listdir(folder) if "live" in n) if os.path.isdir(folder) else []
+
+
+with Machine(DECLARED) as m:
+    # ---- a reboot between write and consume
+    m.start()
+    expected = written(m, write(m, 0, 5000))
+    m.shutdown()
+    check(backups(m) == ["EtwRTlive.etl"], backups(m))
+    row = {s["name"]: s for s in m.status()["sessions"]}["live"]
+    check(row["status"] == 0 and not [c for c in row["conditions"] if c["number"] == 50], row)
+    check(row["written"] == len(expected) and row["written"] + row["lost"]["total"] == 5000, len(expected), row)
+    m.start()
+    expected += written(m, write(m, 1, 3000))
+    w = Watcher(m)
+    exactly(w.wait_for(len(expected)), expected, "after a reboot:")
+    w.interrupt()
+    m.shutdown()
+    m.start()
+    w = Watcher(m)
+    expected = written(m, write(m, 2, 10))
+    exactly(w.wait_for(10), expected, "a third boot:")
+    time.sleep(2.5)
+    check(not backups(m), "all was read, and there is still", backups(m))
+    w.interrupt()
+
+    # ---- the daemon is killed while a consumer reads, again and again
+    w = Watcher(m)
+    p = write(m, 3, 100000, wait=False)
+    for _ in range(5):
+        time.sleep(0.7)
+        os.kill(m.daemon_pid(), signal.SIGKILL)
+        m.wait_ready()
+    expected = written(m, p)
+    exactly(w.wait_for(len(expected)), expected, "the daemon was killed 5 times:")
+    info = query(m)
+    check(info["realtime_buffers_lost"] == 0, info)
+    w.interrupt()
+
+    # ---- a consumer that is killed: what it did not acknowledge comes again, whole buffers of it, and nothing is missing
+    p = write(m, 4, 60000, wait=False)
+    w = Watcher(m)
+    time.sleep(1.7)
+    w.p.kill()
+    w.p.wait()
+    first = w.numbers()
+    rest = Watcher(m)
+    expected = written(m, p)
+    end = time.time() + 30
+    while time.time() < end and len(set(first) | set(rest.numbers())) < len(expected):
+        time.sleep(0.1)
+    second = rest.numbers()
+    check(len(second) == len(set(second)) and len(first) == len(set(first)), "one reader got an event twice")
+    check(set(first) | set(second) == set(expected), "missing:", len(expected) - len(set(first) | set(second)))
+    print("a killed reader:", len(first), "events printed,", len(set(first) & set(second)), "of them came again")
+
+    # ---- several at once, and the end of the session: everybody gets the rest
+    others = [Watcher(m) for _ in range(3)]
+    both = Watcher(m, "both")
+    time.sleep(1)
+    expected = written(m, write(m, 5, 20000))
+    m.tool("stop", "live")
+    for other in [rest] + others:
+        check(other.p.wait(30) == 0, "watch ended with", other.p.returncode)
+        exactly([n for n in other.numbers() if n[0] == 5], expected, "at the end of the session:")
+    check(not backups(m), "the session was stopped, and there is still", backups(m))
+
+    # ---- one that goes to a file, too
+    both.wait_for(1)
+    m.shutdown()
+    check(both.p.wait(30) == 0, "watch ended with", both.p.returncode)
+    got = both.numbers()
+    check(len(got) == len(set(got)), "both: events came twice")
+    row = {s["name"]: s for s in m.status()["sessions"]}["both"]
+    check(row["written"] > 0 and row["status"] == 0, row)
+    file = m.verify(os.path.join(m.logs, "both.etl"), [os.path.join(m.dir, f"tally-{n}") for n in range(6)], expect=None)
+    check(file["torn"] == file["doubled"] == file["damage"] == 0, "both:", file)
+    check(file["events"] >= len([n for n in got if n[0] == 5]), "both: the file has fewer than the reader", file)
+print("fine")

@@ -1,0 +1,123 @@
+/* autologger watch: the events of a real-time session, as they come. */
+#include "autologger/consumer/dump.h"
+#include "autologger/consumer/live.h"
+#include "tools/cmdline.h"
+#include "tools/store_access.h"
+#include "tools/summary_view.h"
+#include "tools/verb.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct watch_args {
+    struct cmdline      common;
+    const char         *session;
+    struct dump_options options;
+};
+
+static struct live *watched; /* for the signal handler alone */
+
+static void on_signal(int number)
+{
+    (void)number;
+    live_stop(watched);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct watch_args *a = state->input;
+    char              *end;
+    switch (key) {
+    case 'i': a->options.iso = true; return 0;
+    case 'n':
+        a->options.limit = strtoull(arg, &end, 10);
+        if (*end || !a->options.limit || *arg == '-')
+            argp_error(state, "--count takes a number of at least 1, not \"%s\"", arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->session)
+            argp_error(state, "one session at a time");
+        a->session = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->session)
+            argp_error(state, "the session's NAME is missing. Do: autologger sessions");
+        a->options.json = a->common.json;
+        return 0;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+/* Until the session ends, enough was printed, somebody interrupts, or nothing can be printed any more. */
+static wstatus watch(const struct watch_args *a, struct live *l, uint64_t *written, bool *damaged, struct reason *why)
+{
+    struct dump_options options = a->options;
+    struct etl_reader  *reader;
+    wstatus             st;
+
+    while (!(st = live_next(l, &reader, why)) && reader) {
+        struct dump_counts counts;
+        if (a->options.limit)
+            options.limit = a->options.limit - *written;
+        st = dump_events(reader, &options, stdout, &counts, why);
+        *written += counts.written;
+        *damaged |= damage_print("autologger watch", a->session, reader);
+        if (st || (a->options.limit && *written >= a->options.limit))
+            return st;
+    }
+    return st == W_CANCELLED ? W_SUCCESS : st;
+}
+
+static void losses_print(const struct live_losses *from, const struct live_losses *to)
+{
+    if (to->events > from->events || to->buffers > from->buffers || to->files > from->files)
+        fprintf(stderr,
+                "autologger watch: lost: %" PRIu64 " events by the session, %" PRIu32 " buffers that came too late for their reader, %" PRIu32
+                " backup files\n",
+                to->events - from->events, to->buffers - from->buffers, to->files - from->files);
+}
+
+int cmd_watch(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        OPT_RUNTIME_DIR,
+        {"json", KEY_JSON, NULL, 0, "a line of JSON an event, as autologger dump writes it", 0},
+        {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the session", 0},
+        {"count", 'n', "N", 0, "end after N events. Of the buffers they are in nothing is acknowledged: the next reader gets these again", 0},
+        {0},
+    };
+    static const struct argp argp = {
+        options, parse, "NAME",
+        CMDLINE_DOC("The events of a real-time session (LogFileMode REAL_TIME) as they come: first what waited because nobody read it, "
+                    "then what is new, at least once a second. What was printed counts as read, and is not given to anybody else. Ends when "
+                    "the session stops, or by Ctrl-C.",
+                    "  autologger watch web --json --count 100"),
+        NULL, NULL, NULL};
+    struct watch_args a       = {0};
+    struct live      *l       = NULL;
+    struct reason     why     = {0};
+    uint64_t          written = 0;
+    bool              damaged = false;
+    int               code;
+
+    if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    wstatus st = live_open(a.common.runtime_dir, a.session, &l, &why);
+    if (st)
+        return failure_print_about(ABOUT_DAEMON, "autologger watch", st, &why);
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}; /* a second one ends at once */
+    struct live_losses before = live_losses(l);
+    watched                   = l;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    st = watch(&a, l, &written, &damaged, &why);
+    struct live_losses after = live_losses(l);
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+    live_close(l, !st && !(a.options.limit && written >= a.options.limit));
+    losses_print(&before, &after);
+    return st ? failure_print("autologger watch", st, &why) : damaged ? VERB_FAILED : VERB_FINE;
+}
