@@ -241,7 +241,7 @@ def unfinished():
 def shut_down_and_asked():
     with Boots("[Boot]\nOnce = no\n") as m:
         check(m.boot() == {"web", "other"}, "not booted")
-        w, tally = m.writer(0, 500)
+        w, tally = m.writer(0, 500, wait_ms=1000)
         w.wait(30)
         began = time.time()
         m.shutdown()
@@ -266,7 +266,7 @@ def stop_and_merge():
     for one_by_one in (False, True):
         with Boots("[Boot]\nOnce = no\n") as m:
             check(m.boot() == {"web", "other"}, "not booted")
-            w, tally = m.writer(0, 500)
+            w, tally = m.writer(0, 500, wait_ms=1000)
             w.wait(30)
             if one_by_one:
                 m.tool("stop", "web")
@@ -288,13 +288,15 @@ def merged_by_the_next_boot():
         tallies = []
         for number in (1, 2):
             check(m.boot(extra=["--merge-wait", "0"]) == {"web", "other"}, "not booted")
-            w, tally = m.writer(0, 400 + number)
+            w, tally = m.writer(0, 400 + number, wait_ms=1000)
             w.wait(30)
             tallies.append(tally + f"-of-boot-{number}")
             os.rename(tally, tallies[-1])
             if number == 1:
                 m.shutdown()
                 s = m.status()
+                written = sum(r["written"] for r in s["sessions"])
+                check(written == 401, "the first boot has", written, "events")
                 notes = [c for r in s["sessions"] for c in r["conditions"] if c["item"] == "merge"]
                 check(s["stop_reason"] == "shutdown" and not s["merged"] and len(notes) == 1, s["stop_reason"], s["merged"], notes)
                 check("next boot merges them" in notes[0]["advice"], notes)
