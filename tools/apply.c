@@ -54,7 +54,9 @@ static void proposal_finish(struct proposal *p)
 static wstatus file_read(struct proposal *p, unsigned *mistakes, struct reason *why)
 {
     struct diag_sink sink = {.fn = diag_print};
-    wstatus          st   = regstore_open_memory(&p->file, why);
+    if (!p->o->file)
+        return W_SUCCESS;
+    wstatus st = regstore_open_memory(&p->file, why);
     st                    = st ? st : dialect_import_file(p->file, p->o->file, 0, plan_vocabulary(), &sink, why);
     *mistakes             = sink.errors;
     if (!st && regstore_key_exists(p->file, STORE_TREE_OWN))
@@ -79,6 +81,8 @@ static wstatus after_make(struct proposal *p, struct reason *why)
     st                     = st ? st : regstore_open_memory(&p->after, why);
     st                     = st ? st : store_tree_copy(p->before, p->after, why);
     st                     = st ? st : declared_load(p->before, &p->old, why);
+    if (!st && !p->o->file) /* as it is: what was declared by which file is known as before */
+        return declared_load(p->before, &p->new, why);
     st                     = st ? st : declared_remove(p->after, &p->old, &p->new, why);
     st                     = st ? st : dialect_import_file(p->after, p->o->file, 0, plan_vocabulary(), &quiet, why);
     if (!st && p->o->tune)
@@ -97,16 +101,21 @@ static wstatus judge(struct proposal *p, struct json *j, struct reason *why)
 
 /* ---- saying it ---- */
 
+/* What is applied, in words. */
+static const char *what(const struct proposal *p) { return p->o->file ? p->new.file : "what the store declares, as it is"; }
+
 static void proposal_print(const struct proposal *p)
 {
     const struct apply_options *o = p->o;
-    printf("%s %s\n\n", o->dry_run ? "would apply" : "applying", p->new.file);
+    printf("%s %s\n\n", o->dry_run ? "would apply" : "applying", what(p));
     if (p->tuned)
         printf("Tuned by what the last boot needed%s\n%s\n", *p->tuned ? ":" : ": nothing to change", p->tuned);
     if (tree_changes_seen(&p->changes))
         tree_changes_print(&p->changes, stdout);
-    else
+    else if (o->file)
         puts("the store declares this already: no value changes");
+    else
+        puts("no value changes");
     puts("");
     system_report_print(&p->system, stdout);
     puts("\nExpected after the reboot:\n");
@@ -121,7 +130,7 @@ static void meaning_print(const struct proposal *p)
     const struct boot_settings *s = &p->settings;
     if (s->once)
         puts("The next boot is traced, and no other (Once = yes).");
-    else if (is_reg_file(p->o->file))
+    else if (p->new.file && is_reg_file(p->new.file))
         puts("Every boot is traced from now on: a .reg keeps Windows' way. For one boot declare [Boot] Once = yes; 'autologger clean' ends it.");
     else
         puts("Every boot is traced from now on (no [Boot] Once = yes); 'autologger clean' ends it.");
@@ -131,12 +140,19 @@ static void meaning_print(const struct proposal *p)
         puts("The kernel records from its first moment, in a boot entry of its own; a power cycle gives the normal boot.");
 }
 
-static bool declares_session(const struct declared *d)
+static bool declares_session(const struct proposal *p)
 {
+    struct declared        all = {0};
+    const struct declared *d   = &p->new;
+    bool                   any = false;
+    if (!p->o->file) {
+        declared_of(p->after, &all, NULL);
+        d = &all;
+    }
     for (unsigned i = 0; i < d->count; i++)
-        if (d->keys[i].own)
-            return true;
-    return false;
+        any |= d->keys[i].own;
+    declared_finish(&all);
+    return any;
 }
 
 /* "refused" ends the sentence of why, "" when nothing is in the way. */
@@ -146,8 +162,9 @@ static void refusal_of(const struct proposal *p, char *out, size_t size)
     *out            = 0;
     if (p->system.dangers)
         snprintf(out, size, "%u check%s found a danger. Do: what the check says; --force does not go on here", p->system.dangers, plural(p->system.dangers));
-    else if (!declares_session(&p->new))
-        snprintf(out, size, "%s declares no session. Do: see config/profiles/boot.ini", p->o->file);
+    else if (!declares_session(p))
+        snprintf(out, size, "%s declares no session. Do: %s", p->o->file ? p->o->file : "the store",
+                 p->o->file ? "see the profiles: autologger profiles" : "autologger apply FILE or PROFILE; see: autologger profiles");
     else if (failed && !p->o->force)
         snprintf(out, size, "%u check%s or row%s failed. Do: correct them, or go on with --force", failed, plural(failed), plural(failed));
 }
@@ -162,7 +179,8 @@ static wstatus store_change(const struct proposal *p, struct regstore *store, st
     if (!st && now.count != p->changes.count)
         st = reason_set(why, W_BUSY, "the store %s was changed by somebody else meanwhile. Do: try again", p->o->store);
     st = st ? st : store_tree_follow(store, p->after, &p->changes, why);
-    st = st ? st : declared_save(store, &p->new, why);
+    if (!st && p->o->file)
+        st = declared_save(store, &p->new, why);
     tree_changes_finish(&now);
     return st;
 }

@@ -11,8 +11,8 @@
 
 struct apply_options {
     const char    *verb;    /* "autologger apply" */
-    const char    *word;    /* FILE or PROFILE as given */
-    const char    *file;    /* its path */
+    const char    *word;    /* FILE or PROFILE as given; NULL: what the store declares, as it is */
+    const char    *file;    /* its path, or NULL */
     const char    *store;   /* path */
     const char    *log_dir; /* of the machine */
     struct machine machine;

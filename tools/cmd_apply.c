@@ -26,10 +26,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "one FILE or PROFILE at a time");
         a->options.word = arg;
         return 0;
-    case ARGP_KEY_END:
-        if (!a->options.word && !a->options.tune)
-            argp_error(state, "FILE or PROFILE is missing. Do: autologger profiles");
-        return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
 }
@@ -65,10 +61,11 @@ int cmd_apply(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE\nPROFILE",
+        options, parse, "[FILE]\n[PROFILE]",
         CMDLINE_DOC("Declare a configuration for the next boots: the store, the sealed snapshot that early boot reads, the initramfs and "
                     "the daemon's unit; all of it, or with any failure nothing. What an earlier apply declared is replaced. Says what "
-                    "changes, what this machine lacks, and the Status to expect.",
+                    "changes, what this machine lacks, and the Status to expect. Without FILE: what the store declares, as it is, once more "
+                    "(the snapshot is made anew, and the guard starts afresh).",
                     "  autologger apply --dry-run boot\n  autologger apply boot"),
         NULL, NULL, NULL};
     struct apply_args   a = {.options = {.verb = "autologger apply", .log_dir = "/var/log/autologger"}};
@@ -83,12 +80,12 @@ int cmd_apply(int argc, char **argv)
         return failure_print("autologger apply", st, &why);
     a.options.json  = a.common.json;
     a.options.store = a.common.store_given ? a.common.store : machine_path(&a.options.machine, CMDLINE_DEFAULT_STORE, store);
-    if (!a.options.word && (st = applied_last(a.options.store, applied, &why)))
+    if (!a.options.word && a.options.tune && (st = applied_last(a.options.store, applied, &why)))
         return failure_print_about(ABOUT_STORE, "autologger apply", st, &why);
-    if (!a.options.word)
+    if (!a.options.word && a.options.tune)
         a.options.word = applied;
-    if ((st = profile_resolve(a.options.word, file, &why)))
+    if (a.options.word && (st = profile_resolve(a.options.word, file, &why)))
         return failure_print_about(ABOUT_CONFIGURATION, "autologger apply", st, &why);
-    a.options.file = file;
+    a.options.file = a.options.word ? file : NULL;
     return apply_run(&a.options, &result);
 }

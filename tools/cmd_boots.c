@@ -94,7 +94,7 @@ static wstatus act(const struct boots_args *a, struct json *j, struct reason *wh
     wstatus          st    = store_access_open(&a->common, a->mark || a->unmark, &store, why);
     st                     = st ? st : history_load(store, &h, why);
     if (!st && !h.count)
-        st = reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal was run with this store yet. Do: autologger apply FILE, then reboot");
+        st = reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal was run with this store yet. Do: autologger apply boot, then reboot");
     if (st)
         goto out;
     if (a->mark || a->unmark)

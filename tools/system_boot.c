@@ -44,7 +44,7 @@ void check_initramfs(const struct system_look *l)
     else if (l->ask->rebuilds || !l->ask->store_path)
         system_found(l->f, SYSTEM_OK, "", "%s, %s", initramfs_tool_name(i->tool), i->image);
     else if (initramfs_content(l->ask->machine, i) == CONTENT_ABSENT)
-        system_found(l->f, SYSTEM_FAILED, "autologger apply FILE", "%s does not hold the early program: the image was not built since something was applied", i->image);
+        system_found(l->f, SYSTEM_FAILED, "autologger apply", "%s does not hold the early program: the image was not built since something was applied", i->image);
     else
         system_found(l->f, SYSTEM_OK, "", "%s, %s holds the early program", initramfs_tool_name(i->tool), i->image);
 }
@@ -94,14 +94,14 @@ void check_snapshot(const struct system_look *l)
     regstore_close(sealed);
     bool starts = l->need->memory_bytes != 0;
     if (st == W_FILE_NOT_FOUND)
-        system_found(l->f, starts ? SYSTEM_FAILED : SYSTEM_OK, starts ? "autologger apply FILE" : "",
+        system_found(l->f, starts ? SYSTEM_FAILED : SYSTEM_OK, starts ? "autologger apply" : "",
                      starts ? "there is none: what the store declares was never applied" : "there is none, and nothing is declared");
     else if (st)
-        system_found(l->f, SYSTEM_FAILED, "autologger apply FILE makes a new one", "%s", why.text);
+        system_found(l->f, SYSTEM_FAILED, "autologger apply makes a new one", "%s", why.text);
     else if ((st = snapshot_is_current(&head, l->ask->declared, &current, &why)) != W_SUCCESS)
         system_found(l->f, SYSTEM_FAILED, wstatus_advice(st), "%s", why.text);
     else if (!current)
-        system_found(l->f, SYSTEM_FAILED, "autologger apply FILE", "the snapshot of change %" PRIu64 " (%s) is not what the store declares now: the next boot follows the snapshot",
+        system_found(l->f, SYSTEM_FAILED, "autologger apply", "the snapshot of change %" PRIu64 " (%s) is not what the store declares now: the next boot follows the snapshot",
                      head.change_number, filetime_format(head.time, when));
     else
         system_found(l->f, SYSTEM_OK, "", "change %" PRIu64 " of %s is what the store declares", head.change_number, filetime_format(head.time, when));
@@ -120,12 +120,12 @@ void check_guard(const struct system_look *l)
             last = g.boot[i].number;
         }
     if (g.damaged)
-        system_found(l->f, SYSTEM_NOTE, "autologger apply FILE starts afresh", "%s", g.note);
+        system_found(l->f, SYSTEM_NOTE, "autologger apply starts afresh", "%s", g.note);
     else if (unfinished >= guard_limit(l->need->once))
-        system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_NOTE, "see why that boot did not finish; autologger apply FILE starts afresh",
+        system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_NOTE, "see why that boot did not finish; autologger apply starts afresh",
                      "boot %" PRIu64 " was traced and did not finish: nothing is started until something is applied again", last);
     else if (g.consumed)
-        system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_OK, l->ask->store_path ? "autologger apply FILE, for another boot" : "",
+        system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_OK, l->ask->store_path ? "autologger apply, for another boot" : "",
                      "what was declared for one boot was done in boot %" PRIu64, g.consumed);
     else
         system_found(l->f, SYSTEM_OK, "", g.count ? "the last traced boot finished" : "no boot was traced yet");

@@ -164,19 +164,19 @@ void untraced_explain(const struct untraced_facts *f, struct untraced *u)
     else if (!f->declared)
         say(u, false, "autologger apply boot, or see: autologger profiles", "no session is declared in the store");
     else if (*f->guard && f->guard_failed)
-        say(u, true, "see why that boot did not finish; autologger apply FILE starts afresh", "%s", f->guard);
+        say(u, true, "see why that boot did not finish; autologger apply starts afresh", "%s", f->guard);
     else if (*f->guard)
-        say(u, false, "autologger apply FILE, for another boot", "%s", f->guard);
+        say(u, false, "autologger apply, for another boot", "%s", f->guard);
     else if (f->snapshot == SNAPSHOT_DAMAGED)
-        say(u, true, "autologger apply FILE seals it anew", "%s", f->snapshot_reason);
+        say(u, true, "autologger apply seals it anew, then reboot", "%s", f->snapshot_reason);
     else if (f->systemd && !f->daemon_enabled)
-        say(u, true, "autologger apply FILE, or: systemctl enable autologgerd", "autologgerd is not enabled: nothing starts at boot");
+        say(u, true, "autologger apply, or: systemctl enable autologgerd", "autologgerd is not enabled: nothing starts at boot");
     else if (f->snapshot == SNAPSHOT_MISSING)
-        say(u, true, "autologger apply FILE, then reboot", "sessions are declared, but they were never applied: there is no " SNAPSHOT_PATH);
+        say(u, true, "autologger apply, then reboot", "sessions are declared, but they were never applied: there is no " SNAPSHOT_PATH);
     else if (f->sealed_since_boot)
         say(u, false, "reboot", "%u session%s applied after this boot had begun", f->declared, f->declared == 1 ? " was" : "s were");
     else if (f->snapshot == SNAPSHOT_OLD)
-        say(u, true, "autologger apply FILE, then reboot", "the store was changed since it was applied: " SNAPSHOT_PATH " is older");
+        say(u, true, "autologger apply, then reboot", "the store was changed since it was applied: " SNAPSHOT_PATH " is older");
     else if (f->daemon_runs)
         say(u, false, "wait for the end of the boot; see: autologger sessions", "the daemon runs and has saved no row of this boot yet");
     else

@@ -15,7 +15,7 @@ static void snapshot_age(const struct state_daemon *state, struct regstore *stor
     if (snapshot_is_current(&head, store, &current, NULL) != W_SUCCESS || current)
         return;
     condition_add(&row->conditions, W_INVALID_DATA, false, "snapshot", row->source_file, row->source_line,
-                  "run autologger apply, which renews it, and boot again",
+                  "autologger apply, which makes the snapshot anew, then reboot",
                   "this boot went by a snapshot (change %llu) that is older than the store: what was declared since then was not booted",
                   (unsigned long long)state->change_number);
 }
@@ -25,7 +25,7 @@ static void failure(const char *runtime_dir, struct result_row *row)
     struct reason why;
     if (early_failure_take(runtime_dir, &why))
         condition_add(&row->conditions, why.status, false, "early boot", row->source_file, row->source_line,
-                      "run autologger apply, which makes the snapshot anew and rebuilds the initramfs",
+                      "autologger apply, which makes the snapshot anew and builds the initramfs with it, then reboot",
                       "nothing before this daemon was traced: the early program could not start: %s", why.text);
 }
 

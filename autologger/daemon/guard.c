@@ -228,7 +228,7 @@ static unsigned tries_in_a_row(const struct guard *g)
     return n;
 }
 
-#define AGAIN ". Do: find out why, then apply a configuration again"
+#define AGAIN ". Do: find out why, then autologger apply"
 static void name_tries(const struct guard *g, unsigned tries, struct reason *why)
 {
     const struct guard_boot *last = &g->boot[g->count ? g->count - 1 : 0], *former = g->count > 1 ? last - 1 : last;

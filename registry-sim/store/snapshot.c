@@ -167,16 +167,16 @@ static wstatus check_whole(struct opening *o, const uint8_t *bytes, size_t size,
     if (!magic || memcmp(magic, SNAPSHOT_MAGIC, 8) != 0)
         return reason_set(why, W_INVALID_DATA, "%s is not a boot snapshot", o->s->shown);
     if (cur_ok(&o->c) && version != SNAPSHOT_VERSION)
-        return reason_set(why, W_NOT_SUPPORTED, "boot snapshot %s has version %u, this program knows version %d: seal it "
-                          "again", o->s->shown, version, SNAPSHOT_VERSION);
+        return reason_set(why, W_NOT_SUPPORTED, "boot snapshot %s has version %u, this program knows version %d",
+                          o->s->shown, version, SNAPSHOT_VERSION);
     if (!cur_ok(&o->c) || said != size || size < SNAPSHOT_HASH)
-        return reason_set(why, W_INVALID_DATA, "boot snapshot %s is cut short or too long: it has %zu bytes, not %u: seal "
-                          "it again", o->s->shown, size, said);
+        return reason_set(why, W_INVALID_DATA, "boot snapshot %s is cut short or too long: it has %zu bytes, not %u",
+                          o->s->shown, size, said);
     sha1_init(&sha1);
     sha1_update(&sha1, bytes, size - sizeof digest);
     sha1_final(&sha1, digest);
     if (memcmp(digest, bytes + size - sizeof digest, sizeof digest) != 0)
-        return reason_set(why, W_INVALID_DATA, "boot snapshot %s is damaged: its checksum is wrong: seal it again",
+        return reason_set(why, W_INVALID_DATA, "boot snapshot %s is damaged: its checksum is wrong",
                           o->s->shown);
     o->c.size -= sizeof digest;
     return W_SUCCESS;
