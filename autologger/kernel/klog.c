@@ -243,8 +243,8 @@ void klog_leave(struct klog *k)
 {
     if (k->log.header->stopped)
         return;
+    counts_keep(k); /* first: the events go on, and what is counted must have been drained */
     drain_pass(&k->drain, false);
-    counts_keep(k);
 }
 
 void klog_stop(struct klog *k)
@@ -376,6 +376,8 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
     if (stopped || !rings_present(&k->rings)) {
         value = k->log.header->final_value[source];
         lost  = k->log.header->final_lost[source];
+        if (k->log.header->cut && value < seen + lost) /* left, not stopped: more came after the count */
+            value = seen + lost;
     } else {
         source_read(k, source, &value, &lost);
     }

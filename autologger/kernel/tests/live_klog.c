@@ -622,6 +622,56 @@ static void successor_goes_on(void **state)
     finish(&c);
 }
 
+/* A copy of a logger that goes on (autologger-early save) is whole: what came between the drain and the count is not lost. */
+static int kept_find_memory(void *ctx, const char *name)
+{
+    return strcmp(name, "raw") == 0 || strncmp(name, "state.", 6) == 0 ? kept_find(ctx, name) : -1;
+}
+
+static void *switches_main(void *arg)
+{
+    for (volatile int *stop = arg; !*stop;)
+        usleep(20);
+    return NULL;
+}
+
+static void copy_of_one_that_goes_on(void **state)
+{
+    static struct collector c;
+    static struct kept      kept;
+    static volatile int     stop_switches;
+    struct klog_counters    n;
+    struct reason           why;
+    pthread_t               busy[2];
+    (void)state;
+    struct klog_config config = config_make(&c, 0x7, 0x204);
+    if (!start(&c, &config))
+        skip();
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&busy[i], NULL, switches_main, (void *)&stop_switches), 0);
+    spin(100);
+    __atomic_store_n(&c.stop, 1, __ATOMIC_RELEASE);
+    klog_wake(c.k);
+    pthread_join(c.drainer, NULL);
+    klog_leave(c.k);
+    klog_fds(c.k, keep, &kept);
+    klog_destroy(c.k);
+    for (unsigned i = 0; i < 256 && kept.map[i]; i++)
+        munmap(kept.map[i], kept.bytes);
+    wstatus r = klog_adopt(&config, kept_find_memory, &kept, &c.k, &why);
+    if (r)
+        fail_msg("%u: %s", r, why.text);
+    c.stop = 0;
+    assert_int_equal(pthread_create(&c.drainer, NULL, drain_main, &c), 0);
+    halt(&c);
+    stop_switches = 1;
+    for (int i = 0; i < 2; i++)
+        pthread_join(busy[i], NULL);
+    check_balance(&c, &n);
+    assert_true(n.attempted > 100 && n.lost_ring == 0 && n.withheld == 0);
+    finish(&c);
+}
+
 /* Raw memory is used again once its events are in the file: far more goes through than fits. */
 static void raw_memory_is_reused(void **state)
 {
@@ -679,7 +729,8 @@ int main(void)
         cmocka_unit_test(real_configuration),      cmocka_unit_test(switch_stack_is_the_incoming_one),
         cmocka_unit_test(overload_is_counted),     cmocka_unit_test(memory_bound_is_counted),
         cmocka_unit_test(raw_memory_is_reused),
-        cmocka_unit_test(successor_goes_on),       cmocka_unit_test(missing_right_is_named),
+        cmocka_unit_test(successor_goes_on),       cmocka_unit_test(copy_of_one_that_goes_on),
+        cmocka_unit_test(missing_right_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
