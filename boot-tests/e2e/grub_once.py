@@ -10,7 +10,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["AL_SOURCE_DIR"], "boot-tests"))
 from harness import check, skip, tool
-from qemu import firmware, initramfs, kernel, payload
+from qemu import firmware, grub, initramfs, kernel, payload
 from qemu.places import Missing, need, run
 
 DECLARED = """
@@ -22,40 +22,6 @@ EnableKernelFlags = PROC_THREAD+CSWITCH
 FileName = boot.etl
 """
 MODULES = "fat part_gpt normal linux configfile loadenv search search_label ls echo test reboot halt sleep".split()
-# as grub-mkconfig writes it: the choice for one boot is taken back before anything is booted
-CONFIG = """
-if [ -s $prefix/grubenv ]; then
-  set have_grubenv=true
-  load_env
-fi
-if [ "${next_entry}" ] ; then
-   set default="${next_entry}"
-   set next_entry=
-   save_env next_entry
-   set boot_once=true
-else
-   set default="0"
-fi
-if [ x"${feature_menuentry_id}" = xy ]; then
-  menuentry_id_option="--id"
-else
-  menuentry_id_option=""
-fi
-set timeout=0
-### BEGIN /etc/grub.d/10_linux ###
-menuentry 'Debian GNU/Linux' --class debian $menuentry_id_option 'gnulinux-simple' {
-\tlinux\t/boot/vmlinuz-@V@ console=ttyS0 quiet edd=off panic=1
-\tinitrd\t/boot/initrd.img-@V@
-}
-### END /etc/grub.d/10_linux ###
-### BEGIN /etc/grub.d/41_custom ###
-if [ -f  ${config_directory}/custom.cfg ]; then
-  source ${config_directory}/custom.cfg
-elif [ -z "${config_directory}" -a -f  $prefix/custom.cfg ]; then
-  source $prefix/custom.cfg
-fi
-### END /etc/grub.d/41_custom ###
-"""
 INIT = """#!/bin/sh
 export PATH=/usr/sbin:/usr/bin
 mount -t proc proc /proc
@@ -74,13 +40,6 @@ poweroff -f
 def tree_make(tree, version, work):
     """A machine's root: just what `apply` looks at and runs there."""
     payload.busybox(tree)
-    for name, place in (("grub-editenv", "usr/bin/grub-editenv"), ("grub-reboot", "usr/sbin/grub-reboot"), ("grub-probe", "usr/sbin/grub-probe")):
-        program = need(name, "grub2-common grub-common")
-        if open(program, "rb").read(2) == b"#!":
-            payload.install(program, tree / place, 0o755)
-        else:
-            payload.copy_program(program, tree, place)
-    payload.install("/usr/share/grub/grub-mkconfig_lib", tree / "usr/share/grub/grub-mkconfig_lib")
     for name in ("boot/grub", f"lib/modules/{version}", "var/lib", "var/log", "etc", "dev", "proc", "tmp"):
         (tree / name).mkdir(parents=True, exist_ok=True)
     payload.install(kernel.image(), tree / f"boot/vmlinuz-{version}")
@@ -91,8 +50,7 @@ def tree_make(tree, version, work):
     (image / "init").write_text(INIT)
     (image / "init").chmod(0o755)
     (tree / f"boot/initrd.img-{version}").write_bytes(gzip.compress(initramfs.archive(image), 1))
-    (tree / "boot/grub/grub.cfg").write_text(CONFIG.replace("@V@", version))
-    run("grub-editenv", tree / "boot/grub/grubenv", "create")
+    grub.lay(tree, version, "console=ttyS0 quiet edd=off panic=1")
 
 
 def disk_make(tree, work):

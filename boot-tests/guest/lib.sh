@@ -54,24 +54,31 @@ run_programs() {
     mark programs
 }
 
+# STOP=itself: the sessions end by what is declared, and this waits for that, seldom looking: a boot is done when its processors are
+# idle.
+wait_ended() {
+    for try in $(seq 60); do
+        sleep 4
+        autologger sessions --json 2>/dev/null | grep -q '"name"' || break
+    done
+}
+
 # The sessions are stopped and the daemon ends, as at a shutdown.
 end_daemon() {
     [ -n "$DAEMON" ] || return 0
     autologger sessions --json >$OUT/sessions.json 2>&1
+    [ "$STOP" != itself ] || wait_ended
     kill -TERM "$DAEMON"
     wait "$DAEMON"
     echo "$?" >$OUT/daemon.code
     mark stopped
 }
 
-# The same where systemd runs the daemon. STOP=itself: the sessions end by what is declared, and this waits for that.
+# The same where systemd runs the daemon.
 end_unit() {
     autologger sessions --json >$OUT/sessions.json 2>&1
     if [ "$STOP" = itself ]; then
-        for try in $(seq 600); do
-            autologger sessions --json 2>/dev/null | grep -q '"name"' || break
-            sleep 0.2
-        done
+        wait_ended
     else
         systemctl stop autologgerd.service
     fi

@@ -1,16 +1,16 @@
 """Debian roots with systemd: made once with debootstrap, kept as folders, copied for each scenario. They need root rights.
 
 base             minbase, systemd, udev, dbus, initramfs-tools and the kernel's package
-dracut           the same with dracut in the place of initramfs-tools"""
+dracut           the same with dracut in the place of initramfs-tools, its image with systemd as process 1"""
 import os
 import pathlib
 import re
 import shutil
 
-from qemu import disk, kernel, payload
-from qemu.places import BUILD, CACHE, GUEST, Failed, Missing, need, run
+from qemu import disk, grub, kernel, payload
+from qemu.places import BUILD, CACHE, GUEST, Failed, Missing, built, need, run
 
-PACKAGES = "systemd-sysv,udev,dbus,kmod,linux-base,initramfs-tools,busybox,zstd"
+PACKAGES = "systemd-sysv,udev,dbus,kmod,linux-base,busybox,zstd"
 MACHINE_ID = "5d7a31c5c0de4b1f9a7b3c2d1e0f9a8b"  # else the first boot makes one, and takes ten seconds more
 IMAGE_MB = 1200  # sparse
 FOLDERS = CACHE / "roots"
@@ -23,12 +23,19 @@ def suite():
     return found.group(1)
 
 
-def inside(tree, command, timeout=600):
-    """A shell line in the root, with the mounts that package scripts want; they go with the process."""
+ENVIRONMENT = "env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C"
+
+
+def _mounted(tree, command, *words, timeout=600):
+    """A shell line on this machine, with the mounts in the root that package scripts want; they go with the process."""
     script = ('mount --make-rprivate / && mount -t proc proc "$1/proc" && mount --rbind /sys "$1/sys" && '
-              'mount --bind /dev "$1/dev" && exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C '
-              'chroot "$1" /bin/sh -ec "$2"')
-    return run(need("unshare", "util-linux"), "--mount", "--fork", "sh", "-c", script, "sh", tree, command, timeout=timeout)
+              f'mount --bind /dev "$1/dev" && exec {ENVIRONMENT} {command}')
+    return run(need("unshare", "util-linux"), "--mount", "--fork", "sh", "-c", script, "sh", tree, *words, timeout=timeout)
+
+
+def inside(tree, command, timeout=600):
+    """A shell line in the root."""
+    return _mounted(tree, 'chroot "$1" /bin/sh -ec "$2"', command, timeout=timeout)
 
 
 def _settle(tree):
@@ -64,27 +71,32 @@ def _made(name, make):
     return final
 
 
-def _make_base(work):
+# name: the package that makes images, where it is told how, and what; an image without modules, because what the emulated machine
+# needs is built in, and unpacking them would take a slow processor seconds
+MAKERS = {
+    "base": ("initramfs-tools", "etc/initramfs-tools/conf.d/boot-tests", "MODULES=list\nCOMPRESS=gzip\n", "update-initramfs -u"),
+    "dracut": ("dracut", "etc/dracut.conf.d/boot-tests.conf", 'hostonly="no"\ncompress="gzip"\nno_kernel="yes"\n'
+               'omit_dracutmodules+=" network network-manager systemd-networkd nfs iscsi lvm mdraid crypt dmraid multipath plymouth "\n',
+               "dracut -f /boot/initrd.img-$(ls /lib/modules) $(ls /lib/modules)"),
+}
+
+
+def _make_root(work, name):
+    package, conf, text, rebuild = MAKERS[name]
     try:
-        run(need("debootstrap", "debootstrap"), "--variant=minbase", f"--include={PACKAGES}", suite(), work, timeout=1200)
+        run(need("debootstrap", "debootstrap"), "--variant=minbase", f"--include={PACKAGES},{package}", suite(), work, timeout=1200)
     except Failed as e:
         raise Missing(f"debootstrap: {str(e).strip().splitlines()[-1]}") from e
-    _add_kernel(work)
+    (work / conf).parent.mkdir(parents=True, exist_ok=True)
+    (work / conf).write_text(text)
+    shutil.copy(kernel.package_file(), work / "root/kernel.deb")
+    # the emulated machine needs no module either: udev would load fifty, and each costs half a second of a boot
+    inside(work, f"dpkg -i /root/kernel.deb && rm -r /root/kernel.deb /lib/modules/*/kernel && depmod -a $(ls /lib/modules) && {rebuild}")
     _settle(work)
 
 
-def _add_kernel(work):
-    package = kernel.package_file()
-    # what the emulated machine needs is built in: no modules in the image, so that unpacking it takes less of a slow processor
-    (work / "etc/initramfs-tools/conf.d/boot-tests").write_text("MODULES=list\nCOMPRESS=gzip\n")
-    shutil.copy(package, work / "root/kernel.deb")
-    # the emulated machine needs no module either: udev would load fifty, and each costs half a second of a boot
-    inside(work, "dpkg -i /root/kernel.deb && rm -r /root/kernel.deb /lib/modules/*/kernel && depmod -a $(ls /lib/modules) && "
-                 "update-initramfs -u")
-
-
-def base():
-    return _made("base", _make_base)
+def base(name="base"):
+    return _made(name, lambda work: _make_root(work, name))
 
 
 def kernel_version(tree):
@@ -115,35 +127,45 @@ def _install_ours(tree, scenario):
         (tree / folder).mkdir(parents=True, exist_ok=True)
 
 
+# root: what this test has in a distribution's image (marks, and programs that are run there): (file of GUEST, its place)
+MADE_BY = {
+    "initramfs-tools": (("initramfs-tools-hook", "etc/initramfs-tools/hooks/boot-test"),
+                        ("initramfs-tools-script", "etc/initramfs-tools/scripts/init-premount/boot-test")),
+    "dracut": (("dracut-module", "usr/lib/dracut/modules.d/91boot-test/module-setup.sh"),
+               ("dracut-hook", "usr/lib/dracut/modules.d/91boot-test/boot-test.sh")),
+}
+
+
 def _lay_scripts(tree, scenario):
-    """What this test has in a distribution's initramfs: marks, and programs that are run there."""
-    for name in ("hook", "script"):
-        place = {"hook": "hooks", "script": "scripts/init-premount"}[name]
-        payload.install(GUEST / f"initramfs-tools-{name}", tree / "etc/initramfs-tools" / place / "boot-test", 0o755)
+    for name, place in MADE_BY[scenario.root]:
+        payload.install(GUEST / name, tree / place, 0o755)
     (tree / "boot-test/early-programs").write_text("".join(f"/usr/bin/{name}\n" for name in scenario.early_programs))
 
 
 def _apply(tree, scenario):
-    """As an administrator does it: `autologger apply`. It would build the initramfs of the kernel that runs: not the guest's."""
-    for number, declaration in enumerate(scenario.declarations()):
-        if number:
-            raise Failed(f"{scenario.name}: apply takes one file")
-        payload.install(declaration, tree / "root" / declaration.name, 0o644)
-        return inside(tree, f"autologger apply --force --no-initramfs /root/{declaration.name} && update-initramfs -u")
-    raise Failed(f"{scenario.name}: nothing is declared")
+    """As an administrator does it: `autologger apply`, which builds the image of the root's kernel, and makes the boot entry where
+    the kernel phase is asked for."""
+    declarations = list(scenario.declarations())
+    if len(declarations) != 1:
+        raise Failed(f"{scenario.name}: apply takes one file")
+    payload.install(declarations[0], tree / "root" / declarations[0].name, 0o644)
+    if scenario.entry:
+        grub.lay(tree, kernel_version(tree), "root=LABEL=root ro")
+    return _mounted(tree, '"$2" apply --root "$1" "$1/root/$3"', built("autologger"), declarations[0].name)
 
 
 def make(scenario, work, lay_state):
     """(root disk, its own initramfs or None) of a Debian scenario; lay_state(tree) puts the store into it."""
     tree, initial = work / "root", None
-    copy(base(), tree)
+    copy(base("dracut" if scenario.root == "dracut" else "base"), tree)
     _install_ours(tree, scenario)
     for name, source in scenario.files("root"):
         payload.install(source, tree / name, 0o755)
-    if scenario.root == "initramfs-tools":
+    if scenario.root in MADE_BY:
         _lay_scripts(tree, scenario)
-        said = _apply(tree, scenario)
-        (work / "apply.txt").write_text(said)
+        (work / "apply.txt").write_text(_apply(tree, scenario))
+        if scenario.entry:
+            scenario.entry_words = grub.entry_words(tree)
         initial = work / "initramfs.img"
         payload.install(tree / f"boot/initrd.img-{kernel_version(tree)}", initial, 0o644)
     else:

@@ -54,6 +54,12 @@ def put(image, pairs):
         raise Failed(f"writing into {image}: {wrong[0]}")
 
 
+def remove(image, path):
+    """Takes one file out of the image, if it is there; the image must not need its journal."""
+    if exists(image, path):
+        _debugfs(image, f"rm {path}", write=True)
+
+
 def state(image):
     """(clean, the words for it): was this file system unmounted in order?"""
     out = run(need("dumpe2fs", "e2fsprogs"), "-h", image)

@@ -1,13 +1,16 @@
 """What a boot must leave behind, a line each; read from the disks of the machine that is switched off.
 
   row NAME FIELD OP VALUE          a row of Status: a session, or SESSION/PROVIDER; FIELD is a path in `status --json`
+  status FIELD OP VALUE            FIELD is a path in `status --json` that is of no row (stop_reason, merged)
   rows = N                         how many session rows there are
   failed = N                       how many rows failed
   no-row NAME
   file PATH | no-file PATH         below the log folder (a name may have * in it)
   trace PATH FIELD OP VALUE        FIELD is a path in `summary --json`
-  events PATH PROVIDER EVENT OP N  how many of them the trace has; EVENT * = all of the provider
+  events PATH PROVIDER EVENT OP N  how many of them the trace has; EVENT * = all of the provider, NAME:TEXT = those with that text
+                                   in their fields
   before PATH P1 E1 P2 E2          the first P1 E1 is earlier than the first P2 E2
+  none-between PATH P1 E1 P2 E2 P3 E3   no P3 E3 from the first P1 E1 to the first P2 E2 after it
   balance NAME                     attempted = written + lost, by counts that are independent of each other
   output PROGRAM OP TEXT           what a part of the guest said (a file of its /run/boot-test/out)
   mark NAME | no-mark NAME         a moment that was reached, or was not
@@ -95,6 +98,10 @@ class Checker:
         found = path_of(row, field)
         return None if compare(found, op, value) else json.dumps(found, ensure_ascii=False)
 
+    def on_status(self, field, op, value):
+        found = path_of(self.remains.status(), field)
+        return None if compare(found, op, value) else json.dumps(found, ensure_ascii=False)
+
     def on_no_row(self, name):
         return None if self.remains.row(name) is None else "there is one"
 
@@ -123,6 +130,13 @@ class Checker:
     def on_before(self, name, provider1, event1, provider2, event2):
         first, second = (self.remains.first(name, *e) for e in ((provider1, event1), (provider2, event2)))
         return None if first is not None and second is not None and first < second else f"{first} and {second}"
+
+    def on_none_between(self, name, provider1, event1, provider2, event2, provider3, event3):
+        begin = self.remains.first(name, provider1, event1)
+        end = next((t for t in self.remains.times(name, provider2, event2) if begin is not None and t > begin), None)
+        if begin is None or end is None:
+            return f"from {begin} to {end}"
+        return ", ".join(str(t) for t in self.remains.times(name, provider3, event3) if begin <= t <= end) or None
 
     def on_balance(self, name):
         row = self.remains.row(name)

@@ -31,7 +31,7 @@ class Remains:
             shutil.rmtree(self.folder / "root", ignore_errors=True)
             (self.folder / "results/root").rename(self.folder / "root")
         self.uname = self.output("uname") or ""
-        self._summaries, self._status, self._firsts = {}, None, {}
+        self._summaries, self._status, self._dumped = {}, None, {}
 
     def root_state(self):
         return self.was_clean
@@ -49,7 +49,7 @@ class Remains:
         if self.store():  # of that boot: the Status is brought into it
             shutil.copy(self.store(), folder / "registry.db")
         r = tool("recover", path, "--log-dir", folder / "logs", "--store", folder / "registry.db", check=False)
-        self.recovered, self._status, self._summaries, self._firsts = folder, None, {}, {}
+        self.recovered, self._status, self._summaries, self._dumped = folder, None, {}, {}
         return None if r.returncode == 0 else f"exit {r.returncode}: {r.stdout[-500:]}{r.stderr[-500:]}"
 
     def numbered(self, name, tally):
@@ -96,20 +96,30 @@ class Remains:
         return self._summaries[name]
 
     def count(self, name, provider, event):
+        if ":" in event:
+            return sum(1 for _ in self._matching(name, provider, event))
         counts = self.summary(name).get("counts", [])
         return sum(c["count"] for c in counts if provider in (c["provider"], c["guid"]) and event in ("*", c["event"]))
 
+    def _events(self, name, provider):
+        """[event, raw time, fields as text] of all events of a provider, in the order of the trace."""
+        if (name, provider) not in self._dumped:
+            found = self.logs(name)
+            said = run(built("autologger"), "dump", found[0], "--json", "--provider", provider, check=False).stdout if found else ""
+            events = (json.loads(line) for line in said.splitlines())
+            self._dumped[(name, provider)] = [(e["event"], e["raw"], json.dumps(e.get("fields", ""))) for e in events]
+        return self._dumped[(name, provider)]
+
+    def _matching(self, name, provider, event):
+        wanted, _, text = event.partition(":")
+        return ((known, raw, fields) for known, raw, fields in self._events(name, provider) if wanted in ("*", known) and text in fields)
+
+    def times(self, name, provider, event):
+        """The raw times of such events; events of a trace are read in time order."""
+        return (raw for _, raw, _ in self._matching(name, provider, event))
+
     def first(self, name, provider, event):
-        """The raw time of the first such event; events of a trace are read in time order."""
-        key = (name, provider)
-        if key not in self._firsts:
-            self._firsts[key] = {}
-            for path in self.logs(name)[:1]:
-                for line in run(built("autologger"), "dump", path, "--json", "--provider", provider, check=False).stdout.splitlines():
-                    found = json.loads(line)
-                    self._firsts[key].setdefault(found["event"], found["raw"])
-        firsts = self._firsts[key]
-        return min(firsts.values(), default=None) if event == "*" else firsts.get(event)
+        return next(self.times(name, provider, event), None)
 
     def output_path(self, part):
         return self.folder / "results/out" / part

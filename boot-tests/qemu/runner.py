@@ -4,6 +4,7 @@ import shutil
 import tempfile
 import time
 
+from qemu import cuts as power_cuts
 from qemu import disk, initramfs, kernel, machine, roots
 from qemu.expect import Checker
 from qemu.places import Failed
@@ -17,9 +18,10 @@ class Outcome:
 
     def __init__(self, name):
         self.name, self.wrong, self.lines, self.boots, self.remains, self.work = name, [], 0, [], None, None
+        self.cuts = 0
 
     def as_json(self):
-        return {"name": self.name, "passed": not self.wrong, "wrong": self.wrong, "expectations": self.lines,
+        return {"name": self.name, "passed": not self.wrong, "wrong": self.wrong, "expectations": self.lines, "cuts": self.cuts,
                 "boots": [{"seconds": round(b.seconds, 2), "cut": b.cut} for b in self.boots],
                 "folder": str(self.work) if self.work else None}
 
@@ -53,19 +55,23 @@ def refill(work):
 
 def one_boot(scenario, number, parts, work, exact=False, arguments=""):
     kernel_image, initial, disks = parts
-    words = f"{scenario.arguments} {scenario.of_boot(number, 'arguments', '')} {arguments}"
+    entry = scenario.entry_words if number == 1 else ""
+    words = f"{scenario.arguments} {entry} {scenario.of_boot(number, 'arguments', '')} {arguments}"
     line = machine.command(kernel_image, initial, disks, scenario.memory, scenario.cpus, " ".join(words.split()), exact)
     cut_after = scenario.of_boot(number, "cut-after")
     return machine.boot(line, work / f"serial-{number}.txt", int(scenario.of_boot(number, "timeout", scenario.timeout)),
                         float(cut_after) if cut_after else None, scenario.of_boot(number, "cut-at"))
 
 
-def run_scenario(scenario, keep=False, say=lambda text: None):
-    """The outcome; Missing when this machine cannot run it."""
+def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
+    """The outcome; Missing when this machine cannot run it. cuts: how many power cuts, where the scenario has some."""
     outcome = Outcome(scenario.name)
     work = pathlib.Path(tempfile.mkdtemp(prefix=f"autologger-boot-{scenario.name}-"))
     outcome.work = work if keep else None
     try:
+        if scenario.cuts:
+            power_cuts.run_scenario(scenario, cuts or scenario.cuts, work, outcome, say)
+            return outcome
         begun = time.monotonic()
         parts = prepare(scenario, work)
         say(f"images made in {time.monotonic() - begun:.1f} s")

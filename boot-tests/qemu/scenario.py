@@ -5,17 +5,19 @@ scenario.ini:
   about      one sentence
   proves     ids of the checklist
   tier       ci | full
-  root       busybox | systemd (own initramfs) | initramfs-tools (by autologger apply)
+  root       busybox | systemd (own initramfs) | initramfs-tools | dracut (both by autologger apply)
   declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @data@/NAME (default boot.ini)
   absent     programs of ours that the root does not have
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   early-run  programs of this build that the initramfs has, too
   memory     MB (512);  cpus (2);  timeout  seconds of one boot (60);  disks  NAME:MB of further disks
   arguments  added to the kernel's command line
+  entry      yes = the first boot is the one of the boot entry that apply made (KernelPhase), with its words
   run        command lines run in the root, a line each
   writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
-  stop       end = the daemon is ended; itself = the sessions end by what is declared (roots with systemd)
+  stop       end = the daemon is ended; itself = the sessions end by what is declared, at first
   boots      how often the machine is started (1)
+  cuts       power cuts at random moments before the boot that `expect` is about (0); boot-tests/qemu/cuts.py says what is looked at
   [boot N]   arguments, timeout, cut-after (seconds), cut-at (text of the serial line): of the boot N alone
 Files: expect (after the last boot), expect.N (after the boot N), guest.sh (replaces functions of boot-tests/guest/lib.sh),
 initramfs/... and root/... (files laid into either)."""
@@ -25,10 +27,10 @@ import pathlib
 from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
-        "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "",
-        "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end"}
+        "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "", "entry": "no",
+        "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end", "cuts": "0"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
-ROOTS = ("busybox", "systemd", "initramfs-tools")
+ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
 
 
 class Scenario:
@@ -46,10 +48,11 @@ class Scenario:
         self.absent, self.early_programs = values["absent"].split(), values["early-run"].split()
         self.early, self.snapshot = values["early"] == "yes", values["snapshot"] == "yes"
         self.memory, self.cpus, self.timeout = (int(values[k]) for k in ("memory", "cpus", "timeout"))
-        self.boots, self.arguments = int(values["boots"]), values["arguments"]
+        self.boots, self.cuts, self.arguments = int(values["boots"]), int(values["cuts"]), values["arguments"]
         self.disks = [(name, int(size)) for name, _, size in (d.partition(":") for d in values["disks"].split())]
         self.writable_after, self.wait_after = values["writable-after"], values["wait-after"]
         self.stop = values["stop"]
+        self.entry, self.entry_words = values["entry"] == "yes", ""  # the words: once apply has run
         self.per_boot = {int(s.split()[1]): ini[s] for s in ini.sections() if s.startswith("boot ")}
 
     def _refuse_unknown(self, ini):
