@@ -14,6 +14,13 @@ static bool cut(char *path, const char *tail)
     return at != NULL;
 }
 
+/* ".003" of a file that FileMax numbers, else "". */
+static const char *number_of(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && strlen(dot) == 4 && strspn(dot + 1, "0123456789") == 3 ? dot : "";
+}
+
 static void target_name(const struct merge_parts *parts, char *out, size_t size)
 {
     const struct result_row *row = parts->row[0];
@@ -26,7 +33,7 @@ static void target_name(const struct merge_parts *parts, char *out, size_t size)
     }
     snprintf(out, size, "%s", row->log_path);
     char *slash = strrchr(out, '/');
-    snprintf(name, sizeof name, "%s-merged.etl", row->session);
+    snprintf(name, sizeof name, "%.280s-merged.etl%s", row->session, number_of(row->log_path));
     for (char *p = name; *p; p++)
         if (*p == '/')
             *p = '_';

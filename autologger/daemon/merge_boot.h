@@ -1,6 +1,6 @@
 /* merge_boot.h - the log files of one boot become one: which files, under which name, and what happens to them afterwards.
  * The name is the kernel session's file name without "_km_premerge"; without a kernel session that of the first file with
- * "_um_premerge", without it; else "<session>-merged.etl" beside the first file.
+ * "_um_premerge", without it; else "<session>-merged.etl" beside the first file. A number of FileMax stays at the end.
  * In order: select, run, note, save the rows, remove. Whoever is killed in between loses nothing: until the rows are saved the files are
  * there, and a second run makes the same file again; after that only `remove` is left to be done.
  * Threads: one; run may be done in a child process. Ownership: a struct merge_parts points into the rows it was made from, and is

@@ -42,6 +42,9 @@ static void names(void **state)
         {"XBootMgrSession", false, "boot_PROC_THREAD+LOADER_1_um_premerge.etl", "boot_PROC_THREAD+LOADER_1.etl"},
         {"GlobalLogger", true, "x_km_premerge.etl.003", "x.etl.003"},
         {"web", false, "x_km_premerge.etl", "web-merged.etl"}, /* a user session is no kernel session, whatever its file is called */
+        {"web", false, "web.etl.003", "web-merged.etl.003"}, /* FileMax: each boot's file stays */
+        {"GlobalLogger", true, "x.etl.016", "GlobalLogger-merged.etl.016"},
+        {"web", false, "web.v.1234", "web-merged.etl"},
         {"a/b", false, "web.etl", "a_b-merged.etl"},
         {"GlobalLogger", true, "GlobalLogger.etl", "GlobalLogger-merged.etl"},
     };
