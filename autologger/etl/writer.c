@@ -239,6 +239,12 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     return W_SUCCESS;
 }
 
+wstatus etl_writer_sync(struct etl_writer *w, struct reason *why)
+{
+    int r = w->os->fsync(w->os, w->fd);
+    return r < 0 ? reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r)) : W_SUCCESS;
+}
+
 void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers)
 {
     if (__builtin_add_overflow(w->at.buffers_lost, buffers, &w->at.buffers_lost))

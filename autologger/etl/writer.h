@@ -54,6 +54,8 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
 /* Makes the buffer whole: its header, and the tail behind `filled`. `flags`: ETL_BUFFER_* beside PROC_INDEX. */
 void etl_buffer_seal(uint8_t *buffer, uint32_t buffer_size, uint32_t filled, uint16_t cpu, uint16_t logger_id, int64_t sequence,
                      int64_t time, uint16_t flags);
+/* Waits until what was written is on the disk. */
+wstatus etl_writer_sync(struct etl_writer *w, struct reason *why);
 /* Counts `buffers` that were lost before they reached the writer. */
 void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers);
 /* Where the file stands now. */

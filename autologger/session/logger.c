@@ -168,6 +168,20 @@ static wstatus links_refuse(const struct session_env *env, const char *path, str
     return st;
 }
 
+/* The header is on the disk before anything follows: a power cut leaves a file that opens, or none, never an empty one. */
+static wstatus file_make(struct logger *l, const struct etl_file_info *info, struct reason *why)
+{
+    struct session *s  = l->s;
+    wstatus         st = etl_writer_create(s->env->os, s->state->log_path, info, s->env->free_floor, &l->writer, why);
+
+    if (st || (st = etl_writer_sync(l->writer, why)) == W_SUCCESS)
+        return st;
+    etl_writer_destroy(l->writer);
+    l->writer = NULL;
+    s->env->os->unlink(s->env->os, s->state->log_path);
+    return st;
+}
+
 /* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
 static void file_open(struct logger *l)
 {
@@ -184,7 +198,7 @@ static void file_open(struct logger *l)
         if (r < 0)
             st = reason_set(&why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", s->state->log_path, strerror(-r));
         else if (!st)
-            st = etl_writer_create(os, s->state->log_path, &info, s->env->free_floor, &l->writer, &why);
+            st = file_make(l, &info, &why);
     } else {
         struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost};
         st = etl_writer_resume(os, s->state->log_path, &info, &at, s->env->free_floor, &l->writer, &why);
