@@ -42,6 +42,7 @@ enum { DAEMON_WAIT_SECONDS = 90, DAEMON_START_SECONDS = 30, LOOK_MS = 100, CALM_
 
 struct early {
     const char          *snapshot, *runtime_dir, *daemon, *raw_dir;
+    char                 snapshot_kept[32]; /* the same by a descriptor: the switch to the root removes the image's files at any moment */
     unsigned             wait_seconds; /* for a daemon, once the root can be written */
     bool                 foreground;
     char                 handover_path[256], report_path[256];
@@ -110,8 +111,14 @@ static const char *refusal(struct early *e)
     if (argument(text, "autologger.wait", value, sizeof value))
         e->wait_seconds = (unsigned)strtoul(value, NULL, 10);
     struct regstore *store = NULL;
-    if (regstore_open_snapshot(e->snapshot, &store, &e->head, &why) != W_SUCCESS)
+    int              fd    = open(e->snapshot, O_RDONLY | O_CLOEXEC);
+    if (regstore_open_snapshot(e->snapshot, &store, &e->head, &why) != W_SUCCESS) {
+        if (fd >= 0)
+            close(fd);
         return why.status == W_FILE_NOT_FOUND ? "nothing is declared" : NULL; /* a damaged one is a Status of the boot */
+    }
+    if (fd >= 0)
+        snprintf(e->snapshot_kept, sizeof e->snapshot_kept, "/proc/self/fd/%d", fd);
     struct boot_settings settings;
     if (boot_settings_read(store, &settings, &why) == W_SUCCESS)
         e->once = settings.once;
@@ -139,7 +146,7 @@ static void booted(void *ctx, const struct result_list *rows)
 static int service_run(void *ctx, struct handed *handed)
 {
     struct early                *e       = ctx;
-    const struct service_options options = {.store_path  = e->snapshot,
+    const struct service_options options = {.store_path  = *e->snapshot_kept ? e->snapshot_kept : e->snapshot,
                                             .store_saved = *e->head.store_path ? e->head.store_path : "/var/lib/autologger/registry.db",
                                             .log_dir     = *e->head.log_dir ? e->head.log_dir : "/var/log/autologger",
                                             .runtime_dir = e->runtime_dir,

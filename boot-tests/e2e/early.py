@@ -58,6 +58,16 @@ def handover(kills):
         print(f"handed over after {kills} kills; the start took {held * 1000:.1f} ms")
 
 
+def image_gone():
+    """The switch to the root removes the image's files while the early program is still busy starting."""
+    for _ in range(5):
+        with EarlyMachine(DECLARED) as m:
+            m.early()
+            os.unlink(m.snapshot)
+            m.armed()
+    print("started although the image's files went at once")
+
+
 def no_daemon():
     """Nobody comes: a daemon is started in the real root."""
     with EarlyMachine(DECLARED) as m:
@@ -152,6 +162,7 @@ if os.geteuid() != 0:
     sys.exit(77)
 handover(0)
 handover(12 if FULL else 2)
+image_gone()
 no_daemon()
 no_daemon_at_all()
 damaged(flip, "checksum")
