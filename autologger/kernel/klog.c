@@ -239,11 +239,29 @@ static void counts_keep(struct klog *k)
         source_read(k, i, &k->log.header->final_value[i], &k->log.header->final_lost[i]);
 }
 
+/* Was an event counted whose record has not come? */
+static bool record_missing(struct klog *k)
+{
+    const struct raw_header *h       = k->log.header;
+    bool                     missing = false;
+    pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away from the slot */
+    const struct raw_slot *slot = rawlog_published(&k->log);
+    for (unsigned i = 0; i < k->rings.count; i++)
+        missing |= (h->source[i].flags & RAW_SOURCE_COUNTER) &&
+                   h->final_value[i] > slot->drained[i] + slot->lost_memory[i] + h->final_lost[i];
+    pthread_mutex_unlock(&k->drain.lock);
+    return missing;
+}
+
 void klog_leave(struct klog *k)
 {
     if (k->log.header->stopped)
         return;
     counts_keep(k); /* first: the events go on, and what is counted must have been drained */
+    drain_pass(&k->drain, false);
+    if (!record_missing(k))
+        return;
+    handlers_wait(); /* rare, and not always: it takes as long as the slowest CPU */
     drain_pass(&k->drain, false);
 }
 
