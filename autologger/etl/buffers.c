@@ -93,7 +93,7 @@ static wstatus append(struct etl_buffers *b, const struct etl_buffer *buffer)
 static wstatus enter(struct etl_buffers *b, uint64_t at, const struct etl_buffer_header *h, uint32_t stored)
 {
     uint32_t          filled = h->offset < HEAD ? h->saved_offset : h->offset;
-    struct etl_buffer e      = {.offset = at, .sequence = h->sequence_number, .stored = stored,
+    struct etl_buffer e      = {.offset = at, .sequence = h->sequence_number, .stored = stored, .logger_id = h->logger_id,
                                 .compressed = h->flag & ETL_BUFFER_COMPRESSED};
 
     /* Windows 7 stores a byte and the alignment where later ones store 16 bits */

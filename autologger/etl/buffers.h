@@ -20,7 +20,7 @@ struct etl_buffer {
     int64_t  sequence;
     uint32_t stored; /* bytes in the file, header included */
     uint32_t filled; /* bytes of header and events once loaded */
-    uint16_t cpu;
+    uint16_t cpu, logger_id;
     bool     compressed;
 };
 struct etl_buffers {

@@ -269,6 +269,7 @@ bool etl_next(struct etl_reader *r, struct etl_event *event)
     const struct stream *s = &r->streams[r->heap[0]];
     *event                 = s->event;
     event->cpu             = r->buffers.list[s->next - 1].cpu;
+    event->logger_id       = r->buffers.list[s->next - 1].logger_id;
     event->filetime        = etl_filetime(&r->header, event->raw_time);
     return true;
 }

@@ -27,7 +27,7 @@ enum etl_kind { ETL_KIND_SYSTEM, ETL_KIND_PERFINFO, ETL_KIND_FULL, ETL_KIND_INST
 /* One event, every header kind brought to one shape (facts: etl-format 3.9). */
 struct etl_event {
     enum etl_kind kind;
-    uint16_t      cpu;
+    uint16_t      cpu, logger_id;
     bool          is_64bit; /* payload layout */
     int64_t       raw_time;
     uint64_t      filetime;
@@ -71,6 +71,14 @@ const struct etl_damage *etl_reader_damage(const struct etl_reader *r, unsigned 
 uint64_t etl_filetime(const struct etl_file_header *h, int64_t raw);
 /* Finds an extended item; data/size of the first of `type`, false when there is none or the list is malformed. */
 bool etl_ext_find(const struct etl_event *event, uint16_t type, const uint8_t **data, uint32_t *size);
+/* Extended items one after another; start with a walk of zeros. False at the end, or where the list is malformed. */
+struct etl_ext_walk {
+    size_t         at;
+    const uint8_t *data;
+    uint32_t       size;
+    uint16_t       type;
+};
+bool etl_ext_next(const struct etl_event *event, struct etl_ext_walk *walk);
 /* Class GUID of a kernel group (0x030A counts as Image); the null GUID for unknown groups. */
 struct guid etl_group_guid(uint16_t hook);
 /* Size and shape of the event at `p`, `left` bytes available: 0 = filler/end, < 0 = malformed, else its unpadded size.

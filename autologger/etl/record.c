@@ -215,6 +215,22 @@ bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct
     return ok;
 }
 
+bool etl_ext_next(const struct etl_event *event, struct etl_ext_walk *w)
+{
+    struct cursor       c = cur_make(event->ext, event->ext ? event->ext_size : 0);
+    struct etl_ext_item item;
+
+    cur_take(&c, w->at);
+    size_t step = cur_ok(&c) && cur_left(&c) ? ext_step(&c, &item) : 0;
+    if (!step)
+        return false;
+    w->data = c.data + c.pos + sizeof item;
+    w->size = item.data_size;
+    w->type = item.type;
+    w->at += step;
+    return true;
+}
+
 bool etl_ext_find(const struct etl_event *event, uint16_t type, const uint8_t **data, uint32_t *size)
 {
     struct cursor       c = cur_make(event->ext, event->ext ? event->ext_size : 0);

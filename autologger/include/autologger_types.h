@@ -78,7 +78,7 @@ typedef union _LARGE_INTEGER {
 typedef struct _FILETIME {
     uint32_t dwLowDateTime;
     uint32_t dwHighDateTime;
-} FILETIME, *PFILETIME;
+} FILETIME, *PFILETIME, *LPFILETIME;
 typedef struct _SYSTEMTIME {
     uint16_t wYear, wMonth, wDayOfWeek, wDay, wHour, wMinute, wSecond, wMilliseconds;
 } SYSTEMTIME, *PSYSTEMTIME;

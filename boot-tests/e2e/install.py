@@ -31,7 +31,9 @@ WANTED = {
                   "share/initramfs-tools/hooks/autologger", "share/initramfs-tools/scripts/init-top/autologger",
                   "lib/dracut/modules.d/90autologger/module-setup.sh", "lib/dracut/modules.d/90autologger/autologger.sh"],
     "lib": ["*/libautologger.so.0"],
-    "dev": ["*/libautologger.so", "*/pkgconfig/libautologger.pc", "include/autologger/evntprov.h",
+    "trace": ["*/libautologger-trace.so.0"],
+    "dev": ["*/libautologger.so", "*/pkgconfig/libautologger.pc", "*/libautologger-trace.so", "*/pkgconfig/libautologger-trace.pc",
+            "include/autologger/evntrace.h", "include/autologger/evntcons.h", "include/autologger/evntprov.h",
             "include/autologger/TraceLoggingProvider.h", "include/autologger/autologger_types.h"],
 }
 if (pathlib.Path(BUILD) / "autologger-early").exists():
@@ -83,6 +85,34 @@ def program(prefix):
     check(subprocess.run([str(target)], env=env, timeout=30).returncode == 0, "it does not run")
 
 
+READER = """
+#include <evntcons.h>
+static ULONG events;
+static VOID on_event(PEVENT_RECORD r) { events += r->EventHeader.Size != 0; }
+int main(int argc, char **argv)
+{
+    EVENT_TRACE_LOGFILE l = {.LogFileName = argv[argc - 1]};
+    l.ProcessTraceMode    = PROCESS_TRACE_MODE_EVENT_RECORD;
+    l.EventRecordCallback = on_event;
+    TRACEHANDLE h         = OpenTrace(&l);
+    return h == INVALID_PROCESSTRACE_HANDLE ? (int)GetLastError() : (int)ProcessTrace(&h, 1, NULL, NULL) + (int)CloseTrace(h);
+}
+"""
+
+
+def reader(prefix):
+    source, target = prefix / "reader.c", prefix / "reader"
+    source.write_text(READER)
+    pc = next(prefix.rglob("libautologger-trace.pc"))
+    env = dict(os.environ, PKG_CONFIG_PATH=str(pc.parent), LD_LIBRARY_PATH=str(pc.parent.parent))
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libautologger-trace"], capture_output=True, text=True, env=env)
+    check(flags.returncode == 0 and str(prefix) in flags.stdout, "pkg-config:", flags.stdout, flags.stderr)
+    r = subprocess.run(["cc", "-Wall", "-Werror", str(source), "-o", str(target), *flags.stdout.split()], capture_output=True, text=True)
+    check(r.returncode == 0, "it does not compile:", r.stderr)
+    check(subprocess.run([str(target), "/nowhere.etl"], env=env, timeout=30).returncode == 2, "a file that is not there")
+    check(subprocess.run([str(target), str(source)], env=env, timeout=30).returncode == 13, "a file that is no trace")
+
+
 def pages(prefix):
     groff = shutil.which("groff")
     found = sorted(prefix.rglob("man?/*.[18]"))
@@ -132,5 +162,6 @@ def completion(prefix):
 with tempfile.TemporaryDirectory(prefix="al-install-") as folder:
     at = everything(pathlib.Path(folder), components(pathlib.Path(folder)))
     program(at)
+    reader(at)
     pages(at)
     completion(at)

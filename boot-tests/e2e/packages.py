@@ -18,7 +18,7 @@ import debian_root  # noqa: E402
 from debian_root import EARLY, SNAPSHOT, STORE, Machine  # noqa: E402
 
 OUT = pathlib.Path(SOURCE, "build/deb")
-PACKAGES = ["libautologger0", "libautologger-dev", "autologger", "autologger-initramfs"]
+PACKAGES = ["libautologger0", "libautologger-trace0", "libautologger-dev", "autologger", "autologger-initramfs"]
 NEEDS = ["libfwnt1", "libiniparser1", "libsqlite3-0", "libyajl2"]
 STAYS = (STORE, "var/log/autologger/")
 # of dpkg, ldconfig and update-initramfs themselves; the image is looked at by what is in it

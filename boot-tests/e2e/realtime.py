@@ -64,6 +64,26 @@ class Watcher:
         check(self.p.wait(30) == 0, "watch ended with", self.p.returncode, open(self.path + ".err").read())
 
 
+class Consumer:
+    """boot-tests/trace_consumer.c, which uses libautologger-trace."""
+
+    def __init__(self, m, *arguments):
+        self.path = os.path.join(m.dir, f"consumer-{time.monotonic_ns()}")
+        with open(self.path, "w") as f:
+            self.p = subprocess.Popen([os.path.join(BUILD, "tests", "trace_consumer"), *(arguments or ["live"])], env=m.env, stdout=f)
+        m.processes.append(self.p)
+
+    def text(self, wait=True):
+        if wait:
+            check(self.p.wait(30) == 0, "trace_consumer ended with", self.p.returncode)
+        with open(self.path) as f:
+            text = f.read()
+        return text[: text.rfind("\n") + 1].splitlines()
+
+    def numbers(self):
+        return [tuple(map(int, line.split())) for line in self.text(False) if line[0].isdigit()]
+
+
 LAYOUT = "<IIQ"
 
 
@@ -152,6 +172,28 @@ with Machine(DECLARED) as m:
     check(set(first) | set(second) == set(expected), "missing:", len(expected) - len(set(first) | set(second)))
     print("a killed reader:", len(first), "events printed,", len(set(first) & set(second)), "of them came again")
 
+    # ---- programs that use the library, one after another; each goes on where the one before ended
+    rest.interrupt()
+    p = write(m, 6, 60000, wait=False)
+    time.sleep(1)
+    closing = Consumer(m)
+    time.sleep(1.2)
+    closing.p.send_signal(signal.SIGTERM)  # CloseTrace by another thread
+    text = closing.text()
+    check("closed 7007" in text and text[-1] == "end 0", "CloseTrace:", text[-3:])
+    enough = Consumer(m, "live", "1")
+    check(enough.text()[-1] == "end 1223", "the buffer callback said stop:", enough.text()[-3:])
+    expected = written(m, p)
+    last = Consumer(m)
+    end = time.time() + 30
+    while time.time() < end and sum(len(c.numbers()) for c in (closing, enough, last)) < len(expected):
+        time.sleep(0.2)
+    exactly(closing.numbers() + enough.numbers() + last.numbers(), expected, "three programs:")
+    check(not [line for c in (closing, enough, last) for line in c.text(False) if line.split()[0] in ("torn", "late", "lost")], "torn, late or lost")
+    check(Consumer(m, "nobody").text()[-1] == "end 4201", "a session that is not there")
+    rest = Watcher(m)
+    time.sleep(1)
+
     # ---- several at once, and the end of the session: everybody gets the rest
     others = [Watcher(m) for _ in range(3)]
     both = Watcher(m, "both")
@@ -161,6 +203,8 @@ with Machine(DECLARED) as m:
     for other in [rest] + others:
         check(other.p.wait(30) == 0, "watch ended with", other.p.returncode)
         exactly([n for n in other.numbers() if n[0] == 5], expected, "at the end of the session:")
+    check(last.text()[-1] == "end 0", "the end of the session:", last.text()[-3:])
+    exactly([n for n in last.numbers() if n[0] == 5], expected, "at the end of the session, a program:")
     check(not backups(m), "the session was stopped, and there is still", backups(m))
 
     # ---- one that goes to a file, too
@@ -171,7 +215,7 @@ with Machine(DECLARED) as m:
     check(len(got) == len(set(got)), "both: events came twice")
     row = {s["name"]: s for s in m.status()["sessions"]}["both"]
     check(row["written"] > 0 and row["status"] == 0, row)
-    file = m.verify(os.path.join(m.logs, "both.etl"), [os.path.join(m.dir, f"tally-{n}") for n in range(6)], expect=None)
+    file = m.verify(os.path.join(m.logs, "both.etl"), [os.path.join(m.dir, f"tally-{n}") for n in range(7)], expect=None)
     check(file["torn"] == file["doubled"] == file["damage"] == 0, "both:", file)
     check(file["events"] >= len([n for n in got if n[0] == 5]), "both: the file has fewer than the reader", file)
 print("fine")

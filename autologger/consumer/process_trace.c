@@ -1,0 +1,362 @@
+/* process_trace.c - OpenTrace, ProcessTrace, CloseTrace over files (etl/reader) and one real-time session (live). See evntrace.h.
+ * Invariants  a handle is a place in `table` and that place's generation, so one that was closed is never another's.
+ *             A trace that ProcessTrace uses is freed by ProcessTrace; CloseTrace only marks it.
+ * Threads     `lock` guards the table, `used` and `closing`; the rest of a trace belongs to whoever set `used`. */
+#include "autologger/consumer/live.h"
+#include "autologger/consumer/record_view.h"
+#include "registry-sim/win32/filetime.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { TRACES = 1024, HANDLES_MAX = 64, GENERATION_SHIFT = 16 };
+
+struct trace {
+    EVENT_TRACE_LOGFILEW logfile; /* as it was given; the A form has the same layout */
+    char                *session; /* NULL: a file */
+    struct live         *live;    /* NULL: the session did not run yet */
+    struct etl_reader   *reader;
+    struct etl_event     event; /* of a file: the next one */
+    bool                 has_event, used;
+    atomic_bool          closing;
+    uint64_t             generation;
+    int64_t             *sequence; /* by CPU: of the buffer whose events are being given, for the buffer callback */
+};
+_Static_assert(sizeof(EVENT_TRACE_LOGFILEW) == sizeof(EVENT_TRACE_LOGFILEA), "one layout");
+
+static pthread_mutex_t   lock = PTHREAD_MUTEX_INITIALIZER;
+static struct trace     *table[TRACES];
+static uint64_t          generations;
+static _Thread_local DWORD last_error;
+
+DWORD GetLastError(VOID) { return last_error; }
+
+static void trace_free(struct trace *t, bool done)
+{
+    if (!t)
+        return;
+    live_close(t->live, done);
+    if (t->session)
+        t->reader = NULL; /* the window's, which is live's */
+    etl_reader_close(t->reader);
+    free(t->sequence);
+    free(t->session);
+    free(t);
+}
+
+/* ---- handles ---- */
+
+static TRACEHANDLE handle_of(unsigned place, const struct trace *t) { return t->generation << GENERATION_SHIFT | place; }
+
+/* Under lock. */
+static struct trace *find(TRACEHANDLE handle)
+{
+    struct trace *t = table[handle % TRACES];
+    return t && (handle & ((1u << GENERATION_SHIFT) - 1)) < TRACES && t->generation == handle >> GENERATION_SHIFT ? t : NULL;
+}
+
+static TRACEHANDLE enter(struct trace *t)
+{
+    TRACEHANDLE handle = INVALID_PROCESSTRACE_HANDLE;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < TRACES && handle == INVALID_PROCESSTRACE_HANDLE; i++)
+        if (!table[i]) {
+            table[i]      = t;
+            t->generation = ++generations;
+            handle        = handle_of(i, t);
+        }
+    pthread_mutex_unlock(&lock);
+    if (handle == INVALID_PROCESSTRACE_HANDLE)
+        last_error = W_NO_SYSTEM_RESOURCES;
+    return handle;
+}
+
+/* ---- OpenTrace ---- */
+
+static wstatus file_open(struct trace *t, const char *path)
+{
+    struct reason why;
+    wstatus       st = etl_reader_open(path, &t->reader, &why);
+    if (st)
+        return st;
+    const struct etl_file_header *h = etl_reader_header(t->reader);
+    t->sequence                     = malloc((h->highest_cpu + 1u) * sizeof *t->sequence);
+    if (!t->sequence)
+        return W_NOT_ENOUGH_MEMORY;
+    for (unsigned i = 0; i <= h->highest_cpu; i++)
+        t->sequence[i] = -1;
+    record_view_header(h, &t->logfile.LogfileHeader);
+    t->logfile.BufferSize    = h->raw.buffer_size;
+    t->logfile.EventsLost    = h->raw.events_lost;
+    t->has_event             = etl_next(t->reader, &t->event);
+    t->logfile.IsKernelTrace = t->has_event && t->event.kind == ETL_KIND_SYSTEM;
+    return W_SUCCESS;
+}
+
+static TRACEHANDLE open_named(const EVENT_TRACE_LOGFILEW *given, const char *file, const char *session, EVENT_TRACE_LOGFILEW *out)
+{
+    struct reason why;
+    struct trace *t  = calloc(1, sizeof *t);
+    wstatus       st = t ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
+
+    if (!st) {
+        t->logfile = *given;
+        if (session && !(t->session = strdup(session)))
+            st = W_NOT_ENOUGH_MEMORY;
+        else if (session && (st = live_open(NULL, session, &t->live, &why)) == W_WMI_INSTANCE_NOT_FOUND)
+            st = W_SUCCESS; /* ProcessTrace looks again */
+        else if (!session)
+            st = file_open(t, file);
+    }
+    TRACEHANDLE handle = INVALID_PROCESSTRACE_HANDLE;
+    if (st)
+        last_error = st;
+    else if ((handle = enter(t)) != INVALID_PROCESSTRACE_HANDLE) {
+        out->LogfileHeader = t->logfile.LogfileHeader;
+        out->BufferSize    = t->logfile.BufferSize;
+        out->EventsLost    = t->logfile.EventsLost;
+        out->IsKernelTrace = t->logfile.IsKernelTrace;
+        return handle;
+    }
+    trace_free(t, false);
+    return handle;
+}
+
+/* What can be said before a name is looked at; 0, or an error. */
+static DWORD logfile_check(const EVENT_TRACE_LOGFILEW *l)
+{
+    bool live = l && l->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME;
+    if (!l)
+        return ERROR_INVALID_PARAMETER;
+    if (live ? !l->LoggerName || l->LogFileName : !l->LogFileName)
+        return ERROR_BAD_PATHNAME;
+    return l->ProcessTraceMode & PROCESS_TRACE_MODE_EVENT_RECORD ? 0 : ERROR_NOT_SUPPORTED;
+}
+
+TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA l)
+{
+    EVENT_TRACE_LOGFILEW *w = (void *)l;
+    if ((last_error = logfile_check(w)))
+        return INVALID_PROCESSTRACE_HANDLE;
+    bool live = l->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME;
+    return open_named(w, live ? NULL : l->LogFileName, live ? l->LoggerName : NULL, w);
+}
+
+static char *utf8_of(const WCHAR *text)
+{
+    size_t n = 0;
+    while (text[n])
+        n++;
+    size_t need = utf16le_to_utf8(text, n * sizeof *text, NULL, 0) + 1;
+    char  *out  = malloc(need);
+    if (out)
+        utf16le_to_utf8(text, n * sizeof *text, out, need);
+    return out;
+}
+
+TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
+{
+    if ((last_error = logfile_check(l)))
+        return INVALID_PROCESSTRACE_HANDLE;
+    bool  live = l->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME;
+    char *name = utf8_of(live ? l->LoggerName : l->LogFileName);
+    if (!name) {
+        last_error = ERROR_NOT_ENOUGH_MEMORY;
+        return INVALID_PROCESSTRACE_HANDLE;
+    }
+    TRACEHANDLE handle = open_named(l, live ? NULL : name, live ? name : NULL, l);
+    free(name);
+    return handle;
+}
+
+/* ---- ProcessTrace ---- */
+
+/* Gives one event to its trace's callback. */
+static void give(struct trace *t, const struct etl_event *e)
+{
+    struct record_view view;
+    t->logfile.CurrentTime = (int64_t)e->filetime;
+    if (!t->logfile.EventRecordCallback)
+        return;
+    record_view_set(&view, e, t->logfile.ProcessTraceMode & PROCESS_TRACE_MODE_RAW_TIMESTAMP, t->logfile.Context);
+    t->logfile.EventRecordCallback(&view.record);
+}
+
+/* False: the callback wants no more. */
+static bool buffer_told(struct trace *t, unsigned buffers)
+{
+    t->logfile.BuffersRead += buffers;
+    return !t->logfile.BufferCallback || t->logfile.BufferCallback(&t->logfile);
+}
+
+static wstatus process_live(struct trace *t)
+{
+    struct reason why;
+    wstatus       st = W_SUCCESS;
+
+    if (!t->live) {
+        struct live *l = NULL;
+        if ((st = live_open(NULL, t->session, &l, &why)))
+            return st;
+        pthread_mutex_lock(&lock); /* CloseTrace stops it from another thread */
+        t->live = l;
+        pthread_mutex_unlock(&lock);
+    }
+    while (!atomic_load(&t->closing) && !(st = live_next(t->live, &t->reader, &why)) && t->reader) {
+        struct etl_event e;
+        size_t           bytes;
+        unsigned         buffers = live_window(t->live, &bytes);
+        record_view_header(etl_reader_header(t->reader), &t->logfile.LogfileHeader);
+        t->logfile.BufferSize = t->logfile.LogfileHeader.BufferSize;
+        t->logfile.Filled     = (ULONG)bytes;
+        t->logfile.EventsLost = (ULONG)live_losses(t->live).events;
+        while (etl_next(t->reader, &e)) /* a window is given whole, so that it can be acknowledged */
+            give(t, &e);
+        if (!buffer_told(t, buffers))
+            return W_CANCELLED;
+    }
+    return st == W_CANCELLED ? W_SUCCESS : st; /* CloseTrace */
+}
+
+/* The trace whose next event is the oldest. */
+static struct trace *oldest(struct trace **traces, unsigned count)
+{
+    struct trace *best = NULL;
+    for (unsigned i = 0; i < count; i++)
+        if (traces[i]->has_event && !atomic_load(&traces[i]->closing) && (!best || traces[i]->event.filetime < best->event.filetime))
+            best = traces[i];
+    return best;
+}
+
+/* The event of `t` is in another buffer of its CPU than the one before: that one was given whole. */
+static bool buffer_changes(struct trace *t)
+{
+    int64_t *at = &t->sequence[t->event.cpu], before = *at;
+    *at = t->event.buffer_sequence;
+    return before >= 0 && before != *at;
+}
+
+/* The last buffer of each CPU. */
+static bool buffers_end(struct trace *t)
+{
+    for (unsigned i = 0; i <= etl_reader_header(t->reader)->highest_cpu; i++)
+        if (t->sequence[i] >= 0) {
+            t->sequence[i] = -1;
+            if (!buffer_told(t, 1))
+                return false;
+        }
+    return true;
+}
+
+static wstatus process_files(struct trace **traces, unsigned count, uint64_t from, uint64_t to)
+{
+    wstatus st = W_SUCCESS;
+    for (struct trace *t; (t = oldest(traces, count)) && t->event.filetime <= to;) {
+        if (buffer_changes(t) && !buffer_told(t, 1))
+            return W_CANCELLED;
+        if (t->event.filetime >= from)
+            give(t, &t->event);
+        t->has_event = etl_next(t->reader, &t->event);
+        if (!t->has_event && !buffers_end(t))
+            return W_CANCELLED;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        unsigned damage;
+        etl_reader_damage(traces[i]->reader, &damage);
+        if (damage)
+            st = W_INVALID_DATA;
+    }
+    return st;
+}
+
+/* Marks all as used; 0, or an error and none is. */
+static wstatus take_all(const TRACEHANDLE *handles, unsigned count, struct trace **traces)
+{
+    unsigned n = 0, live = 0;
+    wstatus  st = W_SUCCESS;
+
+    pthread_mutex_lock(&lock);
+    for (; n < count && !st; n++) {
+        struct trace *t = find(handles[n]);
+        if (!t || t->used) {
+            st = t ? W_INVALID_PARAMETER : W_INVALID_HANDLE;
+            break;
+        }
+        t->used   = true;
+        traces[n] = t;
+        live += t->session != NULL;
+    }
+    if (!st && live > 1)
+        st = W_WMI_ALREADY_ENABLED;
+    else if (!st && live && count > 1)
+        st = W_NOT_SUPPORTED;
+    for (unsigned i = 0; st && i < n; i++)
+        traces[i]->used = false;
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+/* Gives them back; what was closed meanwhile goes. */
+static void release_all(const TRACEHANDLE *handles, unsigned count, struct trace **traces)
+{
+    for (unsigned i = 0; i < count; i++) {
+        pthread_mutex_lock(&lock);
+        bool closing = atomic_load(&traces[i]->closing);
+        traces[i]->used = false;
+        if (closing)
+            table[handles[i] % TRACES] = NULL;
+        pthread_mutex_unlock(&lock);
+        if (closing)
+            trace_free(traces[i], true);
+    }
+}
+
+static uint64_t time_of(const FILETIME *t, uint64_t otherwise)
+{
+    return t ? (uint64_t)t->dwHighDateTime << 32 | t->dwLowDateTime : otherwise;
+}
+
+ULONG ProcessTrace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETIME end)
+{
+    struct trace *traces[HANDLES_MAX];
+    uint64_t      from = time_of(start, 0), to = time_of(end, UINT64_MAX);
+
+    if (!handles)
+        return ERROR_INVALID_PARAMETER;
+    if (!count || count > HANDLES_MAX)
+        return ERROR_BAD_LENGTH;
+    if (to < from)
+        return ERROR_INVALID_TIME;
+    wstatus st = take_all(handles, count, traces);
+    if (st)
+        return st;
+    if (traces[0]->session && (start || end))
+        st = W_NOT_SUPPORTED;
+    else
+        st = traces[0]->session ? process_live(traces[0]) : process_files(traces, count, from, to);
+    release_all(handles, count, traces);
+    return st;
+}
+
+ULONG CloseTrace(TRACEHANDLE handle)
+{
+    pthread_mutex_lock(&lock);
+    struct trace *t    = find(handle);
+    bool          used = t && t->used;
+    if (used) {
+        atomic_store(&t->closing, true);
+        if (t->live)
+            live_stop(t->live);
+    } else if (t) {
+        table[handle % TRACES] = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    if (!t)
+        return ERROR_INVALID_HANDLE;
+    if (used)
+        return ERROR_CTX_CLOSE_PENDING;
+    trace_free(t, true); /* what ProcessTrace gave is done with */
+    return ERROR_SUCCESS;
+}

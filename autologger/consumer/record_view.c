@@ -1,0 +1,63 @@
+#include "autologger/consumer/record_view.h"
+
+#include <string.h>
+
+#define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
+_Static_assert(sizeof(EVENT_HEADER) == 80 && sizeof(EVENT_RECORD) == 112, "EVENT_RECORD");
+_Static_assert(sizeof(EVENT_TRACE_HEADER) == 48 && sizeof(EVENT_TRACE) == 88, "EVENT_TRACE");
+_Static_assert(sizeof(TRACE_LOGFILE_HEADER) == 280 && sizeof(EVENT_TRACE_LOGFILEW) == 448, "EVENT_TRACE_LOGFILE");
+_Static_assert(sizeof(EVENT_HEADER_EXTENDED_DATA_ITEM) == 16 && sizeof(TIME_ZONE_INFORMATION) == 172, "extended items, time zone");
+_Static_assert(sizeof(TRACE_LOGFILE_HEADER) == sizeof(struct etl_logfile_header), "the header of a file");
+AT(TRACE_LOGFILE_HEADER, LoggerName, 0x38);
+AT(TRACE_LOGFILE_HEADER, BootTime, 0xF8);
+AT(TRACE_LOGFILE_HEADER, ReservedFlags, 0x110);
+AT(EVENT_TRACE_LOGFILEW, LogfileHeader, 120);
+AT(EVENT_TRACE_LOGFILEW, EventRecordCallback, 424);
+AT(EVENT_TRACE_LOGFILEW, Context, 440);
+AT(EVENT_RECORD, UserContext, 104);
+
+static unsigned items_set(struct record_view *v, const struct etl_event *e)
+{
+    struct etl_ext_walk walk = {0};
+    unsigned            n    = 0;
+    for (; n < RECORD_ITEMS && etl_ext_next(e, &walk); n++)
+        v->items[n] = (EVENT_HEADER_EXTENDED_DATA_ITEM){.ExtType = walk.type, .DataSize = (USHORT)walk.size,
+                                                        .DataPtr = (ULONGLONG)(uintptr_t)walk.data};
+    for (unsigned i = 0; i + 1 < n; i++)
+        v->items[i].Linkage = 1;
+    return n;
+}
+
+void record_view_set(struct record_view *v, const struct etl_event *e, bool raw, void *context)
+{
+    EVENT_RECORD *r = &v->record;
+    EVENT_HEADER *h = &r->EventHeader;
+
+    memset(r, 0, sizeof *r);
+    h->Size      = (USHORT)e->record_size;
+    h->Flags     = (USHORT)((e->kind == ETL_KIND_EVENT ? e->flags : 0) | EVENT_HEADER_FLAG_PROCESSOR_INDEX |
+                        (e->is_64bit ? EVENT_HEADER_FLAG_64_BIT_HEADER : EVENT_HEADER_FLAG_32_BIT_HEADER));
+    if (e->kind == ETL_KIND_MESSAGE)
+        h->Flags |= EVENT_HEADER_FLAG_TRACE_MESSAGE;
+    else if (e->kind != ETL_KIND_EVENT)
+        h->Flags |= EVENT_HEADER_FLAG_CLASSIC_HEADER;
+    h->ThreadId           = e->thread_id;
+    h->ProcessId          = e->process_id;
+    h->TimeStamp.QuadPart = raw ? e->raw_time : (int64_t)e->filetime;
+    h->EventDescriptor    = (EVENT_DESCRIPTOR){e->id, e->version, e->channel, e->level, e->opcode, e->task, e->keyword};
+    memcpy(&h->ProviderId, &e->provider, sizeof h->ProviderId);
+    memcpy(&h->ActivityId, &e->activity, sizeof h->ActivityId);
+    r->BufferContext.ProcessorIndex = e->cpu;
+    r->BufferContext.LoggerId       = e->logger_id;
+    r->ExtendedDataCount            = (USHORT)items_set(v, e);
+    r->ExtendedData                 = r->ExtendedDataCount ? v->items : NULL;
+    r->UserDataLength               = (USHORT)e->payload_size;
+    r->UserData                     = e->payload_size ? (PVOID)(uintptr_t)e->payload : NULL;
+    r->UserContext                  = context;
+}
+
+void record_view_header(const struct etl_file_header *h, TRACE_LOGFILE_HEADER *out)
+{
+    memcpy(out, &h->raw, sizeof *out);
+    out->LoggerName = out->LogFileName = NULL; /* addresses of whoever wrote the file */
+}

@@ -1,0 +1,233 @@
+/* OpenTrace, ProcessTrace and CloseTrace over files: order over files, times, buffers, errors, closing from a callback.
+ * Proves: CON-04. The real-time half is boot-tests/e2e/realtime.py. */
+#include "autologger/consumer/record_view.h"
+#include "autologger/etl/tests/build.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[32], path[2][64], damaged[64], text[64];
+
+static void save(struct image *m, const char *to, size_t size)
+{
+    FILE *f = fopen(to, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(m->data, 1, size, f), size);
+    fclose(f);
+}
+
+/* 500 events on two CPUs, 10 buffers; the times of both files interleave. */
+static int setup(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/al-process-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    struct etl_file_info info = build_info(8192);
+    for (int file = 0; file < 2; file++) {
+        struct image m = image_start(&info);
+        snprintf(path[file], sizeof path[file], "%s/%d.etl", folder, file);
+        for (uint32_t b = 0; b < 10; b++) {
+            image_buffer(&m, (uint16_t)(b % 2), 1 + b);
+            for (uint32_t i = 0; i < 50; i++)
+                image_event(&m, 2000000 + (b / 2) * 100000 + i * 1000 + (b % 2) * 10 + file, i);
+        }
+        save(&m, path[file], m.size);
+        if (file) {
+            snprintf(damaged, sizeof damaged, "%s/damaged.etl", folder);
+            save(&m, damaged, m.size - 100);
+        }
+        image_free(&m);
+    }
+    snprintf(text, sizeof text, "%s/text", folder);
+    FILE *f = fopen(text, "w");
+    fputs("this is no trace", f);
+    fclose(f);
+    return 0;
+}
+static int teardown(void **state)
+{
+    (void)state;
+    unlink(path[0]), unlink(path[1]), unlink(damaged), unlink(text);
+    return rmdir(folder);
+}
+
+struct seen {
+    unsigned    events, headers, late, buffers, stop_after;
+    int64_t     last, first;
+    TRACEHANDLE close; /* in the callback, at the 10th event */
+    ULONG       closed;
+};
+
+static VOID on_event(PEVENT_RECORD r)
+{
+    struct seen *s = r->UserContext;
+    static const GUID header = AUTOLOGGER_EVENT_TRACE_GUID;
+    bool         is_header = r->EventHeader.Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER &&
+                     memcmp(&r->EventHeader.ProviderId, &header, sizeof header) == 0;
+    s->late += r->EventHeader.TimeStamp.QuadPart < s->last;
+    s->last = r->EventHeader.TimeStamp.QuadPart;
+    if (is_header) {
+        s->headers++;
+        return;
+    }
+    if (!s->events)
+        s->first = s->last;
+    s->events++;
+    assert_non_null(r->UserData);
+    assert_true(r->UserDataLength >= 4 && GetEventProcessorIndex(r) < 2);
+    if (s->events == 10 && s->close)
+        s->closed = CloseTrace(s->close);
+}
+static ULONG on_buffer(PEVENT_TRACE_LOGFILEA l)
+{
+    struct seen *s = l->Context;
+    return ++s->buffers != s->stop_after;
+}
+
+static TRACEHANDLE open_file(const char *file, struct seen *s, ULONG mode)
+{
+    EVENT_TRACE_LOGFILEA l = {.LogFileName = (char *)file, .Context = s, .BufferCallback = on_buffer};
+    l.ProcessTraceMode     = PROCESS_TRACE_MODE_EVENT_RECORD | mode;
+    l.EventRecordCallback  = on_event;
+    TRACEHANDLE h          = OpenTraceA(&l);
+    if (h != INVALID_PROCESSTRACE_HANDLE)
+        assert_int_equal(l.LogfileHeader.BufferSize, 8192);
+    return h;
+}
+
+static void two_files_in_order(void **state)
+{
+    struct seen s = {0};
+    (void)state;
+    TRACEHANDLE h[2] = {open_file(path[0], &s, 0), open_file(path[1], &s, 0)};
+    assert_int_equal(ProcessTrace(h, 2, NULL, NULL), 0);
+    assert_int_equal(s.events, 1000);
+    assert_int_equal(s.headers, 2);
+    assert_int_equal(s.late, 0);
+    assert_int_equal(s.buffers, 22);
+    assert_int_equal(CloseTrace(h[0]), 0);
+    assert_int_equal(CloseTrace(h[1]), 0);
+    assert_int_equal(CloseTrace(h[1]), ERROR_INVALID_HANDLE);
+    assert_int_equal(ProcessTrace(h, 1, NULL, NULL), ERROR_INVALID_HANDLE);
+}
+
+static void wide_names_and_raw_times(void **state)
+{
+    struct seen          s = {0};
+    WCHAR                name[64];
+    EVENT_TRACE_LOGFILEW l = {.LogFileName = name, .Context = &s};
+    (void)state;
+    for (size_t i = 0; i <= strlen(path[0]); i++)
+        name[i] = (WCHAR)path[0][i];
+    l.ProcessTraceMode    = PROCESS_TRACE_MODE_EVENT_RECORD | PROCESS_TRACE_MODE_RAW_TIMESTAMP;
+    l.EventRecordCallback = on_event;
+    TRACEHANDLE h         = OpenTraceW(&l);
+    assert_true(h != INVALID_PROCESSTRACE_HANDLE);
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0);
+    assert_int_equal(s.events, 500);
+    assert_int_equal(s.first, 2000000);
+    CloseTrace(h);
+}
+
+static void a_part_by_time(void **state)
+{
+    struct seen all = {0}, part = {0};
+    (void)state;
+    TRACEHANDLE h = open_file(path[0], &all, 0);
+    ProcessTrace(&h, 1, NULL, NULL);
+    CloseTrace(h);
+    uint64_t from = (uint64_t)(all.first + (all.last - all.first) / 2);
+    FILETIME start = {(uint32_t)from, (uint32_t)(from >> 32)}, end = {(uint32_t)all.last, (uint32_t)((uint64_t)all.last >> 32)};
+    h = open_file(path[0], &part, 0);
+    assert_int_equal(ProcessTrace(&h, 1, &end, &start), ERROR_INVALID_TIME);
+    assert_int_equal(ProcessTrace(&h, 1, &start, &end), 0);
+    assert_true(part.events > 100 && part.events < 400 && part.first >= (int64_t)from);
+    CloseTrace(h);
+}
+
+static void whoever_has_enough_says_so(void **state)
+{
+    struct seen s = {.stop_after = 3}, closing = {0};
+    (void)state;
+    TRACEHANDLE h = open_file(path[0], &s, 0);
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), ERROR_CANCELLED);
+    assert_true(s.events < 500);
+    assert_int_equal(s.buffers, 3);
+    assert_int_equal(CloseTrace(h), 0);
+    closing.close = h = open_file(path[0], &closing, 0);
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0);
+    assert_int_equal(closing.closed, ERROR_CTX_CLOSE_PENDING);
+    assert_int_equal(closing.events, 10);
+    assert_int_equal(CloseTrace(h), ERROR_INVALID_HANDLE); /* ProcessTrace closed it */
+}
+
+static void damage_is_said(void **state)
+{
+    struct seen s = {0};
+    (void)state;
+    TRACEHANDLE h = open_file(damaged, &s, 0);
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), ERROR_INVALID_DATA);
+    assert_true(s.events >= 450); /* what lies before the damage was given */
+    CloseTrace(h);
+}
+
+static void mistakes(void **state)
+{
+    struct seen          s = {0};
+    EVENT_TRACE_LOGFILEA l = {.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD};
+    TRACEHANDLE          many[65] = {0}, h;
+    (void)state;
+    assert_true(OpenTraceA(NULL) == INVALID_PROCESSTRACE_HANDLE);
+    assert_int_equal(GetLastError(), ERROR_INVALID_PARAMETER);
+    assert_true(OpenTraceA(&l) == INVALID_PROCESSTRACE_HANDLE);
+    assert_int_equal(GetLastError(), ERROR_BAD_PATHNAME);
+    assert_true(open_file("/nowhere/at-all.etl", &s, 0) == INVALID_PROCESSTRACE_HANDLE);
+    assert_int_equal(GetLastError(), ERROR_FILE_NOT_FOUND);
+    assert_true(open_file(text, &s, 0) == INVALID_PROCESSTRACE_HANDLE);
+    assert_int_equal(GetLastError(), ERROR_INVALID_DATA);
+    l.LogFileName      = path[0];
+    l.ProcessTraceMode = 0;
+    assert_true(OpenTraceA(&l) == INVALID_PROCESSTRACE_HANDLE);
+    assert_int_equal(GetLastError(), ERROR_NOT_SUPPORTED);
+    h = open_file(path[0], &s, 0);
+    assert_int_equal(ProcessTrace(NULL, 1, NULL, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(ProcessTrace(&h, 0, NULL, NULL), ERROR_BAD_LENGTH);
+    assert_int_equal(ProcessTrace(many, 65, NULL, NULL), ERROR_BAD_LENGTH);
+    TRACEHANDLE wrong[2] = {h, INVALID_PROCESSTRACE_HANDLE}, twice[2] = {h, h};
+    assert_int_equal(ProcessTrace(wrong, 2, NULL, NULL), ERROR_INVALID_HANDLE);
+    assert_int_equal(ProcessTrace(twice, 2, NULL, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0); /* none of these has spoilt it */
+    assert_int_equal(s.events, 500);
+    CloseTrace(h);
+}
+
+static void sessions_that_do_not_run(void **state)
+{
+    struct seen          s = {0};
+    EVENT_TRACE_LOGFILEA l = {.LoggerName = (char *)"nobody"};
+    (void)state;
+    setenv("AUTOLOGGER_RUNTIME_DIR", folder, 1);
+    l.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD | PROCESS_TRACE_MODE_REAL_TIME;
+    TRACEHANDLE h[2]   = {OpenTraceA(&l), OpenTraceA(&l)}, file = open_file(path[0], &s, 0), both[2] = {h[0], file};
+    assert_true(h[0] != INVALID_PROCESSTRACE_HANDLE);
+    assert_int_equal(ProcessTrace(h, 1, NULL, NULL), ERROR_WMI_INSTANCE_NOT_FOUND);
+    assert_int_equal(ProcessTrace(h, 2, NULL, NULL), ERROR_WMI_ALREADY_ENABLED);
+    assert_int_equal(ProcessTrace(both, 2, NULL, NULL), ERROR_NOT_SUPPORTED);
+    assert_int_equal(CloseTrace(h[0]) + CloseTrace(h[1]) + CloseTrace(file), 0);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_files_in_order), cmocka_unit_test(wide_names_and_raw_times), cmocka_unit_test(a_part_by_time),
+        cmocka_unit_test(whoever_has_enough_says_so), cmocka_unit_test(damage_is_said), cmocka_unit_test(mistakes),
+        cmocka_unit_test(sessions_that_do_not_run),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

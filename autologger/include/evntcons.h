@@ -1,0 +1,99 @@
+/* evntcons.h - what an event looks like to a consumer: EVENT_RECORD, with the SDK's names, types and layouts.
+ * Pointers in an EVENT_RECORD are good during the callback only. See evntrace.h for the functions. */
+#ifndef _EVNTCONS_
+#define _EVNTCONS_
+#include "evntprov.h"
+#include "evntrace.h"
+
+#define PROCESS_TRACE_MODE_REAL_TIME 0x00000100
+#define PROCESS_TRACE_MODE_RAW_TIMESTAMP 0x00001000 /* EventHeader.TimeStamp is the session's clock, not a FILETIME */
+#define PROCESS_TRACE_MODE_EVENT_RECORD 0x10000000
+
+#define EVENT_HEADER_EXT_TYPE_RELATED_ACTIVITYID 0x0001
+#define EVENT_HEADER_EXT_TYPE_SID 0x0002
+#define EVENT_HEADER_EXT_TYPE_TS_ID 0x0003
+#define EVENT_HEADER_EXT_TYPE_INSTANCE_INFO 0x0004
+#define EVENT_HEADER_EXT_TYPE_STACK_TRACE32 0x0005
+#define EVENT_HEADER_EXT_TYPE_STACK_TRACE64 0x0006
+#define EVENT_HEADER_EXT_TYPE_PEBS_INDEX 0x0007
+#define EVENT_HEADER_EXT_TYPE_PMC_COUNTERS 0x0008
+#define EVENT_HEADER_EXT_TYPE_PSM_KEY 0x0009
+#define EVENT_HEADER_EXT_TYPE_EVENT_KEY 0x000A
+#define EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL 0x000B
+#define EVENT_HEADER_EXT_TYPE_PROV_TRAITS 0x000C
+#define EVENT_HEADER_EXT_TYPE_PROCESS_START_KEY 0x000D
+
+#define EVENT_HEADER_FLAG_EXTENDED_INFO 0x0001
+#define EVENT_HEADER_FLAG_PRIVATE_SESSION 0x0002
+#define EVENT_HEADER_FLAG_STRING_ONLY 0x0004
+#define EVENT_HEADER_FLAG_TRACE_MESSAGE 0x0008
+#define EVENT_HEADER_FLAG_NO_CPUTIME 0x0010
+#define EVENT_HEADER_FLAG_32_BIT_HEADER 0x0020
+#define EVENT_HEADER_FLAG_64_BIT_HEADER 0x0040
+#define EVENT_HEADER_FLAG_CLASSIC_HEADER 0x0100
+#define EVENT_HEADER_FLAG_PROCESSOR_INDEX 0x0200
+
+#define EVENT_HEADER_PROPERTY_XML 0x0001
+#define EVENT_HEADER_PROPERTY_FORWARDED_XML 0x0002
+#define EVENT_HEADER_PROPERTY_LEGACY_EVENTLOG 0x0004
+
+typedef struct _EVENT_HEADER_EXTENDED_DATA_ITEM {
+    USHORT Reserved1;
+    USHORT ExtType;
+    __extension__ struct {
+        USHORT Linkage : 1;
+        USHORT Reserved2 : 15;
+    };
+    USHORT    DataSize;
+    ULONGLONG DataPtr;
+} EVENT_HEADER_EXTENDED_DATA_ITEM, *PEVENT_HEADER_EXTENDED_DATA_ITEM;
+
+typedef struct _EVENT_EXTENDED_ITEM_RELATED_ACTIVITYID {
+    GUID RelatedActivityId;
+} EVENT_EXTENDED_ITEM_RELATED_ACTIVITYID, *PEVENT_EXTENDED_ITEM_RELATED_ACTIVITYID;
+typedef struct _EVENT_EXTENDED_ITEM_STACK_TRACE64 {
+    ULONG64 MatchId;
+    ULONG64 Address[1]; /* as many as the item has room for */
+} EVENT_EXTENDED_ITEM_STACK_TRACE64, *PEVENT_EXTENDED_ITEM_STACK_TRACE64;
+
+typedef struct _EVENT_HEADER {
+    USHORT           Size;
+    USHORT           HeaderType;
+    USHORT           Flags;
+    USHORT           EventProperty;
+    ULONG            ThreadId;
+    ULONG            ProcessId;
+    LARGE_INTEGER    TimeStamp;
+    GUID             ProviderId;
+    EVENT_DESCRIPTOR EventDescriptor;
+    __extension__ union {
+        __extension__ struct {
+            ULONG KernelTime;
+            ULONG UserTime;
+        };
+        ULONG64 ProcessorTime;
+    };
+    GUID ActivityId;
+} EVENT_HEADER, *PEVENT_HEADER;
+
+typedef struct _EVENT_RECORD {
+    EVENT_HEADER                     EventHeader;
+    ETW_BUFFER_CONTEXT               BufferContext;
+    USHORT                           ExtendedDataCount;
+    USHORT                           UserDataLength;
+    PEVENT_HEADER_EXTENDED_DATA_ITEM ExtendedData;
+    PVOID                            UserData;
+    PVOID                            UserContext;
+} EVENT_RECORD, *PEVENT_RECORD;
+typedef const EVENT_RECORD *PCEVENT_RECORD;
+
+FORCEINLINE UCHAR GetEventProcessorNumber(PCEVENT_RECORD EventRecord)
+{
+    return EventRecord->BufferContext.ProcessorNumber;
+}
+FORCEINLINE ULONG GetEventProcessorIndex(PCEVENT_RECORD EventRecord)
+{
+    return EventRecord->EventHeader.Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX ? EventRecord->BufferContext.ProcessorIndex
+                                                                              : EventRecord->BufferContext.ProcessorNumber;
+}
+#endif

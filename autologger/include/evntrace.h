@@ -1,0 +1,222 @@
+/* evntrace.h - reading traces: the consumer API of Event Tracing, with the SDK's names, types and layouts.
+ *
+ *   OpenTrace      names a log file, or a real-time session of the running daemon
+ *   ProcessTrace   gives its events to a callback, in time order, until the end
+ *   CloseTrace     lets go of it; from another thread, or a callback, it also ends ProcessTrace
+ *
+ * Events come as EVENT_RECORD (PROCESS_TRACE_MODE_EVENT_RECORD, see evntcons.h). A real-time session gives what nobody has read yet,
+ * then what comes, at least once a second; a program that dies leaves what it had not finished to the next one. Of one call
+ * ProcessTrace takes several files, or one real-time session. Losses come as events of the class RT_LostEvent.
+ * The A functions take UTF-8, the W functions UTF-16.
+ * Threads: each handle one at a time, but CloseTrace from any. Link with -lautologger-trace. */
+#ifndef _EVNTRACE_
+#define _EVNTRACE_
+#include "autologger_types.h"
+
+typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
+#define INVALID_PROCESSTRACE_HANDLE ((TRACEHANDLE)-1)
+
+/* The numbers that these functions give. */
+#ifndef ERROR_FILE_NOT_FOUND
+#define ERROR_FILE_NOT_FOUND 2u
+#define ERROR_ACCESS_DENIED 5u
+#define ERROR_INVALID_DATA 13u
+#define ERROR_BAD_LENGTH 24u
+#define ERROR_BAD_PATHNAME 161u
+#define ERROR_CANCELLED 1223u
+#define ERROR_INVALID_TIME 1901u
+#define ERROR_WMI_INSTANCE_NOT_FOUND 4201u
+#define ERROR_WMI_ALREADY_ENABLED 4206u
+#define ERROR_CTX_CLOSE_PENDING 7007u
+#endif
+
+/* LogFileMode of sessions */
+#define EVENT_TRACE_FILE_MODE_NONE 0x00000000
+#define EVENT_TRACE_FILE_MODE_SEQUENTIAL 0x00000001
+#define EVENT_TRACE_FILE_MODE_CIRCULAR 0x00000002
+#define EVENT_TRACE_FILE_MODE_APPEND 0x00000004
+#define EVENT_TRACE_REAL_TIME_MODE 0x00000100
+#define EVENT_TRACE_BUFFERING_MODE 0x00000400
+
+/* {68fdd900-4a3e-11d1-84f4-0000f80464e3}: the header event of a file (opcode 0) */
+#define AUTOLOGGER_EVENT_TRACE_GUID {0x68fdd900, 0x4a3e, 0x11d1, {0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}}
+/* {6a399ae0-4bc6-4de9-870b-3657f8947e7e}: RT_LostEvent; opcodes: events, buffers, a backup file were lost */
+#define AUTOLOGGER_RT_LOST_EVENT_GUID {0x6a399ae0, 0x4bc6, 0x4de9, {0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}}
+#define EVENT_TRACE_TYPE_RT_LOST_EVENT 0x20
+#define EVENT_TRACE_TYPE_RT_LOST_BUFFER 0x21
+#define EVENT_TRACE_TYPE_RT_LOST_FILE 0x22
+
+typedef struct _TIME_ZONE_INFORMATION {
+    LONG       Bias;
+    WCHAR      StandardName[32];
+    SYSTEMTIME StandardDate;
+    LONG       StandardBias;
+    WCHAR      DaylightName[32];
+    SYSTEMTIME DaylightDate;
+    LONG       DaylightBias;
+} TIME_ZONE_INFORMATION;
+
+typedef struct _ETW_BUFFER_CONTEXT {
+    __extension__ union {
+        __extension__ struct {
+            UCHAR ProcessorNumber;
+            UCHAR Alignment;
+        };
+        USHORT ProcessorIndex;
+    };
+    USHORT LoggerId;
+} ETW_BUFFER_CONTEXT, *PETW_BUFFER_CONTEXT;
+
+typedef struct _EVENT_TRACE_HEADER {
+    USHORT Size;
+    __extension__ union {
+        USHORT FieldTypeFlags;
+        __extension__ struct {
+            UCHAR HeaderType;
+            UCHAR MarkerFlags;
+        };
+    };
+    __extension__ union {
+        ULONG Version;
+        struct {
+            UCHAR  Type;
+            UCHAR  Level;
+            USHORT Version;
+        } Class;
+    };
+    ULONG         ThreadId;
+    ULONG         ProcessId;
+    LARGE_INTEGER TimeStamp;
+    __extension__ union {
+        GUID      Guid;
+        ULONGLONG GuidPtr;
+    };
+    __extension__ union {
+        __extension__ struct {
+            ULONG KernelTime;
+            ULONG UserTime;
+        };
+        ULONG64 ProcessorTime;
+        __extension__ struct {
+            ULONG ClientContext;
+            ULONG Flags;
+        };
+    };
+} EVENT_TRACE_HEADER, *PEVENT_TRACE_HEADER;
+
+typedef struct _EVENT_TRACE {
+    EVENT_TRACE_HEADER Header;
+    ULONG              InstanceId;
+    ULONG              ParentInstanceId;
+    GUID               ParentGuid;
+    PVOID              MofData;
+    ULONG              MofLength;
+    __extension__ union {
+        ULONG              ClientContext;
+        ETW_BUFFER_CONTEXT BufferContext;
+    };
+} EVENT_TRACE, *PEVENT_TRACE;
+
+typedef struct _TRACE_LOGFILE_HEADER {
+    ULONG BufferSize;
+    __extension__ union {
+        ULONG Version;
+        struct {
+            UCHAR MajorVersion;
+            UCHAR MinorVersion;
+            UCHAR SubVersion;
+            UCHAR SubMinorVersion;
+        } VersionDetail;
+    };
+    ULONG         ProviderVersion;
+    ULONG         NumberOfProcessors;
+    LARGE_INTEGER EndTime;
+    ULONG         TimerResolution;
+    ULONG         MaximumFileSize;
+    ULONG         LogFileMode;
+    ULONG         BuffersWritten;
+    __extension__ union {
+        GUID LogInstanceGuid;
+        __extension__ struct {
+            ULONG StartBuffers;
+            ULONG PointerSize;
+            ULONG EventsLost;
+            ULONG CpuSpeedInMHz;
+        };
+    };
+    LPWSTR                LoggerName;  /* NULL */
+    LPWSTR                LogFileName; /* NULL */
+    TIME_ZONE_INFORMATION TimeZone;
+    LARGE_INTEGER         BootTime;
+    LARGE_INTEGER         PerfFreq;
+    LARGE_INTEGER         StartTime;
+    ULONG                 ReservedFlags; /* the clock: 1, 2 or 3 */
+    ULONG                 BuffersLost;
+} TRACE_LOGFILE_HEADER, *PTRACE_LOGFILE_HEADER;
+
+struct _EVENT_RECORD; /* evntcons.h */
+typedef struct _EVENT_TRACE_LOGFILEW EVENT_TRACE_LOGFILEW, *PEVENT_TRACE_LOGFILEW;
+typedef struct _EVENT_TRACE_LOGFILEA EVENT_TRACE_LOGFILEA, *PEVENT_TRACE_LOGFILEA;
+/* FALSE ends ProcessTrace with ERROR_CANCELLED. Called when all events of a buffer (real time: of the buffers that were flushed
+ * together) were given. */
+typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKW)(PEVENT_TRACE_LOGFILEW Logfile);
+typedef ULONG(WINAPI *PEVENT_TRACE_BUFFER_CALLBACKA)(PEVENT_TRACE_LOGFILEA Logfile);
+typedef VOID(WINAPI *PEVENT_CALLBACK)(PEVENT_TRACE pEvent);
+typedef VOID(WINAPI *PEVENT_RECORD_CALLBACK)(struct _EVENT_RECORD *EventRecord);
+
+#define AUTOLOGGER_LOGFILE_FIELDS(text, callback)                             \
+    text     LogFileName; /* one of the two */                                \
+    text     LoggerName;                                                      \
+    LONGLONG CurrentTime;                                                     \
+    ULONG    BuffersRead;                                                     \
+    __extension__ union {                                                     \
+        ULONG LogFileMode;                                                    \
+        ULONG ProcessTraceMode; /* PROCESS_TRACE_MODE_* */                    \
+    };                                                                        \
+    EVENT_TRACE          CurrentEvent; /* not used */                         \
+    TRACE_LOGFILE_HEADER LogfileHeader; /* out: of a file */                  \
+    callback             BufferCallback;                                      \
+    ULONG                BufferSize;                                          \
+    ULONG                Filled;                                              \
+    ULONG                EventsLost;                                          \
+    __extension__ union {                                                     \
+        PEVENT_CALLBACK        EventCallback;                                 \
+        PEVENT_RECORD_CALLBACK EventRecordCallback;                           \
+    };                                                                        \
+    ULONG IsKernelTrace;                                                      \
+    PVOID Context; /* becomes EVENT_RECORD.UserContext */
+struct _EVENT_TRACE_LOGFILEW {
+    AUTOLOGGER_LOGFILE_FIELDS(LPWSTR, PEVENT_TRACE_BUFFER_CALLBACKW)
+};
+struct _EVENT_TRACE_LOGFILEA {
+    AUTOLOGGER_LOGFILE_FIELDS(LPSTR, PEVENT_TRACE_BUFFER_CALLBACKA)
+};
+#undef AUTOLOGGER_LOGFILE_FIELDS
+
+/* INVALID_PROCESSTRACE_HANDLE on failure, and then GetLastError: 87 for NULL; 161 without a name, or with both; 2, 3 no such file;
+ * 13 not an .etl; 5 the rights are missing; 1450 eight consumers read the session, or 1,024 traces are open; 50 without
+ * PROCESS_TRACE_MODE_EVENT_RECORD (EventCallback is not supported). A session that does not run yet is no failure. */
+AUTOLOGGER_API TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW Logfile);
+AUTOLOGGER_API TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA Logfile);
+/* 0 at the end of the files or the session, and after CloseTrace; 24 for no handle or more than 64; 6; 87; 1901 EndTime before
+ * StartTime; 1223 the buffer callback said stop; 4201 the session does not run, or is not a real-time one; 4206 more than one
+ * real-time handle; 50 files and a session together, or times with a session; 13 a damaged file, after all that could be read.
+ * StartTime and EndTime may be NULL. */
+AUTOLOGGER_API ULONG ProcessTrace(PTRACEHANDLE HandleArray, ULONG HandleCount, LPFILETIME StartTime, LPFILETIME EndTime);
+/* 0; 6; 7007 while ProcessTrace uses the handle: it ends after the events that it has, and then closes. */
+AUTOLOGGER_API ULONG CloseTrace(TRACEHANDLE TraceHandle);
+/* Why OpenTrace failed, of this thread. */
+AUTOLOGGER_API DWORD GetLastError(VOID);
+
+#ifdef UNICODE
+typedef EVENT_TRACE_LOGFILEW          EVENT_TRACE_LOGFILE;
+typedef PEVENT_TRACE_LOGFILEW         PEVENT_TRACE_LOGFILE;
+typedef PEVENT_TRACE_BUFFER_CALLBACKW PEVENT_TRACE_BUFFER_CALLBACK;
+#define OpenTrace OpenTraceW
+#else
+typedef EVENT_TRACE_LOGFILEA          EVENT_TRACE_LOGFILE;
+typedef PEVENT_TRACE_LOGFILEA         PEVENT_TRACE_LOGFILE;
+typedef PEVENT_TRACE_BUFFER_CALLBACKA PEVENT_TRACE_BUFFER_CALLBACK;
+#define OpenTrace OpenTraceA
+#endif
+#endif
