@@ -30,7 +30,8 @@ class Remains:
         if (self.folder / "results/root").exists():  # of a root in memory
             shutil.rmtree(self.folder / "root", ignore_errors=True)
             (self.folder / "results/root").rename(self.folder / "root")
-        self.uname = self.output("uname") or ""
+        self.uname = self.output("uname") or ""  # read now: the folder is gone when a run has ended
+        self.table = self.output("status") or ""
         self._summaries, self._status, self._dumped = {}, None, {}
 
     def root_state(self):
