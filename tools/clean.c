@@ -1,5 +1,5 @@
 /* clean.c - see apply.h: taking away what apply made. */
-#include "autologger/boot/result.h"
+#include "autologger/boot/history.h"
 #include "autologger/daemon/guard.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/text/winpath.h"
@@ -84,17 +84,14 @@ static void trace_remove(struct cleaning *c, const char *path, const char *kind)
     }
 }
 
-/* Premerge files that outlived their merge always go; the rest with --all. */
-static void traces_clean(struct cleaning *c, struct regstore *store)
+/* Premerge files that outlived their merge always go; the rest with --all. A path at which the boot made no file is somebody else's. */
+static void traces_clean_boot(struct cleaning *c, const struct result_list *list)
 {
-    struct result_list list = {0};
-    if (result_load(store, &list, NULL) || list.rehearsal) {
-        result_list_finish(&list);
-        return;
-    }
-    for (unsigned i = 0; i < list.count; i++) {
-        const struct result_row *row  = &list.rows[i];
+    for (unsigned i = 0; i < list->count; i++) {
+        const struct result_row *row  = &list->rows[i];
         bool                     left = row->merged_path[0] && strcmp(row->merged_path, row->log_path);
+        if (!row->file_created)
+            continue;
         if (left && machine_has(&c->o->machine, row->merged_path))
             trace_remove(c, row->log_path, "premerge file");
         if (c->o->all) {
@@ -102,7 +99,20 @@ static void traces_clean(struct cleaning *c, struct regstore *store)
             trace_remove(c, row->merged_path, "log file");
         }
     }
-    result_list_finish(&list);
+}
+
+/* Of all boots that the store remembers; what a rehearsal made is in a folder of somebody's own. */
+static void traces_clean(struct cleaning *c, struct regstore *store)
+{
+    struct history h;
+    history_load(store, &h, NULL);
+    for (unsigned i = 0; i < h.count; i++) {
+        struct result_list list = {0};
+        if (!h.boots[i].list.rehearsal && result_load_number(store, h.boots[i].list.number, &list, NULL) == W_SUCCESS)
+            traces_clean_boot(c, &list);
+        result_list_finish(&list);
+    }
+    history_finish(&h);
 }
 
 static wstatus history_clean(struct cleaning *c, struct regstore *store, struct reason *why)

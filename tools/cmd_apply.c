@@ -75,11 +75,11 @@ int cmd_apply(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = machine_open(a.root, &a.options.machine, &why);
+    wstatus st = store_access_machine(&a.common, a.root, &a.options.machine, store, &why);
     if (st)
         return failure_print("autologger apply", st, &why);
     a.options.json  = a.common.json;
-    a.options.store = a.common.store_given ? a.common.store : machine_path(&a.options.machine, CMDLINE_DEFAULT_STORE, store);
+    a.options.store = a.common.store;
     if (!a.options.word && a.options.tune && (st = applied_last(a.options.store, applied, &why)))
         return failure_print_about(ABOUT_STORE, "autologger apply", st, &why);
     if (!a.options.word && a.options.tune)

@@ -93,7 +93,8 @@ static wstatus act(const struct boots_args *a, struct json *j, struct reason *wh
     struct history   h     = {0};
     wstatus          st    = store_access_open(&a->common, a->mark || a->unmark, &store, why);
     st                     = st ? st : history_load(store, &h, why);
-    if (!st && !h.count)
+    struct result_list last = {0};
+    if (!st && !h.count && (st = result_load(store, &last, why)) == W_FILE_NOT_FOUND) /* else of an older version */
         st = reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal was run with this store yet. Do: autologger apply boot, then reboot");
     if (st)
         goto out;
@@ -106,6 +107,7 @@ static wstatus act(const struct boots_args *a, struct json *j, struct reason *wh
     else
         boots_list_print(&h, a->most, stdout);
 out:
+    result_list_finish(&last);
     history_finish(&h);
     regstore_close(store);
     return st;

@@ -148,10 +148,8 @@ int cmd_check(int argc, char **argv)
         return failure_print_about(ABOUT_CONFIGURATION, "autologger check", st, &why);
     if (a.file)
         a.file = a.path;
-    if (!st && (st = machine_open(a.root, &a.machine, &why)))
+    if ((st = store_access_machine(&a.common, a.root, &a.machine, a.store_path, &why)))
         return failure_print("autologger check", st, &why);
-    if (!a.common.store_given)
-        a.common.store = machine_path(&a.machine, CMDLINE_DEFAULT_STORE, a.store_path);
     st = source_open(&a, &store, &refusals, &why);
     if (!a.common.json)
         refusal_list_mistakes_print(&refusals);

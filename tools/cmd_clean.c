@@ -43,10 +43,10 @@ int cmd_clean(int argc, char **argv)
     int               code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = machine_open(a.root, &a.options.machine, &why);
+    wstatus st = store_access_machine(&a.common, a.root, &a.options.machine, store, &why);
     if (st)
         return failure_print("autologger clean", st, &why);
     a.options.json  = a.common.json;
-    a.options.store = a.common.store_given ? a.common.store : machine_path(&a.options.machine, CMDLINE_DEFAULT_STORE, store);
+    a.options.store = a.common.store;
     return clean_run(&a.options);
 }

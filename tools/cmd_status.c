@@ -95,10 +95,8 @@ static wstatus look(struct status_args *a, struct regstore **store, struct shown
     struct machine m;
     char           boot_id[64];
     bool           machines = !a->boot && (a->root || !a->common.store_given);
-    wstatus        st       = machine_open(a->root, &m, why);
-    if (!st && !a->common.store_given)
-        a->common.store = machine_path(&m, CMDLINE_DEFAULT_STORE, a->store_path);
-    st = st ? st : store_access_open(&a->common, false, store, why);
+    wstatus        st       = store_access_machine(&a->common, a->root, &m, a->store_path, why);
+    st                      = st ? st : store_access_open(&a->common, false, store, why);
     if (st)
         return st;
     st        = a->boot ? result_load_number(*store, a->boot, &s->list, why) : result_load(*store, &s->list, why);

@@ -234,12 +234,12 @@ int cmd_trace_boot(int argc, char **argv)
     int               code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = machine_open(a.root, &a.options.machine, &why);
+    wstatus st = store_access_machine(&a.common, a.root, &a.options.machine, store, &why);
     if (st)
         return failure_print("autologger trace-boot", st, &why);
     if (!a.options.word)
         a.options.word = "boot";
     a.options.json  = a.common.json;
-    a.options.store = a.common.store_given ? a.common.store : machine_path(&a.options.machine, CMDLINE_DEFAULT_STORE, store);
+    a.options.store = a.common.store;
     return a.go_on || a.results ? later(&a) : prepare(&a);
 }

@@ -45,6 +45,7 @@ static const struct {
     {ABOUT_STORE, W_PATH_NOT_FOUND, "create the folder, or name another store with --store"},
     {ABOUT_STORE, W_BAD_PATHNAME, "name a store, which is a file, with --store"},
     {ABOUT_STORE, W_INVALID_DATA, "name a store with --store; a configuration is passed as FILE"},
+    {ABOUT_STORE, W_REVISION_MISMATCH, "boot once more, or run autologger rehearse with this store: what that writes is shown"},
     {ABOUT_RESULT, W_FILE_NOT_FOUND, "create the folder, or choose another name with -o"},
     {ABOUT_RESULT, W_PATH_NOT_FOUND, "create the folder, or choose another name with -o"},
     {ABOUT_RESULT, W_DIRECTORY, "choose another name with -o"},
@@ -96,6 +97,14 @@ wstatus store_access_open(const struct cmdline *c, bool write, struct regstore *
         }
     }
     return regstore_open(c->store, write, out, why);
+}
+
+wstatus store_access_machine(struct cmdline *c, const char *root, struct machine *out, char path[MACHINE_PATH], struct reason *why)
+{
+    wstatus st = machine_open(root, out, why);
+    if (!st && !c->store_given)
+        c->store = machine_path(out, CMDLINE_DEFAULT_STORE, path);
+    return st;
 }
 
 void diag_print(void *ctx, const struct diag *d)

@@ -5,6 +5,7 @@
 #include "registry-sim/store/regstore.h"
 #include "registry-sim/text/dialect.h"
 #include "tools/cmdline.h"
+#include "tools/machine.h"
 
 /* The exit code that a failure gives: 111 where the system refused, 1 otherwise. */
 int exit_of(wstatus status);
@@ -20,6 +21,8 @@ int failure_print_about(enum failure_about about, const char *verb, wstatus stat
 int failure_print(const char *verb, wstatus status, const struct reason *why);
 /* Opens c->store. `write` creates a missing store; the folder above it only when it is the default's. */
 wstatus store_access_open(const struct cmdline *c, bool write, struct regstore **out, struct reason *why);
+/* Opens the machine below `root` (NULL: this one); c->store is then its store, in `path`, unless one was given. */
+wstatus store_access_machine(struct cmdline *c, const char *root, struct machine *out, char path[MACHINE_PATH], struct reason *why);
 /* A diag_fn: "file:line: what. Do: advice" on stderr. */
 void diag_print(void *ctx, const struct diag *diag);
 #endif

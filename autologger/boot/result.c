@@ -351,6 +351,8 @@ wstatus result_load(struct regstore *store, struct result_list *list, struct rea
     uint32_t number = result_last(store);
 
     memset(list, 0, sizeof *list);
+    if (!number && regstore_key_exists(store, LAST_KEY "\\Rows")) /* before boots had numbers there was one, here */
+        return reason_set(why, W_REVISION_MISMATCH, "the results in this store were written by an older autologger, which kept them otherwise");
     if (!number)
         return reason_set(why, W_FILE_NOT_FOUND, "no boot and no rehearsal has been run with this store yet");
     return result_load_number(store, number, list, why);

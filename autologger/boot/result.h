@@ -94,7 +94,7 @@ wstatus result_save_past(struct regstore *store, const struct result_list *list,
 wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why);
 /* The number of the boot that was saved last; 0: none. */
 uint32_t result_last(struct regstore *store);
-/* The boot that was saved last. 2 when there was no boot yet. */
+/* The boot that was saved last. 2 when there was no boot yet; 1306 when the store has one of before boots had numbers. */
 wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why);
 /* The boot of that number. 2 when there is none, or no longer. */
 wstatus result_load_number(struct regstore *store, uint32_t number, struct result_list *list, struct reason *why);

@@ -2,12 +2,16 @@
 
 #include "autologger/boot/explain.h"
 #include "autologger/plan/boot_settings.h"
+#include "autologger/wire/state.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/utf16.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(sizeof((struct result_row *)0)->key == STATE_KEY && sizeof((struct result_row *)0)->session == STATE_NAME,
+               "what a session's state holds fits into its row");
 
 struct boot {
     struct session_table *table;
@@ -18,7 +22,16 @@ struct boot {
     const struct reason  *off; /* NULL, or why nothing is started */
 };
 
-static void copy_text(char *out, size_t size, const char *text) { snprintf(out, size, "%s", text ? text : ""); }
+/* Text that is too long is cut between two characters. */
+static void copy_text(char *out, size_t size, const char *text)
+{
+    size_t n = text ? strlen(text) : 0;
+    if (n >= size)
+        for (n = size - 1; n && ((unsigned char)text[n] & 0xC0) == 0x80;)
+            n--;
+    memcpy(out, text ? text : "", n);
+    out[n] = 0;
+}
 
 static void copy_conditions(struct condition_list *out, const struct condition_list *in)
 {

@@ -117,15 +117,30 @@ static wstatus state_map(struct session *s, int fd, size_t size, struct reason *
 
 static void copy_text(char *out, size_t capacity, const char *text) { snprintf(out, capacity, "%s", text ? text : ""); }
 
+/* Rows, counts and controllers find a declaration by its path, and a session by its name: neither is ever cut. */
+static wstatus texts_fit(const struct plan *plan, struct reason *why)
+{
+    if (strlen(plan->name) >= STATE_NAME)
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "the session's name has %zu bytes, more than %d. Do: choose a shorter one", strlen(plan->name),
+                          STATE_NAME - 1);
+    if (strlen(plan->key) >= STATE_KEY)
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "the path of the session's key has %zu bytes, more than %d. Do: choose a shorter name",
+                          strlen(plan->key), STATE_KEY - 1);
+    return W_SUCCESS;
+}
+
 static wstatus state_create(struct session *s, const struct plan *plan, unsigned index, uint32_t generation,
                             struct reason *why)
 {
+    wstatus status = texts_fit(plan, why);
+    if (status)
+        return status;
     unsigned cpus = s->env->cpus;
     size_t   size = state_bytes(cpus);
     int      fd   = s->env->os->shm_create(s->env->os, "autologger-state", size, 0);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(-fd), "cannot create the session's state: %s", strerror(-fd));
-    wstatus status = state_map(s, fd, size, why);
+    status = state_map(s, fd, size, why);
     if (status) {
         close(fd);
         return status;
@@ -293,6 +308,9 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     int                  found = directory_get(s->directory, provider);
     struct state_enable *e     = NULL;
 
+    if (strlen(key) >= sizeof e->key)
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "the path of the provider's key has %zu bytes, more than %zu. Do: choose a shorter name",
+                          strlen(key), sizeof e->key - 1);
     for (unsigned i = 0; i < STATE_ENABLES && !e; i++)
         if (!*s->state->enable[i].key) /* never used: what ended keeps its place for what is still to be said of it */
             e = &s->state->enable[i];

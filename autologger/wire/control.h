@@ -166,7 +166,7 @@ struct ctl_enabled_row {
     uint32_t    reserved;
     uint64_t    any, all;
     char        name[CTL_NAME]; /* as a program registered it, or "" */
-    char        key[512];       /* registry path of the declaration */
+    char        key[CTL_PATH];  /* registry path of the declaration */
 };
 struct ctl_declaration {
     char        name[CTL_NAME], key[CTL_PATH], file_name[CTL_PATH]; /* file_name: as declared, "" = none */

@@ -12,8 +12,10 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 4, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
-       STATE_CONSUMERS = 8, STATE_FORMER = 4 };
+enum { STATE_VERSION = 5, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+       /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
+        * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
+       STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4 };
 
 struct state_connection {
     uint32_t in_use;
@@ -57,7 +59,7 @@ struct state_enable { /* which directory entries belong to the session */
     uint32_t slot, entry;
     uint32_t registrations; /* programs that registered it while it was enabled */
     struct guid guid;       /* like key, kept after the end of the enablement: its last events are still to come */
-    char     key[512];
+    char     key[STATE_KEY];
 };
 
 /* Real time: which buffers wait in which file (wire/backup.h), and who has read how far. Under the lock of session/realtime. */
@@ -101,7 +103,7 @@ struct state_session {
     uint32_t    magic, version, size, in_use;
     uint32_t    index, generation, cpus, kernel;
     struct guid guid;
-    char        name[256], key[1024], file_name[1024], log_path[1024];
+    char        name[STATE_NAME], key[STATE_KEY], file_name[1024], log_path[1024];
     uint32_t    buffer_kb, minimum_buffers, maximum_buffers;
     uint32_t    clock_type, log_file_mode, max_file_size, flush_timer;
     uint64_t    memory_bytes;

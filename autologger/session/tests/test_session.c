@@ -205,6 +205,44 @@ static void names_guids_and_files_are_unique(void **state)
     fixture_finish(&f);
 }
 
+/* At the bound everything is whole, one byte beyond it is a Status. */
+static void names_and_keys_are_never_cut(void **state)
+{
+    struct fixture      f;
+    struct session     *s = NULL;
+    struct plan_text    t;
+    struct enable_terms all = {0};
+    struct reason       why;
+    unsigned            slot, entry;
+    char                name[STATE_NAME + 1], key[STATE_KEY + 1], provider[STATE_KEY + 1];
+
+    (void)state;
+    fixture_init(&f, true);
+    struct plan plan = plan_make(&f, &t, "bound", 64, 2, 4);
+    memset(name, 'n', sizeof name);
+    memset(key, 'k', sizeof key);
+    memset(provider, 'p', sizeof provider);
+    name[STATE_NAME] = key[STATE_KEY] = provider[STATE_KEY] = 0;
+    plan.name                                               = name;
+    plan.key                                                = key;
+    assert_int_equal(table_add(&f.table, &plan, &s, &why), W_FILENAME_EXCED_RANGE);
+    assert_non_null(strstr(why.text, "256 bytes, more than 255"));
+    name[STATE_NAME - 1] = 0;
+    assert_int_equal(table_add(&f.table, &plan, &s, &why), W_FILENAME_EXCED_RANGE);
+    assert_non_null(strstr(why.text, "1024 bytes, more than 1023"));
+    key[STATE_KEY - 1] = 0;
+    assert_int_equal(table_add(&f.table, &plan, &s, &why), W_SUCCESS);
+    assert_string_equal(s->state->name, name);
+    assert_string_equal(s->state->key, key);
+    assert_int_equal(session_enable(s, &test_provider, provider, &all, &slot, &entry, &why), W_FILENAME_EXCED_RANGE);
+    provider[STATE_KEY - 1] = 0;
+    assert_int_equal(session_enable(s, &test_provider, provider, &all, &slot, &entry, &why), W_SUCCESS);
+    struct session_provider p;
+    assert_true(session_provider(s, 0, &p));
+    assert_string_equal(p.key, provider);
+    fixture_finish(&f);
+}
+
 static void a_provider_is_in_eight_sessions_at_most(void **state)
 {
     struct fixture    f;
@@ -404,6 +442,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(what_is_kept_out_is_known), cmocka_unit_test(memory_full_is_refused_and_counted),
         cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(names_guids_and_files_are_unique),
+        cmocka_unit_test(names_and_keys_are_never_cut),
         cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
         cmocka_unit_test(links_below_the_log_folder_are_refused),  cmocka_unit_test(the_smallest_session_starts),
         cmocka_unit_test(a_full_log_file_is_made_whole),
