@@ -140,18 +140,42 @@ static int prepare(struct trace_args *a)
     return a->reboot ? reboot_now(&a->options.machine) : VERB_FINE;
 }
 
-/* Waits until the history holds one more boot of these than were done when we began, or the time is over. */
+/* Nothing more becomes of the boot: its sessions have ended, and its files are merged, or it is said why not. */
+static bool is_over(struct regstore *store, uint32_t number)
+{
+    struct result_list list = {0};
+    bool               over = !result_load_number(store, number, &list, NULL) && result_list_final(&list);
+    bool               said = false, files = false;
+    for (unsigned i = 0; i < list.count; i++) {
+        files |= list.rows[i].file_created && !*list.rows[i].merged_path;
+        for (unsigned c = 0; c < list.rows[i].conditions.count; c++)
+            said |= !strcmp(list.rows[i].conditions.items[c].item, "merge");
+    }
+    result_list_finish(&list);
+    return over && (said || !files);
+}
+
+/* The present boot is one of these, and over. */
+static bool this_boot_over(const struct trace_args *a, const struct runs *r, struct regstore *store, const struct history *h)
+{
+    char *now  = machine_read(&a->options.machine, "/proc/sys/kernel/random/boot_id", NULL);
+    bool  over = false;
+    if (now)
+        now[strcspn(now, "\n")] = 0;
+    for (unsigned i = 0; now && i < h->count; i++)
+        over |= runs_has(r, &h->boots[i]) && !strcmp(now, h->boots[i].list.boot_id) && is_over(store, h->boots[i].list.number);
+    free(now);
+    return over;
+}
+
+/* Waits until the present boot is over. 1460 when it is not after the time: whoever went on then would reboot for ever. */
 static wstatus wait_for_boot(const struct trace_args *a, const struct runs *r, struct regstore *store, struct history *h, struct reason *why)
 {
     wstatus st = W_SUCCESS;
-    for (unsigned waited = 0; waited < a->wait_s && !st; waited += WAIT_STEP_S) {
-        char *now = machine_read(&a->options.machine, "/proc/sys/kernel/random/boot_id", NULL);
-        bool  is  = false;
-        for (unsigned i = 0; now && i < h->count; i++)
-            is |= runs_has(r, &h->boots[i]) && !strncmp(now, h->boots[i].list.boot_id, strcspn(now, "\n"));
-        free(now);
-        if (is)
-            break;
+    for (unsigned waited = 0; !st && !this_boot_over(a, r, store, h); waited += WAIT_STEP_S) {
+        if (waited >= a->wait_s)
+            return reason_set(why, W_TIMEOUT, "this boot was not traced to its end within %u s: no other run is prepared, %u of %u are done. "
+                              "Do: autologger status says why; autologger trace-boot --continue goes on", a->wait_s, runs_done(r, h), r->wanted);
         sleep(WAIT_STEP_S);
         history_finish(h);
         *h = (struct history){0};
@@ -181,14 +205,19 @@ static int later(struct trace_args *a)
     struct reason    why   = {0};
     wstatus          st    = history_open(a->options.store, false, &store, &h, &why);
     st                     = st ? st : runs_load(store, &r, &why);
-    if (!st && a->go_on)
+    if (!st && a->go_on && a->wait_s)
         st = wait_for_boot(a, &r, store, &h, &why);
     unsigned done = runs_done(&r, &h);
-    bool     more = a->go_on && done < r.wanted;
+    bool     more = a->go_on && runs_left(&r, &h);
     if (!st && !more)
         results_show(&r, &h, a->common.json);
     history_finish(&h);
     regstore_close(store);
+    if (st == W_TIMEOUT) {
+        unit_set(&a->options.machine, false, a->common.json);
+        failure_print("autologger trace-boot", st, &why);
+        return VERB_FAILED; /* nobody refused anything */
+    }
     if (st)
         return failure_print_about(ABOUT_STORE, "autologger trace-boot", st, &why);
     if (!more) {

@@ -81,6 +81,18 @@ unsigned runs_done(const struct runs *r, const struct history *h)
     return n;
 }
 
+/* History is newest first; some of these boots are no longer in it. */
+static bool given_up(const struct runs *r, const struct history *h)
+{
+    return h->count && h->boots[h->count - 1].list.number > r->from + 1;
+}
+
+bool runs_left(const struct runs *r, const struct history *h)
+{
+    uint32_t newest = h->count ? h->boots[0].list.number : 0;
+    return runs_done(r, h) < r->wanted && !(given_up(r, h) && newest >= r->from + r->wanted);
+}
+
 static int by_size(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -151,7 +163,8 @@ void runs_print(const struct runs *r, const struct history *h, FILE *to)
     row_add(&t, "most", cells);
     text_table_print(&t, to);
     text_table_finish(&t);
-    fprintf(to, "\n%u of %u boots; times since the sessions were started\n", runs_done(r, h), r->wanted);
+    fprintf(to, "\n%u of %u boots%s; times since the sessions were started\n", runs_done(r, h), r->wanted,
+            given_up(r, h) ? " (older ones were given up by Keep)" : "");
 }
 
 void runs_json(const struct runs *r, const struct history *h, struct json *j)

@@ -22,6 +22,8 @@ wstatus runs_save(struct regstore *store, const struct runs *r, struct reason *w
 /* Is it one of these boots, and finished? */
 bool     runs_has(const struct runs *r, const struct history_boot *b);
 unsigned runs_done(const struct runs *r, const struct history *h);
+/* Another one is to be traced. Not when so many were, and Keep gave up some of them: that would go on for ever. */
+bool     runs_left(const struct runs *r, const struct history *h);
 
 struct runs_spread {
     uint64_t median, least, most;

@@ -43,8 +43,18 @@ static void which(void **state)
     struct history h = {.boots = boots, .count = 5};
     struct runs    r = {.wanted = 3, .from = 4};
     assert_int_equal(runs_done(&r, &h), 2); /* 8 and 5 */
+    assert_true(runs_left(&r, &h));
+    r.wanted = 2;
+    assert_false(runs_left(&r, &h));
+    r = (struct runs){.wanted = 5, .from = 3}; /* 3 of 5, and all that were traced are there */
+    assert_true(runs_left(&r, &h));
+    r.from = 2; /* boot 3 was given up: 6 boots were traced, more would not help */
+    assert_false(runs_left(&r, &h));
+    r.wanted = 7; /* here another one does */
+    assert_true(runs_left(&r, &h));
     r.from = 8;
     assert_int_equal(runs_done(&r, &h), 0);
+    assert_true(runs_left(&r, &(struct history){0}));
 }
 
 static void kept(void **state)
