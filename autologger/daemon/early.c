@@ -12,6 +12,7 @@
  * Threads: keeper one; service see service.c. Links libc alone, statically. Not for: the real root's daemon (autologgerd.c). */
 #include "autologger/control/client.h"
 #include "autologger/daemon/alraw.h"
+#include "autologger/daemon/calm.h"
 #include "autologger/daemon/early_report.h"
 #include "autologger/daemon/early_root.h"
 #include "autologger/daemon/guard.h"
@@ -45,7 +46,7 @@ struct early {
     char                 snapshot_kept[32]; /* the same by a descriptor: the switch to the root removes the image's files at any moment */
     unsigned             wait_seconds; /* for a daemon, once the root can be written */
     bool                 foreground;
-    char                 handover_path[256], report_path[256];
+    char                 handover_path[256], report_path[256], hurry_path[256];
     struct snapshot_head head;
     uint64_t             begin_ns;
     uint64_t            *held_ns; /* shared with the process that was waited for: how long that was */
@@ -152,6 +153,7 @@ static int service_run(void *ctx, struct handed *handed)
                                             .runtime_dir = e->runtime_dir,
                                             .hold        = true,
                                             .kernel_beside = true,
+                                            .tight_file  = e->hurry_path,
                                             .snapshot    = &e->head,
                                             .begin_ns    = e->begin_ns,
                                             .held_ns     = e->held_ns ? *e->held_ns : 0,
@@ -287,6 +289,7 @@ static void save(void *ctx, const struct kept *k)
 static void paths_fill(struct early *e)
 {
     snprintf(e->handover_path, sizeof e->handover_path, "%.200s/handover", e->runtime_dir);
+    snprintf(e->hurry_path, sizeof e->hurry_path, "%.200s/" CALM_HURRY, e->runtime_dir);
     boot_id_read(e->boot_id);
     snprintf(e->report_path, sizeof e->report_path, "%.200s/early-status", e->runtime_dir);
 }

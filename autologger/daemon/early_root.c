@@ -39,22 +39,11 @@ int early_root_fd(const struct early_root *r)
     return r->own ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : openat(r->proc_fd, "1/root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* poll() says "changed" until the file has been read to its end. */
-static void mountinfo_read(const struct early_root *r)
-{
-    char text[4096];
-    if (r->mountinfo_fd < 0 || lseek(r->mountinfo_fd, 0, SEEK_SET) < 0)
-        return;
-    while (read(r->mountinfo_fd, text, sizeof text) > 0)
-        ;
-}
-
 void early_root_look(struct early_root *r)
 {
     struct stat    here, there;
     struct statvfs fs;
 
-    mountinfo_read(r);
     if (!r->reached)
         r->reached = r->own || (r->proc_fd >= 0 && stat("/", &here) == 0 && fstatat(r->proc_fd, "1/root", &there, 0) == 0 &&
                                 here.st_dev != there.st_dev);

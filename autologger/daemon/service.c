@@ -189,6 +189,7 @@ static void env_fill(struct service *v, bool adopted)
     v->env.kernel_later = v->options.kernel_beside;
     v->env.realtime     = v->options.realtime;
     v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
+    v->env.tight_file   = v->options.tight_file;
     v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */
     v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();

@@ -26,6 +26,7 @@ struct service_options {
     const char *runtime_dir;
     bool        hold; /* wait for CTL_FS_READY before any file is created; else ready at once */
     bool        rehearsal;
+    const char *tight_file; /* as in session_env */
     bool        kernel_beside; /* kernel sources are opened by a thread of their own: programs need not wait for them */
     const struct snapshot_head *snapshot; /* early: what store_path is; else NULL */
     uint64_t    begin_ns, held_ns; /* early: when it began (CLOCK_BOOTTIME), how long the boot waited for it; 0: not known */

@@ -81,7 +81,7 @@ int on_exec(void *ctx)
 struct registers {
     __u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, call, ip, cs, flags, sp, ss;
 };
-enum { CODE_32BIT = 0x23, EXIT = 60, EXIT_GROUP = 231, EXIT_32BIT = 1, EXIT_GROUP_32BIT = 252 };
+enum { EXIT = 60, EXIT_GROUP = 231, EXIT_32BIT = 1, EXIT_GROUP_32BIT = 252 };
 #define LONGEST (1u << 24)
 
 static int registers_read(struct registers *out)
@@ -89,14 +89,15 @@ static int registers_read(struct registers *out)
     return (int)bpf_probe_read_kernel(out, sizeof *out, (const void *)bpf_task_pt_regs((struct task_struct *)bpf_get_current_task_btf()));
 }
 
-/* A word of the stack. */
-static __u64 word(__u64 at, int narrow)
+/* Bytes of a word of the stack, 4 or 8: code segment 0x33 is a 64-bit program's, 0x23 a 32-bit one's. Without a branch, which would
+ * have the verifier walk all that follows twice. */
+static __u32 word_bytes(const struct registers *r) { return 4 + (__u32)((r->cs & 0x10) >> 2); }
+
+static __u64 word(__u64 at, __u32 bytes)
 {
-    __u64 wide   = 0;
-    __u32 little = 0;
-    if (narrow)
-        return bpf_probe_read_user(&little, sizeof little, (const void *)at) ? 0 : little;
-    return bpf_probe_read_user(&wide, sizeof wide, (const void *)at) ? 0 : wide;
+    __u64 value = 0;
+    bpf_probe_read_user(&value, bytes, (const void *)at);
+    return value;
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -109,13 +110,13 @@ int on_exec(void *ctx)
     if (!r || (r->tgid = (__u32)(bpf_get_current_pid_tgid() >> 32)) == 1 || registers_read(&regs))
         return 0;
     /* argc, the arguments, NULL, the environment, NULL; the strings of all stand in that order */
-    int   narrow = (regs.cs & 0xFFFF) == CODE_32BIT;
-    __u64 step = narrow ? 4 : 8, count = word(regs.sp, narrow);
+    __u32 step  = word_bytes(&regs);
+    __u64 count = word(regs.sp, step);
     if (!count || count > LONGEST)
         return 0;
-    __u64 start = word(regs.sp + step, narrow), end = word(regs.sp + step * (count + 2), narrow);
+    __u64 start = word(regs.sp + step, step), end = word(regs.sp + step * (count + 2), step);
     if (!end) { /* no environment: up to the end of the last argument */
-        end    = word(regs.sp + step * count, narrow);
+        end    = word(regs.sp + step * count, step);
         long n = bpf_probe_read_user_str(r->text, ARGV_BYTES, (const void *)end);
         if (n <= 0)
             return 0;
@@ -123,7 +124,7 @@ int on_exec(void *ctx)
     }
     if (start <= regs.sp || end <= start || end - start > LONGEST)
         return 0;
-    r->flags = narrow ? ARGV_WIDTH_KNOWN | ARGV_32BIT : ARGV_WIDTH_KNOWN;
+    r->flags = ARGV_WIDTH_KNOWN | (8 - step) / 4 * ARGV_32BIT;
     arguments_output(r, start, end - start);
     return 0;
 }
@@ -138,7 +139,7 @@ int on_exit(void *ctx)
     struct registers regs;
     if (registers_read(&regs))
         return 0;
-    int narrow = (regs.cs & 0xFFFF) == CODE_32BIT;
+    int narrow = word_bytes(&regs) == 4;
     int group  = regs.call == (narrow ? EXIT_GROUP_32BIT : EXIT_GROUP);
     if (!group && !(regs.call == (narrow ? EXIT_32BIT : EXIT) && (__u32)id == (__u32)(id >> 32)))
         return 0;

@@ -83,6 +83,8 @@ bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out);
 void klog_pop(struct klog *k, unsigned cpu);
 /* No later record of any CPU will have a time before this. */
 uint64_t klog_horizon(const struct klog *k);
+/* What is in the rings may stay there until they want draining: all that only then could be known is kept elsewhere. */
+bool klog_patient(const struct klog *k);
 /* More than half of the memory for raw records is in use: what is converted should go to the file, also in parts. */
 bool klog_tight(struct klog *k);
 /* An adopter's, before the first peek: everything of `cpu` up to and including `time` is in the file and must not come again. */

@@ -50,6 +50,7 @@ bool proc_stat_parse(const char *text, struct proc_stat *out)
     out->session       = (uint32_t)field[6];
     out->kernel_thread = field[9] & 0x00200000; /* PF_KTHREAD */
     out->prio          = (int32_t)field[18] + 100;
+    out->threads       = (uint32_t)field[20];
     out->start_ticks   = field[22];
     out->exit_code     = (int32_t)field[52];
     return true;

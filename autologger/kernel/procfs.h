@@ -17,6 +17,7 @@ struct proc_stat {
     uint32_t ppid, session;
     int32_t  prio; /* as tracepoints give it */
     int32_t  exit_code; /* wait status; meaningful in state Z */
+    uint32_t threads;
     uint64_t start_ticks;
     char     comm[16];
 };

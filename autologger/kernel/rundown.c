@@ -5,9 +5,11 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -118,6 +120,81 @@ static void system_add(struct rundown *r)
         kernel_image_add(r, start, address[SYMBOL_END], name.release);
 }
 
+/* Kernel threads are most of what a machine has when it boots, and /proc/PID/stat and status are expensive: for these, cheaper
+ * questions will do. They are the children of number 2. */
+enum { KERNEL_THREADS = 16384 };
+struct kernel_threads {
+    uint32_t *pid;
+    unsigned  count, next; /* the list is nearly in the order of the walk */
+};
+
+static void kernel_threads_find(const struct rundown *r, struct kernel_threads *k)
+{
+    char             text[4096];
+    uint32_t         number = 0;
+    struct proc_stat st;
+    *k     = (struct kernel_threads){.pid = malloc(KERNEL_THREADS * sizeof *k->pid)};
+    int fd = openat(r->d->proc, "2/task/2/children", O_RDONLY | O_CLOEXEC);
+    bool known = fd >= 0 && k->pid && proc_stat(r->d->proc, 2, 0, &st) && st.kernel_thread;
+    for (ssize_t n; known && (n = read(fd, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < n; i++) {
+            if (text[i] >= '0' && text[i] <= '9') {
+                number = number * 10 + (uint32_t)(text[i] - '0');
+            } else if (number && k->count < KERNEL_THREADS) {
+                k->pid[k->count++] = number;
+                number             = 0;
+            }
+        }
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool is_kernel_thread(struct kernel_threads *k, uint32_t pid)
+{
+    for (unsigned i = 0; i < k->count; i++)
+        if (k->pid[(k->next + i) % k->count] == pid) {
+            k->next = (k->next + i + 1) % k->count;
+            return true;
+        }
+    return false;
+}
+
+/* As the kernel counts priorities: 0 to 99 real time, 120 = nice 0. */
+static int32_t priority(uint32_t tid)
+{
+    struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority; uint64_t runtime, deadline, period; } a = {0};
+    if (syscall(SYS_sched_getattr, tid, &a, (unsigned)sizeof a, 0) < 0)
+        return 120;
+    return a.policy == SCHED_FIFO || a.policy == SCHED_RR ? 99 - (int32_t)a.priority : a.policy == 6 /* deadline */ ? -1 : 120 + a.nice;
+}
+
+static void kernel_thread_add(struct rundown *r, uint32_t pid)
+{
+    struct raw_thread t = {.own = {RAW_THREAD, 0, 0, raw_now(), pid, pid}, .prio = priority(pid), .flags = RAW_PROCESS_KERNEL};
+    uint64_t          cpus[128] = {0};
+    char              path[32];
+    snprintf(path, sizeof path, "%u/comm", pid);
+    int     fd = openat(r->d->proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n  = fd < 0 ? -1 : read(fd, t.name, sizeof t.name - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0)
+        return; /* gone */
+    t.name[strcspn(t.name, "\n")] = 0;
+    if (syscall(SYS_sched_getaffinity, pid, sizeof cpus, cpus) > 0)
+        t.affinity = cpus[0];
+    add(r, &t, sizeof t, NULL, 0);
+}
+
+/* One thread of a process, by what its stat and status say. */
+static void thread_add(struct rundown *r, uint32_t pid, uint32_t tid, const struct proc_stat *st, uint64_t affinity)
+{
+    struct raw_thread t = {.own = {RAW_THREAD, 0, 0, raw_now(), pid, tid}, .affinity = affinity, .prio = st->prio,
+                           .flags = st->kernel_thread ? RAW_PROCESS_KERNEL : 0};
+    memcpy(t.name, st->comm, sizeof t.name);
+    add(r, &t, sizeof t, NULL, 0);
+}
+
 static void threads_add(struct rundown *r, uint32_t pid)
 {
     char path[32];
@@ -125,16 +202,13 @@ static void threads_add(struct rundown *r, uint32_t pid)
     int  fd  = openat(r->d->proc, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
-        uint32_t          tid = (uint32_t)strtoul(e->d_name, NULL, 10), uid;
-        struct raw_thread t   = {.own = {RAW_THREAD, 0, 0, raw_now(), pid, tid}};
-        struct proc_stat  st;
+        uint32_t         tid = (uint32_t)strtoul(e->d_name, NULL, 10), uid;
+        uint64_t         affinity;
+        struct proc_stat st;
         if (!tid || !proc_stat(r->d->proc, pid, tid, &st))
             continue;
-        proc_status(r->d->proc, pid, tid, &uid, &t.affinity);
-        t.prio  = st.prio;
-        t.flags = st.kernel_thread ? RAW_PROCESS_KERNEL : 0;
-        memcpy(t.name, st.comm, sizeof t.name);
-        add(r, &t, sizeof t, NULL, 0);
+        proc_status(r->d->proc, pid, tid, &uid, &affinity);
+        thread_add(r, pid, tid, &st, affinity);
     }
     if (dir)
         closedir(dir);
@@ -189,7 +263,10 @@ static void process_add(struct rundown *r, uint32_t pid)
         p.name_size          = (uint16_t)(strlen(texts[0]) + 1);
         p.command_size       = (uint16_t)(strlen(texts[1]) + 1);
         add(r, &p, sizeof p, texts, 2);
-        threads_add(r, pid);
+        if (st.threads == 1)
+            thread_add(r, pid, pid, &st, affinity);
+        else
+            threads_add(r, pid);
         if (!st.kernel_thread)
             images_add(r, pid);
     }
@@ -198,7 +275,8 @@ static void process_add(struct rundown *r, uint32_t pid)
 
 void drain_rundown(struct drain *d)
 {
-    struct rundown r = {.d = d, .flushed = raw_now()};
+    struct kernel_threads kernel = {0};
+    struct rundown        r      = {.d = d, .flushed = raw_now()};
     r.buffer         = malloc(sizeof *r.buffer);
     r.elves          = calloc(1, sizeof *r.elves);
     if (!r.buffer || !r.elves)
@@ -206,17 +284,21 @@ void drain_rundown(struct drain *d)
     r.buffer->used = r.buffer->records = 0;
     r.buffer->mark = false;
     system_add(&r);
+    kernel_threads_find(&r, &kernel);
     int  fd  = openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
-        if (isdigit((unsigned char)e->d_name[0]))
-            process_add(&r, (uint32_t)strtoul(e->d_name, NULL, 10));
+        if (isdigit((unsigned char)e->d_name[0])) {
+            uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+            (is_kernel_thread(&kernel, pid) ? kernel_thread_add : process_add)(&r, pid);
+        }
     if (dir)
         closedir(dir);
     struct raw_own done = {.type = RAW_RUNDOWN_DONE, .time = raw_now()};
     add(&r, &done, sizeof done, NULL, 0);
     flush(&r);
 out:
+    free(kernel.pid);
     free(r.buffer);
     free(r.elves);
 }

@@ -588,8 +588,11 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     bool tight = grow(l);
     totals_show(l);
     pthread_mutex_unlock(&s->lock);
-    if (!atomic_load(&s->fs_ready) && !final)
+    if (!atomic_load(&s->fs_ready) && !final) {
+        if (tight)
+            session_tight(s);
         return true;
+    }
     if (!l->opened)
         outputs_open(l);
     bool all = fallback_collect(l, s->env->os->raw_ns(s->env->os));

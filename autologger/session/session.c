@@ -331,16 +331,28 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     return W_SUCCESS;
 }
 
+void session_tight(const struct session *s)
+{
+    int fd = s->env->tight_file ? open(s->env->tight_file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    if (fd >= 0)
+        close(fd);
+}
+
+/* While nothing may be written nobody waits for what is in the rings. */
+enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000 };
+
 static void *drain_main(void *ctx)
 {
     struct session *s   = ctx;
     uint64_t        one = 1;
     pthread_setname_np(pthread_self(), "kernel-drain");
     while (!atomic_load(&s->drain_stop)) {
-        klog_drain(s->klog, 100);
+        klog_drain(s->klog, atomic_load(&s->fs_ready) || !klog_patient(s->klog) ? DRAIN_MS : DRAIN_HELD_MS);
         /* also when nothing was kept: memory may be full, and only the logger can free it */
         if (atomic_load(&s->fs_ready))
             (void)!write(s->wake_fd, &one, sizeof one);
+        else if (klog_tight(s->klog))
+            session_tight(s);
     }
     return NULL;
 }
@@ -375,6 +387,8 @@ static void wake(struct session *s)
 void session_fs_ready(struct session *s)
 {
     atomic_store(&s->fs_ready, true);
+    if (s->klog)
+        klog_wake(s->klog);
     wake(s);
 }
 

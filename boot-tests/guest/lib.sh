@@ -31,7 +31,7 @@ make_writable() {
 start_daemon() {
     [ -x /usr/sbin/autologgerd ] || return 0
     has_argument autologger=off && return 0
-    autologgerd --keep --boot >$OUT/daemon 2>&1 &
+    autologgerd --keep --boot --calm >$OUT/daemon 2>&1 &
     DAEMON=$!
     [ -z "$NO_WAIT" ] || return 0
     # the early program answers, too; it ends when it has handed over
