@@ -28,7 +28,7 @@ class Measured:
         marks = remains.marks()
         if "init" not in marks or "programs" not in marks:
             raise Failed("the guest did not get to the end of its programs; its marks: " + ", ".join(marks))
-        self.marks, self.remains = marks, remains
+        self.marks, self.remains, self.file_bytes = marks, remains, 0
         self.seconds = (marks["programs"] - marks["init"]) / 1e9
         self.busy = self._busy(remains, "uptime-programs") - self._busy(remains, "uptime-init")
 
@@ -67,6 +67,7 @@ def measure(root, profile, runs=1, keep=False, say=lambda text: None):
         for kind in kinds:
             for one in found[kind]:
                 one.remains.status()  # read before the folder goes
+                one.file_bytes = sum(p.stat().st_size for p in one.remains.log_folder().rglob("*.etl"))
     finally:
         if not keep:
             shutil.rmtree(work, ignore_errors=True)
@@ -79,11 +80,22 @@ def figures(found):
     whole = {kind: sum(m.seconds for m in all_of) / len(all_of) for kind, all_of in found.items()}
     out = {"busy": mean, "seconds": whole, "ratio": mean["on"] / mean["off"], "ratio_seconds": whole["on"] / whole["off"]}
     if "kernel" in mean:
-        out["ratio_to_kernel"] = mean["on"] / mean["kernel"]
-    status = found["on"][-1].remains.status()
-    out["lost"] = sum(s["lost"]["total"] for s in status.get("sessions", []))
-    out["events"] = sum(s["written"] for s in status.get("sessions", []))
+        out["ratio_to_kernel"] = whole["on"] / whole["kernel"]
+        out["added_to_kernel"] = (whole["on"] - whole["off"]) / (whole["kernel"] - whole["off"])
+    sessions = found["on"][-1].remains.status().get("sessions", [])
+    out["lost"] = sum(s["lost"]["total"] for s in sessions)
+    out["events"] = sum(s["written"] for s in sessions)
+    out["total"] = _total(found["on"]) - _total(found["off"])
+    out["file_bytes"] = found["on"][-1].file_bytes
+    if not out["events"]:  # a boot that recorded nothing costs nothing, and says nothing
+        said = found["on"][-1].remains.output("status") or "no Status"
+        raise Failed(f"the traced boot wrote no events: {said}")
     return out
+
+
+def _total(boots):
+    """Guest seconds to the end of the machine, with all that waited until the boot was done: files, Status, the merge."""
+    return sum((m.marks["finish"] - m.marks["init"]) / 1e9 for m in boots) / len(boots)
 
 
 def times(keep=False):

@@ -31,7 +31,7 @@ def prepare(scenario, work, in_memory=False):
     root, initial = roots.make(scenario, work)
     disks = [root]
     if in_memory and (work / "root/etc/fstab").exists():
-        (work / "root/etc/fstab").write_text("")
+        (work / "root/etc/fstab").write_text("root / tmpfs rw,mode=755,size=80% 0 0\n")  # systemd remounts it writable by this
     initial = initial or initramfs.make(scenario, work, work / "root" if in_memory else None)
     disk.make(work / "results.img", None, RESULTS_MB, "results")
     disks.append(work / "results.img")
