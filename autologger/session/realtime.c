@@ -166,6 +166,7 @@ static unsigned former_place(struct realtime *r)
         if (r->former[i].first < r->former[oldest].first)
             oldest = i;
     }
+    fprintf(stderr, "autologgerd: real-time events that waited since %u boots are given up: %s\n", FORMER + 1, PATH_OF(r, oldest + 1));
     former_drop(r, oldest);
     r->state->files_lost++;
     return oldest;
@@ -190,8 +191,9 @@ static void former_take(struct realtime *r, unsigned number)
         return;
     }
     unsigned place = number ? number - 1 : former_place(r);
-    if (!number)
-        os_of(r)->rename(os_of(r), PATH_OF(r, 0), PATH_OF(r, place + 1));
+    /* its name is needed for this boot's; a file that can't be renamed is read as long as it is open */
+    if (!number && os_of(r)->rename(os_of(r), PATH_OF(r, 0), PATH_OF(r, place + 1)) < 0)
+        os_of(r)->unlink(os_of(r), PATH_OF(r, 0));
     r->former[place] = b;
 }
 

@@ -3,6 +3,7 @@
 #include "autologger/session/backup.h"
 #include "autologger/session/tests/fixture.h"
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 struct live {
@@ -83,7 +84,7 @@ struct reader {
     uint32_t id;
     uint64_t next, done;
     uint64_t events, bad, last;
-    uint64_t seen[4096];
+    uint64_t seen[8192];
 };
 static struct {
     struct ctl_consume_answer a;
@@ -260,9 +261,300 @@ static void a_reboot_gives_what_was_not_read_once(void **state)
     live_finish(&l);
 }
 
+static void full_is_dropped_and_counted(void **state)
+{
+    struct live   l;
+    struct reader r;
+    (void)state;
+    live_new(&l, 16, 1, false, false); /* 1 MB */
+    produce(&l, 4000, 400);
+    struct ctl_session_info i = info_of(&l);
+    assert_true(i.realtime_buffers_lost > 0 && i.lost_file > 0 && i.events_written > 1500);
+    balance(&l);
+    struct stat at;
+    assert_int_equal(stat(backup_path(&l), &at), 0);
+    assert_true(at.st_size <= 1 << 20);
+    assert_int_equal(l.s->realtime_reason.status, W_LOG_FILE_FULL);
+    /* what was kept is the oldest; the reader hears of the rest, once */
+    assert_int_equal(reader_attach(&l, &r, 1), 0);
+    assert_int_equal(answer.a.buffers_lost + answer.a.events_lost, 0);
+    assert_true(reader_read(&l, &r));
+    assert_int_equal(answer.a.buffers_lost, i.realtime_buffers_lost);
+    assert_int_equal(answer.a.events_lost, i.lost_file + i.lost_ring);
+    reader_read_all(&l, &r);
+    assert_int_equal(r.events, i.events_written);
+    realtime_delivery.gone(l.s, 1);
+    reader_attach(&l, &r, 2);
+    assert_int_equal(answer.a.buffers_lost, i.realtime_buffers_lost); /* told already */
+    /* there is room again */
+    produce(&l, 100, 400);
+    reader_read_all(&l, &r);
+    assert_int_equal(r.events, 100);
+    session_stop(l.s);
+    balance(&l);
+    live_finish(&l);
+}
+
+static void the_slow_one_misses_buffers_alone(void **state)
+{
+    struct live   l;
+    struct reader fast, slow;
+    (void)state;
+    live_new(&l, 16, 1, false, false);
+    assert_int_equal(reader_attach(&l, &fast, 1), 0);
+    assert_int_equal(reader_attach(&l, &slow, 2), 0);
+    produce(&l, 50, 400);
+    assert_true(reader_read(&l, &slow)); /* and does not acknowledge */
+    for (int i = 0; i < 40; i++) {
+        produce(&l, 100, 400);
+        reader_read_all(&l, &fast);
+    }
+    assert_int_equal(fast.events, l.numbers);
+    balance(&l);
+    struct ctl_session_info i = info_of(&l);
+    assert_int_equal(i.lost_file, 0); /* somebody got every event */
+    assert_true(i.realtime_buffers_lost > 50);
+    uint64_t before = slow.events;
+    assert_true(reader_read(&l, &slow));
+    assert_int_equal(answer.a.buffers_lost, i.realtime_buffers_lost);
+    reader_read_all(&l, &slow);
+    assert_true(slow.events < fast.events && slow.events > before + 1000);
+    qsort(slow.seen, slow.events, sizeof slow.seen[0], by_number);
+    assert_int_equal(slow.seen[slow.events - 1], l.numbers - 1);
+    for (uint64_t n = 1; n < slow.events; n++)
+        assert_true(slow.seen[n] > slow.seen[n - 1]);
+    session_stop(l.s);
+    live_finish(&l);
+}
+
+static void who_comes_while_others_read(void **state)
+{
+    struct live   l;
+    struct reader first, second, r[9];
+    (void)state;
+    live_new(&l, 32, 0, false, false);
+    reader_attach(&l, &first, 1);
+    produce(&l, 300, 100);
+    assert_true(reader_read(&l, &first)); /* not acknowledged: the second one gets it, too */
+    reader_attach(&l, &second, 2);
+    reader_read_all(&l, &second);
+    assert_numbers(&second, 0, 300);
+    realtime_delivery.gone(l.s, 1);
+    realtime_delivery.gone(l.s, 2);
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(reader_attach(&l, &r[i], 10 + i), 0);
+    assert_int_equal(reader_attach(&l, &r[8], 99), W_NO_SYSTEM_RESOURCES);
+    assert_false(reader_read(&l, &r[3])); /* 300 were acknowledged by the second */
+    for (unsigned i = 0; i < 1000; i++) {
+        realtime_delivery.gone(l.s, 10);
+        assert_int_equal(reader_attach(&l, &r[0], 10), 0);
+    }
+    session_stop(l.s);
+    live_finish(&l);
+}
+
+static void with_a_file_both_get_all(void **state)
+{
+    struct live   l;
+    struct reader r;
+    (void)state;
+    live_new(&l, 32, 100, true, false);
+    reader_attach(&l, &r, 1);
+    produce(&l, 1000, 100);
+    reader_read_all(&l, &r);
+    assert_numbers(&r, 0, 1000);
+    session_stop(l.s);
+    struct found found = file_read(l.text.path);
+    assert_int_equal(found.events, 1000);
+    assert_int_equal(found.damage + found.inversions + found.lost, 0);
+    balance(&l);
+    live_finish(&l);
+}
+
+static void what_is_not_to_be_kept(void **state)
+{
+    struct live   l;
+    struct reader r;
+    (void)state;
+    live_new(&l, 32, 0, false, true);
+    produce(&l, 400, 100);
+    reader_attach(&l, &r, 1);
+    assert_true(reader_read(&l, &r));
+    reader_acknowledge(&l, &r);
+    realtime_delivery.gone(l.s, 1);
+    session_stop(l.s);
+    struct ctl_session_info i = info_of(&l);
+    assert_int_equal(i.events_written, r.events);
+    assert_int_equal(i.lost_file, 400 - r.events);
+    assert_true(i.realtime_buffers_lost > 0);
+    assert_false(exists(backup_path(&l)));
+    balance(&l);
+    live_finish(&l);
+}
+
+static void the_rest_goes_with_the_farewell(void **state)
+{
+    struct live               l;
+    struct reader             r;
+    struct ctl_consume_answer a = {0};
+    int                       fds[REALTIME_FILES];
+    unsigned                  count;
+    struct backup_mark        m;
+    (void)state;
+    live_new(&l, 32, 0, false, false);
+    produce(&l, 200, 100);
+    power_off(&l);
+    live_start(&l, false, 32, 0, false, false);
+    produce(&l, 100, 100);
+    reader_attach(&l, &r, 1);
+    session_stop(l.s);
+    realtime_delivery.farewell(l.s, 1, &a, fds, &count);
+    assert_int_equal(count, 2); /* the former boot's, and this one's */
+    assert_int_equal(a.flags, CTL_CONSUME_ENDED);
+    assert_int_equal(pread(fds[1], &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
+    assert_true(backup_mark_sound(&m) && m.first > 0 && m.first < a.sequence);
+    close(fds[0]), close(fds[1]);
+    realtime_delivery.leave(l.s, false);
+    assert_false(exists(backup_path(&l)));
+    live_finish(&l);
+}
+
+static void damage_many(const char *path, off_t at)
+{
+    char command[300];
+    snprintf(command, sizeof command, "printf xxxxxxxx | dd of='%s' bs=1 seek=%ld conv=notrunc status=none", path, (long)at);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_damaged_backup_is_set_aside(void **state)
+{
+    struct live   l;
+    struct reader r;
+    char          aside[128];
+    (void)state;
+    live_new(&l, 32, 0, false, false);
+    produce(&l, 200, 100);
+    power_off(&l);
+    damage_many(backup_path(&l), 8192 - 30); /* its mark */
+    live_start(&l, false, 32, 0, false, false);
+    logger_pass(l.s->logger, false, true);
+    snprintf(aside, sizeof aside, "%.*s.damaged", (int)strlen(backup_path(&l)) - 4, backup_path(&l));
+    assert_true(exists(aside));
+    reader_attach(&l, &r, 1);
+    produce(&l, 10, 100);
+    reader_read_all(&l, &r);
+    assert_numbers(&r, 200, 10);
+    assert_int_equal(answer.a.files_lost, 1);
+    /* one buffer of it is damaged: the others come */
+    realtime_delivery.gone(l.s, 1);
+    produce(&l, 600, 100);
+    power_off(&l);
+    damage_many(backup_path(&l), 8192 * 3 + 24); /* its number */
+    live_start(&l, false, 32, 0, false, false);
+    logger_pass(l.s->logger, false, true);
+    reader_attach(&l, &r, 1);
+    reader_read_all(&l, &r);
+    assert_true(r.events < 600 && r.events > 450);
+    assert_int_equal(answer.a.buffers_lost, 1);
+    assert_int_equal(answer.a.files_lost, 1);
+    live_finish(&l);
+}
+
+static void many_boots_that_nobody_reads(void **state)
+{
+    struct live   l;
+    struct reader r;
+    (void)state;
+    live_new(&l, 32, 0, false, false);
+    for (int boot = 0; boot < 7; boot++) {
+        produce(&l, 20, 100);
+        power_off(&l);
+        live_start(&l, false, 32, 0, false, false);
+    }
+    logger_pass(l.s->logger, false, true);
+    reader_attach(&l, &r, 1);
+    reader_read_all(&l, &r);
+    assert_numbers(&r, 60, 80); /* four former boots are kept */
+    assert_int_equal(answer.a.files_lost, 1); /* given up at this boot; the boots before had no reader to tell */
+    live_finish(&l);
+}
+
+/* ---- with the logger's own thread ---- */
+
+static void *write_on(void *ctx)
+{
+    struct live *l = ctx;
+    for (uint64_t i = 0; i < 3000; i++) {
+        uint64_t payload[20] = {i};
+        program_write(&l->w, payload, sizeof payload);
+        if (i % 64 == 0)
+            usleep(2000);
+    }
+    return NULL;
+}
+
+static void readers_beside_the_logger(void **state)
+{
+    struct live         l = {0};
+    struct reader       r[3];
+    unsigned            slot, entry;
+    struct enable_terms all = {0};
+    struct reason       why = {0};
+    pthread_t           thread;
+    (void)state;
+    fixture_init(&l.f, true);
+    l.f.env.log_dir      = l.f.dir;
+    l.f.env.realtime     = &realtime_delivery;
+    l.f.env.consumers_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct plan plan     = plan_make(&l.f, &l.text, "live/one", 8, 16 * l.f.env.cpus, 256);
+    plan.log_path        = NULL;
+    plan.log_file_mode   = ETL_MODE_REAL_TIME | ETL_MODE_MS_FLUSH_TIMER;
+    plan.flush_timer     = 5;
+    assert_int_equal(table_add(&l.f.table, &plan, &l.s, &why), 0);
+    assert_int_equal(session_enable(l.s, &test_provider, "key", &all, &slot, &entry, &why), 0);
+    assert_int_equal(session_start(l.s, &why), 0);
+    program_attach(&l.w, l.s, (uint32_t)geteuid(), slot, entry);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(reader_attach(&l, &r[i], i), 0);
+    session_fs_ready(l.s);
+    assert_int_equal(pthread_create(&thread, NULL, write_on, &l), 0);
+    for (int i = 0; i < 30000; i++) {
+        reader_read_all(&l, &r[i % 3]);
+        if (i % 3 == 2 && l.s->state->realtime.delivered)
+            usleep(1000);
+        if (r[0].events >= 3000 && r[1].events >= 3000 && r[2].events >= 3000)
+            break;
+    }
+    pthread_join(thread, NULL);
+    session_flush(l.s);
+    for (uint32_t i = 0; i < 3; i++)
+        reader_read_all(&l, &r[i]);
+    session_stop(l.s);
+    balance(&l);
+    struct ctl_session_info i = info_of(&l);
+    assert_int_equal(i.realtime_buffers_lost, 0);
+    for (uint32_t k = 0; k < 3; k++) {
+        assert_int_equal(r[k].events, l.w.written);
+        qsort(r[k].seen, r[k].events, sizeof r[k].seen[0], by_number);
+        for (uint64_t n = 1; n < r[k].events; n++)
+            assert_true(r[k].seen[n] > r[k].seen[n - 1]);
+    }
+    close(l.f.env.consumers_fd);
+    live_finish(&l);
+}
+
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(nobody_reads_then_one_does),
     cmocka_unit_test(a_reboot_gives_what_was_not_read_once),
+    cmocka_unit_test(full_is_dropped_and_counted),
+    cmocka_unit_test(the_slow_one_misses_buffers_alone),
+    cmocka_unit_test(who_comes_while_others_read),
+    cmocka_unit_test(with_a_file_both_get_all),
+    cmocka_unit_test(what_is_not_to_be_kept),
+    cmocka_unit_test(the_rest_goes_with_the_farewell),
+    cmocka_unit_test(a_damaged_backup_is_set_aside),
+    cmocka_unit_test(many_boots_that_nobody_reads),
+    cmocka_unit_test(readers_beside_the_logger),
 };
 
 int main(void) { return cmocka_run_group_tests(tests, NULL, NULL); }
