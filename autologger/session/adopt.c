@@ -44,7 +44,7 @@ static wstatus state_check(const struct state_session *st, size_t size, unsigned
         return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", st->version, STATE_VERSION);
     if (st->size != size || st->cpus != cpus || st->uid_count > STATE_UIDS || st->hook_count > HOOK_MAX || st->index >= SHM_SESSIONS ||
         st->slot_size != state_slot_bytes(cpus) || st->slot_offset[0] != sizeof *st ||
-        st->slot_offset[1] != sizeof *st + st->slot_size || st->current > 1 || sizeof *st + 2 * (size_t)st->slot_size > size)
+        st->slot_offset[1] != sizeof *st + st->slot_size || sizeof *st + 2 * (size_t)st->slot_size > size)
         return reason_set(why, W_INVALID_DATA, "the state handed over is damaged");
     for (unsigned i = 0; i < STATE_ENABLES; i++)
         if (st->enable[i].in_use && (st->enable[i].slot >= SHM_PROVIDERS || st->enable[i].entry >= SHM_PROVIDER_SESSIONS))
@@ -55,7 +55,7 @@ static wstatus state_check(const struct state_session *st, size_t size, unsigned
 static wstatus adopt_streams(struct session *s, const struct finder *f, struct reason *why)
 {
     const struct state_session *st   = s->state;
-    const struct state_slot    *slot = (const void *)((const uint8_t *)st + st->slot_offset[st->current]);
+    const struct state_slot    *slot = (const void *)((const uint8_t *)st + st->slot_offset[st->current & 1]);
     const uint64_t             *pos  = (const uint64_t *)(slot + 1);
     uint64_t                   *rpos = calloc(st->cpus + 1u, sizeof *rpos);
     wstatus                     status = rpos ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
@@ -102,7 +102,7 @@ static wstatus adopt_state(struct session *s, int state_fd, unsigned cpus, struc
 
 static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *why)
 {
-    const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current]);
+    const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
     const uint64_t          *time = (const uint64_t *)(slot + 1) + (size_t)STATE_UIDS * 2 * s->state->cpus;
     struct klog_config       c;
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The published counters are read while the logger may flip slots: the copy is taken again when it did. */
+/* The published counters are read while the logger may flip slots: the copy is taken again when it did (and a slot that flipped twice
+ * has another number). */
 static struct state_slot published(const struct session *s)
 {
     struct state_slot slot;
@@ -12,6 +13,7 @@ static struct state_slot published(const struct session *s)
     do {
         current = __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE);
         memcpy(&slot, (const uint8_t *)s->state + s->state->slot_offset[current & 1], sizeof slot);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while (current != __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE));
     return slot;
 }

@@ -65,6 +65,14 @@ static const struct state_slot *slot_current(const struct session *s)
     return (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
 }
 
+static void slot_flip(struct logger *l)
+{
+    struct state_session *st   = l->s->state;
+    uint64_t              next = st->current + 1;
+    memcpy((uint8_t *)st + st->slot_offset[next & 1], l->master, st->slot_size);
+    __atomic_store_n(&st->current, next, __ATOMIC_RELEASE);
+}
+
 wstatus logger_create(struct session *s, struct logger **out, struct reason *why)
 {
     struct logger *l = calloc(1, sizeof *l);
@@ -213,8 +221,7 @@ static void file_open(struct logger *l)
         struct etl_write_state at  = etl_writer_state(l->writer);
         l->master->file_offset     = at.file_offset;
         l->master->buffers_written = at.buffers_written;
-        memcpy((uint8_t *)s->state + s->state->slot_offset[!(s->state->current & 1)], l->master, s->state->slot_size);
-        __atomic_store_n(&s->state->current, !(s->state->current & 1), __ATOMIC_RELEASE);
+        slot_flip(l);
         __atomic_store_n(&s->state->file_created, 1, __ATOMIC_RELEASE);
     }
     s->state->state = SESSION_WRITING;
@@ -277,9 +284,7 @@ static void publish(struct logger *l, unsigned cpu)
         l->master->buffers_written = at.buffers_written;
         l->master->buffers_lost    = at.buffers_lost;
     }
-    uint64_t other = !(s->state->current & 1);
-    memcpy((uint8_t *)s->state + s->state->slot_offset[other], l->master, s->state->slot_size);
-    __atomic_store_n(&s->state->current, other, __ATOMIC_RELEASE);
+    slot_flip(l);
 
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++) {

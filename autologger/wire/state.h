@@ -1,7 +1,7 @@
 /* state.h - what must outlive a daemon, beside streams, raw kernel records and descriptors: one memfd for the daemon, one for
  * every session. A successor that gets them goes on where the predecessor stopped: nothing is lost, nothing doubled.
  * A session's logger publishes (read positions, file offset, counters) together: it fills the slot that is not current, then
- * stores `current` (release). A reader takes the current slot only. Everything else is written by the controlling thread,
+ * counts `current` on (release). A reader takes the current slot only. Everything else is written by the controlling thread,
  * `in_use` last. An unknown version is refused. Native byte order: same machine, same boot. */
 #ifndef AUTOLOGGER_WIRE_STATE_H
 #define AUTOLOGGER_WIRE_STATE_H
@@ -120,7 +120,7 @@ struct state_session {
     struct state_realtime realtime;
     uint64_t    peak_bytes; /* most memory that was in use */
     uint64_t    stream_corrupt, stream_abandoned; /* records skipped and given up in streams so far, and by predecessors */
-    uint64_t    current; /* 0 or 1 */
+    uint64_t    current; /* how often it was published; the lowest bit says which slot is good */
     uint32_t    slot_offset[2], slot_size;
 };
 #endif
