@@ -78,7 +78,7 @@ void session_info(struct session *s, struct ctl_session_info *out)
     out->max_file_size    = st->max_file_size;
     out->buffers_written  = slot.buffers_written;
     out->log_buffers_lost = slot.buffers_lost;
-    out->realtime_buffers_lost = slot.realtime_lost + (uint32_t)st->realtime.missed;
+    out->realtime_buffers_lost = slot.realtime_lost + (uint32_t)__atomic_load_n(&st->realtime.missed, __ATOMIC_RELAXED);
     out->events_written   = slot.events_written;
     out->bytes_written    = slot.bytes_written;
     out->lost_file        = slot.lost_file;

@@ -264,6 +264,15 @@ static uint64_t fallback_done(const struct logger *l, unsigned u)
     return least;
 }
 
+/* Whatever was lost, and where. */
+static uint64_t events_lost(const struct logger *l)
+{
+    struct klog_counters k = {0};
+    if (l->s->klog)
+        klog_counters(l->s->klog, &k);
+    return l->master->lost_file + l->s->totals.lost + k.lost_ring + k.lost_memory + k.lost_conversion;
+}
+
 /* Positions, file offset and counters become one fact; then memory is given back. */
 static void publish(struct logger *l, unsigned cpu)
 {
@@ -295,7 +304,7 @@ static void publish(struct logger *l, unsigned cpu)
     if (s->klog && f->kernel_time)
         klog_release(s->klog, cpu, f->kernel_time);
     if (s->realtime)
-        s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost);
+        s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost, events_lost(l));
 }
 
 static bool grow(struct logger *l);

@@ -26,6 +26,7 @@ struct realtime {
     uint64_t               end; /* D1 */
     uint64_t               window; /* buffers below belong to complete windows; the logger's alone */
     uint32_t               lost;   /* as published */
+    uint64_t               events_lost;
     bool                   opened;
 };
 
@@ -104,6 +105,9 @@ static bool is_full(const struct realtime *r, uint64_t number)
     return mine >= r->slots || bytes > r->cap;
 }
 
+/* Read without the lock by whoever asks for the session's numbers. */
+static void missed_count(struct realtime *r) { __atomic_store_n(&r->state->missed, r->state->missed + 1, __ATOMIC_RELAXED); }
+
 /* D2: consumers that are behind what others have acknowledged miss the oldest buffer. False: nobody is. */
 static bool slowest_skips(struct realtime *r)
 {
@@ -115,7 +119,7 @@ static bool slowest_skips(struct realtime *r)
         if (c->in_use && c->next == least) {
             c->next++;
             c->missed++;
-            r->state->missed++;
+            missed_count(r);
         }
     }
     return true;
@@ -314,12 +318,13 @@ static wstatus realtime_put(struct realtime *r, uint8_t *buffer, uint32_t filled
     return W_SUCCESS;
 }
 
-static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost)
+static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost, uint64_t events_lost)
 {
     uint64_t one = 1;
     pthread_mutex_lock(&r->lock);
     r->end  = end;
     r->lost = lost;
+    r->events_lost = events_lost;
     bool wanted = consumers(r) != 0;
     pthread_mutex_unlock(&r->lock);
     if (wanted && r->s->env->consumers_fd > 0)
@@ -367,9 +372,9 @@ static struct state_consumer *consumer_find(struct realtime *r, uint32_t id)
     return NULL;
 }
 
-static void losses_tell(struct realtime *r, struct state_consumer *c, uint64_t events, struct ctl_consume_answer *answer)
+static void losses_tell(struct realtime *r, struct state_consumer *c, struct ctl_consume_answer *answer)
 {
-    c->told.events  = events;
+    c->told.events  = r->events_lost;
     c->told.buffers = r->lost + c->missed;
     c->told.files   = r->state->files_lost;
     answer->events_lost  = c->told.events;
@@ -432,7 +437,7 @@ static bool hole_count(struct realtime *r, struct state_consumer *c, uint64_t nu
         return false;
     c->holes = number + 1;
     c->missed++;
-    r->state->missed++;
+    missed_count(r);
     return true;
 }
 
@@ -487,11 +492,9 @@ static wstatus consumer_next(struct session *s, uint32_t id, const struct ctl_co
                              size_t room, bool *wait)
 {
     struct realtime        *r = s->realtime;
-    struct ctl_session_info info;
     wstatus                 st = W_SUCCESS;
 
     *wait = false;
-    session_info(s, &info);
     pthread_mutex_lock(&r->lock);
     struct state_consumer *c = consumer_find(r, id);
     if (!c) {
@@ -503,7 +506,7 @@ static wstatus consumer_next(struct session *s, uint32_t id, const struct ctl_co
         else if (q->what == CTL_CONSUME_BUFFER)
             *wait = !buffer_answer(r, c, q, a, room);
         if (!st && !*wait)
-            losses_tell(r, c, info.lost_ring + info.lost_memory + info.lost_conversion + info.lost_file, a);
+            losses_tell(r, c, a);
     }
     pthread_mutex_unlock(&r->lock);
     return st;
@@ -524,16 +527,14 @@ static void consumer_gone(struct session *s, uint32_t id)
 static void consumer_farewell(struct session *s, uint32_t id, struct ctl_consume_answer *a, int fds[REALTIME_FILES], unsigned *count)
 {
     struct realtime        *r = s->realtime;
-    struct ctl_session_info info;
 
     *count = 0;
-    session_info(s, &info);
     pthread_mutex_lock(&r->lock);
     struct state_consumer *c = consumer_find(r, id);
     a->flags                 = CTL_CONSUME_ENDED;
     a->sequence              = r->end;
     if (c)
-        losses_tell(r, c, info.lost_ring + info.lost_memory + info.lost_conversion + info.lost_file, a);
+        losses_tell(r, c, a);
     for (uint64_t at = 0; c && *count < REALTIME_FILES;) { /* in the order of their buffers */
         const struct backup *next = NULL;
         for (unsigned i = 0; i < REALTIME_FILES; i++) {

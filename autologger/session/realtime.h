@@ -28,8 +28,8 @@ struct realtime_part {
     /* Keeps buffer `number`; `window`: all CPUs were flushed, this is the last of them. 1502: no room, it is dropped. */
     wstatus (*put)(struct realtime *r, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, uint64_t number, bool window,
                    struct reason *why);
-    /* Buffers below `end` were published. */
-    void (*show)(struct realtime *r, uint64_t end, uint32_t lost);
+    /* Buffers below `end` were published; what was lost so far. */
+    void (*show)(struct realtime *r, uint64_t end, uint32_t buffers_lost, uint64_t events_lost);
     /* Files that nobody needs any more go. */
     void (*tidy)(struct realtime *r);
     /* So much waits for the end of its window that it should come now. */
