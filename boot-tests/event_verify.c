@@ -102,5 +102,7 @@ int main(int argc, char **argv)
     printf("events=%llu torn=%llu doubled=%llu missing=%llu invented=%llu unproved=%llu inversions=%llu damage=%u events_lost=%u\n",
            events, torn, doubled, missing, invented, unproved, inversions, damage, etl_reader_header(r)->raw.events_lost);
     etl_reader_close(r);
+    for (int w = 0; w < writers; w++)
+        free(seen[w].bitmap);
     return torn || doubled || missing || invented || inversions || damage;
 }

@@ -217,7 +217,9 @@ bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct
 
 bool etl_ext_next(const struct etl_event *event, struct etl_ext_walk *w)
 {
-    struct cursor       c = cur_make(event->ext, event->ext ? event->ext_size : 0);
+    if (!event->ext)
+        return false;
+    struct cursor       c = cur_make(event->ext, event->ext_size);
     struct etl_ext_item item;
 
     cur_take(&c, w->at);

@@ -7,6 +7,7 @@ import struct
 import subprocess
 import time
 
+from early_machine import EarlyMachine
 from harness import BUILD, Machine, check
 
 DECLARED = """
@@ -218,4 +219,24 @@ with Machine(DECLARED) as m:
     file = m.verify(os.path.join(m.logs, "both.etl"), [os.path.join(m.dir, f"tally-{n}") for n in range(7)], expect=None)
     check(file["torn"] == file["doubled"] == file["damage"] == 0, "both:", file)
     check(file["events"] >= len([n for n in got if n[0] == 5]), "both: the file has fewer than the reader", file)
+
+
+# ---- from the initramfs on: the early program holds the events, the daemon writes them to the backup
+with EarlyMachine(DECLARED) as m:
+    m.early()
+    end = time.time() + 20
+    while m.tool("sessions", expect=None).returncode:
+        check(time.time() < end, "the early program was not ready")
+        time.sleep(0.05)
+    r = m.tool("watch", "live", expect=None)
+    check(r.returncode == 1 and "not supported" in r.stderr, "watch of the early program:", r.returncode, r.stderr)
+    expected = written(m, write(m, 0, 5000))
+    check(m.files() == [], "files were made before there was a daemon:", m.files())
+    m.start()
+    m.gone()
+    w = Watcher(m)
+    expected += written(m, write(m, 1, 2000))
+    exactly(w.wait_for(len(expected)), expected, "from the initramfs on:")
+    w.interrupt()
+    m.shutdown()
 print("fine")
