@@ -64,7 +64,8 @@ def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False):
     for number, image in enumerate(disks):
         line += ["-drive", f"file={image},if=none,id=d{number},format=raw,cache=unsafe",
                  "-device", f"nvme,drive=d{number},serial=disk{number}"]
-    words = [CONSOLE, "root=LABEL=root ro", QUICK, EXACT if exact else "", arguments]
+    root = "root=LABEL=root ro" if initramfs else "root=/dev/nvme0n1 rootfstype=ext4 rootwait ro"
+    words = [CONSOLE, root, QUICK, EXACT if exact else "", arguments]
     return line + ["-append", " ".join(w for w in words if w)]
 
 

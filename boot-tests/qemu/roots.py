@@ -40,6 +40,9 @@ def busybox(scenario, work):
     for name, place in payload.PROGRAMS.items():
         if name not in scenario.absent:
             payload.copy_program(payload.program_of(name), tree, place)
+    if not scenario.initramfs:
+        payload.copy_program(payload.program_of("autologger-early"), tree, "usr/sbin/autologger-early")
+        (tree / "usr/sbin/autologger-init").symlink_to("autologger-early")
     lay_state(tree, store(scenario, work))
     for name, source in scenario.files("root"):
         payload.install(source, tree / name, 0o755)

@@ -5,7 +5,7 @@ import tempfile
 import time
 
 from qemu import cuts as power_cuts
-from qemu import disk, initramfs, kernel, machine, roots
+from qemu import between, disk, initramfs, kernel, machine, roots
 from qemu.expect import Checker
 from qemu.places import Failed
 from qemu.remains import Remains
@@ -32,7 +32,8 @@ def prepare(scenario, work, in_memory=False):
     disks = [root]
     if in_memory and (work / "root/etc/fstab").exists():
         (work / "root/etc/fstab").write_text("root / tmpfs rw,mode=755,size=80% 0 0\n")  # systemd remounts it writable by this
-    initial = initial or initramfs.make(scenario, work, work / "root" if in_memory else None)
+    if scenario.initramfs and not initial:
+        initial = initramfs.make(scenario, work, work / "root" if in_memory else None)
     disk.make(work / "results.img", None, RESULTS_MB, "results")
     disks.append(work / "results.img")
     for name, size in scenario.disks:
@@ -77,6 +78,7 @@ def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
         say(f"images made in {time.monotonic() - begun:.1f} s")
         for number in range(1, scenario.boots + 1):
             _boot_and_check(scenario, number, parts, work, outcome, say)
+            between.follow(scenario, number, outcome.remains, work)
     except Failed as e:
         outcome.wrong.append(str(e))
     finally:

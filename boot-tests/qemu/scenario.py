@@ -9,6 +9,7 @@ scenario.ini:
   declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @data@/NAME (default boot.ini)
   absent     programs of ours that the root does not have
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
+  initramfs  no = there is none: the kernel mounts the root, which has the early program (busybox)
   early-run  programs of this build that the initramfs has, too
   memory     MB (512);  cpus (2);  timeout  seconds of one boot (60);  disks  NAME:MB of further disks
   arguments  added to the kernel's command line
@@ -20,6 +21,7 @@ scenario.ini:
   cuts       power cuts at random moments before the boot that `expect` is about (0); boot-tests/qemu/cuts.py says what is looked at
   [boot N]   arguments, timeout, cut-after (seconds), cut-at (text of the serial line): of the boot N alone
 Files: expect (after the last boot), expect.N (after the boot N), guest.sh (replaces functions of boot-tests/guest/lib.sh),
+between.py (what an administrator does after a boot, see boot-tests/qemu/between.py),
 initramfs/... and root/... (files laid into either)."""
 import configparser
 import pathlib
@@ -27,7 +29,7 @@ import pathlib
 from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
-        "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "", "entry": "no",
+        "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "", "entry": "no", "initramfs": "yes",
         "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end", "cuts": "0"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
 ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
@@ -47,6 +49,7 @@ class Scenario:
         self.declare, self.run = values["declare"].split("\n"), [line for line in values["run"].split("\n") if line]
         self.absent, self.early_programs = values["absent"].split(), values["early-run"].split()
         self.early, self.snapshot = values["early"] == "yes", values["snapshot"] == "yes"
+        self.initramfs = values["initramfs"] == "yes"
         self.memory, self.cpus, self.timeout = (int(values[k]) for k in ("memory", "cpus", "timeout"))
         self.boots, self.cuts, self.arguments = int(values["boots"]), int(values["cuts"]), values["arguments"]
         self.disks = [(name, int(size)) for name, _, size in (d.partition(":") for d in values["disks"].split())]
