@@ -37,8 +37,9 @@ struct regkey_info {
 
 struct regstore;
 
-/* Opens a SQLite store. `write` creates a missing file (and only the file); without it the file is opened read-only.
- * The busy timeout is always set. Status: 2 missing, 5, 13 not a store, 112, 19. */
+/* Opens a SQLite store. `write` creates a missing file (and only the file); without it the file is opened read-only;
+ * what a power cut left half written is taken back first (21 where the file or its folder cannot be written). The busy
+ * timeout is always set. Status: 2 missing, 5, 13 not a store, 112, 19. */
 wstatus regstore_open(const char *path, bool write, struct regstore **out, struct reason *why);
 /* A store in memory: tests, and boots from a declaration file. */
 wstatus regstore_open_memory(struct regstore **out, struct reason *why);

@@ -3,7 +3,8 @@
  * Schema: one row per key (parent, folded name unique) below the unnamed row 0, one row per value.
  * Invariants  S1 names are stored folded beside their own spelling, and looked up by the folded form only
  *             S2 no statement is left running between calls: a reader outside a transaction holds no lock; it creates no
- *                file (the journal is a rollback journal, temporary tables stay in memory)
+ *                file (the journal is a rollback journal, temporary tables stay in memory). It writes in one case: what a writer
+ *                left that died is taken back when the store is opened, where that can be
  *             S3 a change is one transaction: the caller's, or its own */
 #include "registry-sim/base/os.h"
 #include "registry-sim/store/backend.h"
@@ -407,6 +408,27 @@ out:
     return st;
 }
 
+/* Takes back what a writer that died, or a power cut, left half written. The one thing that a reader writes: a boot must not go
+ * without its declarations until somebody comes who writes. */
+static void cut_short_repair(const char *path)
+{
+    sqlite3 *db = NULL;
+    if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) == SQLITE_OK) {
+        sqlite3_busy_timeout(db, BUSY_MS);
+        sqlite3_exec(db, "PRAGMA synchronous=EXTRA; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
+    }
+    sqlite3_close(db);
+}
+
+static wstatus open_file(const char *path, const char *shown, bool write, struct regstore **out, struct reason *why)
+{
+    wstatus st = open_database(path, shown, write, out, why);
+    if (st != W_NOT_READY || write)
+        return st;
+    cut_short_repair(path);
+    return open_database(path, shown, write, out, why);
+}
+
 wstatus regstore_open(const char *path, bool write, struct regstore **out, struct reason *why)
 {
     *out       = NULL;
@@ -414,13 +436,13 @@ wstatus regstore_open(const char *path, bool write, struct regstore **out, struc
     if (st != W_SUCCESS)
         return st;
     if (*path != ':') /* SQLite gives names like ":memory:" a meaning */
-        return open_database(path, path, write, out, why);
+        return open_file(path, path, write, out, why);
     size_t size  = strlen(path) + 3;
     char  *plain = malloc(size);
     if (!plain)
         return no_memory(why);
     snprintf(plain, size, "./%s", path);
-    st = open_database(plain, path, write, out, why);
+    st = open_file(plain, path, write, out, why);
     free(plain);
     return st;
 }
