@@ -61,8 +61,9 @@ class Chain:
                 self.look(boot)
             except Failed as e:
                 shutil.copy(self.root, self.folder / f"root-{number}.failed")
-                raise Failed(f"cut {number}, {moment:.3f} s after the root could be written: {e}") from e
-            if self.tally.cuts % 10 == 0:
+                say(f"{self.folder.name}: boot {number}: {e}")
+                raise Failed(f"{self.folder.name}, boot {number}, {moment:.3f} s after the root could be written: {e}") from e
+            if boot.cut and self.tally.cuts % 10 == 0:
                 say(f"{self.folder.name}: {self.tally}")
 
     def look(self, boot):
