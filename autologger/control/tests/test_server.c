@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <cmocka.h>
 
@@ -49,6 +50,55 @@ static wstatus ask(struct server_fixture *f, int c, int peer, void *message, siz
     return a->status;
 }
 
+/* A request that waits is answered when the session ends; what was not asked for in order is refused. */
+static void consumers_wait_and_are_told_the_end(void **state)
+{
+    struct server_fixture      f;
+    int                        peer;
+    unsigned                   fds = 99;
+    char                       folder[]  = "/tmp/al-server-XXXXXX", rest[64];
+    struct ctl_session_request attach    = {.name = "one"};
+    struct ctl_consume_request next      = {.what = CTL_CONSUME_BUFFER};
+    struct plan                plan      = {.start = true, .clock_type = 1, .memory_bytes = 64 << 14, .log_file_mode = ETL_MODE_REAL_TIME};
+    struct session            *s         = NULL;
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    assert_true(server_fixture_init(&f));
+    int c = server_fixture_client(&f, 0, &peer);
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), W_NOT_SUPPORTED); /* as an early program */
+    f.env.realtime = &realtime_delivery;
+    f.env.log_dir  = folder;
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), W_WMI_INSTANCE_NOT_FOUND); /* not a real-time session */
+    assert_int_equal(ask(&f, c, peer, &next, sizeof next, CTL_CONSUME_NEXT), W_WMI_INSTANCE_NOT_FOUND);
+    assert_int_equal(ask(&f, c, peer, &next, sizeof next - 8, CTL_CONSUME_NEXT), W_BAD_LENGTH);
+    plan.name = plan.key = (char *)"live";
+    plan.guid            = guid_from_name("live");
+    plan.given.buffer_kb = 4;
+    plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
+    assert_int_equal(table_add(&f.table, &plan, &s, NULL), 0);
+    assert_int_equal(session_start(s, NULL), 0);
+    session_fs_ready(s);
+    strcpy(attach.name, "live");
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0); /* again, as after a restart of the daemon */
+    next.header = (struct ctl_header){sizeof next, CTL_CONSUME_NEXT, CTL_VERSION, 78, 0};
+    server_receive(f.server, (unsigned)c, &next, sizeof next);
+    assert_int_equal(take(peer, NULL), 0); /* it waits */
+    session_stop(s);
+    server_session_ended(f.server, s, false);
+    assert_int_equal(take(peer, &fds), CTL_CONSUME_NEXT);
+    const struct ctl_consume_answer *a = (const void *)answer;
+    assert_int_equal(a->header.sequence, 78);
+    assert_int_equal(a->flags, CTL_CONSUME_ENDED);
+    assert_int_equal(fds, 0); /* nothing was written */
+    assert_int_equal(ask(&f, c, peer, &next, sizeof next, CTL_CONSUME_NEXT), W_WMI_INSTANCE_NOT_FOUND);
+    close(peer);
+    server_fixture_finish(&f);
+    snprintf(rest, sizeof rest, "%s/RtBackup", folder);
+    rmdir(rest);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void only_the_owner_controls(void **state)
 {
     struct server_fixture      f;
@@ -58,7 +108,7 @@ static void only_the_owner_controls(void **state)
     (void)state;
     assert_true(server_fixture_init(&f));
     int nobody = server_fixture_client(&f, NOBODY, &peer[0]), root = server_fixture_client(&f, 0, &peer[1]);
-    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN};
+    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN, CTL_CONSUME};
     for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
         assert_int_equal(ask(&f, nobody, peer[0], &r, sizeof r, guarded[i]), geteuid() == NOBODY ? 0 : W_ACCESS_DENIED);
     assert_int_equal(f.stops + f.readies + f.shutdowns, 0);
@@ -181,7 +231,7 @@ static void a_session_can_be_declared_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_owner_controls),
+        cmocka_unit_test(only_the_owner_controls), cmocka_unit_test(consumers_wait_and_are_told_the_end),
         cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
         cmocka_unit_test(a_client_that_does_not_read_is_dropped),
         cmocka_unit_test(providers_are_paged),
