@@ -1,6 +1,7 @@
 /* boots_view.c - see boots_view.h. */
 #include "tools/boots_view.h"
 
+#include "autologger/boot/phases.h"
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/utf16.h"
 #include "tools/result_view.h"
@@ -136,7 +137,10 @@ static void times_json(const struct result_list *l, struct json *j)
     json_number(j, "target_ms", l->target_ms);
     json_number(j, "boot_done_ms", l->boot_done_ms);
     json_text(j, "stop_reason", l->stop_reason);
+    boots_phases_json(l, j);
 }
+
+void boots_one_json(const struct result_list *boot, struct json *j) { times_json(boot, j); }
 
 void boots_list_json(const struct history *h, unsigned most, struct json *j)
 {
@@ -172,6 +176,50 @@ void boots_list_json(const struct history *h, unsigned most, struct json *j)
     json_number(j, "lost", m.lost);
     json_number(j, "peak_bytes", m.peak_bytes);
     json_object_end(j);
+}
+
+/* ---- one, by its phases ---- */
+
+void boots_phases_print(const struct result_list *boot, FILE *to)
+{
+    static const char *const titles[] = {"PHASE", "START s", "LENGTH s", "EVENTS", NULL};
+    struct text_table        t;
+    char                     when[FILETIME_TEXT_SIZE], start[CELL], length[CELL], events[CELL];
+    fprintf(to, "%s %u of %.19sZ; times since the kernel began, \"-\" is not known\n\n", boot->rehearsal ? "Rehearsal" : "Boot", boot->number,
+            filetime_format(boot->time, when));
+    text_table_init(&t, titles);
+    t.right = 1u << 1 | 1u << 2 | 1u << 3;
+    for (enum result_phase i = 0; i < RESULT_PHASES; i++) {
+        const struct phase_span s = phase_span(boot, i);
+        snprintf(start, sizeof start, s.begins ? "%.3f" : "-", (double)s.start_ns / 1e9);
+        snprintf(length, sizeof length, s.lasts ? "%.3f" : "-", (double)s.length_ns / 1e9);
+        text_table_row(&t, s.name, start, length, s.counted ? number(s.events, events) : "-");
+    }
+    text_table_print(&t, to);
+    text_table_finish(&t);
+}
+
+static void known_json(struct json *j, const char *name, bool known, uint64_t value)
+{
+    if (known)
+        json_number(j, name, value);
+    else
+        json_text(j, name, NULL);
+}
+
+void boots_phases_json(const struct result_list *boot, struct json *j)
+{
+    json_array(j, "phases");
+    for (enum result_phase i = 0; i < RESULT_PHASES; i++) {
+        const struct phase_span s = phase_span(boot, i);
+        json_object(j, NULL);
+        json_text(j, "name", s.name);
+        known_json(j, "start_ns", s.begins, s.start_ns);
+        known_json(j, "length_ns", s.lasts, s.length_ns);
+        known_json(j, "events", s.counted, s.events);
+        json_object_end(j);
+    }
+    json_array_end(j);
 }
 
 /* ---- two side by side ---- */

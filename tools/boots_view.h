@@ -19,6 +19,13 @@ void boots_list_print(const struct history *h, unsigned most, FILE *to);
 /* Members of the open object: boots [...], median {...}. */
 void boots_list_json(const struct history *h, unsigned most, struct json *j);
 
+/* One boot: its phases with start, length and events. */
+void boots_phases_print(const struct result_list *boot, FILE *to);
+/* A member: phases [{name, start_ns or null, length_ns or null, events or null}]. */
+void boots_phases_json(const struct result_list *boot, struct json *j);
+/* Members: number, times, phases of one boot. */
+void boots_one_json(const struct result_list *boot, struct json *j);
+
 /* Two boots: what of the whole boot, then each session and provider of either by its declaration. */
 void boots_pair_print(const struct result_list *a, const struct result_list *b, FILE *to);
 /* Members: a, b {number, times ...}, rows [{key, session, provider, a {...} or null, b}]. */

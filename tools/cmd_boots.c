@@ -33,10 +33,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->boot[a->boots++] = arg;
         return 0;
     case ARGP_KEY_END:
-        if (a->boots == 1)
-            argp_error(state, "a second boot to compare with is missing. Do: autologger status --boot %s shows one", a->boot[0]);
         if ((a->boots != 0) + (a->mark != NULL) + (a->unmark != NULL) > 1)
-            argp_error(state, "two boots, --mark or --unmark: one of these");
+            argp_error(state, "boots, --mark or --unmark: one of these");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -59,12 +57,16 @@ static wstatus pair_show(struct regstore *store, const struct history *h, const 
 {
     struct result_list boot[PAIR] = {0};
     wstatus            st         = W_SUCCESS;
-    for (unsigned i = 0; i < PAIR && !st; i++) {
+    for (unsigned i = 0; i < a->boots && !st; i++) {
         uint32_t number;
         st = boot_find(h, a->boot[i], &number, why);
         st = st ? st : result_load_number(store, number, &boot[i], why);
     }
-    if (!st && j)
+    if (!st && a->boots == 1 && j)
+        boots_one_json(&boot[0], j);
+    else if (!st && a->boots == 1)
+        boots_phases_print(&boot[0], stdout);
+    else if (!st && j)
         boots_pair_json(&boot[0], &boot[1], j);
     else if (!st)
         boots_pair_print(&boot[0], &boot[1], stdout);
@@ -124,9 +126,9 @@ int cmd_boots(int argc, char **argv)
         {0},
     };
     static const struct argp argp = {
-        options, parse, "\nBOOT BOOT",
+        options, parse, "\nBOOT\nBOOT BOOT",
         CMDLINE_DOC("The boots that the store remembers, newest first, with events, losses, memory and when boot was done; medians. "
-                    "Two boots side by side: times, and the Status of every session and provider. BOOT is a number, \"last\" or "
+                    "One boot by its phases (kernel, initramfs, user space, settling) with the events of each. Two boots side by side: times, and the Status of every session and provider. BOOT is a number, \"last\" or "
                     "\"baseline\".",
                     "  autologger boots --mark last\n  autologger boots baseline last"),
         NULL, NULL, NULL};

@@ -47,6 +47,13 @@ struct result_row {
     uint8_t  refused_level;                         /* the lowest level of these */
     uint64_t refused_keywords;                      /* the keywords of these, together */
 };
+/* Of a boot; see phases.h. */
+enum result_phase { RESULT_PHASE_KERNEL, RESULT_PHASE_INITRAMFS, RESULT_PHASE_USER, RESULT_PHASE_SETTLING, RESULT_PHASE_AFTER, RESULT_PHASES };
+struct result_phases {
+    uint64_t init_ns, user_ns; /* process 1 became /init, and the system's own program; 0 = not known */
+    bool     counted;          /* the merged file was gone through: events[] holds */
+    uint64_t events[RESULT_PHASES];
+};
 struct result_list {
     struct result_row *rows; /* malloc */
     unsigned           count, capacity;
@@ -57,7 +64,9 @@ struct result_list {
     uint64_t           early_ns, ready_ns, armed_ns; /* the early program began; programs could connect; all was armed */
     uint64_t           held_ns;                      /* how long the early program held the boot up */
     uint64_t           first_kernel_ns, first_user_ns; /* the first events of the merged file */
-    uint64_t           target_ms, boot_done_ms; /* since its sessions were started: the marks of boot-done */
+    uint64_t           start_ns; /* its sessions were started: since the kernel began, on the clock of the files */
+    uint64_t           target_ms, boot_done_ms; /* since then: the marks of boot-done */
+    struct result_phases phases;
     char               stop_reason[256]; /* why the boot's sessions were stopped: "boot-done + 10 s", "asked", ... */
     uint64_t           change_number; /* of the configuration that was booted (registry-sim/store/change_number.h) */
     bool               kernel_phase;  /* begins with the kernel's own trace buffer */

@@ -268,7 +268,7 @@ static void merge_begin(struct boot_end *b)
         b->host.save(b->host.ctx, &why);
         return;
     }
-    if ((st = merge_job_start(&b->job, &b->parts, &why)) != W_SUCCESS) {
+    if ((st = merge_job_start(&b->job, &b->parts, b->host.rows, &why)) != W_SUCCESS) {
         merge_ended(b, st, &why);
         return;
     }
@@ -278,11 +278,13 @@ static void merge_begin(struct boot_end *b)
 
 static void merge_step(struct boot_end *b, int wait_ms)
 {
-    struct merge_counts counts;
-    struct reason       why;
-    wstatus             status;
-    if (state(b)->phase == BOOT_MERGING && merge_job_ended(&b->job, wait_ms, &status, &counts, &why))
-        merge_ended(b, status, &why);
+    struct result_phases phases;
+    struct reason        why;
+    wstatus              status;
+    if (state(b)->phase != BOOT_MERGING || !merge_job_ended(&b->job, wait_ms, &status, &phases, &why))
+        return;
+    b->host.rows->phases = phases;
+    merge_ended(b, status, &why);
 }
 
 /* ---- the end ---- */

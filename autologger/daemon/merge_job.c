@@ -1,5 +1,7 @@
 #include "autologger/daemon/merge_job.h"
 
+#include "autologger/daemon/phase_count.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,9 +20,9 @@ enum { NICE = 10 };
 
 /* What the child says at its end; smaller than PIPE_BUF, so it comes whole. */
 struct answer {
-    struct reason       why;
-    wstatus             status;
-    struct merge_counts counts;
+    struct reason        why;
+    wstatus              status;
+    struct result_phases phases;
 };
 _Static_assert(sizeof(struct answer) <= 4096, "an answer is written at once");
 
@@ -56,9 +58,10 @@ static void temporaries_remove(const char *target)
         closedir(d);
 }
 
-static void child(const struct merge_parts *parts, int out_fd, pid_t parent)
+static void child(const struct merge_parts *parts, const struct result_list *rows, int out_fd, pid_t parent)
 {
-    struct answer a;
+    struct merge_counts counts;
+    struct answer       a;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -67,11 +70,13 @@ static void child(const struct merge_parts *parts, int out_fd, pid_t parent)
     dup2(out_fd, 3); /* no descriptor of the daemon is held open by us */
     close_range(4, ~0u, 0);
     memset(&a, 0, sizeof a);
-    a.status = merge_parts_run(os_linux(), parts, &a.counts, &a.why);
+    a.status = merge_parts_run(os_linux(), parts, &counts, &a.why);
+    if (a.status == W_SUCCESS)
+        phase_count(parts->target, rows, &a.phases);
     _exit(write(3, &a, sizeof a) == sizeof a ? 0 : 1);
 }
 
-wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, struct reason *why)
+wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, const struct result_list *rows, struct reason *why)
 {
     int   pipe_fd[2];
     pid_t parent = getpid();
@@ -83,7 +88,7 @@ wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, 
         return reason_set(why, wstatus_from_errno(errno), "cannot merge: %s", strerror(errno));
     job->pid = fork();
     if (job->pid == 0)
-        child(parts, pipe_fd[1], parent);
+        child(parts, rows, pipe_fd[1], parent);
     int error = errno;
     close(pipe_fd[1]);
     job->end_fd = pipe_fd[0];
@@ -94,7 +99,7 @@ wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, 
     return reason_set(why, wstatus_from_errno(error), "cannot merge: %s", strerror(error));
 }
 
-bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct merge_counts *counts, struct reason *why)
+bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct result_phases *phases, struct reason *why)
 {
     struct pollfd p = {.fd = job->end_fd, .events = POLLIN};
     struct answer a;
@@ -103,11 +108,11 @@ bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct
         return false;
     if (read(job->end_fd, &a, sizeof a) == sizeof a) {
         *status = a.status;
-        *counts = a.counts;
+        *phases = a.phases;
         *why    = a.why;
     } else {
         *status = reason_set(why, W_CANCELLED, "the process that merged %.300s ended before it was done", job->target);
-        memset(counts, 0, sizeof *counts);
+        memset(phases, 0, sizeof *phases);
     }
     merge_job_finish(job); /* its last word is said: the target is there or not */
     return true;

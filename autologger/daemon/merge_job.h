@@ -12,10 +12,10 @@ struct merge_job {
     char  target[1024];
 };
 
-/* Starts merging parts->row[] into parts->target. What former jobs that were killed have left beside the target is removed. */
-wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, struct reason *why);
+/* Starts merging parts->row[] into parts->target, and counts the events of each phase of the boot `rows`. What former jobs that were killed have left beside the target is removed. */
+wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, const struct result_list *rows, struct reason *why);
 /* Has it ended? Waits at most so long. Then *status is the merge's (`why` says why it is not 0), and the job is finished. */
-bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct merge_counts *counts, struct reason *why);
+bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct result_phases *phases, struct reason *why);
 /* Ends it, if it runs; no target then, and nothing beside it. */
 void merge_job_finish(struct merge_job *job);
 #endif

@@ -270,12 +270,20 @@ static void kernel_finish(struct service *v, bool wait)
 
 /* ---- the file system is ready, results ---- */
 
+/* ns since the kernel began as the events of this boot's files have it. */
+static uint64_t on_files_clock(const struct clock_anchor *a, uint64_t raw_ns)
+{
+    const uint64_t anchor_ns = a->filetime > a->boot_filetime ? (a->filetime - a->boot_filetime) * 100 : 0;
+    return anchor_ns + raw_ns > a->raw_ns ? anchor_ns + raw_ns - a->raw_ns : 0;
+}
+
 static void times_note(struct service *v)
 {
     v->results.early_ns = v->state->early_ns;
     v->results.held_ns  = v->state->held_ns;
     v->results.ready_ns = v->state->ready_ns;
     v->results.armed_ns = v->state->armed_ns;
+    v->results.start_ns = on_files_clock(&v->env.anchor, v->state->start_raw_ns);
     if (v->state->change_number) /* an early boot read a snapshot, which has the number in its head */
         v->results.change_number = v->state->change_number;
 }

@@ -227,7 +227,7 @@ static wstatus begin(struct unmerged *u, int epoll_fd, struct reason *why)
     merge_parts_select(u->os, &u->rows, &u->parts);
     if (!u->parts.count)
         return W_FILE_NOT_FOUND; /* given up by Keep, or removed by somebody */
-    if ((st = merge_job_start(&u->job, &u->parts, why)) != W_SUCCESS)
+    if ((st = merge_job_start(&u->job, &u->parts, &u->rows, why)) != W_SUCCESS)
         return st;
     e.data.fd = u->job.end_fd;
     epoll_ctl(epoll_fd, EPOLL_CTL_ADD, u->job.end_fd, &e); /* fails only without memory: then any other event has it seen */
@@ -236,14 +236,13 @@ static wstatus begin(struct unmerged *u, int epoll_fd, struct reason *why)
 
 void unmerged_step(struct unmerged *u, int epoll_fd)
 {
-    struct merge_counts counts;
-    struct reason       why = {0};
-    wstatus             st;
+    struct reason why = {0};
+    wstatus       st;
 
     if (!u->count)
         return;
     if (u->job.pid > 0) {
-        if (!merge_job_ended(&u->job, 0, &st, &counts, &why))
+        if (!merge_job_ended(&u->job, 0, &st, &u->rows.phases, &why))
             return;
         merged(u, st, &why);
     }

@@ -43,10 +43,17 @@ def stops_after_a_time():
 
 def boot_done_once():
     with Boots("[Boot]\nOnce = yes\nStopAfter = boot-done + 1 s\n") as m:
-        m.systemctl("sleep 0.7; echo running")
+        reached = os.path.join(m.dir, "reached")
+        m.systemctl(f"while ! [ -e {reached} ]; do sleep 0.1; done; echo running")
         check(m.boot() == {"web", "other"}, "not booted")
         time.sleep(2)
         check(m.running() == {"web", "other"}, "a busy machine is not done")
+        for count in (200, 100):  # before the default target, and after it
+            w, _ = m.writer(0, count, wait_ms=1000)
+            w.wait(30)
+            with open(reached, "w"):
+                pass
+            time.sleep(3)
         pid = m.daemon_pid()
         os.kill(pid, signal.SIGKILL)  # its successor waits on
         m.wait_ready()
@@ -58,6 +65,13 @@ def boot_done_once():
         s = m.wait_merged()
         check(s["stop_reason"] == "boot-done + 1 s", s["stop_reason"])
         check(0 < s["target_ms"] < s["boot_done_ms"] - 9000, s["target_ms"], s["boot_done_ms"])
+        phases = {p["name"]: p for p in json.loads(m.tool("boots", "last", "--store", m.store, "--json").stdout)["phases"]}
+        check(phases["kernel"]["events"] is None and phases["initramfs"]["start_ns"] is None, "no early program was there:", phases)
+        check(abs(phases["settling"]["length_ns"] / 1e6 - (s["boot_done_ms"] - s["target_ms"])) < 2, phases, s["target_ms"], s["boot_done_ms"])
+        up = time.clock_gettime(time.CLOCK_BOOTTIME)
+        check(up - 120 < phases["after boot-done"]["start_ns"] / 1e9 < up, "since the kernel began:", phases, up)
+        check(sum(phases[p]["events"] for p in ("user space", "settling", "after boot-done")) == 300 and
+              phases["user space"]["events"] == 200 and phases["settling"]["events"] == 100, phases)
         m.idle_end()
         m.shutdown()
         check("consumed 1" in open(m.guard).read(), open(m.guard).read())
