@@ -26,7 +26,7 @@ static struct perf_event_attr base_attr(size_t ring_bytes)
 {
     return (struct perf_event_attr){
         .size = sizeof(struct perf_event_attr), .disabled = 1, .sample_id_all = 1, .use_clockid = 1,
-        .clockid = CLOCK_MONOTONIC_RAW, .watermark = 1, .wakeup_watermark = (uint32_t)(ring_bytes / 4),
+        .clockid = CLOCK_MONOTONIC_RAW, .watermark = 1, .wakeup_watermark = (uint32_t)(ring_bytes / 2),
         .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
         .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST};
 }

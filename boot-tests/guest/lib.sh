@@ -4,8 +4,8 @@ OUT=/run/boot-test/out
 
 # mark NAME: this moment, on the clock that events have, too.
 mark() { /boot-test/mark /run/boot-test/marks "$1"; }
-# idle NAME: how long the processors were up, and how long idle.
-idle() { cat /proc/uptime >$OUT/uptime-$1; }
+# idle NAME: how long the processors were up, and how long idle; how much memory there is for others.
+idle() { cat /proc/uptime >$OUT/uptime-$1; cat /proc/meminfo >$OUT/meminfo-$1; }
 say() { echo "boot-test: $*" >/dev/console; }
 has_argument() { grep -qw -- "$1" /proc/cmdline; }
 

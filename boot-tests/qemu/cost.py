@@ -6,6 +6,7 @@ off      autologger=off: nothing of ours starts
 on       as it is declared
 kernel   autologger=off, and the kernel's own tracing of the same tracepoints, with stacks, from its command line (boot-cpu)"""
 import pathlib
+import re
 import shutil
 import tempfile
 
@@ -86,11 +87,18 @@ def figures(found):
     out["lost"] = sum(s["lost"]["total"] for s in sessions)
     out["events"] = sum(s["written"] for s in sessions)
     out["total"] = _total(found["on"]) - _total(found["off"])
+    out["memory_kb"] = _available(found["off"][-1]) - _available(found["on"][-1])
     out["file_bytes"] = found["on"][-1].file_bytes
     if not out["events"]:  # a boot that recorded nothing costs nothing, and says nothing
         said = found["on"][-1].remains.output("status") or "no Status"
         raise Failed(f"the traced boot wrote no events: {said}")
     return out
+
+
+def _available(boot):
+    """KB of memory for others, when the programs were done: all of the boot is held then."""
+    found = re.search(r"^MemAvailable:\s*(\d+)", boot.remains.output("meminfo-programs") or "", re.MULTILINE)
+    return int(found.group(1)) if found else 0
 
 
 def _total(boots):
