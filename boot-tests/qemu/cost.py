@@ -29,7 +29,7 @@ class Measured:
         marks = remains.marks()
         if "init" not in marks or "programs" not in marks:
             raise Failed("the guest did not get to the end of its programs; its marks: " + ", ".join(marks))
-        self.marks, self.remains, self.file_bytes = marks, remains, 0
+        self.marks, self.remains, self.file_bytes, self.available_kb = marks, remains, 0, _available(remains)
         self.seconds = (marks["programs"] - marks["init"]) / 1e9
         self.busy = self._busy(remains, "uptime-programs") - self._busy(remains, "uptime-init")
 
@@ -87,7 +87,7 @@ def figures(found):
     out["lost"] = sum(s["lost"]["total"] for s in sessions)
     out["events"] = sum(s["written"] for s in sessions)
     out["total"] = _total(found["on"]) - _total(found["off"])
-    out["memory_kb"] = _available(found["off"][-1]) - _available(found["on"][-1])
+    out["memory_kb"] = found["off"][-1].available_kb - found["on"][-1].available_kb
     out["file_bytes"] = found["on"][-1].file_bytes
     if not out["events"]:  # a boot that recorded nothing costs nothing, and says nothing
         said = found["on"][-1].remains.output("status") or "no Status"
@@ -95,9 +95,9 @@ def figures(found):
     return out
 
 
-def _available(boot):
+def _available(remains):
     """KB of memory for others, when the programs were done: all of the boot is held then."""
-    found = re.search(r"^MemAvailable:\s*(\d+)", boot.remains.output("meminfo-programs") or "", re.MULTILINE)
+    found = re.search(r"^MemAvailable:\s*(\d+)", remains.output("meminfo-programs") or "", re.MULTILINE)
     return int(found.group(1)) if found else 0
 
 
