@@ -1,5 +1,7 @@
 /* session_view.c - see session_view.h. One table drives text and JSON. */
 #include "tools/session_view.h"
+
+#include "autologger/wire/etl.h"
 #include "registry-sim/win32/wstatus.h"
 
 #include <inttypes.h>
@@ -54,6 +56,11 @@ static uint64_t field_get(const struct ctl_session_info *s, const struct field *
     return wide;
 }
 
+const char *session_file_text(const struct ctl_session_info *s)
+{
+    return s->log_path[0] ? s->log_path : s->log_file_mode & ETL_MODE_REAL_TIME ? "(real time: autologger watch)" : "(none)";
+}
+
 const char *session_state_name(uint32_t state)
 {
     static const char *const names[] = {"starting", "in memory", "writing", "stopping", "stopped", "stopped by an error"};
@@ -74,7 +81,7 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
     fprintf(to, "%-26s %u %s\n", "Status:", s->status, wstatus_name(s->status));
     if (s->status)
         fprintf(to, "%-26s %s. Do: %s\n", "", wstatus_text(s->status), wstatus_advice(s->status));
-    fprintf(to, "%-26s %s\n", "file:", s->log_path[0] ? s->log_path : "(none)");
+    fprintf(to, "%-26s %s\n", "file:", session_file_text(s));
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char label[40];
         snprintf(label, sizeof label, "%s:", fields[i].text);

@@ -4,6 +4,7 @@
 #include "autologger/control/client.h"
 #include "tools/json_out.h"
 
+const char *session_file_text(const struct ctl_session_info *s); /* its file's path, or where its events go instead */
 const char *session_state_name(uint32_t state);
 uint64_t    session_lost(const struct ctl_session_info *s);
 /* One session, a "name: value" line each. */
