@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PATH_SIZE = 2048, FORMER = STATE_FORMER, DEFAULT_MB = 10, LEAST_BUFFER = 4096 };
@@ -69,6 +70,15 @@ static const char *path_of(const struct realtime *r, unsigned number, char *out)
     return out;
 }
 #define PATH_OF(r, number) path_of(r, number, (char[PATH_SIZE + 16]){0})
+
+/* As for log files: who may write to the log folder must not choose where root writes. */
+static bool folder_is_link(const struct realtime *r)
+{
+    char           folder[PATH_SIZE];
+    struct os_stat at;
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(r->path, '/') - r->path), r->path);
+    return os_of(r)->lstat(os_of(r), folder, &at) == 0 && S_ISLNK(at.mode);
+}
 
 /* ---- how far everybody is; under lock ---- */
 
@@ -206,7 +216,7 @@ static uint64_t former_find(struct realtime *r)
 {
     uint64_t next = 0, delivered = UINT64_MAX;
 
-    for (unsigned number = FORMER + 1; number-- > 0;) /* the current one last: it needs a place */
+    for (unsigned number = folder_is_link(r) ? 0 : FORMER + 1; number-- > 0;) /* the current one last: it needs a place */
         former_take(r, number);
     for (unsigned i = 0; i < FORMER; i++)
         if (r->former[i].fd >= 0) {
@@ -268,8 +278,11 @@ static wstatus current_make(struct realtime *r, uint64_t number, struct reason *
     struct os     *os   = os_of(r);
     const char    *path = PATH_OF(r, 0);
     struct backup  made;
-    int            e = os_mkdir_parents(os, path, 0750);
+    int            e;
 
+    if (folder_is_link(r))
+        return reason_set(why, W_BAD_PATHNAME, "the folder of %s is a link; links below the log folder are not followed", path);
+    e = os_mkdir_parents(os, path, 0750);
     e = e < 0 ? e : backup_create(os, path, r->header, r->buffer_size, r->slots, number, &made);
     if (e < 0)
         return reason_set(why, wstatus_from_errno(-e), "%s: %s", path, strerror(-e));

@@ -479,6 +479,24 @@ static void many_boots_that_nobody_reads(void **state)
     live_finish(&l);
 }
 
+static void a_folder_that_is_a_link(void **state)
+{
+    struct live l;
+    char        link[96], elsewhere[96];
+    (void)state;
+    live_new(&l, 32, 0, false, false);
+    snprintf(link, sizeof link, "%s/RtBackup", l.f.dir);
+    snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", l.f.dir);
+    assert_int_equal(mkdir(elsewhere, 0755) + symlink(elsewhere, link), 0);
+    produce(&l, 100, 100);
+    assert_int_equal(l.s->realtime_reason.status, W_BAD_PATHNAME);
+    assert_int_equal(info_of(&l).lost_file, 100);
+    session_stop(l.s);
+    balance(&l);
+    assert_int_equal(rmdir(elsewhere), 0); /* it is empty */
+    live_finish(&l);
+}
+
 /* ---- with the logger's own thread ---- */
 
 static void *write_on(void *ctx)
@@ -554,6 +572,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_rest_goes_with_the_farewell),
     cmocka_unit_test(a_damaged_backup_is_set_aside),
     cmocka_unit_test(many_boots_that_nobody_reads),
+    cmocka_unit_test(a_folder_that_is_a_link),
     cmocka_unit_test(readers_beside_the_logger),
 };
 
