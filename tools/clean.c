@@ -160,12 +160,12 @@ static wstatus machine_clean(struct cleaning *c, struct reason *why)
     return st;
 }
 
-static void report(const struct cleaning *c)
+static void report(const struct cleaning *c, bool failed)
 {
     if (!c->o->json) {
         for (unsigned i = 0; i < c->setup.line_count; i++)
             printf("%s %s\n", strncmp(c->setup.lines[i], "initramfs:", 10) ? "removed" : "       ", c->setup.lines[i]);
-        if (!c->removed)
+        if (!c->removed && !failed)
             puts("there was nothing to remove");
         if (c->starting)
             puts("still declared, not by apply: see 'autologger check --store FILE'");
@@ -205,7 +205,7 @@ int clean_run(const struct clean_options *o)
     }
     /* the declarations are gone: what is left below can only be less, and a second clean goes on */
     st = st ? st : machine_clean(&c, &why);
-    report(&c);
+    report(&c, st != W_SUCCESS);
     setup_finish(&c.setup);
     return st ? failure_print("autologger clean", st, &why) : VERB_FINE;
 }

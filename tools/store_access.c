@@ -96,7 +96,10 @@ wstatus store_access_open(const struct cmdline *c, bool write, struct regstore *
             return reason_set(why, st, "the folder of %s cannot be made: %s", c->store, strerror(-rc));
         }
     }
-    return regstore_open(c->store, write, out, why);
+    wstatus st = regstore_open(c->store, write, out, why);
+    if (st == W_FILE_NOT_FOUND && !c->store_given)
+        reason_set(why, st, "nothing was declared on this machine yet: there is no store %s. Do: autologger trace-boot, or name a store with --store", c->store);
+    return st;
 }
 
 wstatus store_access_machine(struct cmdline *c, const char *root, struct machine *out, char path[MACHINE_PATH], struct reason *why)
