@@ -1,5 +1,6 @@
 /* autologger import: a configuration file into the store, all or nothing. */
 #include "autologger/plan/plan.h"
+#include "tools/json_out.h"
 #include "tools/key_names.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -84,12 +85,34 @@ static wstatus rehearse_import(const struct import_args *a, struct import_count 
     return st;
 }
 
+static void report(const struct import_args *a, const struct import_count *n, unsigned mistakes, bool imported)
+{
+    struct json *j = a->common.json ? json_create(stdout, true) : NULL;
+    if (j) {
+        json_object(j, NULL);
+        json_text(j, "file", a->file);
+        json_text(j, "store", a->common.store);
+        json_number(j, "keys", n->keys);
+        json_number(j, "values", n->values);
+        json_number(j, "mistakes", mistakes);
+        json_flag(j, "imported", imported);
+        json_object_end(j);
+        json_destroy(j);
+    } else if (imported) {
+        printf("imported %u key%s, %u value%s from %s into %s\n", n->keys, plural(n->keys), n->values, plural(n->values), a->file,
+               a->common.store);
+    } else if (!mistakes) {
+        printf("%s is fine: %u key%s, %u value%s; nothing was changed\n", a->file, n->keys, plural(n->keys), n->values, plural(n->values));
+    }
+}
+
 int cmd_import(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         OPT_STORE,
         {"lenient", 'l', NULL, 0, "accept a .reg without its first line, and typographic quotes, with warnings", 0},
         {"dry-run", 'n', NULL, 0, "find all mistakes, change nothing", 0},
+        OPT_JSON,
         {0},
     };
     static const struct argp argp = {
@@ -113,14 +136,11 @@ int cmd_import(int argc, char **argv)
     if (st && sink.errors) {
         fprintf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
                 plural(sink.errors));
+        report(&a, &n, sink.errors, false);
         return VERB_FAILED;
     }
     if (st)
         return failure_print_about(read ? ABOUT_STORE : ABOUT_CONFIGURATION, "autologger import", st, &why);
-    if (a.dry_run)
-        printf("%s is fine: %u key%s, %u value%s; nothing was changed\n", a.file, n.keys, plural(n.keys), n.values, plural(n.values));
-    else
-        printf("imported %u key%s, %u value%s from %s into %s\n", n.keys, plural(n.keys), n.values, plural(n.values), a.file,
-               a.common.store);
+    report(&a, &n, 0, !a.dry_run);
     return VERB_FINE;
 }
