@@ -28,17 +28,22 @@ make_writable() {
     mount -o remount,rw / && mark writable
 }
 
+# Until the daemon of the root serves: the early program answers, too; it ends when it has handed over.
+wait_served() {
+    [ -z "$NO_WAIT" ] && ! has_argument autologger=off || return 0
+    for try in $(seq 400); do
+        pidof autologger-early >/dev/null || { autologger sessions >$OUT/sessions 2>&1 && break; }
+        sleep 0.05
+    done
+}
+
 start_daemon() {
     [ -x /usr/sbin/autologgerd ] || return 0
     has_argument autologger=off && return 0
     autologgerd --keep --boot --calm >$OUT/daemon 2>&1 &
     DAEMON=$!
-    [ -z "$NO_WAIT" ] || return 0
-    # the early program answers, too; it ends when it has handed over
-    for try in $(seq 400); do
-        pidof autologger-early >/dev/null || { autologger sessions >$OUT/sessions 2>&1 && break; }
-        sleep 0.05
-    done
+    [ -z "$NO_WAIT" ] || return 0 # what a boot costs has no such mark
+    wait_served
     mark daemon
 }
 
