@@ -17,6 +17,7 @@
 
 enum {
     WAIT_EVER    = -1,
+    HELD_PAUSE_MS = 50,
     WAIT_MS      = 30 * 1000,      /* an answer that only needs a look at tables */
     WAIT_LONG_MS = 10 * 60 * 1000, /* one that waits for files to be complete */
     MAX_ROWS     = 65536
@@ -285,13 +286,38 @@ wstatus control_query(struct control_client *c, const char *name, struct ctl_ses
 {
     return session_ask(c, CTL_QUERY, name, WAIT_MS, out, why);
 }
+
+/* An early program holds everything, and has asked the daemon to take over: false when that has taken too long. */
+static bool wait_for_daemon(wstatus st, int64_t deadline, struct reason *why)
+{
+    if (st != W_RETRY)
+        return false;
+    if (now_ms() >= deadline) {
+        reason_set(why, st, "the early program still holds what was recorded, and no daemon has taken it over. Do: start autologgerd.service, "
+                   "or save it by 'autologger-early save FILE'");
+        return false;
+    }
+    usleep(HELD_PAUSE_MS * 1000);
+    return true;
+}
+
 wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why)
 {
-    return session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
+    int64_t deadline = now_ms() + WAIT_MS;
+    wstatus st;
+    do
+        st = session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
+    while (wait_for_daemon(st, deadline, why));
+    return st;
 }
 wstatus control_flush(struct control_client *c, const char *name, struct reason *why)
 {
-    return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
+    int64_t deadline = now_ms() + WAIT_MS;
+    wstatus st;
+    do
+        st = session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
+    while (wait_for_daemon(st, deadline, why));
+    return st;
 }
 
 /* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or NULL for lists
@@ -386,7 +412,12 @@ wstatus control_fs_ready(struct control_client *c, struct reason *why)
 }
 wstatus control_end_boot(struct control_client *c, struct reason *why)
 {
-    return plain_ask(c, CTL_END_BOOT, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+    int64_t deadline = now_ms() + WAIT_MS;
+    wstatus st;
+    do
+        st = plain_ask(c, CTL_END_BOOT, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+    while (wait_for_daemon(st, deadline, why));
+    return st;
 }
 wstatus control_shutdown(struct control_client *c, struct reason *why)
 {

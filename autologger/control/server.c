@@ -534,23 +534,24 @@ static const struct request {
     uint16_t type;
     size_t   least; /* size of the fixed part */
     bool     control; /* needs the right to control sessions */
+    bool     files;   /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
     wstatus (*act)(struct control_server *v, unsigned c, const void *message, size_t size);
 } requests[] = {
-    {CTL_HELLO, sizeof(struct ctl_hello), false, on_hello},
-    {CTL_REGISTER, sizeof(struct ctl_register), false, on_register},
-    {CTL_UNREGISTER, sizeof(struct ctl_unregister), false, on_unregister},
-    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), false, on_nothing},
-    {CTL_QUERY, sizeof(struct ctl_session_request), false, on_query},
-    {CTL_STOP, sizeof(struct ctl_session_request), true, on_stop},
-    {CTL_FLUSH, sizeof(struct ctl_session_request), true, on_flush},
-    {CTL_FS_READY, sizeof(struct ctl_header), true, on_fs_ready},
-    {CTL_SHUTDOWN, sizeof(struct ctl_header), true, on_shutdown},
-    {CTL_END_BOOT, sizeof(struct ctl_header), true, on_end_boot},
-    {CTL_STATE, sizeof(struct ctl_header), false, on_state},
-    {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, on_providers},
-    {CTL_DECLARATION, sizeof(struct ctl_session_request), false, on_declaration},
-    {CTL_CONSUME, sizeof(struct ctl_session_request), true, on_consume},
-    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), true, on_consume_next},
+    {CTL_HELLO, sizeof(struct ctl_hello), false, false, on_hello},
+    {CTL_REGISTER, sizeof(struct ctl_register), false, false, on_register},
+    {CTL_UNREGISTER, sizeof(struct ctl_unregister), false, false, on_unregister},
+    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), false, false, on_nothing},
+    {CTL_QUERY, sizeof(struct ctl_session_request), false, false, on_query},
+    {CTL_STOP, sizeof(struct ctl_session_request), true, true, on_stop},
+    {CTL_FLUSH, sizeof(struct ctl_session_request), true, true, on_flush},
+    {CTL_FS_READY, sizeof(struct ctl_header), true, false, on_fs_ready},
+    {CTL_SHUTDOWN, sizeof(struct ctl_header), true, false, on_shutdown},
+    {CTL_END_BOOT, sizeof(struct ctl_header), true, true, on_end_boot},
+    {CTL_STATE, sizeof(struct ctl_header), false, false, on_state},
+    {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, false, on_providers},
+    {CTL_DECLARATION, sizeof(struct ctl_session_request), false, false, on_declaration},
+    {CTL_CONSUME, sizeof(struct ctl_session_request), true, false, on_consume},
+    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), true, false, on_consume_next},
 };
 
 void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -570,7 +571,10 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
         st = W_INVALID_FUNCTION;
     else if (r->control && !access_may_control(v->state->connection[c].uid))
         st = W_ACCESS_DENIED;
-    else if (size >= r->least)
+    else if (r->files && v->table->env->tight_file && !v->state->fs_ready) {
+        session_tight(v->table->env);
+        st = W_RETRY;
+    } else if (size >= r->least)
         st = r->act(v, c, message, size);
     if (st && v->fd[c] >= 0)
         answer_status(v, c, m, st);

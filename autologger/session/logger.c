@@ -604,7 +604,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     pthread_mutex_unlock(&s->lock);
     if (!atomic_load(&s->fs_ready) && !final) {
         if (tight)
-            session_tight(s);
+            session_tight(s->env);
         return true;
     }
     if (!l->opened)

@@ -331,9 +331,9 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     return W_SUCCESS;
 }
 
-void session_tight(const struct session *s)
+void session_tight(const struct session_env *env)
 {
-    int fd = s->env->tight_file ? open(s->env->tight_file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+    int fd = env->tight_file ? open(env->tight_file, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
     if (fd >= 0)
         close(fd);
 }
@@ -352,7 +352,7 @@ static void *drain_main(void *ctx)
         if (atomic_load(&s->fs_ready))
             (void)!write(s->wake_fd, &one, sizeof one);
         else if (klog_tight(s->klog))
-            session_tight(s);
+            session_tight(s->env);
     }
     return NULL;
 }

@@ -46,7 +46,7 @@ struct session_env {
     /* keeps a descriptor beyond this process's death, or drops it (fd -1); may be NULL. ring_bytes as in klog_fds */
     void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes);
     void *keep_ctx;
-    const char *tight_file; /* made when memory becomes tight while no file may be written: who is to allow it may wait; or NULL */
+    const char *tight_file; /* an early program's: made when memory becomes tight while no file may be written, for whoever is to allow it may wait; or NULL */
     int  proc_fd; /* of /proc, or 0: klog_config */
     /* an early program's: sessions of kernel events begin with the kernel's own trace buffer, which the command line has armed */
     bool kernel_phase;
@@ -98,8 +98,8 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
  * change; `found` gets conditions. start: takes both over, keeps the descriptors, starts the session. */
 wstatus session_kernel_open(const struct session *s, struct klog **out, struct condition_list *found, struct reason *why);
 wstatus session_kernel_start(struct session *s, struct klog *klog, struct condition_list *found, struct reason *why);
-/* Memory becomes tight while no file may be written: see tight_file. Any thread. */
-void session_tight(const struct session *s);
+/* Memory becomes tight, or somebody waits, while no file may be written: see tight_file. Any thread. */
+void session_tight(const struct session_env *env);
 /* Starts logger and drain threads and arms the kernel. */
 wstatus session_start(struct session *s, struct reason *why);
 /* The file system is ready: files may be created. */

@@ -18,7 +18,7 @@ enum ctl_type {
     CTL_UNREGISTER = 3,
     CTL_ENABLE_ACK = 4,
     CTL_QUERY = 16,     /* controller: one session by name, or a page of all */
-    CTL_STOP = 17,
+    CTL_STOP = 17,      /* this, CTL_FLUSH, CTL_END_BOOT: 1237 from an early program, which tells its successor to hurry: ask again */
     CTL_FLUSH = 18,
     CTL_FS_READY = 19,  /* the log folder's file system is ready: files may be created */
     CTL_SHUTDOWN = 20,  /* stop all sessions and end the daemon */

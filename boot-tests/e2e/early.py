@@ -68,6 +68,25 @@ def image_gone():
     print("started although the image's files went at once")
 
 
+def stopped_while_held():
+    """A stop while the early program still holds everything: it waits for the daemon, which hurries, and nothing is lost."""
+    with EarlyMachine(DECLARED) as m:
+        m.early()
+        m.armed()
+        writer, tally = m.writer(0, 60000, rate=60000)
+        writer.wait(60)
+        stop = subprocess.Popen([os.path.join(BUILD, "autologger"), "stop", "first", "--json"], env=m.env, stdout=subprocess.PIPE, text=True)
+        time.sleep(0.3)
+        check(stop.poll() is None and m.files() == [], "stopped, though nothing can be written yet:", m.files())
+        m.start("--calm")
+        said = json.loads(stop.communicate(timeout=60)[0])
+        check(stop.returncode == 0 and said["events_written"] == 60000, said)
+        m.gone()
+        m.shutdown()
+        verify(m, "first.etl", [tally])
+        print("a stop waited for the daemon")
+
+
 def no_daemon():
     """Nobody comes: a daemon is started in the real root."""
     with EarlyMachine(DECLARED) as m:
@@ -163,6 +182,7 @@ if os.geteuid() != 0:
 handover(0)
 handover(12 if FULL else 2)
 image_gone()
+stopped_while_held()
 no_daemon()
 no_daemon_at_all()
 damaged(flip, "checksum")

@@ -125,6 +125,33 @@ static void only_the_owner_controls(void **state)
     server_fixture_finish(&f);
 }
 
+/* What an early program holds can't be written yet: a stop would lose it. It asks its successor to hurry instead. */
+static void an_early_program_does_not_stop_what_it_holds(void **state)
+{
+    static const uint16_t      held[] = {CTL_STOP, CTL_FLUSH, CTL_END_BOOT};
+    struct server_fixture      f;
+    int                        peer;
+    char                       path[] = "/tmp/al-hurry-XXXXXX";
+    struct ctl_session_request r      = {.name = "one"};
+    (void)state;
+    close(mkstemp(path));
+    assert_true(server_fixture_init(&f));
+    f.env.tight_file = path;
+    int root         = server_fixture_client(&f, 0, &peer);
+    for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
+        unlink(path);
+        assert_int_equal(ask(&f, root, peer, &r, sizeof r, held[i]), W_RETRY);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(f.stops, 0);
+    assert_int_equal(ask(&f, root, peer, &r, sizeof r, CTL_QUERY), 0);
+    f.state->fs_ready = 1;
+    assert_int_equal(ask(&f, root, peer, &r, sizeof r, CTL_STOP), 0);
+    assert_int_equal(access(path, F_OK), -1);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
 static void a_pre_enabled_provider_is_attached_before_it_is_enabled(void **state)
 {
     struct server_fixture f;
@@ -231,7 +258,7 @@ static void a_session_can_be_declared_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_owner_controls), cmocka_unit_test(consumers_wait_and_are_told_the_end),
+        cmocka_unit_test(only_the_owner_controls), cmocka_unit_test(an_early_program_does_not_stop_what_it_holds), cmocka_unit_test(consumers_wait_and_are_told_the_end),
         cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
         cmocka_unit_test(a_client_that_does_not_read_is_dropped),
         cmocka_unit_test(providers_are_paged),
