@@ -35,9 +35,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static bool bytes_write(const char *path, const void *text, size_t size)
+/* mode: of fopen. "x" in it: the file is made, and no link of that name is followed. */
+static bool bytes_write(const char *path, const char *mode, const void *text, size_t size)
 {
-    FILE *to = fopen(path, "wb");
+    FILE *to = fopen(path, mode);
     if (!to)
         return false;
     bool fine  = fwrite(text, 1, size, to) == size && !fflush(to);
@@ -58,11 +59,11 @@ static int text_write(const char *path, const void *text, size_t size)
     if (!path) {
         fine = fwrite(text, 1, size, stdout) == size && !fflush(stdout);
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-        fine = bytes_write(path, text, size);
+        fine = bytes_write(path, "wb", text, size);
     } else {
         snprintf(beside, sizeof beside, "%.*s.new-%d", PATH_MAX - 32, path, (int)getpid());
-        fine = bytes_write(beside, text, size) && rename(beside, path) == 0;
-        if (!fine) {
+        fine = bytes_write(beside, "wbx", text, size) && rename(beside, path) == 0;
+        if (!fine && errno != EEXIST) {
             int error = errno;
             unlink(beside);
             errno = error;

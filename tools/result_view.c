@@ -5,6 +5,7 @@
 #include "tools/outcome_view.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
 #include <unistd.h>
@@ -145,33 +146,54 @@ static void row_print(struct text_table *t, const struct result_row *r, const st
         numbers_line(t, r);
 }
 
-/* What the tracing itself took, as far as it is known. */
-static void cost_print(const struct result_list *list, FILE *to)
+/* A line of facts, "; " between them, broken between two of them where it would become too wide. */
+struct fact_line {
+    FILE       *to;
+    const char *title;
+    bool        wide;   /* not broken */
+    size_t      column; /* 0: no fact yet */
+};
+
+__attribute__((format(printf, 2, 3))) static void fact(struct fact_line *l, const char *format, ...)
 {
-    uint64_t    peak = 0, error = 0;
-    const char *next = "cost: ";
+    char    text[160];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    size_t length = n < 0 ? 0 : strlen(text);
+    if (!l->column)
+        l->column = (size_t)fprintf(l->to, "%s", l->title);
+    else if (l->wide || l->column + 2 + length < NARROW)
+        l->column += (size_t)fprintf(l->to, "; ");
+    else
+        l->column = (size_t)fprintf(l->to, ";\n%*s", (int)strlen(l->title), "") - 2;
+    fputs(text, l->to);
+    l->column += length;
+}
+
+/* What the tracing itself took, as far as it is known. */
+static void cost_print(const struct result_list *list, bool wide, FILE *to)
+{
+    uint64_t         peak = 0, error = 0;
+    struct fact_line l    = {to, "cost: ", wide, 0};
     for (unsigned i = 0; i < list->count; i++) {
         peak += list->rows[i].peak_bytes;
         error = list->rows[i].clock_error_ns > error ? list->rows[i].clock_error_ns : error;
     }
-    const struct { const char *format; uint64_t ns; } times[] = {
-        {"%sall armed %.1f ms after the early program began", list->early_ns && list->armed_ns > list->early_ns ? list->armed_ns - list->early_ns : 0},
-        {"%sboot held up %.1f ms", list->held_ns},
-        {"%sfirst kernel event at %.1f ms", list->first_kernel_ns},
-        {"%sfirst event of a program at %.1f ms", list->first_user_ns},
-    };
-    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-        if (times[i].ns) {
-            fprintf(to, times[i].format, next, (double)times[i].ns / 1e6);
-            next = "; ";
-        }
-    if (peak) {
-        fprintf(to, "%sat most %" PRIu64 " KB held in memory", next, (peak + 1023) / 1024);
-        next = "; ";
-    }
+    if (list->early_ns && list->armed_ns > list->early_ns)
+        fact(&l, "all armed %.1f ms after the early program began", (double)(list->armed_ns - list->early_ns) / 1e6);
+    if (list->held_ns)
+        fact(&l, "boot held up %.1f ms", (double)list->held_ns / 1e6);
+    if (list->first_kernel_ns)
+        fact(&l, "first kernel event at %.1f ms", (double)list->first_kernel_ns / 1e6);
+    if (list->first_user_ns)
+        fact(&l, "first event of a program at %.1f ms", (double)list->first_user_ns / 1e6);
+    if (peak)
+        fact(&l, "at most %" PRIu64 " KB held in memory", (peak + 1023) / 1024);
     if (error)
-        fprintf(to, "%sclocks of kernel and programs agree to %" PRIu64 " ns", next, error);
-    if (*next == ';' || error)
+        fact(&l, "clocks of kernel and programs agree to %" PRIu64 " ns", error);
+    if (l.column)
         fputc('\n', to);
 }
 
@@ -206,7 +228,7 @@ void result_view_print(const struct result_list *list, const struct result_view 
     head_print(list, to);
     text_table_print(&t, to);
     fputc('\n', to);
-    cost_print(list, to);
+    cost_print(list, how->wide, to);
     fprintf(to, "%u ok, %u with a note, %u failed", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED]);
     if (levels[RESULT_OFF])
         fprintf(to, ", %u off", levels[RESULT_OFF]);

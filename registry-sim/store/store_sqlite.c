@@ -96,8 +96,8 @@ static wstatus status_of(sqlite3 *db, int rc)
 static wstatus fail(struct sqlite_store *s, int rc, struct reason *why)
 {
     if ((rc & 0xFF) == SQLITE_READONLY && sqlite3_extended_errcode(s->db) == SQLITE_READONLY_ROLLBACK)
-        return reason_set(why, W_NOT_READY, "store %s: the last write was cut short; any command that writes to the "
-                          "store repairs it", s->path);
+        return reason_set(why, W_NOT_READY, "store %s: the last write was cut short, and only who may write can repair "
+                          "it. Do: run the command as root, on a file system that can be written", s->path);
     return reason_set(why, status_of(s->db, rc), "store %s: %s", s->path, sqlite3_errmsg(s->db));
 }
 
