@@ -171,6 +171,7 @@ def stale():
         m.early()
         m.armed()
         m.start()
+        m.gone()
         m.shutdown()
         found = [c for c in first_conditions(m) if c["item"] == "snapshot"]
         check(len(found) == 1 and "older than the store" in found[0]["reason"] and "apply" in found[0]["advice"], first_conditions(m))
