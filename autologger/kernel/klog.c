@@ -405,12 +405,9 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
     *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */
     *lost_ring   = lost;
     /* Some kernels filter what a tracer may see after it was counted: such an event is neither delivered nor in
-     * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained. */
+     * PERF_FORMAT_LOST. That is theirs to decide, and ours to say; it shows once everything has been drained: here before a
+     * stop, in a copy because klog_leave counts before it drains. */
     *withheld = counter && stopped && value > seen + lost ? value - seen - lost : 0;
-    if (k->log.header->cut) { /* not kept back, but still in the rings when these went */
-        *lost_ring += *withheld;
-        *withheld = 0;
-    }
 }
 
 static uint64_t clock_error(const struct klog *k)

@@ -67,7 +67,7 @@ struct raw_header {
     uint32_t active; /* slot in force; atomic */
     uint32_t stopped;
     uint32_t snapshot; /* 1 + the state memfd in force, 0 = none; atomic */
-    uint16_t cut; /* stopped by a successor without perf events: what they still held is lost */
+    uint16_t cut; /* stopped by a successor without perf events: what came after the last count is not known */
     uint16_t started; /* the rundown of the start is in it: a successor needs none */
     uint64_t free_pos; /* everything before it may be overwritten; atomic */
     uint32_t ring_bytes, profile_interval; /* as they were set up: a successor needs the same */
