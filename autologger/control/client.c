@@ -136,7 +136,7 @@ static wstatus receive(struct control_client *c, int64_t deadline, struct reason
 }
 
 /* Sends `request` (its header's size and type are set by the caller) and waits for its answer of at least `least` bytes. */
-static wstatus ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
+static wstatus ask_once(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
     int64_t deadline  = wait_ms == WAIT_EVER ? -1 : now_ms() + wait_ms;
     request->version  = CTL_VERSION;
@@ -175,6 +175,20 @@ static wstatus ask(struct control_client *c, struct ctl_header *request, size_t 
             return reason_set(why, W_INVALID_DATA, "the daemon's answer is too short (%zu of %zu bytes)", c->size, least);
         return W_SUCCESS;
     }
+}
+
+/* The same. An early program that would lose what it holds has asked the daemon to take over: asks again until that has happened. */
+static wstatus ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
+{
+    int64_t deadline = now_ms() + WAIT_MS;
+    wstatus st;
+    while ((st = ask_once(c, request, least, wait_ms, why)) == W_RETRY) {
+        if (now_ms() >= deadline)
+            return reason_set(why, st, "the early program still holds what was recorded, and no daemon has taken it over. Do: start "
+                              "autologgerd.service, or save it by 'autologger-early save FILE'");
+        usleep(HELD_PAUSE_MS * 1000);
+    }
+    return st;
 }
 
 static wstatus hello(struct control_client *c, struct reason *why)
@@ -287,37 +301,13 @@ wstatus control_query(struct control_client *c, const char *name, struct ctl_ses
     return session_ask(c, CTL_QUERY, name, WAIT_MS, out, why);
 }
 
-/* An early program holds everything, and has asked the daemon to take over: false when that has taken too long. */
-static bool wait_for_daemon(wstatus st, int64_t deadline, struct reason *why)
-{
-    if (st != W_RETRY)
-        return false;
-    if (now_ms() >= deadline) {
-        reason_set(why, st, "the early program still holds what was recorded, and no daemon has taken it over. Do: start autologgerd.service, "
-                   "or save it by 'autologger-early save FILE'");
-        return false;
-    }
-    usleep(HELD_PAUSE_MS * 1000);
-    return true;
-}
-
 wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why)
 {
-    int64_t deadline = now_ms() + WAIT_MS;
-    wstatus st;
-    do
-        st = session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
-    while (wait_for_daemon(st, deadline, why));
-    return st;
+    return session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
 }
 wstatus control_flush(struct control_client *c, const char *name, struct reason *why)
 {
-    int64_t deadline = now_ms() + WAIT_MS;
-    wstatus st;
-    do
-        st = session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
-    while (wait_for_daemon(st, deadline, why));
-    return st;
+    return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
 }
 
 /* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or NULL for lists
@@ -412,12 +402,7 @@ wstatus control_fs_ready(struct control_client *c, struct reason *why)
 }
 wstatus control_end_boot(struct control_client *c, struct reason *why)
 {
-    int64_t deadline = now_ms() + WAIT_MS;
-    wstatus st;
-    do
-        st = plain_ask(c, CTL_END_BOOT, sizeof(struct ctl_header), WAIT_LONG_MS, why);
-    while (wait_for_daemon(st, deadline, why));
-    return st;
+    return plain_ask(c, CTL_END_BOOT, sizeof(struct ctl_header), WAIT_LONG_MS, why);
 }
 wstatus control_shutdown(struct control_client *c, struct reason *why)
 {
