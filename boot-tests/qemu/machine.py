@@ -6,9 +6,10 @@ import subprocess
 import tempfile
 import time
 
+from qemu import autopsy
 from qemu.places import Failed, need
 
-CONSOLE = "console=ttyS0 panic=-1 quiet edd=off"
+CONSOLE = "console=ttyS0 panic=-1 quiet edd=off sysrq_always_enabled"
 QUICK = "mitigations=off cryptomgr.notests no_timer_check"  # what only costs time under emulation
 EXACT = "nokaslr tsc=reliable"  # with -icount: the guest's clock counts instructions
 
@@ -54,7 +55,7 @@ class Boot:
 
 def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False):
     line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", str(memory), "-nographic", "-nodefaults",
-            "-serial", "stdio", "-no-reboot", "-kernel", str(kernel)]
+            "-serial", "mon:stdio", "-no-reboot", "-kernel", str(kernel)]
     if exact:
         line += ["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
     else:
@@ -74,13 +75,14 @@ def boot(line, serial_path, timeout, cut_after=None, cut_at=None):
     serial line at which (cut_after seconds later) it is."""
     with turn(), open(serial_path, "wb") as serial:
         begun = time.monotonic()
-        guest = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=serial, stderr=subprocess.STDOUT)
+        guest = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=serial, stderr=subprocess.STDOUT)
         try:
             cut = _wait(guest, serial_path, begun, timeout, cut_after, cut_at)
         finally:
             if guest.poll() is None:
                 guest.kill()
                 guest.wait()
+            guest.stdin.close()
         seconds = time.monotonic() - begun
     with open(serial_path, encoding="utf-8", errors="replace") as f:
         said = f.read()
@@ -102,10 +104,9 @@ def _wait(guest, serial_path, begun, timeout, cut_after, cut_at):
             guest.wait()
             return True
         if now - begun > timeout:
+            said = autopsy.ask(guest, serial_path)
             guest.kill()
             guest.wait()
-            with open(serial_path, "rb") as f:
-                end = f.read()[-1500:].decode(errors="replace")
-            raise Failed(f"the guest did not switch itself off within {timeout} s. The end of its serial line:\n{end}")
+            raise Failed(f"the guest did not switch itself off within {timeout} s.\n{said}")
         time.sleep(0.02)
     return False

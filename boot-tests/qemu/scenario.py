@@ -11,7 +11,7 @@ scenario.ini:
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   initramfs  no = there is none: the kernel mounts the root, which has the early program (busybox)
   early-run  programs of this build that the initramfs has, too
-  memory     MB (512);  cpus (2);  timeout  seconds of one boot (60);  disks  NAME:MB of further disks
+  memory     MB (512);  cpus (2);  timeout  seconds of one boot (120);  disks  NAME:MB of further disks
   arguments  added to the kernel's command line
   entry      yes = the first boot is the one of the boot entry that apply made (KernelPhase), with its words
   run        command lines run in the root, a line each
@@ -29,7 +29,7 @@ import pathlib
 from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
-        "early-run": "", "memory": "512", "cpus": "2", "timeout": "60", "disks": "", "arguments": "", "run": "", "entry": "no", "initramfs": "yes",
+        "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "entry": "no", "initramfs": "yes",
         "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end", "cuts": "0"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
 ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")

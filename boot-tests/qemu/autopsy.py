@@ -1,0 +1,82 @@
+"""What a guest is doing that does not end: its processors, and its programs with the kernel's stack of each, asked over the serial
+line (QEMU's monitor and the kernel's SysRq share it)."""
+import re
+import time
+
+MONITOR, BREAK = b"\x01c", b"\x01b"
+END_OF_LINE = 1200
+LOOKS = 6
+PER_TASK = 9  # lines of one program's stack
+TIME = re.compile(r"^\[ *[0-9.]+\] ?")
+
+
+def _said(path):
+    with open(path, "rb") as f:
+        return f.read().decode(errors="replace")
+
+
+def _tell(guest, data, seconds):
+    try:
+        guest.stdin.write(data)
+        guest.stdin.flush()
+    except OSError:
+        return
+    time.sleep(seconds)
+
+
+def _plain(text):
+    """Without what moves a cursor."""
+    return re.sub(r"\x1b(\[[?0-9;]*[A-Za-z]|c)", "", text).replace("\r", "")
+
+
+def _programs(text):
+    """Of SysRq's list of all tasks, those that are no threads of the kernel."""
+    out, left = [], 0
+    for line in (TIME.sub("", raw) for raw in text.splitlines()):
+        task = re.match(r"task:(\S+).*\bpid:(\d+).*\bppid:(\d+)", line)
+        if task:
+            left = PER_TASK if "2" not in (task[2], task[3]) else 0
+        if left and not line.lstrip().startswith(("?", "RSP:", "RAX:", "RDX:", "RBP:", "R10:", "R13:")):
+            out.append(line)
+            left -= 1
+    return out
+
+
+def _monitor(guest, path, line, seconds=0.2):
+    """What the monitor answers to a line."""
+    before = len(_said(path))
+    _tell(guest, line.encode() + b"\n", seconds)
+    return _plain(_said(path)[before:])
+
+
+def _processors(guest, path):
+    """Where each processor is, looked at a few times: the same few places again and again are a loop; and the top of its stack,
+    with the memory that it points to (an exception's place: is there still what raised it?)."""
+    _tell(guest, MONITOR, 0.2)
+    out = []
+    for cpu in range(len(set(re.findall(r"CPU #(\d+)", _monitor(guest, path, "info cpus"))))):
+        _monitor(guest, path, f"cpu {cpu}")
+        looks = [_monitor(guest, path, "info registers", 0.1) for _ in range(LOOKS)]
+        places = [m[1] for m in (re.search(r"RIP=(\w+)", text) for text in looks) if m]
+        flags = re.search(r"RFL=(\w+).*HLT=(\d)", looks[-1])
+        stack = re.search(r"RSP=(\w+)", looks[-1])
+        words = re.findall(r"0x(\w{16})", _monitor(guest, path, f"x /6gx 0x{stack[1]}").split(":", 1)[-1]) if stack else []
+        code = [_monitor(guest, path, f"x /8xb 0x{word} - 1").splitlines()[-2:-1] for word in words if word.startswith("ffffffff")]
+        out.append(f"CPU {cpu}: flags {flags[1] if flags else '?'}, halted {flags[2] if flags else '?'}, at " + " ".join(places))
+        out.append(f"  stack {' '.join(words)}")
+        out += ["  " + line.strip() for lines in code for line in lines]
+    _tell(guest, MONITOR, 0.2)
+    return out
+
+
+def ask(guest, serial_path):
+    """A text for whoever reads that the guest hung. It ends the guest's usefulness: the caller kills it."""
+    before = _plain(_said(serial_path))
+    asked = len(_said(serial_path))
+    _tell(guest, BREAK + b"9", 0.5)
+    _tell(guest, BREAK + b"t", 10)
+    programs = _programs(_plain(_said(serial_path)[asked:]))
+    if programs:
+        return "\n".join(["The end of its serial line:", before[-END_OF_LINE:], "Its programs:", *programs])
+    return "\n".join(["The end of its serial line:", before[-END_OF_LINE:], "Its kernel does not answer. Its processors:",
+                      *_processors(guest, serial_path)])
