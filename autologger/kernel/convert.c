@@ -241,13 +241,9 @@ int64_t sample_field(const struct sample *s, unsigned field)
 static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsigned cpu, struct sample *s)
 {
     struct cursor   cur = cur_make(p, size);
-    const uint64_t *ids = rawlog_ids(c->log, cpu);
     cur_take(&cur, 8);
-    uint64_t id = cur_u64(&cur);
-    unsigned i  = 0;
-    while (i < c->log->header->source_count && i < RAW_SOURCES && ids[i] != id)
-        i++;
-    if (i >= c->log->header->source_count || i >= RAW_SOURCES)
+    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), c->log->header->source_count, cur_u64(&cur));
+    if (i >= RAW_SOURCES || c->log->header->source[i].kind >= SRC_COUNT)
         return false;
     *s     = (struct sample){.cpu = cpu, .source = &c->log->header->source[i]};
     s->ip  = cur_u64(&cur);
@@ -266,29 +262,29 @@ static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsig
     return cur_ok(&cur);
 }
 
+/* Its note came with the COMM record. */
+static void convert_nothing(struct convert *c, const struct sample *s)
+{
+    (void)c, (void)s;
+}
+
+typedef void             convert_fn(struct convert *c, const struct sample *s);
+static convert_fn *const converters[SRC_COUNT] = {
+#define SOURCE(kind, name, words, fields, hooks, flags, converter) converter,
+#include "autologger/kernel/sources.def"
+#undef SOURCE
+};
+
 static bool convert_sample(struct convert *c, const uint8_t *p, size_t size, unsigned cpu, uint64_t raw)
 {
     struct sample s;
     if (!sample_parse(c, p, size, cpu, &s))
         return false;
-    s.time = raw;
-    switch (s.source->kind) {
-    case SRC_SWITCH: convert_switch(c, &s); break;
-    case SRC_WAKING: convert_waking(c, &s); break;
-    case SRC_CLOCK: convert_clock(c, &s); break;
-    case SRC_SOFTIRQ_ENTRY: convert_softirq(c, &s, true); break;
-    case SRC_SOFTIRQ_EXIT: convert_softirq(c, &s, false); break;
-    case SRC_RQ_INSERT: convert_request(c, &s, false); break;
-    case SRC_RQ_ISSUE: convert_request(c, &s, true); break;
-    case SRC_RQ_COMPLETE: convert_complete(c, &s); break;
-    case SRC_INITCALL_LEVEL:
-    case SRC_INITCALL_START:
-    case SRC_INITCALL_FINISH: convert_initcall(c, &s); break;
-    case SRC_MODULE_LOAD: convert_module(c, &s); break;
-    case SRC_EXEC: break; /* its note came with the COMM record */
-    default: return false;
-    }
-    return true;
+    convert_fn *fn = converters[s.source->kind];
+    s.time         = raw;
+    if (fn)
+        fn(c, &s);
+    return fn != NULL;
 }
 
 static void convert_record(struct convert *c, unsigned stream, const struct stream_entry *e)

@@ -191,8 +191,10 @@ void image_event(struct convert *c, const struct actor *by, const struct process
 void convert_switch(struct convert *c, const struct sample *s);
 void convert_waking(struct convert *c, const struct sample *s);
 void convert_clock(struct convert *c, const struct sample *s);
-void convert_softirq(struct convert *c, const struct sample *s, bool entry);
-void convert_request(struct convert *c, const struct sample *s, bool issue);
+void convert_softirq_entry(struct convert *c, const struct sample *s);
+void convert_softirq_exit(struct convert *c, const struct sample *s);
+void convert_inserted(struct convert *c, const struct sample *s);
+void convert_issued(struct convert *c, const struct sample *s);
 void convert_complete(struct convert *c, const struct sample *s);
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);

@@ -65,7 +65,7 @@ static void request_free(struct convert *c, struct disk_request *r)
     c->free_requests = r;
 }
 
-void convert_request(struct convert *c, const struct sample *s, bool issue)
+static void convert_request(struct convert *c, const struct sample *s, bool issue)
 {
     uint32_t       irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV), sectors = (uint32_t)sample_field(s, F_RQ_NR_SECTOR);
     uint64_t       sector = (uint64_t)sample_field(s, F_RQ_SECTOR), time = convert_time(c, s->time);
@@ -102,6 +102,9 @@ void convert_request(struct convert *c, const struct sample *s, bool issue)
     if (stack_wanted(c, hook))
         emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
 }
+
+void convert_inserted(struct convert *c, const struct sample *s) { convert_request(c, s, false); }
+void convert_issued(struct convert *c, const struct sample *s) { convert_request(c, s, true); }
 
 static void completion_event(struct convert *c, unsigned cpu, const struct disk_request *r, enum disk_kind kind, uint64_t time)
 {

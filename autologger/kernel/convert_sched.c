@@ -128,18 +128,21 @@ void convert_clock(struct convert *c, const struct sample *s)
 }
 
 /* A softirq's end is the event; its time is the end, InitialTime the start. */
-void convert_softirq(struct convert *c, const struct sample *s, bool entry)
+void convert_softirq_entry(struct convert *c, const struct sample *s)
+{
+    struct cpu_state *cpu = &c->cpu[s->cpu];
+    uint64_t          vec = (uint64_t)sample_field(s, F_SOFTIRQ_VEC);
+    if (vec >= RAW_SOFTIRQS)
+        return;
+    cpu->softirq[vec] = convert_time(c, s->time);
+    cpu->open_softirqs |= 1u << vec;
+}
+
+void convert_softirq_exit(struct convert *c, const struct sample *s)
 {
     struct cpu_state *cpu = &c->cpu[s->cpu];
     uint64_t          vec = (uint64_t)sample_field(s, F_SOFTIRQ_VEC), time = convert_time(c, s->time);
-    if (vec >= RAW_SOFTIRQS)
-        return;
-    if (entry) {
-        cpu->softirq[vec] = time;
-        cpu->open_softirqs |= 1u << vec;
-        return;
-    }
-    if (!(cpu->open_softirqs & (1u << vec)))
+    if (vec >= RAW_SOFTIRQS || !(cpu->open_softirqs & (1u << vec)))
         return; /* it began before the trace, or its start was lost */
     cpu->open_softirqs &= ~(1u << vec);
     uint16_t hook = vec == 1 || vec == 8 ? 0x0F45 : 0x0F44;

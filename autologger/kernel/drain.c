@@ -57,7 +57,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     d->notes->mark = false;
     for (unsigned i = 0; i < log->header->source_count; i++)
         d->has_exec |= log->header->source[i].kind == SRC_EXEC;
-    d->wants_commands = config->mask[0] & source_table[SRC_EXEC].word0;
+    d->wants_commands = config->mask[0] & source_table[SRC_EXEC].words.w0;
     return W_SUCCESS;
 }
 
@@ -82,11 +82,7 @@ static uint64_t ring_u64(const struct drain *d, const struct ring *r, uint64_t p
 
 static unsigned source_of(const struct drain *d, unsigned cpu, uint64_t id)
 {
-    const uint64_t *ids = rawlog_ids(d->log, cpu);
-    for (unsigned i = 0; i < d->rings->count; i++)
-        if (ids[i] == id)
-            return i;
-    return RAW_SOURCES;
+    return rawlog_source(rawlog_ids(d->log, cpu), d->rings->count, id);
 }
 
 static void trigger_add(struct drain *d, uint64_t pos, unsigned cpu, unsigned source)

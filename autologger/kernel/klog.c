@@ -46,12 +46,10 @@ static void hook_conditions(const struct klog_config *config, const struct raw_s
         char        name[32];
         bool        have = false;
         for (unsigned k = 0; k < SRC_COUNT; k++)
-            for (unsigned j = 0; j < SOURCE_HOOKS; j++)
-                if (source_table[k].hooks[j] && source_table[k].hooks[j] == config->hooks[i])
-                    reason = "the event itself is not enabled, or its source is missing";
+            if (source_has_hook(&source_table[k], config->hooks[i]))
+                reason = "the event itself is not enabled, or its source is missing";
         for (unsigned s = 0; s < count; s++)
-            for (unsigned j = 0; j < SOURCE_HOOKS; j++)
-                have |= source_table[sources[s].kind].hooks[j] && source_table[sources[s].kind].hooks[j] == config->hooks[i];
+            have |= source_has_hook(&source_table[sources[s].kind], config->hooks[i]);
         if (have)
             continue;
         snprintf(name, sizeof name, "stack 0x%04x", config->hooks[i]);

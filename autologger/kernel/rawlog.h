@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 3, RAW_SOURCES = 32, RAW_FIELDS = 8 };
+enum { RAW_VERSION = 4, RAW_SOURCES = 256, RAW_FIELDS = 8 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -117,5 +117,17 @@ uint64_t rawlog_live(const struct rawlog *log, uint64_t *horizon_ns);
 /* The published slot: for the writer, and for others while the writer is kept away (the slot is reused two passes later). */
 const struct raw_slot *rawlog_published(const struct rawlog *log);
 uint64_t *rawlog_ids(const struct rawlog *log, unsigned cpu); /* RAW_SOURCES perf ids of a CPU, 0 = not open */
+/* The source with that perf id among a CPU's, RAW_SOURCES when there is none. The kernel numbers the events that are opened, so the
+ * first guess nearly always holds. */
+static inline unsigned rawlog_source(const uint64_t *ids, unsigned count, uint64_t id)
+{
+    uint64_t guess = id - ids[0];
+    if (guess < count && ids[guess] == id)
+        return (unsigned)guess;
+    for (unsigned i = 0; i < count && i < RAW_SOURCES; i++)
+        if (ids[i] == id)
+            return i;
+    return RAW_SOURCES;
+}
 uint64_t *rawlog_released(const struct rawlog *log); /* per CPU, in session clock; written by the reader's side */
 #endif

@@ -9,26 +9,37 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#define WORDS(...) {__VA_ARGS__}
+#define ALL_WORDS {~0u, ~0u, ~0u, ~0u}
 #define HOOKS(...) {__VA_ARGS__}
+#define ONE(hook) {hook, hook}
 #define NEWER SOURCE_NEWER
 #define PHASE SOURCE_PHASE
 const struct source_row source_table[SRC_COUNT] = {
-#define SOURCE(kind, name, w0, w1, fields, hooks, flags) {name, w0, w1, fields, hooks, flags},
+#define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, hooks, flags},
 #include "autologger/kernel/sources.def"
 #undef SOURCE
 };
 
 bool source_wanted(const struct source_row *row, const struct klog_config *config)
 {
-    return (config->mask[0] & row->word0) || (config->mask[1] & row->word1);
+    return (config->mask[0] & row->words.w0) || (config->mask[1] & row->words.w1) || (config->mask[2] & row->words.w2) ||
+           (config->mask[4] & row->words.w4);
+}
+
+bool source_has_hook(const struct source_row *row, uint16_t hook)
+{
+    for (unsigned j = 0; j < SOURCE_HOOKS; j++)
+        if (hook && hook >= row->hooks[j].low && hook <= row->hooks[j].high)
+            return true;
+    return false;
 }
 
 bool source_wants_chain(const struct source_row *row, const struct klog_config *config)
 {
     for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
-        for (unsigned j = 0; j < SOURCE_HOOKS; j++)
-            if (config->hooks[i] && config->hooks[i] == row->hooks[j])
-                return true;
+        if (source_has_hook(row, config->hooks[i]))
+            return true;
     return false;
 }
 

@@ -9,7 +9,7 @@
 #include "autologger/kernel/rawlog.h"
 
 enum source_kind {
-#define SOURCE(kind, name, w0, w1, fields, hooks, flags) SRC_##kind,
+#define SOURCE(kind, name, words, fields, hooks, flags, converter) SRC_##kind,
 #include "autologger/kernel/sources.def"
 #undef SOURCE
     SRC_COUNT
@@ -30,19 +30,23 @@ enum { F_LEVEL_NAME };
 enum { F_INITCALL_FUNC, F_INITCALL_RET };
 enum { F_MODULE_NAME, F_MODULE_TAINTS };
 
-enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_HOOKS = 4 };
+enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_HOOKS = 3 };
+struct source_words { uint32_t w0, w1, w2, w4; }; /* bits of the group mask's words 0, 1, 2 and 4 */
+struct hook_range { uint16_t low, high; }; /* both included; {0, 0}: none */
 struct source_row {
-    const char *name;
-    uint32_t    word0, word1;
-    const char *fields;
-    uint16_t    hooks[SOURCE_HOOKS]; /* 0 = none */
-    uint32_t    flags;
+    const char         *name;
+    struct source_words words;
+    const char         *fields;
+    struct hook_range   hooks[SOURCE_HOOKS];
+    uint32_t            flags;
 };
 extern const struct source_row source_table[SRC_COUNT];
 
 /* Does the session want it; and its call chains? (By mask and hooks; whether perf has it is another matter.) */
 bool source_wanted(const struct source_row *row, const struct klog_config *config);
 bool source_wants_chain(const struct source_row *row, const struct klog_config *config);
+/* Can this source's call chain be the stack of that event? */
+bool source_has_hook(const struct source_row *row, uint16_t hook);
 
 /* A descriptor of tracefs' root: the mounted one, or a mount of our own that no other process sees. -errno. */
 int tracefs_open(void);
