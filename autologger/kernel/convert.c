@@ -221,23 +221,6 @@ static bool load_pass(struct convert *c)
 
 /* ---- one record ---- */
 
-int64_t sample_field(const struct sample *s, unsigned field)
-{
-    const struct raw_field *f = &s->source->field[field];
-    uint32_t                v4;
-    uint16_t                v2;
-    uint64_t                v8;
-    if (f->offset == RAW_NO_FIELD || (uint32_t)f->offset + f->size > s->raw_size)
-        return 0;
-    switch (f->size) {
-    case 8: memcpy(&v8, s->raw + f->offset, 8); return (int64_t)v8;
-    case 4: memcpy(&v4, s->raw + f->offset, 4); return (int32_t)v4;
-    case 2: memcpy(&v2, s->raw + f->offset, 2); return v2;
-    case 1: return s->raw[f->offset];
-    default: return 0;
-    }
-}
-
 static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsigned cpu, struct sample *s)
 {
     struct cursor   cur = cur_make(p, size);

@@ -12,6 +12,7 @@
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/rawrec.h"
 #include "autologger/kernel/rawlog.h"
+#include "autologger/kernel/sources.h"
 #include "registry-sim/win32/guid.h"
 
 enum { STACK_FRAMES = 192, QUEUE_LIMIT = 4 << 20 };
@@ -115,6 +116,8 @@ void    convert_finish(struct convert *c);
 void    convert_run(struct convert *c, unsigned cpu);
 bool    convert_peek(struct convert *c, unsigned cpu, struct klog_record *out);
 void    convert_pop(struct convert *c, unsigned cpu);
+/* An adopter's: what has a time up to this is in the file. */
+void     convert_suppress(struct convert *c, unsigned cpu, uint64_t time);
 uint64_t convert_horizon(const struct convert *c);
 uint64_t convert_time(const struct convert *c, uint64_t raw_ns);
 /* The lowest raw position that is still needed. */
@@ -131,7 +134,10 @@ struct sample {
     const uint8_t           *raw;
     uint32_t                 raw_size;
 };
-int64_t sample_field(const struct sample *s, unsigned field);
+static inline int64_t sample_field(const struct sample *s, unsigned field)
+{
+    return raw_field_value(&s->source->field[field], s->raw, s->raw_size);
+}
 
 void queue_finish(struct queue *q);
 /* emit.c: events into queues. `*time` is a wish; it becomes the time that was given. */

@@ -197,3 +197,9 @@ void convert_pop(struct convert *c, unsigned cpu)
     b->head += whole;
     c->queued -= whole;
 }
+
+void convert_suppress(struct convert *c, unsigned cpu, uint64_t time)
+{
+    if (cpu < c->cpus && c->queue[cpu].suppress < time)
+        c->queue[cpu].suppress = time;
+}

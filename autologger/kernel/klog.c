@@ -155,7 +155,7 @@ out:
         return status;
     }
     for (unsigned c = 0; c < k->convert.cpus; c++)
-        k->convert.queue[c].suppress = rawlog_released(&k->log)[c];
+        convert_suppress(&k->convert, c, rawlog_released(&k->log)[c]);
     *out = k;
     return W_SUCCESS;
 }
@@ -382,8 +382,7 @@ bool klog_tight(struct klog *k)
 
 void klog_suppress(struct klog *k, unsigned cpu, uint64_t time)
 {
-    if (cpu < k->convert.cpus && k->convert.queue[cpu].suppress < time)
-        k->convert.queue[cpu].suppress = time;
+    convert_suppress(&k->convert, cpu, time);
 }
 
 static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring, uint64_t *withheld)

@@ -140,3 +140,20 @@ int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source
     }
     return atoi(id + 5);
 }
+
+int64_t raw_field_value(const struct raw_field *field, const uint8_t *raw, uint32_t raw_size)
+{
+    uint32_t v4;
+    uint16_t v2;
+    uint64_t v8;
+    if (field->offset == RAW_NO_FIELD || (uint32_t)field->offset + field->size > raw_size)
+        return 0;
+    raw += field->offset;
+    switch (field->size) {
+    case 8: memcpy(&v8, raw, 8); return (int64_t)v8;
+    case 4: memcpy(&v4, raw, 4); return (int32_t)v4;
+    case 2: memcpy(&v2, raw, 2); return v2;
+    case 1: return *raw;
+    default: return 0;
+    }
+}

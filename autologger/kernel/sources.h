@@ -55,6 +55,8 @@ int tracefs_read(int root, const char *path, char *out, size_t size);
 /* "group:name" -> its id, and the offsets of the wanted fields. -errno; *missing gets the first missing field or NULL. */
 int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source *out, const char **missing,
                        char missing_text[32]);
+/* The field's value in a tracepoint's record; 0 when the record has no such field. Of 4 bytes and more: with its sign. */
+int64_t raw_field_value(const struct raw_field *field, const uint8_t *raw, uint32_t raw_size);
 /* Finds `name` in a format file's text. False when it has no such field. */
 bool format_field(const char *text, const char *name, size_t name_length, struct raw_field *out);
 #endif
