@@ -81,6 +81,9 @@ void convert_finish(struct convert *c)
         free(c->stream[i].entry);
     for (unsigned i = 0; c->queue && i < c->cpus; i++)
         queue_finish(&c->queue[i]);
+#define PART(noun) part_##noun##_finish(c);
+#include "autologger/kernel/parts.def"
+#undef PART
     idmap_finish(&c->process);
     idmap_finish(&c->thread);
     idmap_finish(&c->request);

@@ -77,6 +77,17 @@ struct cpu_state {
     uint32_t open_softirqs;
 };
 
+struct sink;
+struct cursor;
+struct convert;
+#define PART(noun)                                                                                                               \
+    struct part_##noun;                                                                                                          \
+    void part_##noun##_finish(struct convert *c);                                                                                \
+    void part_##noun##_put(const struct convert *c, struct sink *s);                                                             \
+    bool part_##noun##_get(struct convert *c, struct cursor *cur);
+#include "autologger/kernel/parts.def"
+#undef PART
+
 struct convert {
     const struct klog_config *config;
     struct rawlog            *log;
@@ -102,6 +113,9 @@ struct convert {
     unsigned                  disk_count;
     uint64_t                  softirq_routine[RAW_SOFTIRQS];
     uint32_t                  profile_interval;
+#define PART(noun) struct part_##noun *noun;
+#include "autologger/kernel/parts.def"
+#undef PART
     uint8_t                  *scratch; /* one payload */
     uint64_t replay_end, replay_horizon; /* an adopter: records before it up to that time were converted already */
     bool     damaged; /* a chunk was: what was not loaded is lost */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SNAPSHOT_MAGIC UINT64_C(0x50414e534b4c41) /* "ALKSNAP" */
-enum { SNAPSHOT_VERSION = 1 };
+enum { SNAPSHOT_VERSION = 2 };
 
 struct sink { /* grows */
     uint8_t *data;
@@ -26,7 +26,7 @@ struct snapshot_head {
     struct clockmap map;
 };
 
-static void put(struct sink *s, const void *p, size_t n)
+void snapshot_put(struct sink *s, const void *p, size_t n)
 {
     if (s->bad)
         return;
@@ -44,8 +44,8 @@ static void put(struct sink *s, const void *p, size_t n)
         memcpy(s->data + s->used, p, n);
     s->used += n;
 }
-static void put_u32(struct sink *s, uint32_t v) { put(s, &v, sizeof v); }
-static void put_text(struct sink *s, const char *text) { put(s, text, strlen(text) + 1); }
+static void put_u32(struct sink *s, uint32_t v) { snapshot_put(s, &v, sizeof v); }
+static void put_text(struct sink *s, const char *text) { snapshot_put(s, text, strlen(text) + 1); }
 
 struct process_part { uint64_t key, rundown_time; uint32_t pid, ppid, session, uid, flags, images, threads, images_shown; int32_t exit_status; uint32_t pad; };
 struct image_part { uint64_t base, size, default_base; uint32_t stamp, checksum; };
@@ -58,18 +58,18 @@ static void put_process(struct sink *s, const struct process *p)
                                 .images_shown = p->images_shown, .exit_status = p->exit_status};
     for (const struct image *i = p->images; i; i = i->next)
         part.images++;
-    put(s, &part, sizeof part);
+    snapshot_put(s, &part, sizeof part);
     put_text(s, p->name);
     put_text(s, p->command);
     for (const struct image *i = p->images; i; i = i->next) {
-        put(s, &(struct image_part){i->base, i->size, i->default_base, i->stamp, i->checksum}, sizeof(struct image_part));
+        snapshot_put(s, &(struct image_part){i->base, i->size, i->default_base, i->stamp, i->checksum}, sizeof(struct image_part));
         put_text(s, i->name->text);
     }
     for (const struct thread *t = p->threads; t; t = t->next) {
         struct thread_part tp = {.affinity = t->affinity, .tid = t->tid, .prio = t->prio, .dead = t->dead, .chain = t->chain_count};
         memcpy(tp.name, t->name, sizeof tp.name);
-        put(s, &tp, sizeof tp);
-        put(s, t->chain, t->chain_count * sizeof *t->chain);
+        snapshot_put(s, &tp, sizeof tp);
+        snapshot_put(s, t->chain, t->chain_count * sizeof *t->chain);
     }
 }
 
@@ -95,11 +95,11 @@ wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, st
                                 .requests = (uint32_t)c->request.count, .profile_interval = c->profile_interval, .map = c->map};
     memcpy(h->softirq_routine, c->softirq_routine, sizeof h->softirq_routine);
     memcpy(h->disk_dev, c->disk_dev, sizeof h->disk_dev);
-    put(&s, h, sizeof *h);
+    snapshot_put(&s, h, sizeof *h);
     free(h);
     for (unsigned i = 0; i < c->cpus; i++)
-        put(&s, &c->queue[i].last, sizeof c->queue[i].last);
-    put(&s, c->cpu, c->cpus * sizeof *c->cpu);
+        snapshot_put(&s, &c->queue[i].last, sizeof c->queue[i].last);
+    snapshot_put(&s, c->cpu, c->cpus * sizeof *c->cpu);
     put_process(&s, c->idle);
     put_process(&s, c->system);
     for (size_t i = 0; i < c->process.capacity; i++)
@@ -107,9 +107,12 @@ wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, st
             put_process(&s, c->process.slot[i].value);
     for (size_t i = 0; i < c->request.capacity; i++)
         if (c->request.slot[i].value) {
-            put(&s, &c->request.slot[i].key, 8);
-            put(&s, c->request.slot[i].value, sizeof(struct disk_request));
+            snapshot_put(&s, &c->request.slot[i].key, 8);
+            snapshot_put(&s, c->request.slot[i].value, sizeof(struct disk_request));
         }
+#define PART(noun) part_##noun##_put(c, &s);
+#include "autologger/kernel/parts.def"
+#undef PART
     put_u32(&s, UINT32_C(0x444e45)); /* the end is there too */
     wstatus status = W_SUCCESS;
     if (s.bad || ftruncate(fd, 0) < 0 || ftruncate(fd, (off_t)s.used) < 0)
@@ -227,7 +230,11 @@ static bool get_all(struct convert *c, struct cursor *cur, const struct snapshot
     bool good = get_process(c, cur, c->idle) && get_process(c, cur, c->system);
     for (uint32_t i = 0; i < h->processes && good; i++)
         good = get_process(c, cur, NULL);
-    good        = good && get_requests(c, cur, h->requests) && cur_u32(cur) == UINT32_C(0x444e45) && cur_ok(cur);
+    good        = good && get_requests(c, cur, h->requests);
+#define PART(noun) good = good && part_##noun##_get(c, cur) && cur_ok(cur);
+#include "autologger/kernel/parts.def"
+#undef PART
+    good        = good && cur_u32(cur) == UINT32_C(0x444e45) && cur_ok(cur);
     c->read_pos = h->pos;
     c->replay_end     = h->read_pos;
     c->replay_horizon = c->horizon = h->horizon;

@@ -6,6 +6,10 @@
 #define AUTOLOGGER_KERNEL_SNAPSHOT_H
 #include "autologger/kernel/convert.h"
 
+/* Bytes that grow; once there was no memory nothing is added any more, and the snapshot is not taken. */
+struct sink;
+void snapshot_put(struct sink *s, const void *bytes, size_t size);
+
 /* True when all that is loaded has been converted up to the horizon: only then may a snapshot be taken. */
 bool    convert_settled(const struct convert *c);
 /* Writes the state to `fd` (a memfd; its old content goes). `pos`: the lowest raw position that a successor needs. */
