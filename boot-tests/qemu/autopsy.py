@@ -70,13 +70,14 @@ def _processors(guest, path):
 
 
 def ask(guest, serial_path):
-    """A text for whoever reads that the guest hung. It ends the guest's usefulness: the caller kills it."""
+    """A text for whoever reads that the guest hung, and whether its kernel still answers. It ends the guest's usefulness: the caller
+    kills it."""
     before = _plain(_said(serial_path))
     asked = len(_said(serial_path))
     _tell(guest, BREAK + b"9", 0.5)
     _tell(guest, BREAK + b"t", 10)
     programs = _programs(_plain(_said(serial_path)[asked:]))
     if programs:
-        return "\n".join(["The end of its serial line:", before[-END_OF_LINE:], "Its programs:", *programs])
+        return "\n".join(["The end of its serial line:", before[-END_OF_LINE:], "Its programs:", *programs]), True
     return "\n".join(["The end of its serial line:", before[-END_OF_LINE:], "Its kernel does not answer. Its processors:",
-                      *_processors(guest, serial_path)])
+                      *_processors(guest, serial_path)]), False

@@ -13,7 +13,7 @@ import time
 
 from qemu import disk, machine, runner
 from qemu.expect import Checker
-from qemu.places import Failed, run, built, tool
+from qemu.places import Failed, Stuck, run, built, tool
 from qemu.remains import LOGS, STORE, Remains
 
 GUARD = "var/lib/autologger/guard"
@@ -45,7 +45,14 @@ class Chain:
     def boot(self, number, cut_after=None):
         disk.remove(self.root, "/" + GUARD)
         line = machine.command(*self.parts, self.scenario.memory, self.scenario.cpus, f"{self.scenario.arguments} cuts.base={self.tally.committed}")
-        return machine.boot(line, self.folder / f"serial-{number}.txt", self.scenario.timeout, cut_after, BEGUN if cut_after is not None else None)
+        serial = self.folder / f"serial-{number}.txt"
+        try:
+            return machine.boot(line, serial, self.scenario.timeout, cut_after, BEGUN if cut_after is not None else None)
+        except Stuck:  # it was switched off, at another moment than was meant: that is a cut, too
+            if cut_after is None:
+                return machine.boot(line, serial, self.scenario.timeout)
+            said = "\n".join(text for text in serial.read_text(errors="replace").splitlines() if "rcu" not in text)
+            return machine.Boot(0, said, True)
 
     def run(self, cuts, span, say):
         number = 0

@@ -16,6 +16,10 @@ class Missing(Exception):
     """This machine lacks what a boot needs: the test is skipped, with this reason."""
 
 
+class Stuck(Exception):
+    """The emulated machine stands still: its kernel does not answer, whatever runs in it."""
+
+
 class Failed(Exception):
     """What was asked about is not so."""
 

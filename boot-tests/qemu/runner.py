@@ -7,7 +7,7 @@ import time
 from qemu import cuts as power_cuts
 from qemu import between, disk, initramfs, kernel, machine, roots
 from qemu.expect import Checker
-from qemu.places import Failed
+from qemu.places import Failed, Stuck
 from qemu.remains import Remains
 
 RESULTS_MB = 128
@@ -79,7 +79,7 @@ def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
         for number in range(1, scenario.boots + 1):
             _boot_and_check(scenario, number, parts, work, outcome, say)
             between.follow(scenario, number, outcome.remains, work)
-    except Failed as e:
+    except (Failed, Stuck) as e:
         outcome.wrong.append(str(e))
     finally:
         if not keep:
@@ -87,8 +87,25 @@ def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
     return outcome
 
 
+def _boot_again(scenario, number, parts, work, say):
+    """A boot; once more, from the disks as they were, when the emulated machine stood still (machine.boot). Twice is a failure."""
+    kept = {image: image.with_suffix(".before") for image in work.glob("*.img")}
+    for image, copy in kept.items():
+        disk.copy(image, copy)
+    try:
+        return one_boot(scenario, number, parts, work)
+    except Stuck as e:
+        say(f"boot {number}: the emulated machine stood still, it is booted once more. {e}")
+        for image, copy in kept.items():
+            disk.copy(copy, image)
+        return one_boot(scenario, number, parts, work)
+    finally:
+        for copy in kept.values():
+            copy.unlink(missing_ok=True)
+
+
 def _boot_and_check(scenario, number, parts, work, outcome, say):
-    boot = one_boot(scenario, number, parts, work)
+    boot = _boot_again(scenario, number, parts, work, say)
     outcome.boots.append(boot)
     say(f"boot {number}: {boot.seconds:.1f} s" + (", then its power was cut" if boot.cut else ""))
     path = scenario.expectation(number)
