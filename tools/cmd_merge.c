@@ -46,12 +46,43 @@ static void counts_json(const struct merge_args *a, const struct merge_counts *n
     json_number(j, "events_in", n->in);
     json_number(j, "events_out", n->out);
     json_number(j, "headers_dropped", n->headers_dropped);
+    json_number(j, "events_added", n->added);
+    json_object(j, "identity");
+    json_number(j, "images", n->identity.images);
+    json_number(j, "with_build_id", n->identity.with_build_id);
+    json_number(j, "no_file", n->identity.no_file);
+    json_object_end(j);
+    json_object(j, "kernel_names");
+    json_number(j, "addresses", n->names.addresses);
+    json_number(j, "named", n->names.named);
+    json_number(j, "symbols", n->names.symbols);
+    json_number(j, "modules", n->names.modules);
+    json_number(j, "bytes", n->names.bytes);
+    json_flag(j, "had", n->names.had);
+    json_text(j, "none", n->names.none);
+    json_object_end(j);
     json_number(j, "events_lost", n->events_lost);
     json_number(j, "buffers_lost", n->buffers_lost);
     json_number(j, "inversions", n->inversions);
     json_number(j, "damage", n->damage);
     json_object_end(j);
     json_destroy(j);
+}
+
+/* What was added, where the files have kernel events. */
+static void names_print(const struct merge_counts *n)
+{
+    const struct kernel_names_counts *k = &n->names;
+    if (n->identity.images)
+        printf("identity: %" PRIu64 " of %" PRIu64 " image events have a build id, %" PRIu64 " are of no file\n", n->identity.with_build_id,
+               n->identity.images, n->identity.no_file);
+    if (k->had)
+        printf("kernel names: in the file already\n");
+    else if (*k->none)
+        printf("kernel names: none: %s. Do: merge on the machine and in the boot that was traced, as root\n", k->none);
+    else if (k->addresses)
+        printf("kernel names: %" PRIu64 " of %" PRIu64 " addresses are in %" PRIu64 " functions, %" PRIu64 " KB\n", k->named, k->addresses,
+               k->symbols, (k->bytes + 1023) / 1024);
 }
 
 static void why_not_fine(const struct merge_counts *n, const char *out)
@@ -88,8 +119,10 @@ int cmd_merge(int argc, char **argv)
         return failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger merge", st, &why);
     if (a.common.json)
         counts_json(&a, &n);
-    else
+    else {
         printf("merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
+        names_print(&n);
+    }
     why_not_fine(&n, a.out);
     return n.damage || n.inversions ? VERB_FAILED : VERB_FINE;
 }

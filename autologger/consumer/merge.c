@@ -1,5 +1,7 @@
 #include "autologger/consumer/merge.h"
 
+#include "autologger/consumer/identity.h"
+#include "autologger/consumer/kernel_names.h"
 #include "autologger/etl/header.h"
 #include "autologger/etl/reader.h"
 #include "autologger/etl/writer.h"
@@ -21,7 +23,7 @@ struct input {
     struct etl_reader            *reader;
     const struct etl_file_header *header;
     struct etl_event              event;
-    bool                          has_event;
+    bool                          has_event, kernel;
 };
 struct output {
     uint8_t *data;
@@ -35,6 +37,8 @@ struct merge {
     struct output      *outputs; /* one per CPU */
     uint32_t            processors, buffer_size;
     struct etl_writer  *writer;
+    struct identity    *identity;
+    struct kernel_names *names;
     struct merge_counts counts;
 };
 
@@ -121,7 +125,8 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
         if ((st = check_once(m, i, why)) != W_SUCCESS)
             return st;
         in->header = etl_reader_header(in->reader);
-        if (!kernel && is_kernel(in)) {
+        in->kernel = is_kernel(in);
+        if (!kernel && in->kernel) {
             kernel    = true;
             m->leader = i;
         }
@@ -202,25 +207,44 @@ static wstatus flush(struct merge *m, uint16_t cpu, struct reason *why)
     return st;
 }
 
-static wstatus copy(struct merge *m, const struct etl_event *e, struct reason *why)
+static wstatus put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
 {
-    struct output *o    = &m->outputs[e->cpu];
-    uint32_t       size = (e->record_size + 7) & ~7u;
+    struct output *o    = &m->outputs[cpu];
+    uint32_t       size = (record_size + 7) & ~7u;
     wstatus        st;
 
     if (!o->data) {
         if (!(o->data = malloc(m->buffer_size)))
-            return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the buffer of CPU %u", e->cpu);
+            return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the buffer of CPU %u", cpu);
         o->filled = HEAD;
     }
-    if (o->filled + size > m->buffer_size && (st = flush(m, e->cpu, why)) != W_SUCCESS)
+    if (o->filled + size > m->buffer_size && (st = flush(m, cpu, why)) != W_SUCCESS)
         return st;
-    memcpy(o->data + o->filled, e->record, e->record_size);
-    memset(o->data + o->filled + e->record_size, 0, size - e->record_size);
+    memcpy(o->data + o->filled, record, record_size);
+    memset(o->data + o->filled + record_size, 0, size - record_size);
     o->filled += size;
-    o->last = e->raw_time;
+    o->last = time;
     m->counts.out++;
     return W_SUCCESS;
+}
+
+static wstatus put_added(void *ctx, uint16_t cpu, const void *record, uint32_t size, int64_t time, struct reason *why)
+{
+    struct merge *m = ctx;
+    m->counts.added++;
+    return put(m, cpu, record, size, time, why);
+}
+
+/* An event, and before it what belongs there. */
+static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
+{
+    const struct etl_event *e     = &in->event;
+    struct added_events     added = {put_added, m};
+    wstatus                 st    = in->kernel ? identity_see(m->identity, e, &added, why) : W_SUCCESS;
+
+    if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");
+    return st == W_SUCCESS ? put(m, e->cpu, e->record, e->record_size, e->raw_time, why) : st;
 }
 
 /* The next event of an input; its own header event is counted and passed over. */
@@ -258,9 +282,11 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
         last = least->event.raw_time;
         if (least->event.filetime > *end_time)
             *end_time = least->event.filetime;
-        st = copy(m, &least->event, why);
+        st = copy(m, least, why);
         advance(m, least);
     }
+    if (st == W_SUCCESS && last != INT64_MIN)
+        st = kernel_names_write(m->names, "", last, &(struct added_events){put_added, m}, why);
     for (uint32_t cpu = 0; cpu < m->processors && st == W_SUCCESS; cpu++)
         st = flush(m, (uint16_t)cpu, why);
     return st;
@@ -290,6 +316,8 @@ static wstatus finish_output(struct merge *m, uint64_t end_time, struct reason *
 static void merge_finish(struct merge *m)
 {
     etl_writer_destroy(m->writer);
+    identity_destroy(m->identity);
+    kernel_names_destroy(m->names);
     for (unsigned i = 0; m->inputs && i < m->count; i++)
         etl_reader_close(m->inputs[i].reader);
     for (uint32_t i = 0; m->outputs && i < m->processors; i++)
@@ -319,10 +347,12 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
     *counts = m.counts;
     if (count == 0)
         return reason_set(why, W_INVALID_PARAMETER, "no file to merge into %s", target);
-    m.inputs = calloc(count, sizeof *m.inputs);
+    m.inputs   = calloc(count, sizeof *m.inputs);
+    m.identity = identity_create();
+    m.names    = kernel_names_create();
     if (asprintf(&temporary, "%s.merging-%d", target, (int)getpid()) < 0)
         temporary = NULL;
-    if (!m.inputs || !temporary) {
+    if (!m.inputs || !m.identity || !m.names || !temporary) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
         goto out;
     }
@@ -340,7 +370,9 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
         st = reason_set(why, wstatus_from_errno(-r), "%s: %s", target, strerror(-r));
     else
         made = false;
-    *counts = m.counts;
+    *counts          = m.counts;
+    counts->identity = *identity_counts(m.identity);
+    counts->names    = *kernel_names_counts(m.names);
 out:
     if (made)
         os->unlink(os, temporary);

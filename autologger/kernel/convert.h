@@ -27,6 +27,7 @@ struct image {
     struct image_name *name;
     uint64_t           base, size, default_base;
     uint32_t           stamp, checksum;
+    uint8_t            build_id_size, build_id[20];
 };
 struct process {
     uint32_t       pid, ppid, session, uid, flags; /* RAW_PROCESS_* */
@@ -207,6 +208,10 @@ void process_event(struct convert *c, const struct actor *by, const struct proce
 void thread_event(struct convert *c, const struct actor *by, const struct thread *t, uint16_t hook, uint64_t *time);
 void image_event(struct convert *c, const struct actor *by, const struct process *p, const struct image *i, uint16_t hook,
                  uint64_t *time);
+/* convert_identity.c: whose file an image is, and which boot this is; see wire/names.h */
+void identity_event(struct convert *c, const struct actor *by, const struct image *i, uint64_t *time);
+void identity_set(struct image *i, const void *id, size_t size);
+void boot_event(struct convert *c, const struct raw_system *s, uint64_t *time);
 /* convert_sched.c, convert_disk.c */
 void convert_switch(struct convert *c, const struct sample *s);
 void convert_waking(struct convert *c, const struct sample *s);

@@ -249,6 +249,7 @@ void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         memcpy(&i.stamp, id + 4, 4);
         memcpy(&checksum, id + 8, 4);
         i.checksum = checksum;
+        identity_set(&i, id + 4, id[0]);
     }
     const uint8_t *n = note_take(c, RAW_NOTE_IMAGE, pid, raw, sizeof(struct raw_image));
     if (n) {
@@ -259,6 +260,8 @@ void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         i.default_base = note.default_base;
         i.stamp        = note.stamp;
         i.checksum     = note.checksum;
+        if (note.build_id_size)
+            identity_set(&i, note.build_id, note.build_id_size);
     }
     uint64_t time = convert_time(c, raw);
     if (!p->images_shown)
@@ -347,6 +350,7 @@ static void own_image(struct convert *c, const uint8_t *record, size_t size, uin
         return;
     struct image  like  = {.base = r.base, .size = r.size, .default_base = r.default_base, .stamp = r.stamp,
                            .checksum = r.checksum};
+    identity_set(&like, r.build_id, r.build_id_size);
     struct image *image = image_add(p, &like, name, NULL);
     uint64_t      time  = convert_time(c, raw);
     if (image && c->images)

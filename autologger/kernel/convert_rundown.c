@@ -88,6 +88,7 @@ void image_event(struct convert *c, const struct actor *by, const struct process
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
     bool          rundown = (hook == 0x1403 || hook == 0x1404) && p->pid != 0;
+    identity_event(c, by, i, time);
     wr_u64(&w, i->base);
     wr_u64(&w, i->size);
     wr_u32(&w, p->pid);
@@ -165,6 +166,7 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
     memcpy(&s, record, sizeof s);
     memcpy(c->softirq_routine, s.softirq, sizeof c->softirq_routine);
     masks_event(c, 0x0005, true, &time);
+    boot_event(c, &s, &time);
     emit_volume_mapping(c, &time);
     if (c->sysconfig)
         system_event(c, &s, &time);

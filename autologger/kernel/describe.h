@@ -8,7 +8,7 @@
 
 /* TraceLogging's in-types (facts: TraceLoggingProvider.h's TlgIn values) */
 enum { SHAPE_TEXT = 2 /* UTF-8, NUL-terminated */, SHAPE_INT32 = 7, SHAPE_UINT32 = 8, SHAPE_INT64 = 9, SHAPE_UINT64 = 10, SHAPE_HEX32 = 20,
-       SHAPE_HEX64 = 21 };
+       SHAPE_HEX64 = 21, SHAPE_BINARY = 14 /* a 16-bit size first */ };
 enum { SHAPE_FIELDS = 24, SHAPE_TEXT_MAX = 1024 };
 struct shape { /* of one event; the first field without a name ends the list */
     const char *provider, *name; /* the provider's GUID is that of its name */

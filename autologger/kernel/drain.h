@@ -62,6 +62,7 @@ void     drain_mark(struct drain *d, uint32_t type); /* RAW_RUNDOWN_DONE, RAW_ST
 void enrich_triggers(struct drain *d);
 /* The note of an exec that is over: `gone`: the program is another by now, /proc tells nothing of it. */
 void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name);
+void image_identity(struct raw_image *image, const uint8_t *id, unsigned size);
 void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count);
 void own_flush(struct drain *d, struct own_buffer *b); /* with the lock held */
 uint64_t raw_now(void);

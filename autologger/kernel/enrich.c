@@ -158,6 +158,27 @@ struct mmap2 {
 };
 _Static_assert(offsetof(struct mmap2, name) == 72, "PERF_RECORD_MMAP2");
 
+static bool is_mapped(const struct elf_info *elf, const struct mmap2 *m, bool has)
+{
+    return elf && (!has || (elf->build_id_size == m->u.build.size && memcmp(elf->build_id, m->u.build.id, m->u.build.size) == 0));
+}
+
+/* The file that was mapped: as the path shows it where that has the same build id, else as the kernel holds it. NULL: the
+ * file at the path is another one by now. */
+static const struct elf_info *elf_mapped(struct drain *d, const struct mmap2 *m, bool has, const char *path)
+{
+    const struct elf_info *elf = path[0] == '/' ? elf_find(d->elves, d->proc, m->pid, path) : NULL;
+    if (path[0] == '/' && !is_mapped(elf, m, has))
+        elf = elf_find_mapped(d->elves, d->proc, m->pid, m->addr, m->addr + m->len);
+    return is_mapped(elf, m, has) ? elf : NULL;
+}
+
+void image_identity(struct raw_image *image, const uint8_t *id, unsigned size)
+{
+    image->build_id_size = size <= 20 ? size : 20;
+    memcpy(image->build_id, id, image->build_id_size);
+}
+
 static void note_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
 {
     struct mmap2 m;
@@ -171,13 +192,15 @@ static void note_image(struct drain *d, const uint8_t *record, size_t size, uint
     memcpy(path, record + sizeof m, n);
     path[n] = 0;
     struct raw_image       r   = {.own = {RAW_NOTE_IMAGE, 0, 0, time, m.pid, m.tid}};
-    const struct elf_info *elf = path[0] == '/' ? elf_find(d->elves, d->proc, m.pid, path) : NULL;
+    bool                   has = (m.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m.u.build.size >= 8 && m.u.build.size <= 20;
+    const struct elf_info *elf = elf_mapped(d, &m, has, path);
     if (!elf || !elf_place(elf, m.addr, m.pgoff, &r.base, &r.size))
         return; /* the mapping itself will do */
-    bool     has = (m.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m.u.build.size <= 20;
-    r.stamp      = has ? elf_stamp(m.u.build.id, m.u.build.size, elf->mtime, &r.checksum)
-                       : elf_stamp(elf->build_id, elf->build_id_size, elf->mtime, &r.checksum);
-    r.default_base = elf->is_exec ? elf->low : 0;
+    const uint8_t *id     = has ? m.u.build.id : elf->build_id;
+    unsigned       length = has ? m.u.build.size : elf->build_id_size;
+    r.stamp               = elf_stamp(id, length, elf->mtime, &r.checksum);
+    r.default_base        = elf->is_exec ? elf->low : 0;
+    image_identity(&r, id, length);
     own_add(d, d->notes, &r, sizeof r, NULL, 0);
 }
 

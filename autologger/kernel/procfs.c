@@ -209,6 +209,24 @@ bool elf_read(int fd, struct elf_info *out)
     return out->high > out->low;
 }
 
+static const struct elf_info *elf_at(struct elf_cache *cache, int at, const char *path)
+{
+    struct stat st;
+    if (fstatat(at, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
+        return NULL;
+    uint64_t         mtime = (uint64_t)st.st_mtim.tv_sec;
+    struct elf_info *e     = &cache->slot[(st.st_ino ^ st.st_dev) % ELF_CACHE];
+    if (e->dev != st.st_dev || e->ino != st.st_ino || e->mtime != mtime) {
+        *e     = (struct elf_info){.dev = st.st_dev, .ino = st.st_ino, .mtime = mtime};
+        int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd >= 0) {
+            e->valid = elf_read(fd, e);
+            close(fd);
+        }
+    }
+    return e->valid ? e : NULL;
+}
+
 const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid, const char *path)
 {
     char        full[4200];
@@ -216,27 +234,16 @@ const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid,
     snprintf(full, sizeof full, "%u/root%s", pid, path);
     if (path[0] != '/')
         return NULL;
-    const char *use = full;
-    int         at  = proc;
-    if (fstatat(proc, full, &st, 0) < 0) { /* the process is gone: the file as we see it ourselves */
-        use = path;
-        at  = AT_FDCWD;
-        if (fstatat(at, use, &st, 0) < 0)
-            return NULL;
-    }
-    if (!S_ISREG(st.st_mode))
-        return NULL;
-    uint64_t         mtime = (uint64_t)st.st_mtim.tv_sec;
-    struct elf_info *e     = &cache->slot[(st.st_ino ^ st.st_dev) % ELF_CACHE];
-    if (e->dev != st.st_dev || e->ino != st.st_ino || e->mtime != mtime) {
-        *e     = (struct elf_info){.dev = st.st_dev, .ino = st.st_ino, .mtime = mtime};
-        int fd = openat(at, use, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd >= 0) {
-            e->valid = elf_read(fd, e);
-            close(fd);
-        }
-    }
-    return e->valid ? e : NULL;
+    if (fstatat(proc, full, &st, 0) < 0) /* the process is gone: the file as we see it ourselves */
+        return elf_at(cache, AT_FDCWD, path);
+    return elf_at(cache, proc, full);
+}
+
+const struct elf_info *elf_find_mapped(struct elf_cache *cache, int proc, uint32_t pid, uint64_t start, uint64_t end)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+    return elf_at(cache, proc, path);
 }
 
 bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size)
@@ -276,19 +283,20 @@ bool proc_mapping_parse(char *line, struct proc_mapping *out)
     out->pgoff = strtoull(p + 6, &end, 16);
     if (end == p + 6 || *end != ' ')
         return false;
-    p = end;
-    for (int i = 0; i < 2; i++) { /* the device and the inode */
-        p += strspn(p, " ");
-        if (!*p)
-            return false;
-        p += strcspn(p, " \n");
-    }
-    p += strspn(p, " ");
+    p = end + strspn(end, " ");
+    p += strcspn(p, " \n"); /* the device */
+    if (!*p)
+        return false;
+    out->inode = strtoull(p, &end, 10);
+    if (end == p)
+        return false;
+    p = end + strspn(end, " ");
     p[strcspn(p, "\n")] = 0;
     char *deleted       = strstr(p, " (deleted)");
     if (deleted)
         *deleted = 0;
-    out->path = p;
+    out->deleted = deleted != NULL;
+    out->path    = p;
     return out->end > out->start;
 }
 

@@ -50,6 +50,8 @@ enum { ELF_CACHE = 1024 };
 struct elf_cache { struct elf_info slot[ELF_CACHE]; };
 /* The ELF at `path` as process `pid` sees it. NULL: not to be read, not an ELF. Borrowed until the next call. */
 const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid, const char *path);
+/* The same of the file that is mapped at start..end, though its path was given to another file, removed, or is none that we see. */
+const struct elf_info *elf_find_mapped(struct elf_cache *cache, int proc, uint32_t pid, uint64_t start, uint64_t end);
 bool elf_read(int fd, struct elf_info *out);
 /* Base and size of the image that has a mapping of `pgoff` at `addr`. False when no segment fits. */
 bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size);
@@ -58,7 +60,11 @@ uint32_t elf_stamp(const uint8_t *build_id, unsigned size, uint64_t mtime, uint3
 /* The GNU build id in a note section's bytes; its size, or 0. */
 unsigned elf_note_build_id(const void *notes, size_t size, uint8_t out[20]);
 
-struct proc_mapping { uint64_t start, end, pgoff; const char *path; };
+struct proc_mapping {
+    uint64_t    start, end, pgoff, inode;
+    const char *path;
+    bool        deleted; /* the path is that of a file that is not there any more */
+};
 /* One line of /proc/PID/maps; false when it is not executable or malformed. Cuts `line` at its end. */
 bool proc_mapping_parse(char *line, struct proc_mapping *out);
 

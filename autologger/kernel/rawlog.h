@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 4, RAW_SOURCES = 256, RAW_FIELDS = 8 };
+enum { RAW_VERSION = 5, RAW_SOURCES = 256, RAW_FIELDS = 8 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */

@@ -52,7 +52,8 @@ struct raw_image { /* name */
     uint64_t       base, size, default_base;
     uint32_t       stamp, checksum;
     uint32_t       name_size; /* NUL included; 0 in notes */
-    uint32_t       reserved;
+    uint32_t       build_id_size; /* 0: the file has none, or nobody knows it */
+    uint8_t        build_id[24]; /* of what is mapped, whatever stands at its path by now */
 };
 struct raw_name {
     struct raw_own own;
@@ -77,7 +78,8 @@ struct raw_system {
     uint64_t       memory_bytes;
     uint32_t       mhz, cpus, page_bytes, profile_interval;
     uint64_t       softirq[RAW_SOFTIRQS]; /* addresses of their handlers */
-    char           host[64];
+    char           host[64], release[64];
+    char           boot_id[40];
 };
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
                sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&

@@ -84,6 +84,17 @@ static void symbols_find(struct rundown *r, uint64_t address[SYMBOLS])
         address[SYMBOL_END] = address[SYMBOL_STEXT] + bytes;
 }
 
+/* The first line of a small file of /proc. */
+static void text_read(int proc, const char *path, char *out, size_t size)
+{
+    int     fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    ssize_t n  = fd < 0 ? -1 : read(fd, out, size - 1);
+    if (fd >= 0)
+        close(fd);
+    out[n > 0 ? n : 0] = 0;
+    out[strcspn(out, "\n")] = 0;
+}
+
 static void kernel_image_add(struct rundown *r, uint64_t start, uint64_t end, const char *release)
 {
     struct raw_image image = {.own = {RAW_IMAGE, 0, 0, raw_now(), 0, 0}, .base = start, .size = (end - start + 4095) & ~UINT64_C(4095)};
@@ -93,7 +104,9 @@ static void kernel_image_add(struct rundown *r, uint64_t start, uint64_t end, co
     ssize_t          n  = fd < 0 ? -1 : read(fd, notes, sizeof notes);
     if (fd >= 0)
         close(fd);
-    image.stamp = elf_stamp(id, n > 0 ? elf_note_build_id(notes, (size_t)n, id) : 0, 1, &image.checksum);
+    unsigned size = n > 0 ? elf_note_build_id(notes, (size_t)n, id) : 0;
+    image.stamp   = elf_stamp(id, size, 1, &image.checksum);
+    image_identity(&image, id, size);
     snprintf(path, sizeof path, "/boot/vmlinux-%.100s", release);
     image.name_size = (uint32_t)strlen(path) + 1;
     add(r, &image, sizeof image, (const char *const[]){path}, 1);
@@ -111,8 +124,11 @@ static void system_add(struct rundown *r)
     s.cpus                       = r->d->rings->cpus;
     s.page_bytes                 = (uint32_t)sysconf(_SC_PAGESIZE);
     s.memory_bytes               = sysinfo(&info) == 0 ? (uint64_t)info.totalram * info.mem_unit : 0;
-    if (uname(&name) == 0)
+    if (uname(&name) == 0) {
         memcpy(s.host, name.nodename, sizeof s.host - 1);
+        memcpy(s.release, name.release, sizeof s.release - 1);
+    }
+    text_read(r->d->proc, "sys/kernel/random/boot_id", s.boot_id, sizeof s.boot_id);
     add(r, &s, sizeof s, NULL, 0);
 
     uint64_t start = address[SYMBOL_STEXT] & ~UINT64_C(4095);
@@ -214,6 +230,16 @@ static void threads_add(struct rundown *r, uint32_t pid)
         closedir(dir);
 }
 
+/* The file behind a mapping, which may have been replaced since: by its number first, then as the kernel holds it. */
+static const struct elf_info *elf_mapped(struct rundown *r, uint32_t pid, const struct proc_mapping *m)
+{
+    const struct elf_info *elf = m->path[0] == '/' && !m->deleted ? elf_find(r->elves, r->d->proc, pid, m->path) : NULL;
+    if (m->path[0] != '/' || (elf && elf->ino == m->inode))
+        return elf;
+    const struct elf_info *held = elf_find_mapped(r->elves, r->d->proc, pid, m->start, m->end);
+    return held || !elf ? held : elf_find(r->elves, r->d->proc, pid, m->path);
+}
+
 static void images_add(struct rundown *r, uint32_t pid)
 {
     char line[4400];
@@ -225,10 +251,11 @@ static void images_add(struct rundown *r, uint32_t pid)
         struct raw_image    image = {.own = {RAW_IMAGE, 0, 0, raw_now(), pid, pid}};
         if (!proc_mapping_parse(line, &m) || !*m.path || strcmp(m.path, "[vsyscall]") == 0)
             continue;
-        const struct elf_info *elf = m.path[0] == '/' ? elf_find(r->elves, r->d->proc, pid, m.path) : NULL;
+        const struct elf_info *elf = elf_mapped(r, pid, &m);
         if (elf && elf_place(elf, m.start, m.pgoff, &image.base, &image.size)) {
             image.stamp        = elf_stamp(elf->build_id, elf->build_id_size, elf->mtime, &image.checksum);
             image.default_base = elf->is_exec ? elf->low : 0;
+            image_identity(&image, elf->build_id, elf->build_id_size);
         } else {
             image.base  = m.start;
             image.size  = m.end - m.start;

@@ -48,7 +48,7 @@ static void put_u32(struct sink *s, uint32_t v) { snapshot_put(s, &v, sizeof v);
 static void put_text(struct sink *s, const char *text) { snapshot_put(s, text, strlen(text) + 1); }
 
 struct process_part { uint64_t key, rundown_time; uint32_t pid, ppid, session, uid, flags, images, threads, images_shown; int32_t exit_status; uint32_t pad; };
-struct image_part { uint64_t base, size, default_base; uint32_t stamp, checksum; };
+struct image_part { uint64_t base, size, default_base; uint32_t stamp, checksum; uint8_t build_id_size, build_id[20], pad[3]; };
 struct thread_part { uint64_t affinity; uint32_t tid; int32_t prio; uint32_t dead, chain; char name[16]; };
 
 static void put_process(struct sink *s, const struct process *p)
@@ -62,7 +62,9 @@ static void put_process(struct sink *s, const struct process *p)
     put_text(s, p->name);
     put_text(s, p->command);
     for (const struct image *i = p->images; i; i = i->next) {
-        snapshot_put(s, &(struct image_part){i->base, i->size, i->default_base, i->stamp, i->checksum}, sizeof(struct image_part));
+        struct image_part ip = {i->base, i->size, i->default_base, i->stamp, i->checksum, i->build_id_size, {0}, {0}};
+        memcpy(ip.build_id, i->build_id, sizeof ip.build_id);
+        snapshot_put(s, &ip, sizeof ip);
         put_text(s, i->name->text);
     }
     for (const struct thread *t = p->threads; t; t = t->next) {
@@ -196,8 +198,10 @@ static bool get_process(struct convert *c, struct cursor *cur, struct process *i
         struct image_part ip;
         cur_copy(cur, &ip, sizeof ip);
         const char *path = cur_zstring(cur);
+        struct image like = {.base = ip.base, .size = ip.size, .default_base = ip.default_base, .stamp = ip.stamp, .checksum = ip.checksum};
+        identity_set(&like, ip.build_id, ip.build_id_size);
         if (path)
-            image_add(p, &(struct image){.base = ip.base, .size = ip.size, .default_base = ip.default_base, .stamp = ip.stamp, .checksum = ip.checksum}, path, NULL);
+            image_add(p, &like, path, NULL);
     }
     p->images_shown = part.images_shown;
     bool good       = cur_ok(cur) && get_threads(c, cur, p, part.threads);

@@ -135,6 +135,22 @@ static void files_of_other_boots_do_not_merge(void **state)
 }
 
 /* Each real file, also the compressed one, merged alone: the same events again. */
+/* Lines of the image identities that a merge adds: none of these files came with one. */
+static void added_remove(char *text)
+{
+    char *to = text;
+    for (char *line = text, *next; *line; line = next) {
+        char *end = strchr(line, '\n');
+        next      = end ? end + 1 : line + strlen(line);
+        char *at  = strstr(line, " ImageID/");
+        if (at && at < next)
+            continue;
+        memmove(to, line, (size_t)(next - line));
+        to += next - line;
+    }
+    *to = 0;
+}
+
 static void a_merge_of_one_is_the_same(void **state)
 {
     char folder_out[] = "/tmp/al-merge-XXXXXX", out[64], path[5000];
@@ -147,9 +163,10 @@ static void a_merge_of_one_is_the_same(void **state)
         const char         *one = file(rows[i].name, path);
         assert_int_equal(merge_files(os_linux(), &one, 1, out, &counts, &why), W_SUCCESS);
         assert_int_equal(counts.in, rows[i].events);
-        assert_int_equal(counts.out, rows[i].events);
+        assert_int_equal(counts.out, rows[i].events + counts.added);
         struct dumped a = dump(one, &(struct dump_options){0}), b = dump(out, &(struct dump_options){0});
         char         *rest_a = strchr(a.text, '\n'), *rest_b = strchr(b.text, '\n'); /* the header event differs */
+        added_remove(rest_b);
         assert_string_equal(rest_a, rest_b);
         free(a.text);
         free(b.text);

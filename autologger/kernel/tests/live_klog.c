@@ -100,6 +100,13 @@ static void take(struct collector *c, unsigned cpu, const struct klog_record *r)
         assert_int_equal(f.time, r->time);
         s->hook = 0xFFFF;
         head    = sizeof f;
+    } else if (h.header_type == ETL_EVENT64) { /* one that describes itself */
+        struct etl_event_header d;
+        memcpy(&d, r->data, sizeof d);
+        assert_int_equal(d.size, r->size);
+        assert_int_equal(d.time, r->time);
+        s->hook = 0xFFFE;
+        head    = sizeof d;
     } else {
         assert_int_equal(h.header_type, ETL_PERFINFO64);
         assert_int_equal(h.size, r->size);

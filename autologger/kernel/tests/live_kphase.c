@@ -51,6 +51,8 @@ static void take(struct run *r, unsigned cpu, const struct klog_record *e)
     assert_true(e->time > r->last[cpu]); /* L5, over the seam too */
     r->last[cpu] = e->time;
     r->events++;
+    if (e->data[2] == ETL_EVENT64 && !memmem(e->data, e->size, "KernelPhaseEnd", sizeof "KernelPhaseEnd"))
+        return; /* BuildId, Boot */
     if (e->data[2] == ETL_EVENT64) { /* KernelPhaseEnd: the payload begins behind two items */
         size_t   at = sizeof(struct etl_event_header);
         uint16_t total, linkage;

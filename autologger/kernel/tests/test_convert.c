@@ -156,6 +156,15 @@ static void fork_exec_exit(void **state)
                 u32(load, 20) == 43 && u32(load, 24) == 42);
     assert_memory_equal(load->payload + 56, "\\\0D\0e\0v\0i\0c\0e\0\\\0H\0a\0r\0d\0d\0i\0s\0k\0V\0o\0l\0u\0m\0e\0001\0\\\0u\0s\0r\0\\", 55);
     assert_int_equal(count(0x1402), 1);
+    /* its whole build id, once, before it */
+    static const uint8_t build_id[] = {20, 0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    unsigned             told       = 0;
+    for (size_t i = 0; i < out.count; i++)
+        if (out.event[i].type == ETL_EVENT64 && memmem(out.event[i].payload, out.event[i].size, build_id, sizeof build_id)) {
+            assert_true(out.event[i].time < load->time && memmem(out.event[i].payload, out.event[i].size, "BuildId", 8) != NULL);
+            told++;
+        }
+    assert_int_equal(told, 1);
 }
 
 static void kernel_threads_are_system(void **state)
