@@ -1,0 +1,261 @@
+/* klog_fixture.h - for live tests: a kernel logger of this machine's real events; what it gives out is kept, in the order of times.
+ * Threads: a drainer and the test. Not for: records that no kernel made (convert_fixture.h). */
+#ifndef AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
+#define AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
+#include "autologger/kernel/klog.h"
+#include "autologger/wire/etl.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { EVENTS_MAX = 2000000, HOOK_DESCRIBED = 0xFFFE };
+struct seen { /* one event, copied */
+    uint16_t       hook, version;
+    uint8_t        header_type;
+    unsigned       cpu;
+    uint32_t       pid, tid, size; /* of the header; size of the payload */
+    uint64_t       time;
+    const uint8_t *payload;
+};
+struct collector {
+    struct klog *k;
+    pthread_t    drainer;
+    int          stop, hold;
+    struct seen *event;
+    size_t       count;
+    uint8_t     *bytes;
+    size_t       used, capacity;
+    unsigned     cpus;
+    uint64_t     last[256];
+    uint64_t     released;
+    unsigned     conditions;
+};
+
+static inline void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+{
+    struct collector *c = ctx;
+    c->conditions += !(note && strcmp(item, "CommandLine") == 0); /* depends on the build: live_argv.c */
+    assert_int_equal(number, W_NOT_SUPPORTED);
+    assert_true(strlen(item) > 0 && strlen(reason) > 0 && strlen(advice) > 0);
+    print_message("condition%s: %s: %s. Do: %s\n", note ? " (note)" : "", item, reason, advice);
+}
+
+static inline struct klog_config config_make(struct collector *c, uint32_t word0, uint32_t word1)
+{
+    static struct clock_machine machine;
+    if (!machine.cpu_mhz)
+        clock_machine_find(&machine);
+    struct klog_config config = {.mask = {word0, word1}, .hooks = {0x0F2E, 0x0524, 0x0532}, .hook_count = 3,
+                                 .raw_bytes = 64 << 20, .clock = clock_for_type(1, &machine, NULL),
+                                 .condition = on_condition, .condition_ctx = c};
+    return config;
+}
+
+static inline void *drain_main(void *arg)
+{
+    struct collector *c = arg;
+    while (!__atomic_load_n(&c->stop, __ATOMIC_ACQUIRE))
+        if (__atomic_load_n(&c->hold, __ATOMIC_ACQUIRE))
+            usleep(1000);
+        else
+            klog_drain(c->k, 10);
+    return NULL;
+}
+
+static inline void take(struct collector *c, unsigned cpu, const struct klog_record *r)
+{
+    struct etl_system_header h;
+    struct etl_full_header   f;
+    if (c->count == EVENTS_MAX || c->used + r->size > c->capacity)
+        return;
+    memcpy(&h, r->data, sizeof h < r->size ? sizeof h : r->size);
+    assert_true(r->time > c->last[cpu]); /* L5 */
+    c->last[cpu]   = r->time;
+    struct seen *s = &c->event[c->count++];
+    *s             = (struct seen){.hook = (uint16_t)(h.group << 8 | h.type), .version = h.version, .header_type = h.header_type,
+                                   .cpu = cpu, .time = r->time};
+    size_t head    = h.header_type == ETL_PERFINFO64 ? 16 : 32;
+    if (h.header_type == ETL_SYSTEM64) {
+        assert_int_equal(h.time, r->time);
+        assert_int_equal(h.size, r->size);
+        s->pid = h.process_id;
+        s->tid = h.thread_id;
+    } else if (h.header_type == ETL_FULL64) {
+        memcpy(&f, r->data, sizeof f);
+        assert_int_equal(f.size, r->size);
+        assert_int_equal(f.time, r->time);
+        s->hook = 0xFFFF;
+        head    = sizeof f;
+    } else if (h.header_type == ETL_EVENT64) { /* one that describes itself: its items are part of the payload here */
+        struct etl_event_header d;
+        memcpy(&d, r->data, sizeof d);
+        assert_int_equal(d.size, r->size);
+        assert_int_equal(d.time, r->time);
+        s->hook = HOOK_DESCRIBED;
+        head    = sizeof d;
+    } else {
+        assert_int_equal(h.header_type, ETL_PERFINFO64);
+        assert_int_equal(h.size, r->size);
+    }
+    s->size    = (uint32_t)(r->size - head);
+    s->payload = c->bytes + c->used;
+    memcpy(c->bytes + c->used, r->data + head, s->size);
+    c->used += (s->size + 7) & ~(size_t)7;
+}
+
+static inline size_t collect(struct collector *c)
+{
+    size_t before = c->count;
+    bool   any    = true;
+    while (any) {
+        any = false;
+        for (unsigned cpu = 0; cpu < c->cpus; cpu++) {
+            struct klog_record r;
+            uint64_t           time = 0;
+            for (int i = 0; i < 1000 && klog_peek(c->k, cpu, &r); i++) {
+                take(c, cpu, &r);
+                time = r.time;
+                klog_pop(c->k, cpu);
+                any = true;
+            }
+            if (time)
+                klog_release(c->k, cpu, time);
+        }
+    }
+    return c->count - before;
+}
+
+static inline bool start(struct collector *c, const struct klog_config *config)
+{
+    struct reason why = {0};
+    wstatus       r   = klog_create(config, &c->k, &why);
+    if (r == W_PRIVILEGE_NOT_HELD || r == W_NOT_SUPPORTED) {
+        print_message("skipped: %s\n", why.text);
+        return false;
+    }
+    if (r)
+        fail_msg("%u: %s", r, why.text);
+    c->cpus     = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+    c->event    = malloc(EVENTS_MAX * sizeof *c->event);
+    c->capacity = 512u << 20;
+    c->bytes    = mmap(NULL, c->capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    assert_non_null(c->event);
+    assert_true(c->bytes != MAP_FAILED);
+    assert_int_equal(pthread_create(&c->drainer, NULL, drain_main, c), 0);
+    assert_int_equal(klog_start(c->k, &why), 0);
+    return true;
+}
+
+static inline int by_time(const void *a, const void *b)
+{
+    const struct seen *x = a, *y = b;
+    return x->time < y->time ? -1 : x->time > y->time;
+}
+
+static inline void halt(struct collector *c)
+{
+    klog_stop(c->k);
+    __atomic_store_n(&c->stop, 1, __ATOMIC_RELEASE);
+    klog_wake(c->k);
+    pthread_join(c->drainer, NULL);
+    collect(c);
+    qsort(c->event, c->count, sizeof *c->event, by_time);
+}
+
+static inline void finish(struct collector *c)
+{
+    klog_destroy(c->k);
+    munmap(c->bytes, c->capacity);
+    free(c->event);
+    memset(c, 0, sizeof *c);
+}
+
+/* What the kernel delivered, by source: a guest kernel may count events and deliver none (see the note in klog.c). */
+static struct { char name[48]; uint64_t drained; } delivered_row[64];
+static inline uint64_t delivered(const char *name)
+{
+    for (unsigned i = 0; i < 64; i++)
+        if (strcmp(delivered_row[i].name, name) == 0)
+            return delivered_row[i].drained;
+    return 0;
+}
+static inline void show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
+{
+    (void)ctx;
+    print_message("  %-28s attempted %8llu drained %8llu lost %6llu\n", name, (unsigned long long)attempted,
+                  (unsigned long long)drained, (unsigned long long)lost);
+    assert_true(attempted >= drained + lost); /* the rest is withheld: counted below */
+    unsigned i = 0;
+    while (i < 63 && delivered_row[i].name[0] && strcmp(delivered_row[i].name, name) != 0)
+        i++;
+    snprintf(delivered_row[i].name, sizeof delivered_row[i].name, "%s", name);
+    delivered_row[i].drained = drained;
+}
+
+static inline void check_balance(struct collector *c, struct klog_counters *n)
+{
+    klog_counters(c->k, n);
+    klog_sources(c->k, show_source, NULL);
+    print_message("  attempted %llu converted %llu lost ring %llu memory %llu conversion %llu; events %llu stacks %llu (missing "
+                  "%llu), peak %llu KB, clock error %llu ns\n",
+                  (unsigned long long)n->attempted, (unsigned long long)n->converted, (unsigned long long)n->lost_ring,
+                  (unsigned long long)n->lost_memory, (unsigned long long)n->lost_conversion, (unsigned long long)n->events,
+                  (unsigned long long)n->stacks, (unsigned long long)n->stacks_missing, (unsigned long long)n->raw_peak >> 10,
+                  (unsigned long long)n->clock_error_ns);
+    assert_int_equal(n->attempted, n->converted + n->withheld + n->lost_ring + n->lost_memory + n->lost_conversion);
+    assert_int_equal(n->lost_conversion, 0);
+    assert_int_equal(n->events, c->count);
+}
+
+static inline uint32_t u32_at(const struct seen *s, size_t at)
+{
+    uint32_t v = 0;
+    if (at + 4 <= s->size)
+        memcpy(&v, s->payload + at, 4);
+    return v;
+}
+static inline uint64_t u64_at(const struct seen *s, size_t at)
+{
+    uint64_t v = 0;
+    if (at + 8 <= s->size)
+        memcpy(&v, s->payload + at, 8);
+    return v;
+}
+
+static inline size_t count_of(const struct collector *c, uint16_t hook)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++)
+        n += c->event[i].hook == hook;
+    return n;
+}
+
+static inline const struct seen *find(const struct collector *c, uint16_t hook, size_t at, uint32_t value, size_t from)
+{
+    for (size_t i = from; i < c->count; i++)
+        if (c->event[i].hook == hook && u32_at(&c->event[i], at) == value)
+            return &c->event[i];
+    return NULL;
+}
+
+/* Does the UTF-16 text at `at` of the payload end in / contain `part`? */
+static inline bool text_has(const struct seen *s, size_t at, const char *part)
+{
+    char text[4096];
+    utf16le_to_utf8(s->payload + at, s->size - at, text, sizeof text);
+    for (size_t i = 0; i + strlen(part) < sizeof text; i++)
+        if (memcmp(text + i, part, strlen(part)) == 0)
+            return true;
+    return false;
+}
+#endif
