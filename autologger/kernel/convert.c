@@ -236,12 +236,14 @@ static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsig
     s->pid = cur_u32(&cur);
     s->tid = cur_u32(&cur);
     s->time = cur_u64(&cur);
+    if (s->source->flags & RAW_SOURCE_ADDRESS)
+        s->address = cur_u64(&cur);
     cur_take(&cur, 8);
     if (s->source->flags & RAW_SOURCE_CHAIN) {
         s->chain_count = cur_u64(&cur);
         s->chain       = cur_take(&cur, s->chain_count > CHAIN_MAX ? SIZE_MAX : s->chain_count * 8);
     }
-    if (s->source->kind != SRC_CLOCK && s->source->kind != SRC_SIDEBAND) {
+    if (s->source->kind != SRC_CLOCK && s->source->kind != SRC_SIDEBAND && !(s->source->flags & RAW_SOURCE_ADDRESS)) {
         s->raw_size = cur_u32(&cur);
         s->raw      = cur_take(&cur, s->raw_size);
     }

@@ -142,7 +142,7 @@ uint64_t convert_needed(const struct convert *c);
 struct sample {
     unsigned                 cpu;
     const struct raw_source *source;
-    uint64_t                 time, ip;
+    uint64_t                 time, ip, address; /* the address: of sources that have one */
     uint32_t                 pid, tid;
     const uint8_t           *chain; /* unaligned */
     uint64_t                 chain_count;
@@ -221,6 +221,11 @@ void convert_softirq_exit(struct convert *c, const struct sample *s);
 void convert_inserted(struct convert *c, const struct sample *s);
 void convert_issued(struct convert *c, const struct sample *s);
 void convert_complete(struct convert *c, const struct sample *s);
+/* convert_net.c */
+void convert_socket_state(struct convert *c, const struct sample *s);
+void convert_sent(struct convert *c, const struct sample *s);
+void convert_received(struct convert *c, const struct sample *s);
+void convert_retransmit(struct convert *c, const struct sample *s);
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);

@@ -15,6 +15,8 @@
 #define ONE(hook) {hook, hook}
 #define NEWER SOURCE_NEWER
 #define PHASE SOURCE_PHASE
+#define ADDRESS SOURCE_ADDRESS
+#define ELSE SOURCE_ELSE
 const struct source_row source_table[SRC_COUNT] = {
 #define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, hooks, flags},
 #include "autologger/kernel/sources.def"

@@ -35,6 +35,10 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
         [SRC_RQ_COMPLETE] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
         [SRC_SOFTIRQ_ENTRY] = {{8, 4}},
         [SRC_SOFTIRQ_EXIT] = {{8, 4}},
+        [SRC_SOCKET_STATE] = {{8, 8}, {16, 4}, {20, 4}, {24, 2}, {26, 2}, {30, 2}, {40, 16}, {56, 16}},
+        [SRC_SEND_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
+        [SRC_RECV_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
+        [SRC_RETRANSMIT] = {{16, 8}, {28, 2}, {30, 2}, {42, 16}, {58, 16}},
     };
     for (unsigned i = 0; i < SRC_COUNT; i++) {
         snprintf(s[i].name, sizeof s[i].name, "%s", source_table[i].name);
