@@ -39,6 +39,7 @@ wstatus convert_init(struct convert *c, const struct klog_config *config, struct
     c->ready            = has(config, 0x800, 0x200);
     c->profile          = has(config, 0x01000000, 0x2);
     c->dpc              = has(config, 0x20, 0x80);
+    c->dpc_queue        = has(config, 0, 0x40000);
     c->disk             = has(config, 0x100, 0);
     c->disk_init        = has(config, 0x400, 0);
     c->sysconfig        = !has(config, 0x10000000, 0);
@@ -89,6 +90,7 @@ void convert_finish(struct convert *c)
     idmap_finish(&c->request);
     idmap_finish(&c->note);
     idmap_finish(&c->initcall);
+    idmap_finish(&c->irq);
     free(c->stream);
     free(c->queue);
     free(c->cpu);
@@ -243,7 +245,7 @@ static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsig
         s->chain_count = cur_u64(&cur);
         s->chain       = cur_take(&cur, s->chain_count > CHAIN_MAX ? SIZE_MAX : s->chain_count * 8);
     }
-    if (s->source->kind != SRC_CLOCK && s->source->kind != SRC_SIDEBAND && !(s->source->flags & RAW_SOURCE_ADDRESS)) {
+    if (s->source->flags & RAW_SOURCE_RAW) {
         s->raw_size = cur_u32(&cur);
         s->raw      = cur_take(&cur, s->raw_size);
     }

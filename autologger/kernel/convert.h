@@ -76,6 +76,11 @@ struct queue { /* ETL records of one CPU */
 struct cpu_state {
     uint64_t softirq[RAW_SOFTIRQS]; /* start, 0 = not open */
     uint32_t open_softirqs;
+    uint64_t irq_since, clock_since, ipi_since; /* of the interrupt that is handled; 0: none */
+    uint64_t tasklet, tasklet_since; /* function */
+    uint8_t  idle_state; /* the last one that this CPU left */
+    uint8_t  tasklets; /* bit: vectors whose work was told tasklet by tasklet */
+    uint8_t  reserved[6];
 };
 
 struct sink;
@@ -93,7 +98,7 @@ struct convert {
     const struct klog_config *config;
     struct rawlog            *log;
     unsigned                  cpus;
-    bool processes, threads, images, switches, ready, profile, dpc, disk, disk_init, sysconfig;
+    bool processes, threads, images, switches, ready, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
     uint8_t                   hook[8192]; /* bit set: stack wanted */
     struct clockmap           map;
     uint64_t                  read_pos;
@@ -106,6 +111,7 @@ struct convert {
     struct cpu_state         *cpu;
     struct idmap              thread, process, request, note;
     struct idmap              initcall; /* task and function -> when it began */
+    struct idmap              irq; /* numbers whose names were told */
     struct process           *system, *idle;
     struct disk_request      *free_requests;
     struct queue_block       *free_blocks;
@@ -226,6 +232,25 @@ void convert_socket_state(struct convert *c, const struct sample *s);
 void convert_sent(struct convert *c, const struct sample *s);
 void convert_received(struct convert *c, const struct sample *s);
 void convert_retransmit(struct convert *c, const struct sample *s);
+void convert_priority(struct convert *c, const struct sample *s);
+void convert_pmc(struct convert *c, const struct sample *s);
+/* convert_irq.c */
+void convert_softirq_raise(struct convert *c, const struct sample *s);
+void convert_tasklet_entry(struct convert *c, const struct sample *s);
+void convert_tasklet_exit(struct convert *c, const struct sample *s);
+void convert_irq_entry(struct convert *c, const struct sample *s);
+void convert_irq_exit(struct convert *c, const struct sample *s);
+void convert_clock_entry(struct convert *c, const struct sample *s);
+void convert_clock_exit(struct convert *c, const struct sample *s);
+void convert_ipi_send(struct convert *c, const struct sample *s);
+void convert_ipi_entry(struct convert *c, const struct sample *s);
+void convert_ipi_exit(struct convert *c, const struct sample *s);
+/* convert_power.c: timers, idle states, frequencies, sleep, the kernel's log */
+void convert_timer(struct convert *c, const struct sample *s);
+void convert_cpu_idle(struct convert *c, const struct sample *s);
+void convert_cpu_frequency(struct convert *c, const struct sample *s);
+void convert_suspend(struct convert *c, const struct sample *s);
+void convert_log_line(struct convert *c, const struct sample *s);
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);

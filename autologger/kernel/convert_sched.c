@@ -1,4 +1,4 @@
-/* convert_sched.c - context switches with the incoming thread's stack, ready threads, samples, DPCs. See convert.h. */
+/* convert_sched.c - context switches with the incoming thread's stack, ready threads, priorities, samples. See convert.h. */
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/wire/etl.h"
@@ -73,6 +73,7 @@ void convert_switch(struct convert *c, const struct sample *s)
         memcpy(p + 4, &old_tid, 4);
         p[8]  = windows_priority(new_prio, new_tid);
         p[9]  = windows_priority(old_prio, old_tid);
+        p[10] = old_tid ? 0 : c->cpu[s->cpu].idle_state; /* how deep the CPU slept */
         p[12] = w.reason;
         p[13] = w.mode;
         p[14] = w.state;
@@ -121,34 +122,40 @@ void convert_clock(struct convert *c, const struct sample *s)
         memcpy(p, &s->ip, 8);
         memcpy(p + 8, &s->tid, 4);
         p[12] = 1;
-        p[14] = (uint8_t)((cpu->open_softirqs ? 1 : 0) | prio << 3);
+        p[14] = (uint8_t)((cpu->open_softirqs ? 1 : 0) | (cpu->irq_since ? 2 : 0) | prio << 3);
     }
     if (stack_wanted(c, 0x0F2E))
         emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
-/* A softirq's end is the event; its time is the end, InitialTime the start. */
-void convert_softirq_entry(struct convert *c, const struct sample *s)
+/* A priority lent by a waiter for a lock; those set by system calls come with the next switch. */
+void convert_priority(struct convert *c, const struct sample *s)
 {
-    struct cpu_state *cpu = &c->cpu[s->cpu];
-    uint64_t          vec = (uint64_t)sample_field(s, F_SOFTIRQ_VEC);
-    if (vec >= RAW_SOFTIRQS)
-        return;
-    cpu->softirq[vec] = convert_time(c, s->time);
-    cpu->open_softirqs |= 1u << vec;
+    uint64_t time = convert_time(c, s->time);
+    uint32_t tid  = (uint32_t)sample_field(s, F_SETPRIO_PID);
+    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, 0x0530, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
+    if (p) {
+        memset(p, 0, 8);
+        memcpy(p, &tid, 4);
+        p[4] = windows_priority(sample_field(s, F_SETPRIO_OLD), tid);
+        p[5] = windows_priority(sample_field(s, F_SETPRIO_NEW), tid);
+    }
+    if (stack_wanted(c, 0x0530))
+        emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
-void convert_softirq_exit(struct convert *c, const struct sample *s)
+/* A sample of the cycle counter; 19 is Windows' number of the profile source TotalCycles. */
+void convert_pmc(struct convert *c, const struct sample *s)
 {
-    struct cpu_state *cpu = &c->cpu[s->cpu];
-    uint64_t          vec = (uint64_t)sample_field(s, F_SOFTIRQ_VEC), time = convert_time(c, s->time);
-    if (vec >= RAW_SOFTIRQS || !(cpu->open_softirqs & (1u << vec)))
-        return; /* it began before the trace, or its start was lost */
-    cpu->open_softirqs &= ~(1u << vec);
-    uint16_t hook = vec == 1 || vec == 8 ? 0x0F45 : 0x0F44;
-    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, hook, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
+    enum { SOURCE_TOTAL_CYCLES = 19 };
+    uint64_t time = convert_time(c, s->time);
+    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, 0x0F2F, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
     if (p) {
-        memcpy(p, &cpu->softirq[vec], 8);
-        memcpy(p + 8, &c->softirq_routine[vec], 8);
+        memset(p, 0, 16);
+        memcpy(p, &s->ip, 8);
+        memcpy(p + 8, &s->tid, 4);
+        p[12] = SOURCE_TOTAL_CYCLES;
     }
+    if (stack_wanted(c, 0x0F2F))
+        emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }

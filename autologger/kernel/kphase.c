@@ -27,7 +27,7 @@ bool kphase_asked(const char *command_line) { return word_find(command_line, "au
 
 static bool phase_wanted(const struct source_row *row, const struct klog_config *config)
 {
-    bool any = config->mask[0] || config->mask[1]; /* who is who is wanted for all of them */
+    bool any = config->mask[0] || config->mask[1] || config->mask[2] || config->mask[4]; /* who is who is wanted for all of them */
     return strchr(row->name, ':') && any && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
 }
 
@@ -99,7 +99,7 @@ static bool clock_find(struct kphase *p)
 static bool source_find(struct kphase *p, unsigned kind, unsigned index)
 {
     const struct source_row *row = &source_table[kind];
-    struct raw_source        s   = {.kind = kind, .flags = RAW_SOURCE_PHASE};
+    struct raw_source        s   = {.kind = kind, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW};
     const char              *missing;
     char                     field[32];
     int                      id = tracefs_tracepoint(p->dir, row, &s, &missing, field);

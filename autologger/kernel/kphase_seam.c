@@ -103,7 +103,7 @@ static bool perf_sample(const struct kphase *p, unsigned cpu, const uint8_t *rec
     cur_take(&c, SAMPLE_TIME_AT - SAMPLE_IP_AT);
     out->time = cur_u64(&c);
     cur_take(&c, SAMPLE_BODY_AT - SAMPLE_CPU_AT);
-    if (!s || !cur_ok(&c) || s->kind == SRC_CLOCK || s->kind == SRC_EXEC)
+    if (!s || !cur_ok(&c) || !(s->flags & RAW_SOURCE_RAW) || s->kind == SRC_EXEC)
         return false;
     if (s->flags & RAW_SOURCE_CHAIN) {
         uint64_t n = cur_u64(&c);

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_DEFAULT = 4 << 20, RING_ROOM = 3 << 19 };
+enum { RING_DEFAULT = 4 << 20, RING_ROOM = 3 << 19, PMC_PERIOD = 1000003 /* a prime: in step with nothing */ };
 
 /* The drainer is woken when a ring is half full, or later where that still leaves room enough until it runs: what it does
  * during a boot is part of what the boot costs. */
@@ -83,6 +83,10 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
         attr.type          = PERF_TYPE_SOFTWARE;
         attr.config        = PERF_COUNT_SW_CPU_CLOCK;
         attr.sample_period = (config->profile_interval ? config->profile_interval : 10000) * UINT64_C(100);
+    } else if (s->kind == SRC_PMC) {
+        attr.type          = PERF_TYPE_HARDWARE;
+        attr.config        = PERF_COUNT_HW_CPU_CYCLES;
+        attr.sample_period = PMC_PERIOD;
     } else {
         attr.sample_period = 1;
         attr.sample_type |= PERF_SAMPLE_RAW;
@@ -158,6 +162,8 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
         snprintf(s.name, sizeof s.name, "%s", row->name);
         if (strchr(row->name, ':')) {
             id = root < 0 ? root : tracefs_tracepoint(root, row, &s, &missing, field);
+            if (id < 0 && root >= 0 && (row->flags & SOURCE_OPTIONAL))
+                continue;
             if (id < 0) {
                 snprintf(text, sizeof text, root < 0 ? "tracefs cannot be opened: %s" : "this kernel has no such tracepoint: %s",
                          strerror(-id));
@@ -167,7 +173,7 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
             }
             if (missing)
                 field_missing(config, row, missing);
-            s.flags |= RAW_SOURCE_COUNTER;
+            s.flags |= RAW_SOURCE_COUNTER | RAW_SOURCE_RAW;
         }
         if (source_wants_chain(row, config))
             s.flags |= RAW_SOURCE_CHAIN;
@@ -202,7 +208,12 @@ static wstatus cpu_open(struct rings *rings, const struct klog_config *config, c
             close(r->fd[i]);
             r->fd[i] = -error;
         }
-        if (r->fd[i] < 0) {
+        if (r->fd[i] == -ENOENT && sources[i].kind == SRC_PMC) { /* once, not for each CPU */
+            if (cpu == 0)
+                condition(config, sources[i].name, "this machine has no hardware performance counters, or its hypervisor shows none",
+                          "use PROFILE, which samples by time");
+            r->fd[i] = -1;
+        } else if (r->fd[i] < 0) {
             snprintf(text, sizeof text, "the source cannot be opened on CPU %u: %s", cpu, strerror(-r->fd[i]));
             condition(config, sources[i].name, text, "check CAP_PERFMON and kernel.perf_event_paranoid");
             r->fd[i] = -1;

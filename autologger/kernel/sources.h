@@ -23,6 +23,16 @@ enum { F_SWITCH_PREV_PID, F_SWITCH_PREV_PRIO, F_SWITCH_PREV_STATE, F_SWITCH_NEXT
 enum { F_WAKING_PID, F_WAKING_PRIO };
 enum { F_RQ_DEV, F_RQ_SECTOR, F_RQ_NR_SECTOR, F_RQ_RWBS, F_RQ_IOPRIO };
 enum { F_SOFTIRQ_VEC };
+enum { F_TASKLET_FUNC };
+enum { F_IRQ_NUMBER, F_IRQ_NAME };
+enum { F_IRQ_EXIT_NUMBER, F_IRQ_EXIT_RESULT };
+enum { F_VECTOR };
+enum { F_IPI_CPU, F_IPI_CALLSITE, F_IPI_CALLBACK };
+enum { F_TIMER_TIMER, F_TIMER_FUNCTION, F_TIMER_WHEN };
+enum { F_POWER_STATE, F_POWER_CPU };
+enum { F_SUSPEND_ACTION, F_SUSPEND_VALUE, F_SUSPEND_START };
+enum { F_SETPRIO_PID, F_SETPRIO_OLD, F_SETPRIO_NEW };
+enum { F_CONSOLE_TEXT };
 enum { F_FORK_PARENT, F_FORK_CHILD, F_FORK_PARENT_COMM };
 enum { F_EXIT_PID };
 enum { F_NEWTASK_PID, F_NEWTASK_FLAGS };
@@ -39,7 +49,7 @@ enum { F_FILE_FAULT_INO, F_FILE_FAULT_DEV, F_FILE_FAULT_INDEX };
 enum { F_MUNMAP_ADDRESS, F_MUNMAP_LENGTH };
 enum { F_MUNMAP_RESULT };
 
-enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_ADDRESS = 32, SOURCE_ELSE = 64, SOURCE_HOOKS = 3 };
+enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_OPTIONAL = 8, SOURCE_ADDRESS = 32, SOURCE_ELSE = 64, SOURCE_HOOKS = 3 };
 struct source_words { uint32_t w0, w1, w2, w4; }; /* bits of the group mask's words 0, 1, 2 and 4 */
 struct hook_range { uint16_t low, high; }; /* both included; {0, 0}: none */
 struct source_row {

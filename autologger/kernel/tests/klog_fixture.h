@@ -26,6 +26,8 @@ struct seen { /* one event, copied */
     uint32_t       pid, tid, size; /* of the header; size of the payload */
     uint64_t       time;
     const uint8_t *payload;
+    const uint8_t *body; /* of an event that describes itself: behind its items */
+    char           name[32]; /* and its name */
 };
 struct collector {
     struct klog *k;
@@ -72,6 +74,22 @@ static inline void *drain_main(void *arg)
     return NULL;
 }
 
+/* The name of an event that describes itself, and where its payload begins. */
+static inline size_t described_body(const uint8_t *data, size_t size, char name[32])
+{
+    struct etl_ext_item item = {.linkage = 1};
+    size_t              at   = sizeof(struct etl_event_header);
+    while (item.linkage & 1) {
+        assert_true(at + sizeof item <= size);
+        memcpy(&item, data + at, sizeof item);
+        if (item.type == ETL_EXT_SCHEMA_TL)
+            snprintf(name, 32, "%s", (const char *)data + at + sizeof item + 3);
+        at += item.total;
+    }
+    assert_true(at <= size);
+    return at;
+}
+
 static inline void take(struct collector *c, unsigned cpu, const struct klog_record *r)
 {
     struct etl_system_header h;
@@ -110,6 +128,8 @@ static inline void take(struct collector *c, unsigned cpu, const struct klog_rec
     s->size    = (uint32_t)(r->size - head);
     s->payload = c->bytes + c->used;
     memcpy(c->bytes + c->used, r->data + head, s->size);
+    if (s->hook == HOOK_DESCRIBED)
+        s->body = s->payload + described_body(r->data, r->size, s->name) - head;
     c->used += (s->size + 7) & ~(size_t)7;
 }
 
@@ -229,6 +249,26 @@ static inline uint64_t u64_at(const struct seen *s, size_t at)
     uint64_t v = 0;
     if (at + 8 <= s->size)
         memcpy(&v, s->payload + at, 8);
+    return v;
+}
+
+static inline size_t count_named(const struct collector *c, const char *name)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->count; i++)
+        n += c->event[i].hook == HOOK_DESCRIBED && strcmp(c->event[i].name, name) == 0;
+    return n;
+}
+static inline uint32_t body_u32(const struct seen *s, size_t at)
+{
+    uint32_t v;
+    memcpy(&v, s->body + at, sizeof v);
+    return v;
+}
+static inline uint64_t body_u64(const struct seen *s, size_t at)
+{
+    uint64_t v;
+    memcpy(&v, s->body + at, sizeof v);
     return v;
 }
 

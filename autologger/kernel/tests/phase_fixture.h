@@ -35,7 +35,7 @@ static inline bool phase_make(struct phase_fixture *f, unsigned cpus)
 static inline void phase_source(struct phase_fixture *f, unsigned kind, uint16_t id, const struct raw_field *fields, unsigned count,
                                 bool chain)
 {
-    struct raw_source s = {.kind = kind, .flags = RAW_SOURCE_PHASE | (chain ? RAW_SOURCE_CHAIN : 0)};
+    struct raw_source s = {.kind = kind, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW | (chain ? RAW_SOURCE_CHAIN : 0)};
     for (unsigned i = 0; i < RAW_FIELDS; i++)
         s.field[i] = i < count ? fields[i] : (struct raw_field){RAW_NO_FIELD, 0};
     snprintf(s.name, sizeof s.name, "kernel phase %.30s", source_table[kind].name);

@@ -39,13 +39,35 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
         [SRC_SEND_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
         [SRC_RECV_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
         [SRC_RETRANSMIT] = {{16, 8}, {28, 2}, {30, 2}, {42, 16}, {58, 16}},
+        [SRC_SOFTIRQ_RAISE] = {{8, 4}},
+        [SRC_TASKLET_ENTRY] = {{8, 8}},
+        [SRC_TASKLET_EXIT] = {{8, 8}},
+        [SRC_IRQ_ENTRY] = {{8, 4}, {12, 4}},
+        [SRC_IRQ_EXIT] = {{8, 4}, {12, 4}},
+        [SRC_CLOCK_ENTRY] = {{8, 4}},
+        [SRC_CLOCK_EXIT] = {{8, 4}},
+        [SRC_IPI_SEND] = {{8, 4}, {16, 8}, {24, 8}},
+        [SRC_RESCHEDULE_ENTRY] = {{8, 4}},
+        [SRC_RESCHEDULE_EXIT] = {{8, 4}},
+        [SRC_CALL_SINGLE_ENTRY] = {{8, 4}},
+        [SRC_CALL_SINGLE_EXIT] = {{8, 4}},
+        [SRC_TIMER_START] = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_TIMER_EXPIRE] = {{8, 8}, {24, 8}, {16, 8}},
+        [SRC_HRTIMER_START] = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_HRTIMER_EXPIRE] = {{8, 8}, {24, 8}, {16, 8}},
+        [SRC_CPU_IDLE] = {{8, 4}, {12, 4}},
+        [SRC_CPU_FREQUENCY] = {{8, 4}, {12, 4}},
+        [SRC_SUSPEND] = {{8, 8}, {16, 4}, {20, 1}},
+        [SRC_SET_PRIORITY] = {{8, 4}, {12, 4}, {16, 4}},
+        [SRC_CONSOLE] = {{8, 4}},
     };
     for (unsigned i = 0; i < SRC_COUNT; i++) {
         snprintf(s[i].name, sizeof s[i].name, "%s", source_table[i].name);
-        s[i].kind = i;
+        s[i].kind  = i;
+        s[i].flags = strchr(source_table[i].name, 0x3A) ? RAW_SOURCE_RAW : 0;
         memcpy(s[i].field, fields[i], sizeof fields[i]);
         if (i == SRC_SWITCH || i == SRC_WAKING || i == SRC_CLOCK)
-            s[i].flags = RAW_SOURCE_CHAIN;
+            s[i].flags |= RAW_SOURCE_CHAIN;
     }
     if (rawlog_init(&m->log, bytes, cpus, s, SRC_COUNT, NULL))
         abort();
@@ -115,7 +137,7 @@ static inline void maker_sample(struct maker *m, unsigned cpu, unsigned source, 
         for (unsigned i = 0; i < frames; i++)
             maker_u64(m, base + i * 16);
     }
-    if (source != SRC_CLOCK) {
+    if (m->log.header->source[source].flags & RAW_SOURCE_RAW) {
         uint32_t padded = ((raw_size + 4 + 7) & ~7u) - 4;
         maker_u32(m, padded);
         maker_put(m, raw, raw_size);
