@@ -120,6 +120,8 @@ static inline void take(struct collector *c, unsigned cpu, const struct klog_rec
         assert_int_equal(d.size, r->size);
         assert_int_equal(d.time, r->time);
         s->hook = HOOK_DESCRIBED;
+        s->pid  = d.process_id;
+        s->tid  = d.thread_id;
         head    = sizeof d;
     } else {
         assert_int_equal(h.header_type, ETL_PERFINFO64);
