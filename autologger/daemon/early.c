@@ -304,6 +304,22 @@ static bool runtime_lock(const struct early *e)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0; /* stays open on purpose */
 }
 
+/* Who made the image, for whoever describes this boot later (kernel/sysconfig_boot.c): as a link, which needs no file. */
+static void generator_note(const struct early *e)
+{
+    static const struct { const char *mark, *name; } known[] = {
+        {"/scripts/init-top", "initramfs-tools"}, {"/usr/lib/dracut", "dracut"}, {"/init_functions", "mkinitcpio"}};
+    const char *name = e->root.own ? "none" : "other";
+    char        path[256];
+    for (size_t i = 0; i < sizeof known / sizeof *known && !e->root.own; i++)
+        if (access(known[i].mark, F_OK) == 0) {
+            name = known[i].name;
+            break;
+        }
+    snprintf(path, sizeof path, "%.200s/initramfs", e->runtime_dir);
+    (void)!symlink(name, path);
+}
+
 /* In the background; never returns. */
 static void background(struct early *e, char *own_name)
 {
@@ -326,6 +342,7 @@ static void background(struct early *e, char *own_name)
     if (!runtime_lock(e))
         _exit(0);
     early_root_open(&e->root);
+    generator_note(e);
     early_root_stay(&e->root);
     const struct keeper_options options = {.run = service_run, .ctx = e, .handover_path = e->handover_path, .look = look,
                                            .watch_fd = e->root.mountinfo_fd, .save = save};

@@ -188,6 +188,7 @@ static void env_fill(struct service *v, bool adopted)
     v->env.threads = true;
     v->env.kernel_later = v->options.kernel_beside;
     v->env.realtime     = v->options.realtime;
+    v->env.system_config = v->options.system_config;
     v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
     v->env.tight_file   = v->options.tight_file;
     v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -33,6 +33,8 @@ struct service_options {
     /* opens the store; the early program has no SQLite and reads a snapshot */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
     const struct realtime_part *realtime; /* real-time delivery; NULL: an early program's, which has none */
+    /* as in session_env */
+    klog_collect system_config;
     /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
     wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */

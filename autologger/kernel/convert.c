@@ -2,6 +2,7 @@
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/rings.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/kernel/sysconfig_classes.h"
 #include "registry-sim/base/cursor.h"
 
 #include <linux/perf_event.h>
@@ -42,7 +43,7 @@ wstatus convert_init(struct convert *c, const struct klog_config *config, struct
     c->dpc_queue        = has(config, 0, 0x40000);
     c->disk             = has(config, 0x100, 0);
     c->disk_init        = has(config, 0x400, 0);
-    c->sysconfig        = !has(config, 0x10000000, 0);
+    c->sysconfig        = sysconfig_cpu_wanted(config->mask);
     c->profile_interval = config->profile_interval ? config->profile_interval : 10000;
     for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
         c->hook[config->hooks[i] >> 3] |= (uint8_t)(1u << (config->hooks[i] & 7));

@@ -15,7 +15,7 @@
 #include "autologger/kernel/sources.h"
 #include "registry-sim/win32/guid.h"
 
-enum { STACK_FRAMES = 192, QUEUE_LIMIT = 4 << 20 };
+enum { CONVERT_DISKS = 1024, STACK_FRAMES = 192, QUEUE_LIMIT = 4 << 20 };
 
 struct image_name { /* shared by every process that maps the file */
     uint32_t references;
@@ -116,7 +116,7 @@ struct convert {
     struct disk_request      *free_requests;
     struct queue_block       *free_blocks;
     uint64_t                  next_key, next_irp;
-    uint32_t                  disk_dev[64]; /* DiskNumber = index */
+    uint32_t                  disk_dev[CONVERT_DISKS]; /* DiskNumber = index */
     unsigned                  disk_count;
     uint64_t                  softirq_routine[RAW_SOFTIRQS];
     uint32_t                  profile_interval;
@@ -180,6 +180,8 @@ void     emit_stack(struct convert *c, const struct actor *of, uint64_t trigger,
 struct described { const uint8_t *traits, *schema; struct guid provider; };
 void     emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time, const void *payload,
                         size_t size);
+/* An event of the class SystemConfigEx. */
+void     emit_system_ex(struct convert *c, uint8_t opcode, uint64_t *time, const void *payload, size_t size);
 void     emit_volume_mapping(struct convert *c, uint64_t *time);
 static inline bool stack_wanted(const struct convert *c, uint16_t hook) { return c->hook[hook >> 3] & (1u << (hook & 7)); }
 
@@ -251,9 +253,12 @@ void convert_cpu_idle(struct convert *c, const struct sample *s);
 void convert_cpu_frequency(struct convert *c, const struct sample *s);
 void convert_suspend(struct convert *c, const struct sample *s);
 void convert_log_line(struct convert *c, const struct sample *s);
+uint32_t disk_number(struct convert *c, uint32_t dev); /* as events of the session have it */
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);
+/* convert_config.c: the system configuration, as it was made */
+void convert_config(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 /* Linux priorities (-1 deadline, 0..99 real time with 0 the highest, 120 = nice 0) -> 0..31; tid 0 is idle. */
 uint8_t windows_priority(int64_t prio, uint32_t tid);

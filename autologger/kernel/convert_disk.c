@@ -39,7 +39,7 @@ static uint64_t disk_key(uint32_t dev, uint64_t sector, bool flush)
     return sector * 2 + flush + ((uint64_t)dev << 44);
 }
 
-static uint32_t disk_number(struct convert *c, uint32_t dev)
+uint32_t disk_number(struct convert *c, uint32_t dev)
 {
     unsigned i = 0;
     while (i < c->disk_count && c->disk_dev[i] != dev)

@@ -367,6 +367,7 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_THREAD: own_thread(c, record, size, raw); break;
     case RAW_IMAGE: own_image(c, record, size, raw); break;
     case RAW_NAME: own_name(c, record, size, raw); break;
+    case RAW_CONFIG: convert_config(c, record, size, raw); break;
     case RAW_PHASE: convert_phase(c, record, size, raw); break;
     case RAW_RUNDOWN_DONE: rundown_done(c, raw); break;
     case RAW_STOP: rundown_stop(c, raw); break;

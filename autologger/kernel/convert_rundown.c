@@ -125,6 +125,7 @@ static void interval_event(struct convert *c, uint16_t hook, uint64_t *time)
     emit(c, &(struct event){0, hook, ETL_SYSTEM64, 3, 0, 0}, time, bytes, w.pos);
 }
 
+/* At the start already: a file that is cut off must say what machine it is from. The collector's, at the stop, has more. */
 static void system_event(struct convert *c, const struct raw_system *s, uint64_t *time)
 {
     uint8_t       bytes[828] = {0};
@@ -136,7 +137,7 @@ static void system_event(struct convert *c, const struct raw_system *s, uint64_t
     wr_u32(&w, 65536); /* allocation granularity, as Windows has it */
     wr_text16(&w, s->host, strnlen(s->host, sizeof s->host));
     w.pos = 808;
-    wr_u64(&w, UINT64_C(0x7ffffffeffff));
+    wr_u64(&w, UINT64_C(0x7fffffffefff));
     wr_u16(&w, 9); /* x64 */
     wr_u16(&w, 0);
     wr_u16(&w, 0);

@@ -57,6 +57,8 @@ unsigned drain_pass(struct drain *d, bool last);
 /* The start: system facts, processes, threads and images from one walk of /proc. */
 void     drain_rundown(struct drain *d);
 void     drain_mark(struct drain *d, uint32_t type); /* RAW_RUNDOWN_DONE, RAW_STOP */
+/* The system configuration (sysconfig.h), after the last pass but one: no pass may come between its records. What did not fit is counted. */
+void     drain_config(struct drain *d, const struct klog_config *config);
 
 /* Within the folder (enrich.c) */
 void enrich_triggers(struct drain *d);

@@ -137,24 +137,30 @@ void emit_described(struct convert *c, const struct actor *by, const struct desc
     memcpy(at, payload, size);
 }
 
-/* SystemConfigEx 35: NT path, DOS path. A classic event: its header holds the class GUID. */
-void emit_volume_mapping(struct convert *c, uint64_t *time)
+/* A classic event: its header holds the class GUID. */
+void emit_system_ex(struct convert *c, uint8_t opcode, uint64_t *time, const void *payload, size_t size)
 {
     static const struct guid class = {0x9b79ee91, 0xb5fd, 0x41c0, {0xa2, 0x43, 0x42, 0x48, 0xe2, 0x66, 0xe9, 0xd0}};
+    struct event             e     = {0, opcode, ETL_SYSTEM64, 0, 0, 0};
+    uint8_t *at = emit_reserve(c, &e, time, sizeof(struct etl_full_header) - sizeof(struct etl_system_header) + size);
+    if (!at)
+        return;
+    at -= sizeof(struct etl_system_header);
+    struct etl_full_header h = {.size = (uint16_t)(sizeof h + size), .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = opcode,
+                                .time = (int64_t)*time, .guid = class};
+    memcpy(at, &h, sizeof h);
+    memcpy(at + sizeof h, payload, size);
+}
+
+/* SystemConfigEx 35: NT path, DOS path. */
+void emit_volume_mapping(struct convert *c, uint64_t *time)
+{
     static const char *const text[] = {"\\Device\\HarddiskVolume1\\", "C:\\"};
     uint8_t                  payload[128] = {0};
     size_t                   n            = 0;
     for (int i = 0; i < 2; i++)
         n += utf8_to_utf16le(text[i], strlen(text[i]), payload + n, sizeof payload - n) + 2;
-    struct event e  = {0, 35, ETL_SYSTEM64, 0, 0, 0};
-    uint8_t     *at = emit_reserve(c, &e, time, sizeof(struct etl_full_header) - sizeof(struct etl_system_header) + n);
-    if (!at)
-        return;
-    at -= sizeof(struct etl_system_header);
-    struct etl_full_header h = {.size = (uint16_t)(sizeof h + n), .header_type = ETL_FULL64, .marker = ETL_MARKER, .type = 35,
-                                .time = (int64_t)*time, .guid = class};
-    memcpy(at, &h, sizeof h);
-    memcpy(at + sizeof h, payload, n);
+    emit_system_ex(c, 35, time, payload, n);
 }
 
 /* The block with the next record, or NULL; empty blocks before it go back. */

@@ -271,6 +271,8 @@ void klog_stop(struct klog *k)
     rings_enable(&k->rings, false);
     handlers_wait();
     drain_pass(&k->drain, false);
+    if (k->config.system_config)
+        drain_config(&k->drain, &k->config);
     drain_mark(&k->drain, RAW_STOP);
     counts_keep(k);
     drain_pass(&k->drain, true); /* its last store says that all this is final */
@@ -420,7 +422,7 @@ void klog_counters(struct klog *k, struct klog_counters *out)
     const struct raw_slot *slot = rawlog_published(&k->log);
     *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
                                   .stacks_missing = c->stacks_missing, .throttled = slot->throttled, .raw_peak = slot->peak,
-                                  .clock_error_ns = clock_error(k), .no_command_line = slot->no_command_line};
+                                  .clock_error_ns = clock_error(k), .no_command_line = slot->no_command_line, .own_lost = slot->own_lost};
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;
         source_counts(k, i, &attempted, &lost, &withheld);

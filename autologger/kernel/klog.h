@@ -22,6 +22,12 @@
 #include "registry-sim/win32/wstatus.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+
+/* Gives the system configuration, event by event (sysconfig.h); returns how many it left out. */
+struct raw_config;
+typedef void (*klog_put)(void *ctx, const struct raw_config *head, const void *body, size_t size);
+typedef unsigned (*klog_collect)(const uint32_t *mask, klog_put put, void *ctx);
 
 struct klog_config {
     uint32_t             mask[GROUP_MASK_WORDS];
@@ -38,6 +44,8 @@ struct klog_config {
     /* where conditions go: a flag without a source, a source that could not be opened, a stack that can't be had */
     void (*condition)(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice);
     void *condition_ctx;
+    /* asked when the session stops; NULL: the system configuration is not written */
+    klog_collect system_config;
 };
 
 struct klog;
@@ -103,6 +111,7 @@ struct klog_counters {
     uint64_t throttled;
     uint64_t raw_peak; /* most bytes of raw memory in use */
     uint64_t clock_error_ns;
+    uint64_t own_lost; /* of the rundown and the system configuration: what did not fit into the memory for raw records */
     uint64_t no_command_line; /* processes that were gone before their command line could be read */
 };
 void klog_counters(struct klog *k, struct klog_counters *out);

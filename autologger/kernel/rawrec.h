@@ -16,6 +16,7 @@ enum raw_type {
     RAW_STOP, /* struct raw_own */
     RAW_NAME, /* struct raw_name: a thread as the kernel's trace buffer shows it */
     RAW_PHASE, /* struct raw_phase_end: the trace buffer ends here, perf goes on */
+    RAW_CONFIG, /* struct raw_config: an event of the system configuration, as sysconfig.h made it */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
@@ -81,7 +82,18 @@ struct raw_system {
     char           host[64], release[64];
     char           boot_id[40];
 };
+/* The event's payload follows. */
+struct raw_config {
+    struct raw_own own;
+    uint16_t       hook;
+    uint8_t        version, header; /* enum of wire/etl.h; ETL_FULL64: of the class SystemConfigEx; ETL_EVENT64: hook is an enum bootenv_event */
+    uint32_t       dev; /* the disk that it is about, */
+    uint16_t       disk_at; /* and where in the body its number belongs; RAW_NO_DISK: it is about none */
+    uint16_t       reserved[3];
+    uint32_t       body_size, reserved2;
+};
+#define RAW_NO_DISK UINT16_C(0xFFFF)
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
                sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
-               sizeof(struct raw_phase_end) % 8 == 0, "records are multiples of 8");
+               sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0, "records are multiples of 8");
 #endif

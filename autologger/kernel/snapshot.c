@@ -21,7 +21,7 @@ struct snapshot_head {
     uint64_t       magic, version, pos, read_pos, horizon, frontier, next_key, next_irp;
     uint64_t       loaded, converted, lost, events, stacks, stacks_missing, late;
     uint64_t       softirq_routine[RAW_SOFTIRQS];
-    uint32_t       disk_dev[64];
+    uint32_t       disk_dev[CONVERT_DISKS];
     uint32_t       disk_count, cpus, processes, requests, profile_interval, damaged;
     struct clockmap map;
 };
@@ -273,7 +273,7 @@ wstatus convert_snapshot_read(struct convert *c, int fd, struct reason *why)
         cur_copy(&cur, h, sizeof *h);
         uint64_t horizon, live = rawlog_live(c->log, &horizon);
         if (cur_ok(&cur) && h->magic == SNAPSHOT_MAGIC && h->version == SNAPSHOT_VERSION && h->cpus == c->cpus &&
-            h->pos >= c->log->header->free_pos && h->pos <= h->read_pos && h->read_pos <= live && h->disk_count <= 64 &&
+            h->pos >= c->log->header->free_pos && h->pos <= h->read_pos && h->read_pos <= live && h->disk_count <= CONVERT_DISKS &&
             h->map.count < CLOCKMAP_PAIRS && get_all(c, &cur, h))
             status = W_SUCCESS;
         munmap(map, (size_t)st.st_size);

@@ -64,7 +64,8 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
     const struct state_session *st = s->state;
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
                               .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase,
-                              .condition = note_condition, .condition_ctx = found};
+                              .condition = note_condition, .condition_ctx = found,
+                              .system_config = s->env->system_config};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
 }
@@ -472,6 +473,10 @@ void session_stop(struct session *s)
     if (!s->klog)
         return;
     klog_counters(s->klog, &s->kernel_final);
+    if (s->kernel_final.own_lost)
+        condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "rundown", "", 0, "raise MaximumBuffers",
+                      "%llu records of the rundown or the system configuration did not fit into memory and are not in the file",
+                      (unsigned long long)s->kernel_final.own_lost);
     if (s->kernel_final.no_command_line)
         condition_add(&s->conditions, W_NOT_FOUND, true, "CommandLine", "", 0,
                       "nothing: their Process Start events have an empty CommandLine",

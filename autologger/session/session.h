@@ -52,6 +52,8 @@ struct session_env {
     bool kernel_phase;
     const struct realtime_part *realtime; /* NULL: an early program's; real-time sessions hold their events */
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
+    /* as in klog_config; NULL: an early program's, and of a boot that is recovered on what may be another machine */
+    klog_collect system_config;
     /* the kernel logger's constructor; NULL = klog_create */
     wstatus (*kernel_open)(const struct klog_config *config, struct klog **out, struct reason *why);
 };
