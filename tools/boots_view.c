@@ -197,6 +197,10 @@ void boots_phases_print(const struct result_list *boot, FILE *to)
     }
     text_table_print(&t, to);
     text_table_finish(&t);
+    if (!boot->phases.machine_asked)
+        fputs("\nfirmware, boot loader: not in the trace (no kernel session said it when it stopped)\n", to);
+    else if (!boot->phases.firmware_ns || !boot->phases.loader_ns)
+        fprintf(to, "\n%s: not told by this machine\n", boot->phases.firmware_ns ? "boot loader" : boot->phases.loader_ns ? "firmware" : "firmware, boot loader");
 }
 
 static void known_json(struct json *j, const char *name, bool known, uint64_t value)

@@ -10,6 +10,8 @@ uint64_t phase_begin(const struct result_list *boot, enum result_phase phase)
     case RESULT_PHASE_USER: return boot->phases.user_ns;
     case RESULT_PHASE_SETTLING: return mark(boot, boot->target_ms);
     case RESULT_PHASE_AFTER: return mark(boot, boot->boot_done_ms);
+    case RESULT_PHASE_FIRMWARE:
+    case RESULT_PHASE_LOADER: /* before there was a clock */
     case RESULT_PHASE_KERNEL:
     case RESULT_PHASES: break;
     }
@@ -18,7 +20,10 @@ uint64_t phase_begin(const struct result_list *boot, enum result_phase phase)
 
 struct phase_span phase_span(const struct result_list *boot, enum result_phase phase)
 {
-    static const char *const names[] = {"kernel", "initramfs", "user space", "settling", "after boot-done"};
+    static const char *const names[] = {"firmware", "boot loader", "kernel", "initramfs", "user space", "settling", "after boot-done"};
+    const uint64_t    before[] = {boot->phases.firmware_ns, boot->phases.loader_ns};
+    if (phase < RESULT_PHASE_KERNEL)
+        return (struct phase_span){.name = names[phase], .lasts = before[phase], .length_ns = before[phase]};
     const uint64_t    begin = phase_begin(boot, phase);
     const uint64_t    end   = phase == RESULT_PHASE_AFTER ? 0 : phase_begin(boot, phase + 1);
     struct phase_span s     = {.name = names[phase], .start_ns = begin};

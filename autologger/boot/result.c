@@ -29,7 +29,8 @@
 #define BOOT_NUMBERS(N)                                                                                                    \
     N("Time", time) N("Rehearsal", rehearsal) N("EarlyNs", early_ns) N("ReadyNs", ready_ns) N("ArmedNs", armed_ns)         \
     N("HeldNs", held_ns) N("FirstKernelNs", first_kernel_ns) N("FirstUserNs", first_user_ns)                               \
-    N("StartNs", start_ns) N("InitNs", phases.init_ns) N("UserNs", phases.user_ns) N("PhasesCounted", phases.counted)      \
+    N("StartNs", start_ns) N("InitNs", phases.init_ns) N("UserNs", phases.user_ns) N("FirmwareNs", phases.firmware_ns)      \
+    N("LoaderNs", phases.loader_ns) N("MachineAsked", phases.machine_asked) N("PhasesCounted", phases.counted)      \
     N("KernelEvents", phases.events[RESULT_PHASE_KERNEL]) N("InitramfsEvents", phases.events[RESULT_PHASE_INITRAMFS])      \
     N("UserEvents", phases.events[RESULT_PHASE_USER]) N("SettlingEvents", phases.events[RESULT_PHASE_SETTLING])            \
     N("AfterEvents", phases.events[RESULT_PHASE_AFTER])                                                                    \

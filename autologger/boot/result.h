@@ -48,8 +48,11 @@ struct result_row {
     uint64_t refused_keywords;                      /* the keywords of these, together */
 };
 /* Of a boot; see phases.h. */
-enum result_phase { RESULT_PHASE_KERNEL, RESULT_PHASE_INITRAMFS, RESULT_PHASE_USER, RESULT_PHASE_SETTLING, RESULT_PHASE_AFTER, RESULT_PHASES };
+enum result_phase { RESULT_PHASE_FIRMWARE, RESULT_PHASE_LOADER, RESULT_PHASE_KERNEL, RESULT_PHASE_INITRAMFS, RESULT_PHASE_USER, RESULT_PHASE_SETTLING,
+                    RESULT_PHASE_AFTER, RESULT_PHASES };
 struct result_phases {
+    uint64_t firmware_ns, loader_ns; /* how long both took; 0: the machine does not tell */
+    bool     machine_asked;          /* that holds: the file has the event that says it */
     uint64_t init_ns, user_ns; /* process 1 became /init, and the system's own program; 0 = not known */
     bool     counted;          /* the merged file was gone through: events[] holds */
     uint64_t events[RESULT_PHASES];

@@ -1,7 +1,9 @@
 #include "autologger/daemon/phase_count.h"
 
 #include "autologger/boot/phases.h"
+#include "autologger/consumer/decoded.h"
 #include "autologger/etl/reader.h"
+#include "autologger/kernel/bootenv.h"
 
 #include <string.h>
 
@@ -41,6 +43,22 @@ static void new_program(struct counting *c, uint64_t ns)
     c->since = 0;
 }
 
+/* How long firmware and loader took, as the kernel session says at its end. */
+static void machine_told(struct counting *c, const struct etl_event *e)
+{
+    struct decoded names;
+    uint64_t       ns[2];
+    if (e->payload_size < sizeof ns)
+        return;
+    decoded_names(e, &names);
+    if (strcmp(names.event, BOOTENV_TIMES_NAME) != 0)
+        return;
+    memcpy(ns, e->payload, sizeof ns);
+    c->times.phases.firmware_ns   = ns[0];
+    c->times.phases.loader_ns     = ns[1];
+    c->times.phases.machine_asked = true;
+}
+
 static void event(struct counting *c, uint64_t ns, const struct etl_event *e)
 {
     const uint64_t target = phase_begin(&c->times, RESULT_PHASE_SETTLING), done = phase_begin(&c->times, RESULT_PHASE_AFTER);
@@ -60,7 +78,8 @@ static void event(struct counting *c, uint64_t ns, const struct etl_event *e)
 
 void phase_count(const char *path, const struct result_list *boot, struct result_phases *out)
 {
-    struct counting    c = {.times = *boot};
+    const struct guid  bootenv = guid_from_name(BOOTENV_PROVIDER);
+    struct counting    c       = {.times = *boot};
     struct etl_reader *r;
     struct etl_event   e;
 
@@ -69,9 +88,12 @@ void phase_count(const char *path, const struct result_list *boot, struct result
     if (etl_reader_open(path, &r, NULL) != W_SUCCESS)
         return;
     const uint64_t base = (uint64_t)etl_reader_header(r)->raw.boot_time;
-    while (etl_next(r, &e))
+    while (etl_next(r, &e)) {
+        if (e.kind == ETL_KIND_EVENT && guid_equal(&e.provider, &bootenv))
+            machine_told(&c, &e);
         if ((e.kind != ETL_KIND_SYSTEM && e.kind != ETL_KIND_PERFINFO) || e.hook >> 8 != ETL_GROUP_HEADER)
             event(&c, e.filetime > base ? (e.filetime - base) * 100 : 1, &e);
+    }
     etl_reader_close(r);
     c.times.phases.events[RESULT_PHASE_USER] += c.since;
     c.times.phases.counted = true;

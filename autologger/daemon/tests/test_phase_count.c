@@ -3,6 +3,7 @@
 #include "autologger/boot/phases.h"
 #include "autologger/daemon/phase_count.h"
 #include "autologger/etl/tests/build.h"
+#include "autologger/kernel/bootenv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -131,6 +132,38 @@ static void without_a_mark_or_a_file(void **state)
         assert_false(phase_span(&boot, i).counted);
 }
 
+/* What the kernel session says of the machine at its end: the event that describes itself, of our provider alone. */
+static void told_by_the_machine(void **state)
+{
+    enum { TRAITS = sizeof BOOTENV_PROVIDER + 2, SCHEMA = 3 + sizeof BOOTENV_TIMES_NAME };
+    static const uint8_t schema[SCHEMA + 1] = "\0\0\0" BOOTENV_TIMES_NAME, traits[TRAITS + 1] = "\0\0" BOOTENV_PROVIDER;
+    const uint64_t       ns[] = {3000 * MS, 1500 * MS};
+    struct etl_file_info info = build_info(8192);
+    (void)state;
+    for (int ours = 0; ours < 2; ours++) {
+        struct result_list boot = times;
+        struct image       m    = image_start(&info);
+        uint8_t            sized[2][64];
+        memcpy(sized[0], traits, TRAITS);
+        memcpy(sized[1], schema, SCHEMA);
+        sized[0][0] = TRAITS;
+        sized[1][0] = SCHEMA;
+        image_buffer(&m, 0, 1);
+        events(&m, 110, 3);
+        const size_t head = m.pos;
+        image_tracelogging(&m, at(2500), sized[0], TRAITS, sized[1], SCHEMA, ns, sizeof ns);
+        const struct guid provider = guid_from_name(ours ? BOOTENV_PROVIDER : "Contoso-Demo");
+        memcpy(image_last(&m) + head + offsetof(struct etl_event_header, provider), &provider, sizeof provider);
+        save(&m);
+        phase_count(path, &boot, &boot.phases);
+        assert_int_equal(boot.phases.machine_asked, ours);
+        expect(&boot, RESULT_PHASE_FIRMWARE, false, 0, ours ? 3000 : 0, 0);
+        expect(&boot, RESULT_PHASE_LOADER, false, 0, ours ? 1500 : 0, 0);
+        assert_int_equal(phase_span(&boot, RESULT_PHASE_LOADER).lasts, ours);
+    }
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +171,7 @@ int main(void)
         cmocka_unit_test(without_processes),
         cmocka_unit_test(without_an_early_program),
         cmocka_unit_test(without_a_mark_or_a_file),
+        cmocka_unit_test(told_by_the_machine),
     };
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) < 0)
