@@ -43,6 +43,9 @@ wstatus convert_init(struct convert *c, const struct klog_config *config, struct
     c->dpc_queue        = has(config, 0, 0x40000);
     c->disk             = has(config, 0x100, 0);
     c->disk_init        = has(config, 0x400, 0);
+    c->faults           = has(config, 0x1000, 0);
+    c->hard_faults      = has(config, 0x2000, 0);
+    c->vamap            = has(config, 0x8000, 0);
     c->sysconfig        = sysconfig_cpu_wanted(config->mask);
     c->profile_interval = config->profile_interval ? config->profile_interval : 10000;
     for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
@@ -278,6 +281,15 @@ static bool convert_sample(struct convert *c, const uint8_t *p, size_t size, uns
     return fn != NULL;
 }
 
+/* Of all mappings, or of the images that everybody wants? */
+static bool is_mapping(const struct convert *c, unsigned cpu, const uint8_t *p, size_t size)
+{
+    uint64_t id;
+    memcpy(&id, p + size - sizeof id, sizeof id);
+    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), c->log->header->source_count, id);
+    return i < RAW_SOURCES && c->log->header->source[i].kind == SRC_MAPPINGS;
+}
+
 static void convert_record(struct convert *c, unsigned stream, const struct stream_entry *e)
 {
     struct perf_event_header h;
@@ -300,7 +312,7 @@ static void convert_record(struct convert *c, unsigned stream, const struct stre
     case PERF_RECORD_FORK: convert_fork(c, stream, p, body, raw); break;
     case PERF_RECORD_EXIT: convert_exit(c, stream, p, body, raw); break;
     case PERF_RECORD_COMM: convert_comm(c, stream, p, body, raw); break;
-    case PERF_RECORD_MMAP2: convert_mmap(c, stream, p, body, raw); break;
+    case PERF_RECORD_MMAP2: (is_mapping(c, stream, p, h.size) ? convert_mapping : convert_mmap)(c, stream, p, body, raw); break;
     default: break; /* symbols, cgroups: no counterpart, state of nothing */
     }
     *(good ? &c->converted : &c->lost) += 1;

@@ -99,6 +99,7 @@ struct convert {
     struct rawlog            *log;
     unsigned                  cpus;
     bool processes, threads, images, switches, ready, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
+    bool vamap, faults, hard_faults;
     uint8_t                   hook[8192]; /* bit set: stack wanted */
     struct clockmap           map;
     uint64_t                  read_pos;
@@ -212,6 +213,8 @@ const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_
 void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void rundown_done(struct convert *c, uint64_t raw);
 void rundown_stop(struct convert *c, uint64_t raw);
+struct writer;
+void wr_path(struct writer *w, const char *path); /* as Windows shows it: below a volume, backslashes, UTF-16 */
 void process_event(struct convert *c, const struct actor *by, const struct process *p, uint16_t hook, uint64_t *time);
 void thread_event(struct convert *c, const struct actor *by, const struct thread *t, uint16_t hook, uint64_t *time);
 void image_event(struct convert *c, const struct actor *by, const struct process *p, const struct image *i, uint16_t hook,
@@ -254,6 +257,33 @@ void convert_cpu_frequency(struct convert *c, const struct sample *s);
 void convert_suspend(struct convert *c, const struct sample *s);
 void convert_log_line(struct convert *c, const struct sample *s);
 uint32_t disk_number(struct convert *c, uint32_t dev); /* as events of the session have it */
+/* convert_filename.c */
+void file_name_keep(struct convert *c, uint64_t key, const char *path); /* it may be needed */
+void file_name_tell(struct convert *c, unsigned cpu, uint64_t key, uint64_t *time); /* an event uses the key now */
+void file_names_stop(struct convert *c, uint64_t *time);
+/* convert_map.c */
+enum { MAPPING_SHOWN = 1, MAPPING_SHARED = 2, MAPPING_EXEC = 4, MAPPING_ZEROS = 8 /* memory, though the kernel has a file for it */ };
+struct mapping { /* of a file */
+    uint64_t start, end, offset, key;
+    uint32_t flags, pad;
+};
+const struct mapping *mapping_find(const struct convert *c, uint32_t pid, uint64_t address); /* NULL: no file's */
+bool mapping_between(const struct convert *c, uint32_t pid, uint64_t start, uint64_t end); /* is any file mapped there? */
+void convert_mapping(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
+void own_mapping(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void convert_munmap_enter(struct convert *c, const struct sample *s);
+void convert_munmap_exit(struct convert *c, const struct sample *s);
+void mappings_fork(struct convert *c, uint32_t child, uint32_t parent);
+void mappings_end(struct convert *c, const struct actor *by, uint64_t *time); /* all of a process are gone */
+void mappings_stop(struct convert *c, uint32_t pid, uint64_t *time);
+void mappings_drop(struct convert *c, uint32_t pid);
+/* convert_fault.c */
+void convert_fault_begin(struct convert *c, const struct sample *s);
+void convert_fault_minor(struct convert *c, const struct sample *s);
+void convert_fault_major(struct convert *c, const struct sample *s);
+void convert_fault_signal(struct convert *c, const struct sample *s);
+void convert_file_fault(struct convert *c, const struct sample *s);
+void fault_thread_gone(struct convert *c, uint32_t tid);
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);

@@ -38,6 +38,7 @@ static void end_thread(struct convert *c, unsigned cpu, struct thread *t, uint64
 static void end_process(struct convert *c, unsigned cpu, struct process *p, uint64_t *time, uint32_t tid)
 {
     struct actor by = {cpu, p->pid, tid};
+    mappings_end(c, &by, time);
     for (struct image *i = c->images && p->images_shown ? p->images : NULL; i; i = i->next)
         image_event(c, &by, p, i, 0x1402, time);
     if (c->processes)
@@ -84,6 +85,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
             process_text(&p->name, parent == c->idle ? "swapper/0" : parent == c->system && by ? by->name : parent->name);
             process_text(&p->command, parent->command);
             images_inherit(p, parent);
+            mappings_fork(c, pid, parent->pid);
         }
         start_process(c, &creator, p, &time);
     }
@@ -111,6 +113,7 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     struct thread *t    = thread_get(c, tid);
     if (!cur_ok(&cur) || !t || t->dead || !t->process)
         return;
+    fault_thread_gone(c, tid);
     struct process *p = t->process;
     const uint8_t  *n = tid == pid ? note_take(c, RAW_NOTE_EXIT, pid, raw, sizeof(struct raw_process)) : NULL;
     if (n) {
@@ -366,6 +369,7 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_PROCESS: own_process(c, record, size, raw); break;
     case RAW_THREAD: own_thread(c, record, size, raw); break;
     case RAW_IMAGE: own_image(c, record, size, raw); break;
+    case RAW_MAPPING: own_mapping(c, record, size, raw); break;
     case RAW_NAME: own_name(c, record, size, raw); break;
     case RAW_CONFIG: convert_config(c, record, size, raw); break;
     case RAW_PHASE: convert_phase(c, record, size, raw); break;

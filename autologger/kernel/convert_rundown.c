@@ -69,7 +69,7 @@ void thread_event(struct convert *c, const struct actor *by, const struct thread
     emit(c, &(struct event){by->cpu, hook, ETL_SYSTEM64, 3, by->pid, by->tid}, time, bytes, w.pos);
 }
 
-static void wr_path(struct writer *w, const char *path)
+void wr_path(struct writer *w, const char *path)
 {
     static const char volume[] = "\\Device\\HarddiskVolume1";
     size_t            from     = w->pos;
@@ -185,6 +185,7 @@ static void process_rundown(struct convert *c, struct process *p, uint64_t *time
 {
     for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
         image_event(c, &(struct actor){0, p->pid, p->pid}, p, i, 0x1404, time);
+    mappings_stop(c, p->pid, time);
     for (struct thread *t = c->threads ? p->threads : NULL; t; t = t->next)
         thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0504, time);
     if (c->processes && p != c->system && p != c->idle)
@@ -202,6 +203,7 @@ void rundown_stop(struct convert *c, uint64_t raw)
     process_rundown(c, c->system, &time);
     special_events(c, false, &time);
     interval_event(c, 0x0F4A, &time);
+    file_names_stop(c, &time);
     masks_event(c, 0x0005, false, &time);
     emit(c, &(struct event){0, 0x0008, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
 }

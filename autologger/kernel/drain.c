@@ -105,7 +105,7 @@ static bool deserves_note(const struct drain *d, const struct ring *r, uint64_t 
     switch (type) {
     case PERF_RECORD_SAMPLE: return d->log->header->source[source].kind == SRC_EXEC;
     case PERF_RECORD_COMM: return misc & PERF_RECORD_MISC_COMM_EXEC;
-    case PERF_RECORD_MMAP2: return true;
+    case PERF_RECORD_MMAP2: return d->log->header->source[source].kind != SRC_MAPPINGS;
     case PERF_RECORD_EXIT: return (uint32_t)ring_u64(d, r, pos + 8) == (uint32_t)ring_u64(d, r, pos + 16); /* pid == tid */
     default: return false;
     }

@@ -1,5 +1,6 @@
 /* procfs.c - /proc and ELF files. See procfs.h. */
 #include "autologger/kernel/procfs.h"
+#include "autologger/kernel/filekey.h"
 #include "registry-sim/base/cursor.h"
 
 #include <elf.h>
@@ -271,21 +272,26 @@ uint32_t elf_stamp(const uint8_t *build_id, unsigned size, uint64_t mtime, uint3
     return stamp ? stamp : 1;
 }
 
-bool proc_mapping_parse(char *line, struct proc_mapping *out)
+bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out)
 {
     char *p, *end;
     out->start = strtoull(line, &p, 16);
     if (*p != '-')
         return false;
     out->end = strtoull(p + 1, &p, 16);
-    if (*p != ' ' || strlen(p) < 6 || p[3] != 'x' || p[5] != ' ')
+    if (*p != ' ' || strlen(p) < 6 || (p[3] != 'x' && !all) || p[5] != ' ')
         return false;
+    out->exec   = p[3] == 'x';
+    out->shared = p[4] == 's';
     out->pgoff = strtoull(p + 6, &end, 16);
     if (end == p + 6 || *end != ' ')
         return false;
-    p = end + strspn(end, " ");
-    p += strcspn(p, " \n"); /* the device */
-    if (!*p)
+    p                   = end + strspn(end, " ");
+    unsigned long major = strtoul(p, &end, 16);
+    if (*end != ':')
+        return false;
+    out->dev = file_dev((uint32_t)major, (uint32_t)strtoul(end + 1, &p, 16));
+    if (*p != ' ')
         return false;
     out->inode = strtoull(p, &end, 10);
     if (end == p)

@@ -63,10 +63,12 @@ unsigned elf_note_build_id(const void *notes, size_t size, uint8_t out[20]);
 struct proc_mapping {
     uint64_t    start, end, pgoff, inode;
     const char *path;
+    uint32_t    dev; /* as filekey.h has it */
     bool        deleted; /* the path is that of a file that is not there any more */
+    bool        exec, shared;
 };
-/* One line of /proc/PID/maps; false when it is not executable or malformed. Cuts `line` at its end. */
-bool proc_mapping_parse(char *line, struct proc_mapping *out);
+/* One line of /proc/PID/maps; false when it is malformed, or not executable and not all are wanted. Cuts `line` at its end. */
+bool proc_mapping_parse(char *line, bool all, struct proc_mapping *out);
 
 /* Addresses of `count` kernel symbols; those not found, or hidden by kptr_restrict, are 0. Returns how many were found. A name may
  * be several of which the kernel has one: "new|old". The kernel writes more than a hundred thousand lines for this, in order of

@@ -17,6 +17,7 @@ enum raw_type {
     RAW_NAME, /* struct raw_name: a thread as the kernel's trace buffer shows it */
     RAW_PHASE, /* struct raw_phase_end: the trace buffer ends here, perf goes on */
     RAW_CONFIG, /* struct raw_config: an event of the system configuration, as sysconfig.h made it */
+    RAW_MAPPING, /* struct raw_mapping */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
@@ -56,6 +57,12 @@ struct raw_image { /* name */
     uint32_t       build_id_size; /* 0: the file has none, or nobody knows it */
     uint8_t        build_id[24]; /* of what is mapped, whatever stands at its path by now */
 };
+enum { RAW_MAPPING_SHARED = 1, RAW_MAPPING_EXEC = 2 };
+struct raw_mapping { /* of a file; its name */
+    struct raw_own own;
+    uint64_t       start, end, offset, inode;
+    uint32_t       dev, flags;
+};
 struct raw_name {
     struct raw_own own;
     uint32_t       flags; /* RAW_PROCESS_KERNEL */
@@ -94,6 +101,6 @@ struct raw_config {
 };
 #define RAW_NO_DISK UINT16_C(0xFFFF)
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
-               sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
+               sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
                sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0, "records are multiples of 8");
 #endif

@@ -74,6 +74,19 @@ static int sideband_open(struct perf_event_attr attr, unsigned cpu)
     return fd;
 }
 
+/* Counted by perf itself, without a tracepoint. Of the mappings nothing is counted: they are records of the side band, of which the
+ * usual one has code alone, and build ids in the place of inode numbers. */
+static void software_attr(struct perf_event_attr *attr, unsigned kind)
+{
+    attr->type          = PERF_TYPE_SOFTWARE;
+    attr->config        = kind == SRC_FAULT_MINOR   ? PERF_COUNT_SW_PAGE_FAULTS_MIN
+                          : kind == SRC_FAULT_MAJOR ? PERF_COUNT_SW_PAGE_FAULTS_MAJ
+                                                    : PERF_COUNT_SW_DUMMY;
+    attr->sample_period = kind != SRC_MAPPINGS;
+    attr->mmap_data = attr->mmap2 = kind == SRC_MAPPINGS;
+    attr->sample_type |= kind == SRC_MAPPINGS ? 0 : PERF_SAMPLE_ADDR;
+}
+
 static int source_open(const struct raw_source *s, const struct klog_config *config, struct perf_event_attr attr, int id,
                        unsigned cpu)
 {
@@ -87,6 +100,8 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
         attr.type          = PERF_TYPE_HARDWARE;
         attr.config        = PERF_COUNT_HW_CPU_CYCLES;
         attr.sample_period = PMC_PERIOD;
+    } else if (s->kind == SRC_MAPPINGS || (s->flags & RAW_SOURCE_ADDRESS)) {
+        software_attr(&attr, s->kind);
     } else {
         attr.sample_period = 1;
         attr.sample_type |= PERF_SAMPLE_RAW;
@@ -175,6 +190,8 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
                 field_missing(config, row, missing);
             s.flags |= RAW_SOURCE_COUNTER | RAW_SOURCE_RAW;
         }
+        if (row->flags & SOURCE_ADDRESS)
+            s.flags |= RAW_SOURCE_ADDRESS | RAW_SOURCE_COUNTER;
         if (source_wants_chain(row, config))
             s.flags |= RAW_SOURCE_CHAIN;
         ids[count]       = id;

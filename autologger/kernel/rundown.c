@@ -240,16 +240,30 @@ static const struct elf_info *elf_mapped(struct rundown *r, uint32_t pid, const 
     return held || !elf ? held : elf_find(r->elves, r->d->proc, pid, m->path);
 }
 
+static void mapping_add(struct rundown *r, uint32_t pid, const struct proc_mapping *m)
+{
+    struct raw_mapping map = {.own = {RAW_MAPPING, 0, 0, raw_now(), pid, pid}, .start = m->start, .end = m->end, .offset = m->pgoff,
+                              .inode = m->inode, .dev = m->dev,
+                              .flags = (m->shared ? RAW_MAPPING_SHARED : 0u) | (m->exec ? RAW_MAPPING_EXEC : 0u)};
+    if (m->path[0] == '/')
+        add(r, &map, sizeof map, &m->path, 1);
+}
+
 static void images_add(struct rundown *r, uint32_t pid)
 {
     char line[4400];
+    bool all = has_source(r, SRC_MAPPINGS);
     snprintf(line, sizeof line, "%u/maps", pid);
     int   fd = openat(r->d->proc, line, O_RDONLY | O_CLOEXEC);
     FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
         struct proc_mapping m;
         struct raw_image    image = {.own = {RAW_IMAGE, 0, 0, raw_now(), pid, pid}};
-        if (!proc_mapping_parse(line, &m) || !*m.path || strcmp(m.path, "[vsyscall]") == 0)
+        if (!proc_mapping_parse(line, all, &m) || !*m.path || strcmp(m.path, "[vsyscall]") == 0)
+            continue;
+        if (all)
+            mapping_add(r, pid, &m);
+        if (!m.exec)
             continue;
         const struct elf_info *elf = elf_mapped(r, pid, &m);
         if (elf && elf_place(elf, m.start, m.pgoff, &image.base, &image.size)) {

@@ -16,7 +16,6 @@
 #define NEWER SOURCE_NEWER
 #define PHASE SOURCE_PHASE
 #define ADDRESS SOURCE_ADDRESS
-#define ELSE SOURCE_ELSE
 #define OPTIONAL SOURCE_OPTIONAL
 const struct source_row source_table[SRC_COUNT] = {
 #define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, hooks, flags},

@@ -38,6 +38,12 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
         [SRC_SOCKET_STATE] = {{8, 8}, {16, 4}, {20, 4}, {24, 2}, {26, 2}, {30, 2}, {40, 16}, {56, 16}},
         [SRC_SEND_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
         [SRC_RECV_LENGTH] = {{8, 8}, {16, 2}, {18, 2}, {20, 4}, {24, 4}},
+        [SRC_FAULT_USER] = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_FAULT_KERNEL] = {{8, 8}, {16, 8}, {24, 8}},
+        [SRC_FAULT_SIGNAL] = {{8, 4}, {16, 4}, {36, 4}},
+        [SRC_FILE_FAULT] = {{24, 8}},
+        [SRC_MUNMAP] = {{16, 8}, {24, 8}},
+        [SRC_MUNMAP_EXIT] = {{16, 8}},
         [SRC_RETRANSMIT] = {{16, 8}, {28, 2}, {30, 2}, {42, 16}, {58, 16}},
         [SRC_SOFTIRQ_RAISE] = {{8, 4}},
         [SRC_TASKLET_ENTRY] = {{8, 8}},
@@ -66,6 +72,8 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
         s[i].kind  = i;
         s[i].flags = strchr(source_table[i].name, 0x3A) ? RAW_SOURCE_RAW : 0;
         memcpy(s[i].field, fields[i], sizeof fields[i]);
+        if (source_table[i].flags & SOURCE_ADDRESS)
+            s[i].flags = RAW_SOURCE_ADDRESS;
         if (i == SRC_SWITCH || i == SRC_WAKING || i == SRC_CLOCK)
             s[i].flags |= RAW_SOURCE_CHAIN;
     }
@@ -119,6 +127,20 @@ static inline void maker_end(struct maker *m, size_t at)
     m->drained++;
 }
 
+static inline uint64_t maker_id(unsigned cpu, unsigned source) { return 1000 + cpu * 100 + source; }
+/* A sample with an address, of a source that has one. */
+static inline void maker_address(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t tid, uint64_t ip, uint64_t address)
+{
+    size_t at = maker_begin(m, PERF_RECORD_SAMPLE, 0);
+    maker_u64(m, maker_id(cpu, source));
+    maker_u64(m, ip);
+    maker_u32(m, tid);
+    maker_u32(m, tid);
+    maker_u64(m, time);
+    maker_u64(m, address);
+    maker_u64(m, cpu);
+    maker_end(m, at);
+}
 /* A sample; `raw` may be NULL. The chain is `frames` addresses from `base` on, after a kernel marker. */
 static inline void maker_sample(struct maker *m, unsigned cpu, unsigned source, uint64_t time, uint32_t pid, uint32_t tid,
                                 uint64_t base, unsigned frames, const void *raw, uint32_t raw_size)

@@ -268,7 +268,7 @@ static const struct expectation kernel_rows[] = {
     {"kernel GlobalLogger", GLOBAL START FLAGS("07,07,00,00,86,02,00,00"), 0, NULL, 0,
      "name NT Kernel Logger|kernel 1|mask 707 286|note DISK_IO 50 @5|!condition"},
     {"one word", GLOBAL START FLAGS("07,33,03,00"), 0, NULL, 0,
-     "mask 33307 0|condition HARD_FAULTS 50|condition REGISTRY 50|note DISK_IO"},
+     "mask 33307 0|condition REGISTRY 50|note DISK_IO"},
     {"aliases", GLOBAL START FLAGS("17,00,00,01"), 0, NULL, 0, "mask 7 6|!condition"},
     {"file names alone", GLOBAL START FLAGS("07,02,00,00"), 0, NULL, 0, "condition FILENAME 50"},
     {"compact context switches", GLOBAL START FLAGS("07,00,00,00,04,01,00,00"), 0, NULL, 0,
