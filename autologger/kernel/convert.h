@@ -284,6 +284,10 @@ void convert_fault_major(struct convert *c, const struct sample *s);
 void convert_fault_signal(struct convert *c, const struct sample *s);
 void convert_file_fault(struct convert *c, const struct sample *s);
 void fault_thread_gone(struct convert *c, uint32_t tid);
+/* convert_memory.c */
+void own_memory(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void own_sets(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void memory_process_gone(struct convert *c, uint32_t pid);
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);

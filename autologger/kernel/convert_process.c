@@ -370,6 +370,8 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_THREAD: own_thread(c, record, size, raw); break;
     case RAW_IMAGE: own_image(c, record, size, raw); break;
     case RAW_MAPPING: own_mapping(c, record, size, raw); break;
+    case RAW_MEMORY: own_memory(c, record, size, raw); break;
+    case RAW_WORKING_SETS: own_sets(c, record, size, raw); break;
     case RAW_NAME: own_name(c, record, size, raw); break;
     case RAW_CONFIG: convert_config(c, record, size, raw); break;
     case RAW_PHASE: convert_phase(c, record, size, raw); break;

@@ -58,6 +58,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     for (unsigned i = 0; i < log->header->source_count; i++)
         d->has_exec |= log->header->source[i].kind == SRC_EXEC;
     d->wants_commands = config->mask[0] & source_table[SRC_EXEC].words.w0;
+    memory_init(d, config);
     return W_SUCCESS;
 }
 
@@ -183,6 +184,7 @@ unsigned drain_pass(struct drain *d, bool last)
         if (d->rings->ring[c].page)
             kept += ring_take(d, c);
     enrich_triggers(d);
+    memory_sample(d);
     own_flush(d, d->notes);
     if (rawlog_room(d->log) >= (last ? sizeof pass : PASS_RESERVE)) /* when full, the slot alone carries the horizon */
         rawlog_append(d->log, &pass, sizeof pass);

@@ -36,6 +36,8 @@ struct drain {
     bool                  wants_commands; /* processes are events of this session */
     struct argv          *argv; /* NULL: /proc alone */
     pthread_mutex_t       lock;
+    bool                  wants_memory, wants_sets; /* memory.c */
+    uint64_t              memory_next; /* when it is looked at again */
     struct drain_trigger *trigger;
     size_t                trigger_count, trigger_capacity;
     struct drain_exec     pending[PENDING_EXECS]; /* execs that have not finished */
@@ -59,6 +61,12 @@ void     drain_rundown(struct drain *d);
 void     drain_mark(struct drain *d, uint32_t type); /* RAW_RUNDOWN_DONE, RAW_STOP */
 /* The system configuration (sysconfig.h), after the last pass but one: no pass may come between its records. What did not fit is counted. */
 void     drain_config(struct drain *d, const struct klog_config *config);
+
+/* Twice a second what /proc says about memory (memory.c), where a session wants it: within a pass, with the lock held; and how long may
+ * be waited until it is due. */
+void memory_init(struct drain *d, const struct klog_config *config);
+void memory_sample(struct drain *d);
+int  memory_timeout(const struct drain *d, int timeout_ms);
 
 /* Within the folder (enrich.c) */
 void enrich_triggers(struct drain *d);

@@ -320,7 +320,7 @@ void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, 
 
 unsigned klog_drain(struct klog *k, int timeout_ms)
 {
-    rings_wait(&k->rings, k->wake, argv_wake_fd(k->drain.argv), timeout_ms);
+    rings_wait(&k->rings, k->wake, argv_wake_fd(k->drain.argv), memory_timeout(&k->drain, timeout_ms));
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
         return 0;
     return drain_pass(&k->drain, false);

@@ -18,6 +18,8 @@ enum raw_type {
     RAW_PHASE, /* struct raw_phase_end: the trace buffer ends here, perf goes on */
     RAW_CONFIG, /* struct raw_config: an event of the system configuration, as sysconfig.h made it */
     RAW_MAPPING, /* struct raw_mapping */
+    RAW_MEMORY, /* struct raw_own; the text of /proc/meminfo */
+    RAW_WORKING_SETS, /* struct raw_sets */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
@@ -62,6 +64,12 @@ struct raw_mapping { /* of a file; its name */
     struct raw_own own;
     uint64_t       start, end, offset, inode;
     uint32_t       dev, flags;
+};
+enum { RAW_SETS = 1024 };
+struct raw_sets {
+    struct raw_own own;
+    uint32_t       count, page_kb;
+    struct raw_set { uint32_t pid, size, resident, shared; } set[]; /* in pages */
 };
 struct raw_name {
     struct raw_own own;

@@ -101,6 +101,7 @@ void process_remove(struct convert *c, struct process *p)
     while (p->threads)
         thread_remove(c, p->threads);
     mappings_drop(c, p->pid);
+    memory_process_gone(c, p->pid);
     images_drop(p);
     if (p != c->system && p != c->idle)
         idmap_remove(&c->process, p->pid);
