@@ -1,7 +1,9 @@
 /* autologger dump: the events of a trace file in time order. */
 #include "autologger/consumer/dump.h"
+#include "autologger/symbols/symbols.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
+#include "tools/symbols_view.h"
 #include "tools/verb.h"
 
 #include <inttypes.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300 };
 struct dump_args {
     struct cmdline      common;
     const char         *file;
@@ -16,6 +19,9 @@ struct dump_args {
     struct guid         guids[DUMP_PROVIDERS_MAX];
     unsigned            providers;
     double              from, to; /* seconds since the file's start, < 0: not given */
+    bool                symbols;
+    const char         *folders[FOLDERS_MAX];
+    unsigned            folder_count;
 };
 
 /* A number that is all of `arg`, at least 0. */
@@ -58,6 +64,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!o->limit)
             argp_error(state, "--limit takes a number of at least 1. Do: leave it away for all events");
         return 0;
+    case 's': a->symbols = true; return 0;
+    case KEY_SYMBOL_PATH:
+        if (a->folder_count == FOLDERS_MAX)
+            argp_error(state, "at most %d folders with symbols", FOLDERS_MAX);
+        a->folders[a->folder_count++] = arg;
+        a->symbols                    = true;
+        return 0;
     case 'a': a->from = number_parse(arg, "from", state); return 0;
     case 'b': a->to = number_parse(arg, "to", state); return 0;
     case ARGP_KEY_ARG:
@@ -96,18 +109,42 @@ static void filters_print(const struct dump_args *a, const struct dump_counts *c
                 a->from >= 0 && a->to >= 0 ? " --from --to" : a->from >= 0 ? " --from" : a->to >= 0 ? " --to" : "");
 }
 
+/* Behind the events: with JSON as its last line, else on standard error, which leaves the events alone on standard output. */
+static void symbols_show(const struct dump_args *a, struct symbols *symbols)
+{
+    struct symbols_counts n;
+
+    if (!symbols_counts(symbols, &n))
+        return;
+    fflush(stdout);
+    if (a->options.json)
+        symbols_print_json(&n, stdout);
+    else
+        symbols_print(&n, stderr);
+}
+
 static int dump(struct dump_args *a)
 {
+    struct symbols    *symbols = NULL;
+    struct frame_namer namer;
     struct etl_reader *reader = NULL;
     struct dump_counts counts = {0};
     struct reason      why    = {0};
     int                code   = VERB_FINE;
     wstatus            st     = etl_reader_open(a->file, &reader, &why);
+    if (!st && a->symbols)
+        st = symbols_open(a->file, &(struct symbols_options){a->folders, a->folder_count}, &symbols, &why);
+    if (!st && symbols) {
+        namer             = symbols_namer(symbols);
+        a->options.frames = &namer;
+    }
     if (!st) {
         a->options.from = a->from >= 0 ? time_at(reader, a->from) : 0;
         a->options.to   = a->to >= 0 ? time_at(reader, a->to) : 0;
         st              = dump_events(reader, &a->options, stdout, &counts, &why);
     }
+    if (!st && symbols)
+        symbols_show(a, symbols);
     if (st)
         code = failure_print_about(reader ? ABOUT_ANY : ABOUT_TRACE, "autologger dump", st, &why);
     else if (damage_print("autologger dump", a->file, reader))
@@ -120,6 +157,7 @@ static int dump(struct dump_args *a)
     }
     if (!st)
         filters_print(a, &counts);
+    symbols_close(symbols);
     etl_reader_close(reader);
     return code;
 }
@@ -135,6 +173,8 @@ int cmd_dump(int argc, char **argv)
                                    "(as far as Thread events told until then)", 0},
         {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
+        {"symbols", 's', NULL, 0, "names of the functions in stacks, and how many have one", 0},
+        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
         {"limit", 'n', "N", 0, "the first N that are left, 1 or more", 0},
         {0},
     };

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
@@ -23,6 +24,7 @@ struct dump {
     struct process_filter         process;
     struct guid                   hashed[DUMP_PROVIDERS_MAX]; /* of the names of providers */
     struct dump_counts           *counts;
+    struct frame_name            *frames; /* FRAMES_MAX of them; NULL: no names are wanted */
 };
 
 /* --- filters --- */
@@ -55,6 +57,43 @@ static bool passes(struct dump *d, const struct etl_event *e, const struct decod
     bool                       process = !o->by_process || process_filter_passes(&d->process, e, names);
     return provider_passes(d, e, names) && process && (!o->from || e->filetime >= o->from) &&
            (!o->to || e->filetime <= o->to);
+}
+
+/* --- frames --- */
+
+static const char *const frame_states[] = {"named", "no-name", "no-file", "no-image", "no-code"};
+
+static unsigned frames_get(struct dump *d, const struct etl_event *e)
+{
+    const struct frame_namer *namer = d->options->frames;
+    return d->frames ? namer->stack(namer->ctx, e, d->frames, FRAMES_MAX) : 0;
+}
+
+static void frame_text(struct text *line, const struct frame_name *f)
+{
+    static const char *const why[] = {
+        "", "no function there", "", "of no image in the trace: made at run time, or no Image event", "no address: the chain is broken here"};
+
+    text_printf(line, "    ");
+    if (f->module)
+        text_utf8(line, f->module, strlen(f->module));
+    if (f->state == FRAME_NAMED) {
+        text_printf(line, "!");
+        text_utf8(line, f->function, strlen(f->function));
+        text_printf(line, "+0x%" PRIx64 "\n", f->offset);
+        return;
+    }
+    if (f->module && f->offset)
+        text_printf(line, "+0x%" PRIx64, f->offset);
+    else
+        text_printf(line, "%s0x%" PRIx64, f->module ? " " : "", f->address);
+    if (f->state == FRAME_NO_FILE) {
+        text_printf(line, " (needs ");
+        text_utf8(line, f->path ? f->path : f->module, strlen(f->path ? f->path : f->module));
+        text_printf(line, *f->build_id ? ", build id %s)\n" : "%s, which has no build id)\n", f->build_id);
+    } else {
+        text_printf(line, " (%s)\n", why[f->state]);
+    }
 }
 
 /* --- text --- */
@@ -152,6 +191,9 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
         text_printf(&d->line, " (%u bytes not decoded)", e->payload_size - used);
     }
     text_add(&d->line, "\n", 1);
+    n = frames_get(d, e);
+    for (unsigned i = 0; i < n; i++)
+        frame_text(&d->line, &d->frames[i]);
     fwrite(text_get(&d->line), 1, d->line.length, d->out);
     return result;
 }
@@ -243,6 +285,48 @@ static void put_identity(struct dump *d, const struct etl_event *e, const struct
     put_number(d, "channel", e->channel);
 }
 
+static void put_frame(struct dump *d, const struct frame_name *f)
+{
+    char text[24];
+
+    yajl_gen_map_open(d->json);
+    put_text(d, "address");
+    snprintf(text, sizeof text, "0x%" PRIx64, f->address);
+    put_text(d, text);
+    if (f->module) {
+        put_text(d, "module");
+        put_name(d, f->module);
+    }
+    if (f->function) {
+        put_text(d, "function");
+        put_name(d, f->function);
+    }
+    if (f->module)
+        put_number(d, "offset", (int64_t)f->offset);
+    if (f->state != FRAME_NAMED) {
+        put_text(d, "state");
+        put_text(d, frame_states[f->state]);
+        put_text(d, "path");
+        put_name(d, f->path ? f->path : "");
+        put_text(d, "build_id");
+        put_text(d, f->build_id);
+    }
+    yajl_gen_map_close(d->json);
+}
+
+static void put_frames(struct dump *d, const struct etl_event *e)
+{
+    unsigned n = frames_get(d, e);
+
+    if (!n)
+        return;
+    put_text(d, "frames");
+    yajl_gen_array_open(d->json);
+    for (unsigned i = 0; i < n; i++)
+        put_frame(d, &d->frames[i]);
+    yajl_gen_array_close(d->json);
+}
+
 static void put_rest(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used)
 {
     static const char *const results[] = {"ok", "unknown", "mismatch"};
@@ -290,6 +374,7 @@ static enum decode_result write_json(struct dump *d, const struct etl_event *e, 
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
     yajl_gen_map_close(d->json);
     put_rest(d, e, result, used);
+    put_frames(d, e);
     yajl_gen_map_close(d->json);
     yajl_gen_reset(d->json, "\n"); /* ends the line */
     return result;
@@ -307,6 +392,8 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
 
     *counts     = (struct dump_counts){0};
     d.counts    = counts;
+    if (options->frames && !(d.frames = malloc(FRAMES_MAX * sizeof *d.frames)))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for frames");
     process_filter_init(&d.process, options->process_id);
     for (unsigned i = 0; i < DUMP_PROVIDERS_MAX; i++)
         if (options->providers[i].name)
@@ -314,8 +401,10 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     d.sink.self = &d;
     d.sink.emit = options->json ? emit_json : emit_text;
     if (options->json) {
-        if (!(d.json = yajl_gen_alloc(NULL))) /* nothing else is held yet */
+        if (!(d.json = yajl_gen_alloc(NULL))) {
+            free(d.frames);
             return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a JSON writer");
+        }
         yajl_gen_config(d.json, yajl_gen_print_callback, print, &d);
     }
     errno = 0;
@@ -340,5 +429,6 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     process_filter_finish(&d.process);
     text_finish(&d.line);
     text_finish(&d.name);
+    free(d.frames);
     return st;
 }

@@ -5,9 +5,12 @@
  * JSON:  {time, raw, cpu, pid, tid, provider{guid,name}, id, version, level, opcode, task, keyword, channel,
  *        activity, relatedActivity, event, fields{...}, decoded, stack[...], payload}; ids that the header lacks are
  *        null, absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is hex, not decoded.
+ * With names of frames: text has a line for each frame below its stack: "    module!function+0x12"; JSON has
+ *        frames[{address, module, function, offset}], and path, build_id, state of those without a name.
  * Threads: one per reader. Not for: opening files (etl/reader). */
 #ifndef AUTOLOGGER_CONSUMER_DUMP_H
 #define AUTOLOGGER_CONSUMER_DUMP_H
+#include "autologger/consumer/frames.h"
 #include "autologger/etl/reader.h"
 
 #include <stdio.h>
@@ -26,6 +29,7 @@ struct dump_options {
     uint32_t             process_id; /* with by_process; which events are about it: process_filter.h */
     uint64_t             from, to; /* FILETIME, inclusive; 0 = open */
     uint64_t             limit; /* events at most; 0 = all */
+    const struct frame_namer *frames; /* names for the frames of stacks; NULL: addresses alone */
 };
 struct dump_counts {
     uint64_t read, written;

@@ -35,11 +35,19 @@ void kernel_names_destroy(struct kernel_names *k)
 
 const struct kernel_names_counts *kernel_names_counts(const struct kernel_names *k) { return &k->counts; }
 
-static bool take(struct kernel_names *k, uint64_t address)
+/* The kernel's frames come first; what looks like one behind a program's is something that lay in its memory. */
+static bool take_stack(struct kernel_names *k, const struct stack_fields *stack)
 {
-    bool kernel = is_kernel_address(address);
-    k->stacks_of_users |= !kernel;
-    return !kernel || idmap_put(&k->seen, address, k);
+    for (unsigned i = 0; i < stack->count; i++) {
+        uint64_t address = stack_frame(stack, i);
+        if (!is_kernel_address(address)) {
+            k->stacks_of_users = true;
+            break;
+        }
+        if (!idmap_put(&k->seen, address, k))
+            return false;
+    }
+    return true;
 }
 
 bool kernel_names_see(struct kernel_names *k, const struct etl_event *e)
@@ -50,11 +58,10 @@ bool kernel_names_see(struct kernel_names *k, const struct etl_event *e)
 
     if (e->kind == ETL_KIND_PERFINFO || e->kind == ETL_KIND_SYSTEM) {
         if (stack_event_read(e, &stack)) {
-            for (unsigned i = 0; i < stack.count && good; i++)
-                good = take(k, stack_frame(&stack, i));
+            good = take_stack(k, &stack);
         } else if (e->hook == HOOK_PROFILE && e->is_64bit && e->payload_size >= sizeof address) {
             memcpy(&address, e->payload, sizeof address);
-            good = take(k, address);
+            good = !is_kernel_address(address) || idmap_put(&k->seen, address, k);
         }
     } else if (names_event_is(e, NAMES_BOOT)) {
         size_t n = strnlen((const char *)e->payload, e->payload_size);

@@ -17,6 +17,8 @@ LIBRARIES = {
     "dictionary.h": (("registry-sim/text/",), 1),
     "sqlite3.h": (("registry-sim/store/",), 1),
     "yajl": (("tools/", "autologger/consumer/"), 99),
+    "elfutils/": (("autologger/symbols/",), 1),
+    "gelf.h": (("autologger/symbols/",), 2),
 }
 
 

@@ -3,7 +3,7 @@
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/kernel_symbols.h"
 #include "autologger/consumer/merge.h"
-#include "autologger/etl/tests/build.h"
+#include "autologger/consumer/tests/names_maker.h"
 #include "autologger/kernel/procfs.h"
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/win32/utf16.h"
@@ -18,10 +18,7 @@
 
 #include <cmocka.h>
 
-#define TRAITS "\x1a\0Autologger-Kernel-Names"
-#define BUILD_ID "\x32\0\0BuildId\0TimeDateStamp\0\x14ImageCheckSum\0\x14" "BuildId\0\x0e"
-#define BOOT "\x1b\0\0Boot\0BootId\0\x82\x23Release\0\x82\x23"
-enum { LOAD = 0x030A, UNLOAD = 0x1402, PID = 77, SETS_MAX = 64 };
+enum { PID = MAKER_PID, SETS_MAX = 64 };
 
 static char folder[40], input[64], output[64], again[64];
 
@@ -60,41 +57,6 @@ static struct image start(void)
     struct image m = image_start(&info);
     image_buffer(&m, 1, 1);
     return m;
-}
-
-static void image_of(struct image *m, int64_t time, uint16_t hook, uint64_t base, uint32_t stamp, uint32_t checksum, const char *nt_path)
-{
-    uint8_t       bytes[4096];
-    struct writer w = wr_make(bytes, sizeof bytes);
-    wr_u64(&w, base);
-    wr_u64(&w, 0x5000);
-    wr_u32(&w, PID);
-    wr_u32(&w, checksum);
-    wr_u32(&w, stamp);
-    memset(bytes + w.pos, 0, 28);
-    w.pos += 28;
-    w.pos += utf8_to_utf16le(nt_path, strlen(nt_path), bytes + w.pos, sizeof bytes - w.pos - 2);
-    wr_u16(&w, 0);
-    image_kernel(m, time, hook, 3, PID, bytes, w.pos);
-}
-
-/* An event of ours: its provider is the hash of its name. */
-static void names_of_ours(struct image *m, int64_t time, const char *schema, size_t schema_size, const void *body, size_t size)
-{
-    struct guid provider = guid_from_name("Autologger-Kernel-Names");
-    uint32_t    at       = m->pos;
-    image_tracelogging(m, time, TRAITS, sizeof TRAITS, schema, (uint16_t)schema_size, body, size);
-    memcpy(image_last(m) + at + offsetof(struct etl_event_header, provider), &provider, sizeof provider);
-}
-
-static void build_id_of(struct image *m, int64_t time, const uint8_t id[20])
-{
-    uint8_t       bytes[64];
-    struct writer w = wr_make(bytes, sizeof bytes);
-    wr_bytes(&w, id, 8);
-    wr_u16(&w, 20);
-    wr_bytes(&w, id, 20);
-    names_of_ours(m, time, BUILD_ID, sizeof BUILD_ID - 1, bytes, w.pos);
 }
 
 struct set { uint8_t opcode; int64_t time; uint32_t pid, tid; uint8_t payload[600]; uint32_t size; };
@@ -156,17 +118,15 @@ static void what_was_mapped_counts(void **state)
     if (elf.build_id_size != 20)
         skip(); /* a linker that makes none */
     memcpy(half, elf.build_id, sizeof half);
-    snprintf(nt, sizeof nt, "\\Device\\HarddiskVolume1%s", self);
-    for (char *p = nt; *p; p++)
-        *p = *p == '/' ? '\\' : *p;
+    make_nt_path(self, nt, sizeof nt);
 
     struct image m = start();
-    build_id_of(&m, 2000000, other); /* of the file that was at the path then */
-    image_of(&m, 2000001, LOAD, 0x1000, 0x04030201, 0x08070605, nt);
-    image_of(&m, 2000002, LOAD, 0x7000, half[0], half[1], nt); /* nobody told, but the file itself says it */
-    image_of(&m, 2000003, LOAD, 0x9000, half[0] + 1, half[1], nt); /* the file is another one: nobody knows */
-    image_of(&m, 2000004, LOAD, 0xB000, 1, 0, "[vdso]");
-    image_of(&m, 2000005, UNLOAD, 0x1000, 0x04030201, 0x08070605, nt);
+    make_build_id(&m, 2000000, other); /* of the file that was at the path then */
+    make_image(&m, 2000001, HOOK_IMAGE_LOAD, 0x1000, 0x5000, 0x04030201, 0x08070605, nt);
+    make_image(&m, 2000002, HOOK_IMAGE_LOAD, 0x7000, 0x5000, half[0], half[1], nt); /* nobody told, but the file itself says it */
+    make_image(&m, 2000003, HOOK_IMAGE_LOAD, 0x9000, 0x5000, half[0] + 1, half[1], nt); /* the file is another one: nobody knows */
+    make_image(&m, 2000004, HOOK_IMAGE_LOAD, 0xB000, 0x5000, 1, 0, "[vdso]");
+    make_image(&m, 2000005, HOOK_IMAGE_UNLOAD, 0x1000, 0x5000, 0x04030201, 0x08070605, nt);
     image_event(&m, 2000006, 1);
     save(&m);
     assert_int_equal(merge_files(os_linux(), files, 1, output, &c, &why), W_SUCCESS);
@@ -245,7 +205,7 @@ static struct kernel_names *names_of(const char *boot_id, const uint64_t *frames
     wr_bytes(&w, boot_id, strlen(boot_id) + 1);
     wr_bytes(&w, "6.1", 4);
     if (*boot_id)
-        names_of_ours(&m, 2000000, BOOT, sizeof BOOT - 1, boot, w.pos);
+        make_named(&m, 2000000, MAKER_BOOT, sizeof MAKER_BOOT - 1, boot, w.pos);
     memcpy(bytes + 16, frames, count * 8ul);
     image_kernel(&m, 2000001, 0x1820, 2, 0, bytes, 16 + count * 8ul);
     save(&m);
@@ -259,14 +219,15 @@ static struct kernel_names *names_of(const char *boot_id, const uint64_t *frames
 static void functions_in_stacks_are_saved(void **state)
 {
     static const uint64_t frames[] = {UINT64_C(0xffffffff81000110), UINT64_C(0xffffffff81000210), UINT64_C(0xffffffffc0001090),
-                                      UINT64_C(0xffffffff81000111), UINT64_C(0xffffffffc0009000), UINT64_C(0x8000000000000007)};
+                                      UINT64_C(0xffffffff81000111), UINT64_C(0xffffffffc0009000), UINT64_C(0x8000000000000007),
+                                      UINT64_C(0xffff888000001000)}; /* behind a value that is no address: none either */
     struct taken  t = {.size = 0};
     struct reason why;
     char          root[64];
     (void)state;
     snprintf(root, sizeof root, "%s/root", folder);
     symbols_files();
-    struct kernel_names *k = names_of("11111111-2222-3333-4444-555555555555", frames, 6);
+    struct kernel_names *k = names_of("11111111-2222-3333-4444-555555555555", frames, 7);
     assert_int_equal(kernel_names_write(k, root, 3000000, &(struct added_events){take, &t}, &why), W_SUCCESS);
     const struct kernel_names_counts *c = kernel_names_counts(k);
     assert_int_equal(c->addresses, 5); /* the last one is no address of a kernel */

@@ -1,0 +1,363 @@
+#include "autologger/symbols/elf_names.h"
+
+#include "autologger/consumer/classic_event.h"
+#include "autologger/kernel/idmap.h"
+#include "autologger/symbols/elf_plt.h"
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+char *__cxa_demangle(const char *name, char *out, size_t *size, int *status); /* of libstdc++ */
+
+enum { PATH_SIZE = 4400, PAGE = 4096, CODE_RANGES = 8 };
+#define PLT "@plt"
+struct function { /* in the file's addresses */
+    uint64_t    start, size; /* 0: to the next one */
+    const char *name; /* elfutils' */
+    uint8_t     rank; /* of several names of one address the lowest is taken */
+};
+struct named {
+    uint64_t start;
+    char     text[]; /* "" = none */
+};
+struct elf_names {
+    const struct elf_search *search;
+    struct elf_wanted        wanted;
+    Dwfl                    *dwfl;
+    Dwfl_Module             *module;
+    bool                     placed; /* `shift` is known */
+    uint64_t                 shift; /* address in the image's own numbers = address - base + shift */
+    struct function         *function; /* by start, one each */
+    size_t                   functions, capacity;
+    char                   **made; /* names of our own */
+    size_t                   made_count;
+    struct { uint64_t from, to; } code[CODE_RANGES]; /* what can be executed, in the file's addresses */
+    unsigned                 code_count;
+    struct idmap             known; /* address in the file + 1 -> struct named */
+};
+
+static bool same_build_id(const struct build_id *want, const void *id, ssize_t size)
+{
+    return size > 0 && size >= want->size && memcmp(id, want->bytes, want->size) == 0;
+}
+
+/* Is the open file the wanted one? `debug`: it only has debug information for it, so its time says nothing. */
+static bool is_wanted(const struct elf_wanted *w, int fd, bool debug)
+{
+    const void *id;
+    struct stat st;
+    Elf        *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    bool        is  = elf && elf_kind(elf) == ELF_K_ELF;
+
+    if (is && w->build_id.size) {
+        ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
+        is           = same_build_id(&w->build_id, id, size);
+    } else if (is) {
+        is = !debug && fstat(fd, &st) == 0 && (uint32_t)st.st_mtim.tv_sec == w->stamp;
+    }
+    elf_end(elf);
+    return is;
+}
+
+static int open_wanted(const struct elf_wanted *w, const char *path, bool debug)
+{
+    struct stat st;
+    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_wanted(w, fd, debug))) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* "FOLDER/.build-id/ab/cdef.debug". A build id of which only the beginning is known can't be looked for so. */
+static int open_by_build_id(const struct elf_wanted *w, const char *folder, bool debug, char path[PATH_SIZE])
+{
+    char text[41];
+    if (w->build_id.size < 20)
+        return -1;
+    build_id_text(&w->build_id, text);
+    snprintf(path, PATH_SIZE, "%.4000s/.build-id/%.2s/%s%s", folder, text, text + 2, debug ? ".debug" : "");
+    return open_wanted(w, path, debug);
+}
+
+#define SYSTEM_DEBUG "/usr/lib/debug"
+static int debug_open(const struct elf_wanted *w, const struct elf_search *search, char path[PATH_SIZE])
+{
+    int fd = -1;
+    for (unsigned i = 0; i < search->count && fd < 0; i++)
+        fd = open_by_build_id(w, search->folders[i], true, path);
+    return fd < 0 ? open_by_build_id(w, SYSTEM_DEBUG, true, path) : fd;
+}
+
+static int file_open(const struct elf_wanted *w, const struct elf_search *search, char path[PATH_SIZE])
+{
+    int fd = -1;
+    for (unsigned i = 0; i < search->count && fd < 0; i++) {
+        fd = open_by_build_id(w, search->folders[i], false, path);
+        if (fd >= 0)
+            break;
+        snprintf(path, PATH_SIZE, "%.200s%.4100s", search->folders[i], w->path);
+        fd = open_wanted(w, path, false);
+        if (fd >= 0)
+            break;
+        snprintf(path, PATH_SIZE, "%.200s/%.4100s", search->folders[i], image_base_name(w->path));
+        fd = open_wanted(w, path, false);
+    }
+    if (fd < 0) {
+        snprintf(path, PATH_SIZE, "%.4300s", w->path);
+        fd = open_wanted(w, path, false);
+    }
+    return fd < 0 ? debug_open(w, search, path) : fd; /* names alone, but that is what is wanted */
+}
+
+static int find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
+                      GElf_Word crc, char **out)
+{
+    struct elf_names *n = *userdata;
+    char              path[PATH_SIZE];
+    (void)module, (void)name, (void)base, (void)file, (void)link, (void)crc;
+    int fd = n ? debug_open(&n->wanted, n->search, path) : -1;
+    if (fd >= 0)
+        *out = strdup(path);
+    return fd;
+}
+
+static uint64_t page_floor(uint64_t v) { return v & ~(uint64_t)(PAGE - 1); }
+static uint64_t page_ceil(uint64_t v) { return page_floor(v + PAGE - 1); }
+
+/* Where the image lies in the file's own addresses. The image of an event is the whole file; of a process that was gone too soon it
+ * may be the one executable mapping, which then must be told by its size. */
+static void place(struct elf_names *n, Elf *elf)
+{
+    uint64_t low = UINT64_MAX, high = 0, mapping = 0;
+    unsigned fits  = 0;
+    size_t   count = 0;
+    elf_getphdrnum(elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        GElf_Phdr p;
+        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD)
+            continue;
+        uint64_t from = page_floor(p.p_vaddr), to = page_ceil(p.p_vaddr + p.p_memsz);
+        low  = from < low ? from : low;
+        high = to > high ? to : high;
+        if ((p.p_flags & PF_X) && n->code_count < CODE_RANGES) {
+            n->code[n->code_count].from = p.p_vaddr;
+            n->code[n->code_count++].to = p.p_vaddr + p.p_memsz;
+        }
+        if ((p.p_flags & PF_X) && page_ceil(p.p_vaddr + p.p_filesz) - from == n->wanted.size) {
+            mapping = from;
+            fits++;
+        }
+    }
+    n->placed = high > low && (high - low == n->wanted.size || fits == 1);
+    n->shift  = high - low == n->wanted.size ? low : mapping;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct function *x = a, *y = b;
+    return x->start != y->start ? (x->start < y->start ? -1 : 1) : x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* Functions with a size before labels, exported names before others, those without underscores in front before those with. */
+static uint8_t rank_of(const GElf_Sym *symbol, const char *name)
+{
+    size_t under = strspn(name, "_");
+    return (uint8_t)((symbol->st_size == 0) * 16 + (GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE) * 8 +
+                     (GELF_ST_BIND(symbol->st_info) == STB_LOCAL) * 4 + (under < 3 ? under : 3));
+}
+
+static bool function_add(struct elf_names *n, const struct function *f)
+{
+    if (n->functions == n->capacity) {
+        size_t capacity = n->capacity ? n->capacity * 2 : 256;
+        void  *grown    = realloc(n->function, capacity * sizeof *n->function);
+        if (!grown)
+            return false;
+        n->function = grown;
+        n->capacity = capacity;
+    }
+    n->function[n->functions++] = *f;
+    return true;
+}
+
+static bool plt_add(void *ctx, uint64_t address, uint64_t size, const char *name)
+{
+    struct elf_names *n     = ctx;
+    char            **grown = realloc(n->made, (n->made_count + 1) * sizeof *grown), *text = NULL;
+    if (!grown)
+        return false;
+    n->made = grown;
+    if (asprintf(&text, "%s" PLT, name) < 0)
+        return false;
+    n->made[n->made_count++] = text;
+    return function_add(n, &(struct function){address, size, text, 0});
+}
+
+/* elfutils looks through all symbols for each address: here it is done once. */
+static void functions_read(struct elf_names *n, Elf *elf)
+{
+    int    count = dwfl_module_getsymtab(n->module);
+    size_t kept  = 0;
+
+    for (int i = 1; i < count; i++) {
+        GElf_Sym    symbol;
+        GElf_Addr   address;
+        GElf_Word   section;
+        const char *name = dwfl_module_getsym_info(n->module, i, &symbol, &address, &section, NULL, NULL);
+        unsigned    type = GELF_ST_TYPE(symbol.st_info);
+        if (name && *name && section != SHN_UNDEF && section != SHN_ABS && (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+            !function_add(n, &(struct function){address, symbol.st_size, name, rank_of(&symbol, name)}))
+            break;
+    }
+    elf_plt(elf, plt_add, n);
+    if (n->functions)
+        qsort(n->function, n->functions, sizeof *n->function, by_start);
+    for (size_t i = 0; i < n->functions; i++)
+        if (kept == 0 || n->function[kept - 1].start != n->function[i].start)
+            n->function[kept++] = n->function[i];
+    n->functions = kept;
+}
+
+static bool report(struct elf_names *n, int fd, const char *path)
+{
+    static const Dwfl_Callbacks callbacks = {.find_debuginfo = find_debug, .section_address = dwfl_offline_section_address};
+    void                      **userdata;
+    GElf_Addr                   bias;
+
+    n->dwfl = dwfl_begin(&callbacks);
+    if (!n->dwfl)
+        return false;
+    dwfl_report_begin(n->dwfl);
+    n->module = dwfl_report_elf(n->dwfl, image_base_name(path), path, fd, 0, true);
+    dwfl_report_end(n->dwfl, NULL, NULL);
+    if (!n->module)
+        return false;
+    dwfl_module_info(n->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL);
+    *userdata = n;
+    Elf *elf  = dwfl_module_getelf(n->module, &bias);
+    if (elf)
+        place(n, elf);
+    if (n->placed)
+        functions_read(n, elf);
+    return true;
+}
+
+struct elf_names *elf_names_create(const struct elf_wanted *wanted, const struct elf_search *search)
+{
+    char              path[PATH_SIZE];
+    struct elf_names *n = calloc(1, sizeof *n);
+
+    if (!n)
+        return NULL;
+    n->wanted = *wanted;
+    n->search = search;
+    if (elf_version(EV_CURRENT) == EV_NONE || wanted->path[0] != '/')
+        return n;
+    int fd = file_open(wanted, search, path);
+    if (fd >= 0 && !report(n, fd, path)) {
+        if (!n->module)
+            close(fd); /* else it is libdwfl's */
+    }
+    return n;
+}
+
+void elf_names_destroy(struct elf_names *n)
+{
+    if (!n)
+        return;
+    if (n->dwfl)
+        dwfl_end(n->dwfl);
+    for (size_t i = 0; i < n->made_count; i++)
+        free(n->made[i]);
+    free(n->made);
+    free(n->function);
+    for (size_t i = 0; i < n->known.capacity; i++)
+        free(n->known.slot[i].value);
+    idmap_finish(&n->known);
+    free(n);
+}
+
+bool elf_names_found(const struct elf_names *n) { return n->module != NULL; }
+
+/* As people write it, without the version of a symbol ("@@GLIBC_2.2.5"); a name that is not of C++ (or Rust's older ones) stays. */
+static struct named *named_make(const char *symbol, uint64_t start)
+{
+    int           status = -1;
+    char         *plain  = symbol[0] == '_' && symbol[1] == 'Z' ? __cxa_demangle(symbol, NULL, NULL, &status) : NULL;
+    const char   *text   = plain && status == 0 ? plain : symbol;
+    const char   *at     = strchr(text, '@');
+    size_t        length = text == plain || !at || strcmp(at, PLT) == 0 ? strlen(text) : (size_t)(at - text);
+    struct named *out    = malloc(sizeof *out + length + 1);
+    if (out) {
+        out->start = start;
+        memcpy(out->text, text, length);
+        out->text[length] = 0;
+    }
+    free(plain);
+    return out;
+}
+
+/* The last one that begins at or before the address and reaches it; one with a small one inside it may begin earlier. */
+static const struct function *function_at(const struct elf_names *n, uint64_t address)
+{
+    enum { BACK = 16 };
+    size_t low = 0, count = n->functions;
+
+    while (count) {
+        size_t half = count / 2;
+        if (n->function[low + half].start <= address) {
+            low += half + 1;
+            count -= half + 1;
+        } else {
+            count = half;
+        }
+    }
+    for (size_t i = low; i > 0 && low - i < BACK; i--) {
+        const struct function *f = &n->function[i - 1];
+        if (f->size ? address - f->start < f->size : i == low && address - f->start < PAGE)
+            return f;
+    }
+    return NULL;
+}
+
+static bool is_code(const struct elf_names *n, uint64_t address)
+{
+    for (unsigned i = 0; i < n->code_count; i++)
+        if (address >= n->code[i].from && address < n->code[i].to)
+            return true;
+    return false;
+}
+
+static struct named *look_up(struct elf_names *n, uint64_t address)
+{
+    const struct function *f    = is_code(n, address) ? function_at(n, address) : NULL;
+    struct named          *made = named_make(f ? f->name : "", f ? f->start : 0);
+    if (made && !idmap_put(&n->known, address + 1, made)) {
+        free(made);
+        made = NULL;
+    }
+    return made;
+}
+
+const char *elf_names_find(struct elf_names *n, uint64_t base, uint64_t address, uint64_t *start)
+{
+    if (!n->module || !n->placed)
+        return NULL;
+    uint64_t      in_file = address - base + n->shift;
+    struct named *known   = idmap_get(&n->known, in_file + 1);
+    if (!known)
+        known = look_up(n, in_file);
+    if (!known || !*known->text)
+        return NULL;
+    *start = known->start - n->shift;
+    return known->text;
+}

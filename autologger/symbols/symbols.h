@@ -1,0 +1,40 @@
+/* symbols.h - names of the frames in a trace's stacks: user frames from ELF files that are the mapped ones (elf_names.h), kernel
+ * frames from the symbols that a merge saved, or, in the boot that was traced, from the kernel itself.
+ * The trace is read once before (images, build ids, kernel symbols), so that rundown at its end counts for its beginning.
+ * Threads: one. Ownership: open/close. Names live until close, frames until the next call.
+ * Not for: showing events (consumer/dump.h). */
+#ifndef AUTOLOGGER_SYMBOLS_SYMBOLS_H
+#define AUTOLOGGER_SYMBOLS_SYMBOLS_H
+#include "autologger/consumer/frames.h"
+#include "registry-sim/win32/wstatus.h"
+
+struct symbols_options {
+    const char *const *folders; /* searched for files and debug information first; borrowed */
+    unsigned           folder_count;
+};
+struct symbols;
+/* Status of etl_reader_open; 8 without memory. */
+wstatus symbols_open(const char *trace, const struct symbols_options *options, struct symbols **out, struct reason *why);
+void    symbols_close(struct symbols *s); /* NULL is fine */
+/* For dump, which gives it every event that it shows: names its stack, and counts. */
+struct frame_namer symbols_namer(struct symbols *s);
+
+enum symbols_kernel { KERNEL_SAVED, KERNEL_LIVE, KERNEL_NONE };
+struct symbols_missing { /* a file that frames lie in, and that was not found */
+    const char *path, *build_id;
+    uint64_t    frames;
+};
+struct symbols_counts {
+    uint64_t kernel_frames, kernel_named, user_frames, user_named;
+    uint64_t by_state[FRAME_NO_CODE + 1];
+    uint64_t complete; /* stacks that end where threads begin */
+    uint64_t cut; /* that end elsewhere */
+    uint64_t missing; /* events of a kind that has stacks, without one */
+    enum symbols_kernel kernel;
+    const char         *kernel_why; /* why there are no kernel symbols, or "" */
+    struct symbols_missing *list; /* most frames first */
+    size_t                  list_count;
+};
+/* Of what was asked for so far; borrowed. False: no memory. */
+bool symbols_counts(struct symbols *s, struct symbols_counts *out);
+#endif

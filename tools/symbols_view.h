@@ -1,0 +1,12 @@
+/* symbols_view.h - what the names of frames amount to, for people and as one JSON line. Threads: one. */
+#ifndef TOOLS_SYMBOLS_VIEW_H
+#define TOOLS_SYMBOLS_VIEW_H
+#include "autologger/symbols/symbols.h"
+
+#include <stdio.h>
+
+/* For people: shares, the quality of stacks, the files that are missing. */
+void symbols_print(const struct symbols_counts *n, FILE *to);
+/* {"symbols": {...}} */
+void symbols_print_json(const struct symbols_counts *n, FILE *to);
+#endif
