@@ -43,6 +43,7 @@ wstatus convert_init(struct convert *c, const struct klog_config *config, struct
     c->dpc_queue        = has(config, 0, 0x40000);
     c->disk             = has(config, 0x100, 0);
     c->disk_init        = has(config, 0x400, 0);
+    c->process_counters = has(config, 0x8, 0);
     c->faults           = has(config, 0x1000, 0);
     c->hard_faults      = has(config, 0x2000, 0);
     c->vamap            = has(config, 0x8000, 0);

@@ -99,7 +99,7 @@ struct convert {
     struct rawlog            *log;
     unsigned                  cpus;
     bool processes, threads, images, switches, ready, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
-    bool vamap, faults, hard_faults;
+    bool vamap, faults, hard_faults, process_counters;
     uint8_t                   hook[8192]; /* bit set: stack wanted */
     struct clockmap           map;
     uint64_t                  read_pos;
@@ -288,6 +288,12 @@ void fault_thread_gone(struct convert *c, uint32_t tid);
 void own_memory(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void own_sets(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void memory_process_gone(struct convert *c, uint32_t pid);
+/* convert_counters.c */
+void counters_begin(struct convert *c, uint32_t pid);
+void counters_exit(struct convert *c, uint32_t pid, uint64_t raw); /* one of its threads */
+void counters_end(struct convert *c, unsigned cpu, uint32_t pid, uint64_t *time);
+void counters_stop(struct convert *c, uint32_t pid, uint64_t *time);
+void own_counters(struct convert *c, const uint8_t *record, size_t size);
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);

@@ -87,6 +87,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
             images_inherit(p, parent);
             mappings_fork(c, pid, parent->pid);
         }
+        counters_begin(c, pid);
         start_process(c, &creator, p, &time);
     }
     struct thread *t = thread_get(c, tid);
@@ -121,10 +122,14 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         memcpy(&note, n, sizeof note);
         p->exit_status = note.exit_code & 0x7F ? 128 + (note.exit_code & 0x7F) : note.exit_code >> 8 & 0xFF;
     }
-    end_thread(c, cpu, t, &time);
-    if (p != c->system && p->thread_count == 1)
-        end_process(c, cpu, p, &time, tid);
     bool last = p != c->system && p->thread_count == 1;
+    if (p != c->system)
+        counters_exit(c, pid, raw);
+    end_thread(c, cpu, t, &time);
+    if (last) {
+        counters_end(c, cpu, pid, &time);
+        end_process(c, cpu, p, &time, tid);
+    }
     if (last)
         process_remove(c, p);
     else
@@ -370,6 +375,7 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_THREAD: own_thread(c, record, size, raw); break;
     case RAW_IMAGE: own_image(c, record, size, raw); break;
     case RAW_MAPPING: own_mapping(c, record, size, raw); break;
+    case RAW_COUNTERS: own_counters(c, record, size); break;
     case RAW_MEMORY: own_memory(c, record, size, raw); break;
     case RAW_WORKING_SETS: own_sets(c, record, size, raw); break;
     case RAW_NAME: own_name(c, record, size, raw); break;

@@ -188,6 +188,7 @@ static void process_rundown(struct convert *c, struct process *p, uint64_t *time
     mappings_stop(c, p->pid, time);
     for (struct thread *t = c->threads ? p->threads : NULL; t; t = t->next)
         thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0504, time);
+    counters_stop(c, p->pid, time);
     if (c->processes && p != c->system && p != c->idle)
         process_event(c, &(struct actor){0}, p, 0x0304, time);
 }

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PASS_RESERVE = 4096 };
+enum { PASS_RESERVE = 4096, KEYWORD_COUNTERS = 0x8 };
 
 uint64_t raw_now(void)
 {
@@ -41,6 +41,17 @@ void drain_commands(struct drain *d, const struct klog_config *config)
                                                          : "nothing, or see docs/DIFFERENCES.md, Kernel events");
 }
 
+static void counters_listen(struct drain *d, const struct klog_config *config)
+{
+    struct reason why = {0};
+    char          text[sizeof why.text + 80];
+    if (!counters_open(&d->counters, &why) || !config->condition)
+        return;
+    snprintf(text, sizeof text, "no counters of processes that end, those of the living at the stop alone: %s", why.text);
+    config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, "PERF_COUNTER", text,
+                      why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_NET_ADMIN, or as root" : "use a kernel with CONFIG_TASK_XACCT, outside of containers");
+}
+
 wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, const struct klog_config *config,
                    struct reason *why)
 {
@@ -59,12 +70,16 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
         d->has_exec |= log->header->source[i].kind == SRC_EXEC;
     d->wants_commands = config->mask[0] & source_table[SRC_EXEC].words.w0;
     memory_init(d, config);
+    d->wants_counters = config->mask[0] & KEYWORD_COUNTERS;
+    if (d->wants_counters)
+        counters_listen(d, config);
     return W_SUCCESS;
 }
 
 void drain_finish(struct drain *d)
 {
     argv_close(d->argv);
+    counters_close(d->counters);
     if (d->proc >= 0)
         close(d->proc);
     free(d->elves);
@@ -107,7 +122,7 @@ static bool deserves_note(const struct drain *d, const struct ring *r, uint64_t 
     case PERF_RECORD_SAMPLE: return d->log->header->source[source].kind == SRC_EXEC;
     case PERF_RECORD_COMM: return misc & PERF_RECORD_MISC_COMM_EXEC;
     case PERF_RECORD_MMAP2: return d->log->header->source[source].kind != SRC_MAPPINGS;
-    case PERF_RECORD_EXIT: return (uint32_t)ring_u64(d, r, pos + 8) == (uint32_t)ring_u64(d, r, pos + 16); /* pid == tid */
+    case PERF_RECORD_EXIT: return d->counters || (uint32_t)ring_u64(d, r, pos + 8) == (uint32_t)ring_u64(d, r, pos + 16); /* pid == tid */
     default: return false;
     }
 }

@@ -8,6 +8,7 @@
 #ifndef AUTOLOGGER_KERNEL_DRAIN_H
 #define AUTOLOGGER_KERNEL_DRAIN_H
 #include "autologger/kernel/argv.h"
+#include "autologger/kernel/counters.h"
 #include "autologger/kernel/procfs.h"
 #include "autologger/kernel/rawrec.h"
 #include "autologger/kernel/rings.h"
@@ -36,6 +37,8 @@ struct drain {
     bool                  wants_commands; /* processes are events of this session */
     struct argv          *argv; /* NULL: /proc alone */
     pthread_mutex_t       lock;
+    bool                  wants_counters; /* of processes */
+    struct counters      *counters; /* of those that exit; NULL: not wanted, or they can't be had */
     bool                  wants_memory, wants_sets; /* memory.c */
     uint64_t              memory_next; /* when it is looked at again */
     struct drain_trigger *trigger;
@@ -58,6 +61,7 @@ void     drain_commands(struct drain *d, const struct klog_config *config);
 unsigned drain_pass(struct drain *d, bool last);
 /* The start: system facts, processes, threads and images from one walk of /proc. */
 void     drain_rundown(struct drain *d);
+void     drain_counters(struct drain *d); /* of all processes, before the mark of the stop; nothing where they are not wanted */
 void     drain_mark(struct drain *d, uint32_t type); /* RAW_RUNDOWN_DONE, RAW_STOP */
 /* The system configuration (sysconfig.h), after the last pass but one: no pass may come between its records. What did not fit is counted. */
 void     drain_config(struct drain *d, const struct klog_config *config);

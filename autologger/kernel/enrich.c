@@ -133,6 +133,13 @@ static void exec_done(struct drain *d, const uint8_t *record, size_t size, const
         }
 }
 
+static void note_counters(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time)
+{
+    struct raw_counters r = {.own = {RAW_NOTE_COUNTERS, 0, 0, time, pid, tid}};
+    if (counters_take(d->counters, tid, &r))
+        own_add(d, d->notes, &r, sizeof r, NULL, 0);
+}
+
 static void note_exit(struct drain *d, uint32_t pid, uint64_t time)
 {
     struct raw_process r = {.own = {RAW_NOTE_EXIT, 0, 0, time, pid, pid}, .name_size = 1, .command_size = 1};
@@ -207,6 +214,7 @@ static void note_image(struct drain *d, const uint8_t *record, size_t size, uint
 void enrich_triggers(struct drain *d)
 {
     argv_poll(d->argv);
+    counters_poll(d->counters);
     for (size_t i = 0; i < d->trigger_count; i++) {
         const uint8_t           *p = rawlog_at(d->log, d->trigger[i].pos);
         struct perf_event_header h;
@@ -221,10 +229,12 @@ void enrich_triggers(struct drain *d)
             exec_done(d, p, h.size, &d->log->header->source[d->trigger[i].source]);
         else if (h.type == PERF_RECORD_COMM)
             pending_add(d, ids[0], ids[1], time);
-        else if (h.type == PERF_RECORD_EXIT)
+        else if (h.type == PERF_RECORD_EXIT && ids[0] == ids[2])
             note_exit(d, ids[0], time);
         else if (h.type == PERF_RECORD_MMAP2)
             note_image(d, p, h.size, time);
+        if (h.type == PERF_RECORD_EXIT && d->counters)
+            note_counters(d, ids[0], ids[2], time);
     }
     d->trigger_count = 0;
     for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost: after two passes, without a file name */

@@ -273,6 +273,7 @@ void klog_stop(struct klog *k)
     drain_pass(&k->drain, false);
     if (k->config.system_config)
         drain_config(&k->drain, &k->config);
+    drain_counters(&k->drain);
     drain_mark(&k->drain, RAW_STOP);
     counts_keep(k);
     drain_pass(&k->drain, true); /* its last store says that all this is final */

@@ -20,12 +20,14 @@ enum raw_type {
     RAW_MAPPING, /* struct raw_mapping */
     RAW_MEMORY, /* struct raw_own; the text of /proc/meminfo */
     RAW_WORKING_SETS, /* struct raw_sets */
+    RAW_COUNTERS, /* struct raw_counters: of a process that is alive at the stop */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
     RAW_NOTE_EXIT, /* struct raw_process: the exit code */
     RAW_NOTE_IMAGE, /* struct raw_image: the ELF behind an executable mapping; no name (perf has it) */
     RAW_NOTE_SYMBOL, /* struct raw_own, name: the kernel function at the address `time` */
+    RAW_NOTE_COUNTERS, /* struct raw_counters: of a thread that has exited */
     RAW_NOTE_END
 };
 
@@ -64,6 +66,11 @@ struct raw_mapping { /* of a file; its name */
     struct raw_own own;
     uint64_t       start, end, offset, inode;
     uint32_t       dev, flags;
+};
+struct raw_counters { /* in bytes */
+    struct raw_own own;
+    uint64_t       faults, peak_virtual, peak_set, size, resident, swapped;
+    uint32_t       handles, reserved;
 };
 enum { RAW_SETS = 1024 };
 struct raw_sets {
@@ -109,6 +116,6 @@ struct raw_config {
 };
 #define RAW_NO_DISK UINT16_C(0xFFFF)
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
-               sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
+               sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_counters) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
                sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0, "records are multiples of 8");
 #endif

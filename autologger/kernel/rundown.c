@@ -344,6 +344,23 @@ out:
     free(r.elves);
 }
 
+void drain_counters(struct drain *d)
+{
+    int  fd  = d->wants_counters ? openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    pthread_mutex_lock(&d->lock);
+    for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir)) {
+        uint32_t            pid = (uint32_t)strtoul(e->d_name, NULL, 10);
+        struct raw_counters r   = {.own = {RAW_COUNTERS, 0, 0, raw_now(), pid, pid}};
+        if (pid && counters_read(d->proc, pid, &r) && r.size) /* kernel threads have no memory of their own */
+            own_add(d, d->notes, &r, sizeof r, NULL, 0);
+    }
+    own_flush(d, d->notes);
+    pthread_mutex_unlock(&d->lock);
+    if (dir)
+        closedir(dir);
+}
+
 void drain_mark(struct drain *d, uint32_t type)
 {
     struct raw_own     mark   = {.type = type, .time = raw_now()};
