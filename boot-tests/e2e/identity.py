@@ -1,0 +1,107 @@
+"""Whose file it was: the build id of what was mapped, and names from that file, where the path now leads to another file, to none, or
+to one that only the process saw (a mount namespace); of programs that run already, that start in the session, and that are gone at once;
+position independent or not. Proves: MRG-03, CON-20, CON-21."""
+import json
+import os
+import platform
+import shutil
+import subprocess
+import time
+
+from harness import SOURCE, Machine, check, skip, tool
+
+if os.getuid() != 0:
+    skip("kernel events need root")
+if platform.machine() != "x86_64" or not shutil.which("g++"):
+    skip("the programs need x86-64 and g++")
+DECLARED = """[GlobalLogger]
+EnableKernelFlags  = PROC_THREAD+LOADER+PROFILE
+StackWalkingFilter = Profile
+BufferSize         = 512 KB
+MinimumBuffers     = 16
+MaximumBuffers     = 128
+FileName           = C:\\t_km_premerge.etl
+"""
+ALWAYS = "100000"  # rounds: until it is killed
+
+
+def build(path, variant, *flags):
+    subprocess.run(["g++", "-O0", f"-DVARIANT={variant}", "-Wl,--build-id", "-pthread", *flags, "-o", path,
+                    os.path.join(SOURCE, "boot-tests", "call_chain.cpp")], check=True)
+    out = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True).stdout
+    return out.split("Build ID: ")[1].split()[0]
+
+
+with Machine() as m:
+    kept = os.path.join(m.dir, "kept")
+    os.mkdir(kept)
+    ids = {name: build(os.path.join(kept, name), i, *flags) for i, (name, flags) in enumerate(
+        {"replaced": (), "deleted": (), "hidden": (), "fixed": ("-no-pie",), "first": (), "second": (), "other": ()}.items())}
+    check(len(set(ids.values())) == len(ids), "build ids are not all different:", ids)
+
+    def put(name, as_name=None):
+        path = os.path.join(m.dir, as_name or name)
+        shutil.copy(os.path.join(kept, name), path + ".new")
+        os.rename(path + ".new", path)
+        return path
+
+    def started(command):
+        p = subprocess.Popen(command)
+        m.processes.append(p)
+        return p
+
+    # these run before the session: its rundown must tell what they have mapped, not what is at the path
+    replaced, deleted = started([put("replaced"), ALWAYS]), started([put("deleted"), ALWAYS])
+    time.sleep(0.3)
+    put("other", "replaced")
+    os.unlink(os.path.join(m.dir, "deleted"))
+    # these start in it: one in a mount namespace, where the path is another file than here; two are gone and replaced at once
+    hidden, quick = put("other", "hidden"), os.path.join(m.dir, "quick")
+    script = os.path.join(m.dir, "run.sh")
+    with open(script, "w") as f:
+        f.write(f"""set -e
+unshare --mount sh -c 'mount --bind {kept}/hidden {hidden} && exec {hidden} 100' &
+{put("fixed")} 100 &
+cp {kept}/first {quick}; {quick} 1; rm {quick}
+cp {kept}/second {quick}; {quick} 1; rm {quick}
+wait
+""")
+    declared, out = os.path.join(m.dir, "t.ini"), os.path.join(m.dir, "out")
+    with open(declared, "w") as f:
+        f.write(DECLARED)
+    r = tool("rehearse", declared, "--out", out, "--json", "--run", f"sh {script}", expect=None)
+    trace = json.loads(r.stdout)["merged"]
+    check(trace, "nothing was merged:", r.stdout, r.stderr)
+
+    events = [json.loads(x) for x in tool("dump", "--json", "--provider", "Image", "--provider", "ImageID",
+                                          "--provider", "Autologger-Kernel-Names", trace).stdout.splitlines()]
+    full = {}  # what an Image event carries of a build id -> all of it
+    for e in events:
+        if e["event"] == "BuildId":
+            full[e["fields"]["TimeDateStamp"], e["fields"]["ImageCheckSum"]] = e["fields"]["BuildId"]
+    sets = {(e["raw"], e["cpu"]) for e in events if e["event"] == "DbgID_RSDS"}
+    seen = {}  # (file name, pid) -> build id
+    for e in events:
+        name = e["fields"].get("FileName", "").split("\\")[-1].removesuffix(" (deleted)")
+        if e["provider"].get("name") == "Image" and name in (*ids, "quick"):
+            check((e["raw"], e["cpu"]) in sets, "no identity before", e["fields"])
+            seen[name, e["fields"]["ProcessId"]] = full.get((e["fields"]["TimeDateStamp"], e["fields"]["ImageCheckSum"]))
+    print({k: v and v[:8] for k, v in seen.items()})
+    check(seen.get(("replaced", replaced.pid)) == ids["replaced"], "the replaced file:", seen, ids)
+    check(seen.get(("deleted", deleted.pid)) == ids["deleted"], "the deleted file:", seen, ids)
+    for name in ("hidden", "fixed"):
+        check(ids[name] in [i for (n, _), i in seen.items() if n == name], name + ":", seen, ids)
+    check({ids["first"], ids["second"]} <= {i for (n, _), i in seen.items() if n == "quick"}, "the quick ones:", seen, ids)
+    check(ids["other"] not in seen.values(), "a file that nobody ran:", seen, ids)
+
+    # names, from the files as they were kept
+    lines = tool("dump", "--symbols", "--json", "--symbol-path", kept, "--provider", "StackWalk", trace).stdout.splitlines()
+    spins = {}
+    for e in map(json.loads, lines[:-1]):
+        if [f.get("function") for f in e["frames"][:2]] == ["chain::spin(int)", "chain::middle(void (*)(int), int)"]:
+            spins[e["fields"]["StackProcess"]] = spins.get(e["fields"]["StackProcess"], 0) + 1
+    pids = {replaced.pid: "replaced", deleted.pid: "deleted", **{p: n for n, p in seen if n in ("hidden", "fixed")}}
+    # the name by which a folder is searched is the mapped file's: what was at a path of its own is found by build id or name
+    print({pids[p]: n for p, n in spins.items() if p in pids})
+    for name in ("replaced", "deleted", "hidden", "fixed"):
+        check(any(pids.get(p) == name for p in spins), "no named stack of the program that is", name, spins, pids)
