@@ -288,6 +288,11 @@ void fault_thread_gone(struct convert *c, uint32_t tid);
 void own_memory(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void own_sets(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void memory_process_gone(struct convert *c, uint32_t pid);
+/* convert_split.c */
+uint64_t disk_irp(struct convert *c); /* the next one (convert_disk.c) */
+uint64_t split_take(struct convert *c, uint32_t tid, uint32_t dev, uint64_t sector); /* 0: it is no part of another */
+void     convert_split(struct convert *c, const struct sample *s);
+void     convert_remap(struct convert *c, const struct sample *s);
 /* convert_counters.c */
 void counters_begin(struct convert *c, uint32_t pid);
 void counters_exit(struct convert *c, uint32_t pid, uint64_t raw); /* one of its threads */

@@ -65,6 +65,8 @@ static void request_free(struct convert *c, struct disk_request *r)
     c->free_requests = r;
 }
 
+uint64_t disk_irp(struct convert *c) { return UINT64_C(0xffff800000000000) + (c->next_irp++ << 8); }
+
 static void convert_request(struct convert *c, const struct sample *s, bool issue)
 {
     uint32_t       irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV), sectors = (uint32_t)sample_field(s, F_RQ_NR_SECTOR);
@@ -86,7 +88,8 @@ static void convert_request(struct convert *c, const struct sample *s, bool issu
         request_free(c, r);
         return;
     }
-    *r = (struct disk_request){.time = time, .irp = UINT64_C(0xffff800000000000) + (c->next_irp++ << 8), .start_sector = sector,
+    uint64_t irp = split_take(c, s->tid, dev, sector);
+    *r = (struct disk_request){.time = time, .irp = irp ? irp : disk_irp(c), .start_sector = sector,
                                .dev = dev, .tid = s->tid, .sectors = sectors, .flags = irp_flags, .issued = issue,
                                .flush = kind == DISK_FLUSH};
     if (!c->disk_init)

@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Stacks that this version records, as in kernel/sources.def: Profile, CSwitch, ReadyThread, the start of disk I/O, page
- * faults, file mappings undone. */
-static const uint16_t stacks_now[] = {0x0f2e, 0x0524, 0x0532, 0x010c, 0x010d, 0x010f, 0x020a, 0x020b, 0x020c, 0x020e, 0x020f, 0x0220, 0x0426};
+ * faults, file mappings undone, I/O that is split. */
+static const uint16_t stacks_now[] = {0x0f2e, 0x0524, 0x0532, 0x010c, 0x010d, 0x010f, 0x020a, 0x020b, 0x020c, 0x020e, 0x020f, 0x0220, 0x0426, 0x1b20};
 
 static bool flag_is_set(const struct plan *p, const struct kernel_flag *f) { return p->group_mask[f->word] & f->bits; }
 
