@@ -260,6 +260,8 @@ uint32_t disk_number(struct convert *c, uint32_t dev); /* as events of the sessi
 /* convert_filename.c */
 void file_name_keep(struct convert *c, uint64_t key, const char *path); /* it may be needed */
 void file_name_tell(struct convert *c, unsigned cpu, uint64_t key, uint64_t *time); /* an event uses the key now */
+const char *file_name_text(const struct convert *c, uint64_t key); /* NULL: none is known */
+void file_name_forget(struct convert *c, unsigned cpu, uint64_t key, uint64_t *time); /* the file is called so no more */
 void file_names_stop(struct convert *c, uint64_t *time);
 /* convert_map.c */
 enum { MAPPING_SHOWN = 1, MAPPING_SHARED = 2, MAPPING_EXEC = 4, MAPPING_ZEROS = 8 /* memory, though the kernel has a file for it */ };
@@ -299,6 +301,13 @@ void counters_exit(struct convert *c, uint32_t pid, uint64_t raw); /* one of its
 void counters_end(struct convert *c, unsigned cpu, uint32_t pid, uint64_t *time);
 void counters_stop(struct convert *c, uint32_t pid, uint64_t *time);
 void own_counters(struct convert *c, const uint8_t *record, size_t size);
+/* convert_file.c */
+void convert_file_enter(struct convert *c, const struct sample *s);
+void convert_file_exit(struct convert *c, const struct sample *s);
+/* convert_syscall.c */
+void convert_sys_enter(struct convert *c, const struct sample *s);
+void convert_sys_exit(struct convert *c, const struct sample *s);
+uint32_t ntstatus_of(int64_t result); /* of a system call: 0 and more is success, else -errno */
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 1 << 18, HOOK_FILE_CREATE = 0x0420, HOOK_FILE_RUNDOWN = 0x0424 };
+enum { NAMES_MAX = 1 << 18, HOOK_FILE_CREATE = 0x0420, HOOK_FILE_DELETE = 0x0423, HOOK_FILE_RUNDOWN = 0x0424 };
 struct file_name {
     bool told;
     char text[];
@@ -65,6 +65,20 @@ void file_name_tell(struct convert *c, unsigned cpu, uint64_t key, uint64_t *tim
         return;
     n->told = true;
     name_event(c, cpu, key, n->text, HOOK_FILE_CREATE, time);
+}
+
+const char *file_name_text(const struct convert *c, uint64_t key)
+{
+    const struct file_name *n = c->filename && key ? idmap_get(&c->filename->name, key) : NULL;
+    return n ? n->text : NULL;
+}
+
+void file_name_forget(struct convert *c, unsigned cpu, uint64_t key, uint64_t *time)
+{
+    struct file_name *n = c->filename && key ? idmap_remove(&c->filename->name, key) : NULL;
+    if (n && n->told)
+        name_event(c, cpu, key, n->text, HOOK_FILE_DELETE, time);
+    free(n);
 }
 
 void file_names_stop(struct convert *c, uint64_t *time)

@@ -2,6 +2,7 @@
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/filetap.h"
 #include "autologger/kernel/kphase.h"
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
@@ -25,6 +26,7 @@ struct klog {
     struct drain       drain;
     struct convert     convert;
     struct kphase     *phase; /* until klog_start has imported it */
+    struct filetap    *tap; /* NULL: not wanted, or not to be had */
     int                wake;
     int                state[2]; /* snapshots: the one in force, and the next */
     /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */
@@ -147,6 +149,8 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         status = klog_finish_open(k, why);
     if (!status)
         k->drain.argv = argv_adopt(find, ctx); /* else klog_start has new ones made */
+    if (!status)
+        k->tap = filetap_adopt(find, ctx);
     if (!status && k->log.header->snapshot)
         status = convert_snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
@@ -174,9 +178,31 @@ static void start_phase(struct klog *k)
     pthread_mutex_unlock(&k->drain.lock);
 }
 
+/* What only system calls tell, which is expensive, and so only for who asks for it. Before the sources are on: what is converted must be
+ * known by then. */
+static void calls_start(struct klog *k)
+{
+    struct reason why  = {0};
+    struct rawlog *log = &k->log;
+    bool           none = true;
+    for (unsigned i = 0; i < RAW_SYSCALLS; i++)
+        none &= !log->header->syscall[i];
+    if (none && group_mask_has(k->config.mask, "SYSCALL") && rings_present(&k->rings))
+        syscall_addresses(k->drain.proc, log->header->syscall, RAW_SYSCALLS);
+    if (k->tap || !filetap_wanted(log) || !rings_present(&k->rings))
+        return;
+    wstatus status = filetap_open(&k->rings, log, k->config.mask[0] & 0x02000000, &k->tap, &why);
+    if (!status && log->header->started)
+        tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
+    if (status)
+        tell(&k->config, false, "FILE_IO", why.text,
+             why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF");
+}
+
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */
 static void start_adopted(struct klog *k)
 {
+    calls_start(k);
     rings_enable(&k->rings, true);
     if (!k->drain.argv)
         drain_commands(&k->drain, &k->config);
@@ -192,6 +218,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
     k->drain.hold = k->phase != NULL;
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
     if (k->phase) { /* the kernel records anyhow */
+        calls_start(k);
         drain_commands(&k->drain, &k->config);
         start_phase(k);
     } else { /* nothing that can wait delays the first event */
@@ -269,6 +296,8 @@ void klog_stop(struct klog *k)
         return;
     k->log.header->cut = !rings_present(&k->rings);
     rings_enable(&k->rings, false);
+    filetap_close(k->tap);
+    k->tap = NULL;
     handlers_wait();
     drain_pass(&k->drain, false);
     if (k->config.system_config)
@@ -284,6 +313,7 @@ void klog_destroy(struct klog *k)
     if (!k)
         return;
     kphase_close(k->phase);
+    filetap_close(k->tap);
     convert_finish(&k->convert);
     drain_finish(&k->drain);
     rings_close(&k->rings);
@@ -317,6 +347,7 @@ void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, 
 void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
 {
     argv_fds(k->drain.argv, show, ctx);
+    filetap_fds(k->tap, show, ctx);
 }
 
 unsigned klog_drain(struct klog *k, int timeout_ms)

@@ -28,7 +28,7 @@ bool kphase_asked(const char *command_line) { return word_find(command_line, "au
 static bool phase_wanted(const struct source_row *row, const struct klog_config *config)
 {
     bool any = config->mask[0] || config->mask[1] || config->mask[2] || config->mask[4]; /* who is who is wanted for all of them */
-    return strchr(row->name, ':') && any && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
+    return strchr(row->name, ':') && any && !(row->flags & SOURCE_LIVE) && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
 }
 
 size_t kphase_arguments(const struct klog_config *config, char *out, size_t size)

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 5, RAW_SOURCES = 256, RAW_FIELDS = 8 };
+enum { RAW_VERSION = 6, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -76,6 +76,7 @@ struct raw_header {
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_phase  phase; /* written before the first record is published */
     struct raw_source source[RAW_SOURCES];
+    uint64_t syscall[RAW_SYSCALLS]; /* addresses of the kernel's functions behind system calls, by number; written before their first record */
     uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped or left: they may be gone by then */
 };
 

@@ -1,5 +1,6 @@
 /* rings.c - opening, mapping and counting perf events. See rings.h. */
 #include "autologger/kernel/rings.h"
+#include "autologger/kernel/memcalls.h"
 #include "autologger/kernel/sources.h"
 
 #include <errno.h>
@@ -103,6 +104,10 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
     } else if (s->kind == SRC_MAPPINGS || (s->flags & RAW_SOURCE_ADDRESS)) {
         software_attr(&attr, s->kind);
     } else {
+        if (source_table[s->kind].flags & SOURCE_TAP) {
+            attr.type   = PERF_TYPE_SOFTWARE;
+            attr.config = PERF_COUNT_SW_BPF_OUTPUT;
+        }
         attr.sample_period = 1;
         attr.sample_type |= PERF_SAMPLE_RAW;
     }
@@ -113,6 +118,9 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
         attr.read_format = PERF_FORMAT_ID;
         fd               = perf_open(&attr, cpu);
     }
+    char filter[256];
+    if (fd >= 0 && (s->kind == SRC_SYS_ENTER || s->kind == SRC_SYS_EXIT) && memcalls_filter(config->mask, filter, sizeof filter))
+        ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter); /* a kernel without filters tells of all calls: the converter looks, too */
     return fd;
 }
 
@@ -192,6 +200,8 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
         }
         if (row->flags & SOURCE_ADDRESS)
             s.flags |= RAW_SOURCE_ADDRESS | RAW_SOURCE_COUNTER;
+        if (row->flags & SOURCE_TAP)
+            s.flags |= RAW_SOURCE_RAW;
         if (source_wants_chain(row, config))
             s.flags |= RAW_SOURCE_CHAIN;
         ids[count]       = id;

@@ -17,6 +17,8 @@
 #define PHASE SOURCE_PHASE
 #define ADDRESS SOURCE_ADDRESS
 #define OPTIONAL SOURCE_OPTIONAL
+#define LIVE SOURCE_LIVE
+#define TAP SOURCE_TAP
 const struct source_row source_table[SRC_COUNT] = {
 #define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, hooks, flags},
 #include "autologger/kernel/sources.def"

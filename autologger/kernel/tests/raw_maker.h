@@ -72,7 +72,7 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
     for (unsigned i = 0; i < SRC_COUNT; i++) {
         snprintf(s[i].name, sizeof s[i].name, "%s", source_table[i].name);
         s[i].kind  = i;
-        s[i].flags = strchr(source_table[i].name, 0x3A) ? RAW_SOURCE_RAW : 0;
+        s[i].flags = strchr(source_table[i].name, 0x3A) || (source_table[i].flags & SOURCE_TAP) ? RAW_SOURCE_RAW : 0;
         memcpy(s[i].field, fields[i], sizeof fields[i]);
         if (source_table[i].flags & SOURCE_ADDRESS)
             s[i].flags = RAW_SOURCE_ADDRESS;

@@ -1,0 +1,219 @@
+/* filetap.c - loading filetap.bpf.c and telling it which calls are wanted; the addresses of system calls. See filetap.h. */
+#include "autologger/kernel/filetap.h"
+#include "autologger/kernel/filetap_record.h"
+#include "autologger/kernel/sources.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifdef AL_ARGV_BPF
+#include <filetap.skel.h> /* made by bpftool; needs libc alone */
+#endif
+
+enum { FD_ENTER, FD_EXIT, FD_CONFIG, FDS };
+static const char *const fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config"};
+struct filetap { int fd[FDS]; };
+
+static unsigned source_index(const struct rawlog *log, unsigned kind)
+{
+    unsigned i = 0;
+    while (i < log->header->source_count && log->header->source[i].kind != kind)
+        i++;
+    return i;
+}
+
+bool filetap_wanted(const struct rawlog *log) { return source_index(log, SRC_FILE_ENTER) < log->header->source_count; }
+
+static struct filetap *filetap_new(void)
+{
+    struct filetap *t = malloc(sizeof *t);
+    for (int i = 0; t && i < FDS; i++)
+        t->fd[i] = -1;
+    return t;
+}
+
+void filetap_close(struct filetap *t)
+{
+    for (int i = 0; t && i < FDS; i++)
+        if (t->fd[i] >= 0)
+            close(t->fd[i]);
+    free(t);
+}
+
+void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+{
+    for (int i = 0; t && i < FDS; i++)
+        show(ctx, fd_name[i], t->fd[i], 0);
+}
+
+#ifdef AL_ARGV_BPF
+/* Calls that newer architectures do without. */
+#ifndef SYS_open
+#define SYS_open -1
+#define SYS_creat -1
+#define SYS_getdents -1
+#define SYS_chmod -1
+#define SYS_chown -1
+#define SYS_lchown -1
+#define SYS_unlink -1
+#define SYS_rmdir -1
+#define SYS_rename -1
+#define SYS_link -1
+#define SYS_symlink -1
+#define SYS_mknod -1
+#define SYS_mkdir -1
+#define SYS_stat -1
+#define SYS_lstat -1
+#define SYS_access -1
+#define SYS_readlink -1
+#endif
+#ifndef SYS_renameat
+#define SYS_renameat -1
+#endif
+
+enum { /* of struct tap_call: 1 + the row */
+    CALL_NONE,
+#define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) CALL_##row,
+#include "autologger/kernel/filecalls.def"
+#undef CALL
+};
+static const struct { long number; struct tap_call call; } wanted[] = {
+#define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info)                                         \
+    {number, {CALL_##row, fd, path, dir, path2, dir2, flags, 0}},
+#include "autologger/kernel/filecalls.def"
+#undef CALL
+};
+
+static int map_set(int map, uint32_t key, const void *value)
+{
+    union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)value};
+    return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) < 0 ? -errno : 0;
+}
+
+static int own_set(int map) { return map_set(map, 0, &(struct tap_config){.own_tgid = (uint32_t)getpid()}); }
+
+static int maps_fill(const struct filetap_bpf *p, const struct rings *rings, const struct rawlog *log, bool ends)
+{
+    const struct { int map; unsigned source; } out[] = {{p->maps.enters.map_fd, source_index(log, SRC_FILE_ENTER)},
+                                                        {p->maps.exits.map_fd, source_index(log, SRC_FILE_EXIT)}};
+    int r = own_set(p->maps.config.map_fd);
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !r; i++) {
+        struct tap_call call = wanted[i].call;
+        if (ends || (call.flags & (TAP_CALL_OPENS | TAP_CALL_CLOSES)) || call.path >= 0)
+            call.flags |= TAP_CALL_END;
+        if (wanted[i].number >= 0 && wanted[i].number < TAP_CALLS)
+            r = map_set(p->maps.calls.map_fd, (uint32_t)wanted[i].number, &call);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        for (unsigned c = 0; c < rings->cpus && !r && out[k].source < rings->count; c++)
+            if (rings->ring[c].fd[out[k].source] >= 0)
+                r = map_set(out[k].map, c, &rings->ring[c].fd[out[k].source]);
+    return r;
+}
+
+static int fd_take(int *fd)
+{
+    int taken = *fd > 0 ? *fd : -1;
+    *fd       = 0;
+    return taken;
+}
+
+wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)
+{
+    struct filetap     *t = *out = NULL;
+    struct filetap_bpf *p        = filetap_bpf__open();
+    int                 r        = p && (t = filetap_new()) ? 0 : -ENOMEM;
+    if (!r) {
+        p->maps.enters.max_entries = p->maps.exits.max_entries = rings->cpus;
+        r                                                      = filetap_bpf__load(p);
+    }
+    if (r >= 0)
+        r = maps_fill(p, rings, log, ends);
+    if (r >= 0)
+        r = filetap_bpf__attach(p);
+    if (r >= 0) {
+        t->fd[FD_ENTER]  = fd_take(&p->links.on_enter_fd);
+        t->fd[FD_EXIT]   = fd_take(&p->links.on_exit_fd);
+        t->fd[FD_CONFIG] = fd_take(&p->maps.config.map_fd);
+        *out             = t;
+        t                = NULL;
+    }
+    filetap_bpf__destroy(p);
+    filetap_close(t);
+    if (r == -EPERM || r == -EACCES)
+        return reason_set(why, W_PRIVILEGE_NOT_HELD, "the BPF program for file operations cannot be loaded: CAP_BPF and CAP_PERFMON are needed");
+    if (r < 0)
+        return reason_set(why, W_NOT_SUPPORTED, "the BPF program for file operations cannot be loaded (it needs BTF and Linux 5.17): %s",
+                          strerror(-r));
+    return W_SUCCESS;
+}
+#else
+static int own_set(int map)
+{
+    (void)map;
+    return 0;
+}
+
+wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)
+{
+    (void)rings, (void)log, (void)ends;
+    *out = NULL;
+    return reason_set(why, W_NOT_SUPPORTED, "this program was built without clang, bpftool and libbpf-dev");
+}
+#endif
+
+struct filetap *filetap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
+{
+    struct filetap *t = filetap_new();
+    for (int i = 0; t && i < FDS; i++)
+        t->fd[i] = find(ctx, fd_name[i]);
+    if (t && t->fd[FD_ENTER] >= 0 && t->fd[FD_EXIT] >= 0 && t->fd[FD_CONFIG] >= 0 && own_set(t->fd[FD_CONFIG]) == 0)
+        return t;
+    filetap_close(t);
+    return NULL;
+}
+
+/* ---- addresses ---- */
+
+/* Where the kernel's function is called otherwise than the call. */
+static const char *const alias[][2] = {{"fstat", "newfstat"}, {"stat", "newstat"}, {"lstat", "newlstat"}, {"uname", "newuname"},
+                                       {"sendfile", "sendfile64"}, {"umount2", "umount"}, {"_sysctl", "sysctl"}};
+static const struct { long number; const char *name; } names[] = {
+#define NAME(number, name) {number, name},
+#include <syscall_names.h> /* made from sys/syscall.h */
+#undef NAME
+};
+
+static void address_take(const char *name, uint64_t address, uint64_t *out, unsigned count)
+{
+    for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
+        if (strcmp(name, alias[i][1]) == 0)
+            name = alias[i][0];
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].number >= 0 && names[i].number < (long)count && strcmp(names[i].name, name) == 0)
+            out[names[i].number] = address;
+}
+
+void syscall_addresses(int proc, uint64_t *out, unsigned count)
+{
+    char  line[512];
+    int   fd = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
+    FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        char *name = strstr(line, " T __"), *end = NULL;
+        if (!name || (strncmp(name + 5, "x64_sys_", 8) != 0 && strncmp(name + 5, "arm64_sys_", 10) != 0))
+            continue;
+        name                        = strstr(name, "_sys_") + 5;
+        name[strcspn(name, "\t\n")] = 0;
+        address_take(name, strtoull(line, &end, 16), out, count);
+    }
+    if (f)
+        fclose(f);
+    else if (fd >= 0)
+        close(fd);
+}
