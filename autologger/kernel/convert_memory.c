@@ -11,7 +11,7 @@
 enum { SETS_MAX = 1 << 17 };
 
 struct part_memory {
-    struct idmap set; /* by process: what was written last, resident << 32 | size, in pages */
+    struct idmap set; /* by process: a number of what was written last, see is_new() */
 };
 
 static const struct shape memory_shape = {PROVIDER, "MemInfo",
@@ -27,9 +27,13 @@ static const struct shape set_shape = {PROVIDER, "WorkingSet",
 static uint64_t line_value(const char *text, const char *end, const char *name)
 {
     size_t n = strlen(name);
-    for (const char *p = text; p && p < end; p = memchr(p, '\n', (size_t)(end - p)), p += p != NULL)
+    for (const char *p = text, *line_end; p < end; p = line_end + 1) {
+        line_end = memchr(p, '\n', (size_t)(end - p));
         if ((size_t)(end - p) > n && memcmp(p, name, n) == 0 && p[n] == ':')
             return strtoull(p + n + 1, NULL, 10);
+        if (!line_end)
+            break;
+    }
     return 0;
 }
 
@@ -51,8 +55,8 @@ static bool is_new(struct convert *c, const struct raw_set *s)
 {
     if (!c->memory && !(c->memory = calloc(1, sizeof *c->memory)))
         return true;
-    uint64_t now = (uint64_t)s->resident << 32 | s->size;
-    if (!now || (uintptr_t)idmap_get(&c->memory->set, s->pid) == now)
+    uint64_t now = (s->resident * UINT64_C(0x9E3779B97F4A7C15) ^ s->size) | UINT64_C(1) << 63; /* never 0, which is "none" */
+    if ((uintptr_t)idmap_get(&c->memory->set, s->pid) == now)
         return false;
     if (c->memory->set.count < SETS_MAX)
         idmap_put(&c->memory->set, s->pid, (void *)(uintptr_t)now);
@@ -71,11 +75,11 @@ void own_sets(struct convert *c, const uint8_t *record, size_t size, uint64_t ra
         cur_copy(&cur, &s, sizeof s);
         if (!cur_ok(&cur) || !is_new(c, &s))
             continue;
-        wr_u32(&w, s.pid);
-        wr_u64(&w, (uint64_t)s.size * r.page_kb);
-        wr_u64(&w, (uint64_t)s.resident * r.page_kb);
-        wr_u64(&w, (uint64_t)s.shared * r.page_kb);
-        describe(c, &(struct actor){0, s.pid, s.pid}, &set_shape, raw, &w);
+        wr_u32(&w, (uint32_t)s.pid);
+        wr_u64(&w, s.size * r.page_kb);
+        wr_u64(&w, s.resident * r.page_kb);
+        wr_u64(&w, s.shared * r.page_kb);
+        describe(c, &(struct actor){0, (uint32_t)s.pid, (uint32_t)s.pid}, &set_shape, raw, &w);
     }
 }
 

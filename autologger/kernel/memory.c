@@ -54,12 +54,12 @@ static void sets_flush(struct drain *d, struct raw_sets *r)
 static void set_add(struct drain *d, struct raw_sets *r, int process, uint32_t pid)
 {
     char     text[128];
-    uint32_t pages[3] = {0};
+    uint64_t pages[3] = {0};
     char    *p        = text;
     if (!text_at(process, "statm", text, sizeof text) || text[0] == '0')
         return;
     for (int i = 0; i < 3; i++)
-        pages[i] = (uint32_t)strtoul(p, &p, 10);
+        pages[i] = strtoull(p, &p, 10);
     if (r->count == RAW_SETS)
         sets_flush(d, r);
     r->set[r->count++] = (struct raw_set){pid, pages[0], pages[1], pages[2]};

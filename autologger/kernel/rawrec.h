@@ -76,7 +76,7 @@ enum { RAW_SETS = 1024 };
 struct raw_sets {
     struct raw_own own;
     uint32_t       count, page_kb;
-    struct raw_set { uint32_t pid, size, resident, shared; } set[]; /* in pages */
+    struct raw_set { uint64_t pid, size, resident, shared; } set[]; /* in pages */
 };
 struct raw_name {
     struct raw_own own;

@@ -10,8 +10,12 @@ static int setup(void **state)
 
 static void sets(uint64_t time, uint32_t resident_of_second)
 {
-    struct { struct raw_sets head; struct raw_set set[2]; } r = {{.own = {RAW_WORKING_SETS, 0, 0, time, 0, 0}, .count = 2, .page_kb = 4}, {{500, 100, 50, 10}, {600, 200, resident_of_second, 20}}};
-    maker_own(&maker, &r, sizeof r, NULL, NULL);
+    struct raw_sets      head   = {.own = {RAW_WORKING_SETS, 0, 0, time, 0, 0}, .count = 2, .page_kb = 4};
+    const struct raw_set set[2] = {{500, 100, 50, 10}, {600, 200, resident_of_second, 20}};
+    uint8_t              bytes[sizeof head + sizeof set];
+    memcpy(bytes, &head, sizeof head);
+    memcpy(bytes + sizeof head, set, sizeof set);
+    maker_own(&maker, bytes, sizeof bytes, NULL, NULL);
 }
 static uint64_t at_end(const struct one *e, size_t before_end) { return u64(e, e->size - before_end); }
 
