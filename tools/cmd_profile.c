@@ -88,6 +88,7 @@ static wstatus put_session(struct regstore *s, const struct ctl_declaration *d, 
         {"MaximumBuffers", d->maximum_buffers, true},
         {"MaxFileSize", d->max_file_size, true},
         {"LogFileMode", d->log_file_mode, false},
+        {"DeviceEvents", d->devices, false},
         {"FlushTimer", d->flush_timer, false},
         {"ClockType", d->clock_type, false},
     };

@@ -18,6 +18,7 @@ static void session_fill(const struct state_session *st, struct ctl_declaration 
     out->max_file_size   = st->max_file_size;
     out->flush_timer     = st->flush_timer;
     out->hook_count      = st->hook_count;
+    out->devices         = st->devices;
     memcpy(out->group_mask, st->group_mask, sizeof out->group_mask);
     memcpy(out->hooks, st->hooks, sizeof out->hooks);
 }

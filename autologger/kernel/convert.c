@@ -149,6 +149,8 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
     if (size < sizeof own)
         return false;
     memcpy(&own, p, sizeof own);
+    if (own.type == RAW_DEVICE)
+        c->loaded += pos >= c->replay_end && device_counts(p, size); /* else counted before the snapshot */
     if (own.type >= RAW_TIMED && own.type < RAW_TIMED_END)
         return is_replay(c, own.time, pos) || stream_add(&c->stream[c->cpus], own.time, pos, c->chunk_pos);
     if (own.type >= RAW_NOTE && own.type < RAW_NOTE_END)

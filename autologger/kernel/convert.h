@@ -311,6 +311,11 @@ uint32_t ntstatus_of(int64_t result); /* of a system call: 0 and more is success
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);
+/* convert_device.c; false: the record is damaged */
+/* 1: it is an event that the drainer counted; 0: it says that some are missing */
+unsigned device_counts(const uint8_t *record, size_t size);
+bool convert_device(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void convert_module_free(struct convert *c, const struct sample *s);
 /* convert_config.c: the system configuration, as it was made */
 void convert_config(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PASS_RESERVE = 4096, KEYWORD_COUNTERS = 0x8 };
+enum { KEYWORD_COUNTERS = 0x8 };
 
 uint64_t raw_now(void)
 {
@@ -55,7 +55,7 @@ static void counters_listen(struct drain *d, const struct klog_config *config)
 wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, const struct klog_config *config,
                    struct reason *why)
 {
-    *d = (struct drain){.rings = rings, .log = log, .clock = config->clock, .proc = -1,
+    *d = (struct drain){.rings = rings, .log = log, .clock = config->clock, .proc = -1, .devices_fd = -1,
                         .profile_interval = config->profile_interval ? config->profile_interval : 10000};
     pthread_mutex_init(&d->lock, NULL);
     d->proc  = proc_open(config->proc_fd);
@@ -80,6 +80,8 @@ void drain_finish(struct drain *d)
 {
     argv_close(d->argv);
     counters_close(d->counters);
+    if (d->devices_fd >= 0)
+        close(d->devices_fd);
     if (d->proc >= 0)
         close(d->proc);
     free(d->elves);
@@ -201,6 +203,7 @@ unsigned drain_pass(struct drain *d, bool last)
     enrich_triggers(d);
     memory_sample(d);
     own_flush(d, d->notes);
+    devices_take(d);
     if (rawlog_room(d->log) >= (last ? sizeof pass : PASS_RESERVE)) /* when full, the slot alone carries the horizon */
         rawlog_append(d->log, &pass, sizeof pass);
     d->log->work->horizon_ns = pass.horizon_ns;

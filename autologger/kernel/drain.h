@@ -9,13 +9,14 @@
 #define AUTOLOGGER_KERNEL_DRAIN_H
 #include "autologger/kernel/argv.h"
 #include "autologger/kernel/counters.h"
+#include "autologger/kernel/devices.h"
 #include "autologger/kernel/procfs.h"
 #include "autologger/kernel/rawrec.h"
 #include "autologger/kernel/rings.h"
 
 #include <pthread.h>
 
-enum { PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000 };
+enum { PASS_RESERVE = 4096, PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000 };
 struct drain_trigger { uint64_t pos; uint16_t cpu, source; };
 struct drain_exec { uint32_t pid, tid; uint64_t time; unsigned passes; }; /* `time` of its COMM record */
 struct own_buffer {
@@ -36,6 +37,10 @@ struct drain {
     bool                  has_exec; /* the exec tracepoint is open */
     bool                  wants_commands; /* processes are events of this session */
     struct argv          *argv; /* NULL: /proc alone */
+    int                   devices_fd; /* devices.h; -1: not asked for */
+    unsigned              devices_source; /* its index in the log's table */
+    bool                  devices_full; /* the socket was: messages are missing behind those that it holds */
+    bool                  devices_adopted; /* from one that died: perhaps messages are missing before the next one */
     pthread_mutex_t       lock;
     bool                  wants_counters; /* of processes */
     struct counters      *counters; /* of those that exit; NULL: not wanted, or they can't be had */

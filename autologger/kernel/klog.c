@@ -67,7 +67,7 @@ static struct klog *klog_new(const struct klog_config *config)
         return NULL;
     k->config     = *config;
     k->log.fd     = -1;
-    k->drain.proc = -1;
+    k->drain.proc = k->drain.devices_fd = -1;
     k->state[0] = k->state[1] = -1;
     k->wake       = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return k;
@@ -84,6 +84,33 @@ static wstatus klog_finish_open(struct klog *k, struct reason *why)
     return status;
 }
 
+/* The socket of uevents, if they are wanted and can be had; its place in the table. */
+static unsigned devices_add(struct klog *k, struct raw_source *sources, unsigned *count, uint64_t *number)
+{
+    char text[96];
+    int  fd = k->config.devices && *count < RAW_SOURCES ? devices_open(number) : 0;
+    if (fd < 0) {
+        snprintf(text, sizeof text, "the kernel's uevents cannot be listened to: %s", strerror(-fd));
+        tell(&k->config, false, DEVICES_SOURCE, text, "run as root, in the first network namespace");
+    }
+    if (fd <= 0)
+        return 0;
+    k->drain.devices_fd = fd;
+    sources[*count]     = (struct raw_source){.name = DEVICES_SOURCE, .kind = SRC_UEVENT};
+    return (*count)++;
+}
+
+static void devices_adopt(struct klog *k, int (*find)(void *ctx, const char *name), void *ctx)
+{
+    for (unsigned i = 0; i < k->log.header->source_count && i < RAW_SOURCES; i++)
+        if (k->log.header->source[i].kind == SRC_UEVENT) {
+            k->drain.devices_fd     = find(ctx, DEVICES_FD);
+            k->drain.devices_source = i;
+            k->drain.devices_adopted = !k->log.header->devices_left; /* it died: what it took last may be in no log */
+        }
+    k->log.header->devices_left = 0;
+}
+
 wstatus klog_create(const struct klog_config *config, struct klog **out, struct reason *why)
 {
     struct raw_source sources[RAW_SOURCES] = {0};
@@ -96,7 +123,9 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
         goto out;
     unsigned count = k->rings.count;
     k->phase       = kphase_open(&k->config, k->rings.cpus, sources, &count);
-    status         = rawlog_init(&k->log, config->raw_bytes, k->rings.cpus, sources, count, why);
+    uint64_t before  = 0;
+    unsigned devices = devices_add(k, sources, &count, &before);
+    status           = rawlog_init(&k->log, config->raw_bytes, k->rings.cpus, sources, count, why);
     if (status)
         goto out;
     for (int i = 0; i < 2; i++)
@@ -106,12 +135,16 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
         goto out;
     k->log.header->ring_bytes       = (uint32_t)k->rings.bytes;
     k->log.header->profile_interval = config->profile_interval;
+    k->log.work->device_number      = before;
     rings_ids(&k->rings, &k->log);
     hook_conditions(config, sources, k->rings.count);
     k->rings.count = count; /* those of the kernel phase have no descriptors */
     if (k->phase)
         kphase_ids(k->phase, &k->log);
-    status = klog_finish_open(k, why);
+    int socket = k->drain.devices_fd;
+    status     = klog_finish_open(k, why);
+    k->drain.devices_fd     = socket;
+    k->drain.devices_source = devices;
 out:
     if (status) {
         klog_destroy(k);
@@ -147,6 +180,8 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         status = reason_set(why, W_INVALID_DATA, "the kernel state of the predecessor was not handed over");
     if (!status)
         status = klog_finish_open(k, why);
+    if (!status)
+        devices_adopt(k, find, ctx);
     if (!status)
         k->drain.argv = argv_adopt(find, ctx); /* else klog_start has new ones made */
     if (!status)
@@ -284,6 +319,7 @@ void klog_leave(struct klog *k)
         return;
     counts_keep(k); /* first: the events go on, and what is counted must have been drained */
     drain_pass(&k->drain, false);
+    k->log.header->devices_left = 1;
     if (!record_missing(k))
         return;
     handlers_wait(); /* rare, and not always: it takes as long as the slowest CPU */
@@ -300,6 +336,7 @@ void klog_stop(struct klog *k)
     k->tap = NULL;
     handlers_wait();
     drain_pass(&k->drain, false);
+    devices_end(&k->drain);
     if (k->config.system_config)
         drain_config(&k->drain, &k->config);
     drain_counters(&k->drain);
@@ -341,6 +378,8 @@ void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, 
             rings_name(name, k->log.header->source[i].name, c);
             show(ctx, name, k->rings.ring[c].fd[i], i == 0 ? k->rings.bytes + page : 0);
         }
+    if (k->drain.devices_fd >= 0)
+        show(ctx, DEVICES_FD, k->drain.devices_fd, 0);
     klog_fds_started(k, show, ctx);
 }
 
@@ -352,7 +391,7 @@ void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, 
 
 unsigned klog_drain(struct klog *k, int timeout_ms)
 {
-    rings_wait(&k->rings, k->wake, argv_wake_fd(k->drain.argv), memory_timeout(&k->drain, timeout_ms));
+    rings_wait(&k->rings, k->wake, (const int[]){argv_wake_fd(k->drain.argv), k->drain.devices_fd}, memory_timeout(&k->drain, timeout_ms));
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
         return 0;
     return drain_pass(&k->drain, false);

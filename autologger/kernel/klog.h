@@ -44,6 +44,7 @@ struct klog_config {
     /* where conditions go: a flag without a source, a source that could not be opened, a stack that can't be had */
     void (*condition)(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice);
     void *condition_ctx;
+    bool         devices; /* uevents, and modules as they come and go */
     /* asked when the session stops; NULL: the system configuration is not written */
     klog_collect system_config;
 };

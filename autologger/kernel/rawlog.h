@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 6, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
+enum { RAW_VERSION = 7, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -46,6 +46,7 @@ struct raw_slot {
     uint64_t own_lost; /* records of our own (rundown, command lines) that did not fit */
     uint64_t no_command_line; /* programs that were gone before their command line could be read */
     uint64_t peak;
+    uint64_t device_number; /* the kernel's number of the last uevent (devices.h) */
     uint64_t tail[]; /* per CPU */
 };
 
@@ -72,6 +73,7 @@ struct raw_header {
     uint16_t cut; /* stopped by a successor without perf events: what came after the last count is not known */
     uint16_t started; /* the rundown of the start is in it: a successor needs none */
     uint64_t free_pos; /* everything before it may be overwritten; atomic */
+    uint64_t devices_left; /* whoever left had taken nothing from the socket of uevents that is not in here */
     uint32_t ring_bytes, profile_interval; /* as they were set up: a successor needs the same */
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_phase  phase; /* written before the first record is published */

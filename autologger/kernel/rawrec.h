@@ -21,6 +21,7 @@ enum raw_type {
     RAW_MEMORY, /* struct raw_own; the text of /proc/meminfo */
     RAW_WORKING_SETS, /* struct raw_sets */
     RAW_COUNTERS, /* struct raw_counters: of a process that is alive at the stop */
+    RAW_DEVICE, /* struct raw_device: a uevent */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
@@ -114,8 +115,14 @@ struct raw_config {
     uint16_t       reserved[3];
     uint32_t       body_size, reserved2;
 };
+/* The message as the kernel sent it follows: texts, each with its NUL. */
+struct raw_device {
+    struct raw_own own;
+    uint64_t       lost; /* not 0: no message; so many are missing here */
+    uint32_t       text_size, reserved;
+};
 #define RAW_NO_DISK UINT16_C(0xFFFF)
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
                sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_counters) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
-               sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0, "records are multiples of 8");
+               sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0 && sizeof(struct raw_device) % 8 == 0, "records are multiples of 8");
 #endif

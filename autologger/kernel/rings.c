@@ -178,7 +178,7 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
         const struct source_row *row = &source_table[kind];
         const char              *missing;
         char                     text[160], field[32];
-        if (!source_wanted(row, config) || (row->flags & SOURCE_PHASE))
+        if (row->flags & SOURCE_DEVICES ? !config->devices || kind == SRC_UEVENT : !source_wanted(row, config) || (row->flags & SOURCE_PHASE))
             continue;
         struct raw_source s = {.kind = kind};
         int               id = 0;
@@ -399,14 +399,15 @@ bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint6
     return true;
 }
 
-void rings_wait(const struct rings *rings, int wake_fd, int other_fd, int timeout_ms)
+void rings_wait(const struct rings *rings, int wake_fd, const int other_fd[RINGS_OTHERS], int timeout_ms)
 {
     enum { POLL_MAX = 1024 };
     struct pollfd p[POLL_MAX];
     nfds_t        n = 0;
     uint64_t      drop;
     p[n++]          = (struct pollfd){wake_fd, POLLIN, 0};
-    p[n++]          = (struct pollfd){other_fd, POLLIN, 0};
+    for (int i = 0; i < RINGS_OTHERS; i++)
+        p[n++] = (struct pollfd){other_fd[i], POLLIN, 0};
     for (unsigned c = 0; c < rings->cpus && n < POLL_MAX; c++)
         if (rings->ring[c].page)
             p[n++] = (struct pollfd){rings->ring[c].fd[0], POLLIN, 0};

@@ -43,6 +43,7 @@ void    rings_bell(struct rings *rings);
 void    rings_name(char out[64], const char *source, unsigned cpu); /* as klog_fds shows it */
 /* The kernel's own numbers of one source on one CPU. False when it is not open. */
 bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint64_t *value, uint64_t *lost);
-/* Waits until a ring wants draining, `wake_fd` or `other_fd` (-1: none) is readable, or the time is over. */
-void rings_wait(const struct rings *rings, int wake_fd, int other_fd, int timeout_ms);
+enum { RINGS_OTHERS = 2 };
+/* Waits until a ring wants draining, `wake_fd` or one of the others (-1: none) is readable, or the time is over. */
+void rings_wait(const struct rings *rings, int wake_fd, const int other_fd[RINGS_OTHERS], int timeout_ms);
 #endif

@@ -52,7 +52,7 @@ enum { F_MUNMAP_RESULT };
 enum { F_SPLIT_DEV, F_SPLIT_SECTOR, F_SPLIT_NEW_SECTOR, F_SPLIT_RWBS };
 enum { F_REMAP_DEV, F_REMAP_SECTOR, F_REMAP_OLD_DEV, F_REMAP_OLD_SECTOR, F_REMAP_RWBS };
 
-enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_OPTIONAL = 8, SOURCE_ADDRESS = 32, SOURCE_LIVE = 128, SOURCE_TAP = 256, SOURCE_HOOKS = 3 };
+enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_OPTIONAL = 8, SOURCE_ADDRESS = 32, SOURCE_LIVE = 128, SOURCE_TAP = 256, SOURCE_DEVICES = 512, SOURCE_HOOKS = 3 };
 struct source_words { uint32_t w0, w1, w2, w4; }; /* bits of the group mask's words 0, 1, 2 and 4 */
 struct hook_range { uint16_t low, high; }; /* both included; {0, 0}: none */
 struct source_row {

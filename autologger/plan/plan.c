@@ -119,6 +119,7 @@ static wstatus mode_and_size(struct reading *r, bool system)
     }
     p->log_file_mode   = mode_adjust(bits, mode, &p->conditions);
     p->forget_realtime = reading_value(r, VALUE_DISABLE_REALTIME_PERSISTENCE)->number != 0;
+    p->devices         = reading_value(r, VALUE_DEVICE_EVENTS)->number != 0;
     if (reading_value(r, VALUE_ENABLE_SECURITY_PROVIDER)->number &&
         (!(bits & MODE_SECURE) || !(bits & MODE_REAL_TIME) || facts.file_name)) {
         reading_blame(r, VALUE_ENABLE_SECURITY_PROVIDER);

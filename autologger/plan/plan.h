@@ -59,6 +59,7 @@ struct plan {
     bool        global_logger, kernel; /* kernel: EnableKernelFlags are honoured */
     bool        start;
     bool        forget_realtime; /* DisableRealtimePersistence */
+    bool        devices; /* DeviceEvents */
     struct guid guid;
     /* asked (as declared, defaults filled in) and given (after floor, ceiling and clamps) */
     struct { uint32_t buffer_kb, minimum_buffers, maximum_buffers; } asked, given;

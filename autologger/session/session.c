@@ -65,7 +65,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
                               .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase,
                               .condition = note_condition, .condition_ctx = found,
-                              .system_config = s->env->system_config};
+                              .system_config = s->env->system_config, .devices = st->devices};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
 }
@@ -170,6 +170,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     memcpy(st->group_mask, plan->group_mask, sizeof st->group_mask);
     memcpy(st->hooks, plan->hooks, sizeof st->hooks);
     st->realtime.persistent = !plan->forget_realtime;
+    st->devices             = plan->devices;
     st->hook_count     = plan->hook_count;
     st->slot_size      = (uint32_t)state_slot_bytes(cpus);
     st->slot_offset[0] = sizeof *st;

@@ -175,7 +175,7 @@ struct ctl_declaration {
     uint32_t    clock_type, log_file_mode, max_file_size, flush_timer;
     uint32_t    group_mask[8], hook_count;
     uint16_t    hooks[256];
-    uint32_t    reserved;
+    uint32_t    devices; /* DeviceEvents */
 };
 struct ctl_declaration_answer {
     struct ctl_header      header;

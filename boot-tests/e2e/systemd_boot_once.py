@@ -5,6 +5,7 @@ Proves: REG-19 (never the reason that a boot fails)."""
 import gzip
 import os
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -60,6 +61,12 @@ autologger clean >/tmp/said 2>&1 || say "clean failed: $(tr '\\n' '|' </tmp/said
 say "chosen after clean: $(chosen)"
 say "entries after clean: $(ls /boot/efi/loader/entries | tr '\\n' ' ')"
 autologger apply /boot.ini --no-initramfs --force >/tmp/said 2>&1 || say "second apply failed: $(tr '\\n' '|' </tmp/said)"
+told() { for name in LoaderTimeInitUSec LoaderTimeExecUSec; do
+    tr -d '\\000' </sys/firmware/efi/efivars/$name-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f | tail -c +2; echo; done | tr '\n' ' '; }
+autologger rehearse --out /tmp/r --run /bin/true /boot.ini >/tmp/said 2>&1 || say "rehearse failed: $(tr '\n' '|' </tmp/said)"
+autologger dump "$(find /tmp/r -name '*.etl')" >/tmp/dump 2>&1
+say "variables $(told)"
+say "events $(grep -o 'BootTimes .*' /tmp/dump) $(grep -o 'BootLoader .*' /tmp/dump)"
 touch /boot/efi/applied
 end reboot
 """
@@ -124,14 +131,21 @@ def main(work):
                           (kernel.image(), "")):
         run("mcopy", "-i", disk, source, f"::{place}")
     said = firmware.guest_lines(firmware.boot(disk, work))
-    check(len(said) == 7 and said[0].startswith("normal ") and "autologger" not in said[0], "the guest said:", said)
+    check(len(said) == 9 and said[0].startswith("normal ") and "autologger" not in said[0], "the guest said:", said)
     check("chosen after apply: autologger.conf" in said[1], said)
     check(said[2].strip() == "chosen after clean:", said)
     check(said[3].split(": ")[1].split() == ["normal.conf"], said)
-    check(said[4].startswith("traced ") and "trace_event=" in said[4] and "trace_clock=perf" in said[4], said)
-    check(said[5].startswith("normal again ") and "autologger" not in said[5], said)
-    check(said[6].strip() == "chosen:", "the choice was not taken back", said)
-    print("the traced entry of systemd-boot panicked; the next boot was the normal one")
+    check(len(said[4].split()) == 3, "systemd-boot told no times", said)
+    init, execute = (int(n) for n in said[4].split()[1:3])
+    event = dict(re.findall(r'(\w+)=("[^"]*"|\S+)', said[5]))
+    check(0 < init < execute, said[4])
+    check(int(event["FirmwareNs"]) == init * 1000 and int(event["LoaderNs"]) == (execute - init) * 1000 and event["Source"] == "LoaderTime",
+          "the event says otherwise than the firmware's variables:", said[4:6])
+    check(event["Name"].startswith('"systemd-boot') and event["FirmwareKind"] == "EFI", said[5])
+    check(said[6].startswith("traced ") and "trace_event=" in said[6] and "trace_clock=perf" in said[6], said)
+    check(said[7].startswith("normal again ") and "autologger" not in said[7], said)
+    check(said[8].strip() == "chosen:", "the choice was not taken back", said)
+    print(f"the traced entry of systemd-boot panicked; the next boot was the normal one; firmware {init / 1e6:.1f} s, loader {(execute - init) / 1e6:.1f} s, as the trace says")
 
 
 if not FULL:

@@ -15,6 +15,7 @@ scenario.ini:
   arguments  added to the kernel's command line
   entry      yes = the first boot is the one of the boot entry that apply made (KernelPhase), with its words
   run        command lines run in the root, a line each
+  modules    kernel modules that lie in /boot-test, for insmod (the systemd roots have no others)
   writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
   stop       end = the daemon is ended; itself = the sessions end by what is declared, at first
   boots      how often the machine is started (1)
@@ -29,7 +30,7 @@ import pathlib
 from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
-        "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "entry": "no", "initramfs": "yes",
+        "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "modules": "", "entry": "no", "initramfs": "yes",
         "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end", "cuts": "0"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
 ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
@@ -47,6 +48,7 @@ class Scenario:
         self._refuse_unknown(ini)
         self.about, self.proves, self.tier, self.root = (values[k] for k in ("about", "proves", "tier", "root"))
         self.declare, self.run = values["declare"].split("\n"), [line for line in values["run"].split("\n") if line]
+        self.modules = values["modules"].split()
         self.absent, self.early_programs = values["absent"].split(), values["early-run"].split()
         self.early, self.snapshot = values["early"] == "yes", values["snapshot"] == "yes"
         self.initramfs = values["initramfs"] == "yes"
