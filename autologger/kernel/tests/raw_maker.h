@@ -44,6 +44,8 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
         [SRC_FILE_FAULT] = {{24, 8}},
         [SRC_MUNMAP] = {{16, 8}, {24, 8}},
         [SRC_MUNMAP_EXIT] = {{16, 8}},
+        [SRC_SYS_ENTER] = {{8, 8}, {16, 48}},
+        [SRC_SYS_EXIT] = {{8, 8}, {16, 8}},
         [SRC_SPLIT] = {{8, 4}, {16, 8}, {24, 8}, {32, 10}},
         [SRC_REMAP] = {{8, 4}, {16, 8}, {28, 4}, {32, 8}, {40, 10}},
         [SRC_RETRANSMIT] = {{16, 8}, {28, 2}, {30, 2}, {42, 16}, {58, 16}},
