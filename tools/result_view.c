@@ -251,6 +251,8 @@ static void provider_json(const struct result_row *r, struct json *j)
     json_text(j, "name", r->name);
     row_json(r, j);
     json_number(j, "registrations", r->registrations);
+    if (r->tracepoint)
+        json_number(j, "tracepoints", r->tracepoints);
     json_number(j, "written", r->written);
     json_number(j, "level", r->level);
     json_number(j, "match_any", r->match_any);

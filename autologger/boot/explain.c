@@ -103,8 +103,14 @@ static bool silent(const struct result_row *p, struct condition *out)
 
 bool explain_provider(const struct result_row *p, struct condition *out)
 {
-    if (!p->start || p->status || p->written)
+    if (!p->start || p->status || p->written || (p->tracepoint && !p->tracepoints)) /* that none could be opened was said */
         return false;
+    if (p->tracepoint) {
+        say(out, W_NOT_FOUND, NOTE, "events", "%u tracepoint%s open, and no event came while the session ran", p->tracepoints,
+            p->tracepoints == 1 ? " was" : "s were");
+        advise(out, "check the pattern, and TracepointFilter if there is one");
+        return true;
+    }
     if (!p->registrations) {
         say(out, W_WMI_GUID_NOT_FOUND, NOTE, *p->name ? p->name : p->provider,
             "enabled, but no program registered this provider while the session ran");
@@ -126,7 +132,7 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
         if (!providers[i].start || providers[i].status)
             continue;
         enabled++;
-        unregistered += !providers[i].registrations;
+        unregistered += !providers[i].registrations && !providers[i].tracepoint;
         kept += providers[i].registrations && (providers[i].refused_by_level || providers[i].refused_by_keywords);
     }
     if (s->kernel && !enabled) {

@@ -18,7 +18,7 @@
     N("FileCreated", file_created) N("Stopped", stopped) N("Concluded", concluded) N("Attempted", attempted) N("Converted", converted) N("Written", written)                        \
     N("LostRing", lost_ring) N("LostMemory", lost_memory) N("LostConversion", lost_conversion) N("LostFile", lost_file) N("Withheld", withheld)    \
     N("PeakBytes", peak_bytes) N("SuggestedMinimum", suggested_minimum) N("SuggestedMaximum", suggested_maximum)           \
-    N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations)        \
+    N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations) N("Tracepoint", tracepoint) N("Tracepoints", tracepoints)        \
     N("Level", level) N("MatchAny", match_any) N("MatchAll", match_all) N("RefusedByLevel", refused_by_level)               \
     N("RefusedByKeywords", refused_by_keywords) N("RefusedLevel", refused_level) N("RefusedKeywords", refused_keywords)
 #define RESULT_TEXTS(T)                                                                                                    \

@@ -41,6 +41,8 @@ struct result_row {
     uint64_t late_events, clock_error_ns;
     /* providers only */
     uint32_t registrations; /* programs that registered it while the session ran; `written` counts its events in the file */
+    bool     tracepoint;    /* kernel tracepoints are the provider, */
+    uint32_t tracepoints;   /* and so many of them were opened */
     uint8_t  level;         /* what it is enabled with; 0 = all */
     uint64_t match_any, match_all;
     bool     refused_by_level, refused_by_keywords; /* programs tried to write events that the enablement kept out */

@@ -76,6 +76,7 @@ static void provider_row(struct boot *b, const struct plan *plan, const struct p
     row->level       = p->level;
     row->match_any   = p->match_any;
     row->match_all   = p->match_all;
+    row->tracepoint  = p->tracepoint != NULL;
     row->status      = p->status;
     copy_text(row->reason, sizeof row->reason, p->status ? p->reason.text : "");
     copy_conditions(&row->conditions, &p->conditions);
@@ -117,6 +118,38 @@ static void place_from_store(struct boot *b, const char *key, struct plan *plan)
     if (!plan->source_file && regstore_key_info(b->store, key, &info) == W_SUCCESS && info.source_file) {
         plan->source_file = strdup(info.source_file);
         plan->source_line = info.source_line;
+    }
+}
+
+/* What is said of a provider of tracepoints belongs to its row. */
+static struct result_row *row_of(const struct session *s, struct result_list *rows, struct result_row *own, const char *item)
+{
+    for (unsigned i = 0; i < STATE_ENABLES; i++) {
+        const struct state_enable *e = &s->state->enable[i];
+        for (unsigned k = 0; *e->key && k < s->state->tracepoint_count; k++)
+            if (guid_equal(&e->guid, &s->state->tracepoint[k].guid) && strcmp(item, s->state->tracepoint[k].name) == 0) {
+                struct result_row *row = result_find_key(rows, e->key);
+                return row ? row : own;
+            }
+    }
+    return own;
+}
+
+/* A provider none of whose tracepoints could be opened has failed: what was found becomes its Status. */
+static void tracepoints_failed(struct boot *b, struct session *s)
+{
+    for (unsigned i = 0; i < s->conditions.count; i++) {
+        const struct condition *c    = &s->conditions.items[i];
+        struct result_row      *row  = row_of(s, b->rows, NULL, c->item);
+        const struct tracepoint_wish *w = NULL;
+        for (unsigned k = 0; k < s->state->tracepoint_count; k++)
+            if (strcmp(s->state->tracepoint[k].name, c->item) == 0)
+                w = &s->state->tracepoint[k];
+        if (!row || !w || w->opened || row->status || c->note)
+            continue;
+        row->status = c->number;
+        snprintf(row->reason, sizeof row->reason, "%s. Do: %s", c->reason, c->advice);
+        note_status(b, row->key, row->status);
     }
 }
 
@@ -174,8 +207,10 @@ static void boot_session(struct boot *b, const char *key, char *const *later, un
     session_row(b, &plan, key, st, &why);
     for (unsigned i = 0; !st && plan.start && i < plan.provider_count; i++)
         provider_row(b, &plan, &plan.providers[i], s);
-    if (s && !(plan.kernel && env->kernel_later) && (st = session_start(s, &why)))
+    if (s && !(session_wants_kernel(s) && env->kernel_later) && (st = session_start(s, &why)))
         start_failed(b, s, &why);
+    else if (s && !st)
+        tracepoints_failed(b, s);
     plan_finish(&plan);
 }
 
@@ -183,11 +218,13 @@ wstatus boot_kernel_start(struct session_table *table, struct session *s, struct
                           struct result_list *rows, struct journal *journal, struct reason *why)
 {
     struct boot b  = {.table = table, .journal = journal, .rows = rows};
-    wstatus     st = klog ? session_kernel_start(s, klog, found, why) : why->status;
+    wstatus     st = klog || !s->state->kernel ? session_kernel_start(s, klog, found, why) : why->status;
     if (st)
         start_failed(&b, s, why);
-    else
+    else {
+        tracepoints_failed(&b, s);
         boot_update(table, s, rows);
+    }
     return st;
 }
 
@@ -269,6 +306,7 @@ static void update_providers(struct session *s, struct result_list *rows)
         if (!row)
             continue;
         row->registrations       = p.registrations;
+        row->tracepoints         = p.tracepoints;
         row->written             = p.events;
         row->refused_by_level    = p.refused.by_level;
         row->refused_by_keywords = p.refused.by_keywords;
@@ -278,11 +316,12 @@ static void update_providers(struct session *s, struct result_list *rows)
 }
 
 /* What the running session found and the plan did not already say of the same item. */
-static void add_new_conditions(struct result_row *row, const struct condition_list *found)
+static void add_new_conditions(struct session *s, struct result_list *rows, struct result_row *own, const struct condition_list *found)
 {
     for (unsigned i = 0; i < found->count; i++) {
         const struct condition *c     = &found->items[i];
-        bool                    known = false;
+        struct result_row      *row   = row_of(s, rows, own, c->item);
+        bool                    known = row->status != W_SUCCESS && row != own; /* it is the row's own Status */
         for (unsigned k = 0; k < row->conditions.count; k++)
             known |= row->conditions.items[k].number == c->number && strcmp(row->conditions.items[k].item, c->item) == 0;
         if (!known)
@@ -350,7 +389,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
         klog_sources(s->klog, phase_seen, rows);
     }
     note_realtime(s);
-    add_new_conditions(row, &s->conditions);
+    add_new_conditions(s, rows, row, &s->conditions);
     condition_list_finish(&s->conditions);
     update_providers(s, rows);
 }

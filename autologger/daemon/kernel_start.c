@@ -35,7 +35,7 @@ wstatus kernel_start_begin(struct session_table *table, int done_fd, struct kern
     if (!k)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to open the kernel's sources");
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (table->slot[i] && table->slot[i]->state->kernel && !table->slot[i]->klog && !table->slot[i]->state->stop_asked)
+        if (table->slot[i] && session_wants_kernel(table->slot[i]) && !table->slot[i]->klog && !table->slot[i]->state->stop_asked)
             k->opened[k->count++].session = table->slot[i];
     k->done_fd = done_fd;
     if (!k->count) {

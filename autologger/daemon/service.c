@@ -499,7 +499,7 @@ static void adopt_session(struct service *v, int fd)
     } else if (!st) {
         if (v->state->fs_ready)
             session_fs_ready(s);
-        bool waits = s->state->kernel && !s->klog; /* kernel_begin opens its sources */
+        bool waits = session_wants_kernel(s) && !s->klog; /* kernel_begin opens its sources */
         if (!waits && (st = session_start(s, &why)))
             table_remove(&v->table, s);
     }

@@ -47,6 +47,7 @@ wstatus convert_init(struct convert *c, const struct klog_config *config, struct
     c->faults           = has(config, 0x1000, 0);
     c->hard_faults      = has(config, 0x2000, 0);
     c->vamap            = has(config, 0x8000, 0);
+    c->alone            = config->tracepoint_count && !has(config, ~0x10000000u, ~0u) && !config->mask[2] && !config->mask[4];
     c->sysconfig        = sysconfig_cpu_wanted(config->mask);
     c->profile_interval = config->profile_interval ? config->profile_interval : 10000;
     for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)

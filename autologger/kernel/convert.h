@@ -100,6 +100,7 @@ struct convert {
     unsigned                  cpus;
     bool processes, threads, images, switches, ready, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
     bool vamap, faults, hard_faults, process_counters;
+    bool                      alone; /* no kernel flags: tracepoints of a session of programs, without a rundown */
     uint8_t                   hook[8192]; /* bit set: stack wanted */
     struct clockmap           map;
     uint64_t                  read_pos;
@@ -178,7 +179,12 @@ void     emit(struct convert *c, const struct event *e, uint64_t *time, const vo
 /* The stack of thread `of`, which the event at `trigger` on its CPU asked for. */
 void     emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count);
 /* An event that describes itself: provider traits and schema as TraceLogging has them (both with their size first). */
-struct described { const uint8_t *traits, *schema; struct guid provider; };
+struct described {
+    const uint8_t *traits, *schema;
+    struct guid    provider;
+    const uint8_t *chain; /* its call stack, unaligned; becomes an item of the event */
+    unsigned       chain_count;
+};
 void     emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time, const void *payload,
                         size_t size);
 /* An event of the class SystemConfigEx. */
@@ -308,6 +314,9 @@ void convert_file_exit(struct convert *c, const struct sample *s);
 void convert_sys_enter(struct convert *c, const struct sample *s);
 void convert_sys_exit(struct convert *c, const struct sample *s);
 uint32_t ntstatus_of(int64_t result); /* of a system call: 0 and more is success, else -errno */
+/* convert_tracepoint.c */
+bool tracepoint_learn(struct convert *c, const uint8_t *record, size_t size);
+void convert_tracepoint(struct convert *c, const struct sample *s);
 /* convert_boot.c: what only the kernel phase has, as events that describe themselves */
 void convert_initcall(struct convert *c, const struct sample *s);
 void convert_module(struct convert *c, const struct sample *s);

@@ -381,6 +381,7 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_NAME: own_name(c, record, size, raw); break;
     case RAW_DEVICE: *(convert_device(c, record, size, raw) ? &c->converted : &c->lost) += device_counts(record, size); break;
     case RAW_CONFIG: convert_config(c, record, size, raw); break;
+    case RAW_TRACEPOINT: tracepoint_learn(c, record, size); break;
     case RAW_PHASE: convert_phase(c, record, size, raw); break;
     case RAW_RUNDOWN_DONE: rundown_done(c, raw); break;
     case RAW_STOP: rundown_stop(c, raw); break;

@@ -166,6 +166,8 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
         return;
     memcpy(&s, record, sizeof s);
     memcpy(c->softirq_routine, s.softirq, sizeof c->softirq_routine);
+    if (c->alone)
+        return;
     masks_event(c, 0x0005, true, &time);
     boot_event(c, &s, &time);
     emit_volume_mapping(c, &time);
@@ -177,6 +179,8 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
 
 void rundown_done(struct convert *c, uint64_t raw)
 {
+    if (c->alone)
+        return;
     uint64_t time = convert_time(c, raw);
     emit(c, &(struct event){0, 0x0008, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
 }
@@ -195,6 +199,8 @@ static void process_rundown(struct convert *c, struct process *p, uint64_t *time
 
 void rundown_stop(struct convert *c, uint64_t raw)
 {
+    if (c->alone)
+        return;
     uint64_t time = convert_time(c, raw);
     masks_event(c, 0x0020, true, &time);
     for (size_t i = 0; i < c->process.capacity; i++)

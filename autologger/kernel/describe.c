@@ -23,7 +23,7 @@ void describe_at(struct convert *c, const struct actor *by, const struct shape *
 {
     uint8_t          traits[TRAITS_MAX], schema[SCHEMA_MAX];
     struct writer    t = wr_make(traits, sizeof traits), s = wr_make(schema, sizeof schema);
-    struct described d = {traits, schema, guid_from_name(shape->provider)};
+    struct described d = {.traits = traits, .schema = schema, .provider = guid_from_name(shape->provider)};
     wr_u16(&t, 0);
     wr_name(&t, shape->provider);
     size_set(&t);

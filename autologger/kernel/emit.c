@@ -100,29 +100,44 @@ void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, con
     memcpy(at + 16, frames, n * 8);
 }
 
-static uint8_t *item_put(uint8_t *at, uint16_t type, const uint8_t *sized, bool more)
+static uint8_t *item_put(uint8_t *at, uint16_t type, const uint8_t *data, uint16_t size, bool more)
 {
-    uint16_t size;
-    memcpy(&size, sized, sizeof size);
     struct etl_ext_item item = {(uint16_t)(sizeof item + ((size + 7u) & ~7u)), type, more, size};
     memset(at, 0, item.total);
     memcpy(at, &item, sizeof item);
-    memcpy(at + sizeof item, sized, size);
+    memcpy(at + sizeof item, data, size);
     return at + item.total;
 }
 
-static size_t item_bytes(const uint8_t *sized)
+static uint16_t sized(const uint8_t *data)
 {
     uint16_t size;
-    memcpy(&size, sized, sizeof size);
-    return sizeof(struct etl_ext_item) + ((size + 7u) & ~7u);
+    memcpy(&size, data, sizeof size);
+    return size;
+}
+
+static size_t item_bytes(uint16_t size) { return sizeof(struct etl_ext_item) + ((size + 7u) & ~7u); }
+
+/* The stack of an event as an item has it: a number that says what belongs together (none), then the frames, without markers. */
+static uint16_t stack_item(const struct described *d, uint64_t item[STACK_FRAMES + 1])
+{
+    unsigned n = 1;
+    item[0]    = 0;
+    for (unsigned i = 0; i < d->chain_count && n <= STACK_FRAMES; i++) {
+        memcpy(&item[n], d->chain + i * sizeof *item, sizeof *item);
+        n += item[n] < (uint64_t)-4095;
+    }
+    return n > 1 ? (uint16_t)(n * sizeof *item) : 0;
 }
 
 void emit_described(struct convert *c, const struct actor *by, const struct described *d, uint64_t *time, const void *payload,
                     size_t size)
 {
     enum { CHANNEL_TRACELOGGING = 11, LEVEL_INFORMATION = 4 };
-    size_t       head = sizeof(struct etl_event_header), whole = head + item_bytes(d->traits) + item_bytes(d->schema) + size;
+    uint64_t     stack[STACK_FRAMES + 1];
+    uint16_t     stack_size = d->chain_count ? stack_item(d, stack) : 0, traits = sized(d->traits), schema = sized(d->schema);
+    size_t       head = sizeof(struct etl_event_header);
+    size_t       whole = head + item_bytes(traits) + item_bytes(schema) + (stack_size ? item_bytes(stack_size) : 0) + size;
     struct event e    = {by->cpu, 0, ETL_SYSTEM64, 0, 0, 0};
     uint8_t     *at   = emit_reserve(c, &e, time, whole - sizeof(struct etl_system_header));
     if (!at)
@@ -132,8 +147,10 @@ void emit_described(struct convert *c, const struct actor *by, const struct desc
                                  .flags = ETL_EVENT_EXTENDED, .thread_id = by->tid, .process_id = by->pid, .time = (int64_t)*time,
                                  .provider = d->provider, .channel = CHANNEL_TRACELOGGING, .level = LEVEL_INFORMATION};
     memcpy(at, &h, sizeof h);
-    at = item_put(at + head, ETL_EXT_PROV_TRAITS, d->traits, true);
-    at = item_put(at, ETL_EXT_SCHEMA_TL, d->schema, false);
+    at = item_put(at + head, ETL_EXT_PROV_TRAITS, d->traits, traits, true);
+    at = item_put(at, ETL_EXT_SCHEMA_TL, d->schema, schema, stack_size != 0);
+    if (stack_size)
+        at = item_put(at, ETL_EXT_STACK64, (const uint8_t *)stack, stack_size, false);
     memcpy(at, payload, size);
 }
 

@@ -6,6 +6,7 @@
 #include "autologger/kernel/kphase.h"
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/kernel/tracepoints.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>
@@ -251,6 +252,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
         return W_SUCCESS;
     }
     k->drain.hold = k->phase != NULL;
+    tracepoints_describe(&k->drain, &k->config);
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
     if (k->phase) { /* the kernel records anyhow */
         calls_start(k);

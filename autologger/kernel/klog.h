@@ -18,6 +18,7 @@
 #ifndef AUTOLOGGER_KERNEL_KLOG_H
 #define AUTOLOGGER_KERNEL_KLOG_H
 #include "autologger/kernel/flags.h"
+#include "autologger/wire/tracepoint.h"
 #include "registry-sim/base/clock.h"
 #include "registry-sim/win32/wstatus.h"
 
@@ -39,6 +40,8 @@ struct klog_config {
     struct session_clock clock;
     int proc_fd; /* a descriptor of /proc, borrowed, for a process that may lose sight of it (switch_root); 0: "/proc" */
     /* import the kernel's trace buffer at the start (kphase.h): the kernel command line has asked for it (kphase_asked) */
+    struct tracepoint_wish *tracepoints; /* opened[] of each is written by klog_create; borrowed until klog_start has returned */
+    unsigned                tracepoint_count;
     bool        kernel_phase;
     const char *phase_instance; /* below tracefs' instances; NULL: the main one */
     /* where conditions go: a flag without a source, a source that could not be opened, a stack that can't be had */

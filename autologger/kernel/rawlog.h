@@ -27,6 +27,7 @@ struct raw_source {
     char     name[48];
     uint32_t kind;  /* enum source_kind */
     uint32_t flags; /* RAW_SOURCE_* */
+    uint32_t wish;  /* SRC_TRACEPOINT: index of the session's wish (wire/tracepoint.h) */
     struct raw_field { uint16_t offset, size; } field[RAW_FIELDS];
 };
 enum {

@@ -4,6 +4,8 @@
  * Not for: perf's own records (linux/perf_event.h). */
 #ifndef AUTOLOGGER_KERNEL_RAWREC_H
 #define AUTOLOGGER_KERNEL_RAWREC_H
+#include "registry-sim/win32/guid.h"
+
 #include <stdint.h>
 
 enum raw_type {
@@ -15,6 +17,7 @@ enum raw_type {
     RAW_RUNDOWN_DONE, /* struct raw_own */
     RAW_STOP, /* struct raw_own */
     RAW_NAME, /* struct raw_name: a thread as the kernel's trace buffer shows it */
+    RAW_TRACEPOINT, /* struct raw_tracepoint: what a source of kind SRC_TRACEPOINT is */
     RAW_PHASE, /* struct raw_phase_end: the trace buffer ends here, perf goes on */
     RAW_CONFIG, /* struct raw_config: an event of the system configuration, as sysconfig.h made it */
     RAW_MAPPING, /* struct raw_mapping */
@@ -85,6 +88,12 @@ struct raw_name {
     int32_t        prio;
     char           name[16];
 };
+/* The provider's name, the event's name, and the layout: a line "name offset size kind" for each field (tracepoints.h). */
+struct raw_tracepoint {
+    struct raw_own own;
+    struct guid    provider;
+    uint32_t       source, reserved; /* index in the table of the raw log */
+};
 /* The kernel phase of one CPU: how its clock was joined, and what became of the entries. */
 struct raw_phase_end {
     struct raw_own own;
@@ -124,5 +133,5 @@ struct raw_device {
 #define RAW_NO_DISK UINT16_C(0xFFFF)
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
                sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_counters) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
-               sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0 && sizeof(struct raw_device) % 8 == 0, "records are multiples of 8");
+               sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0 && sizeof(struct raw_device) % 8 == 0 && sizeof(struct raw_tracepoint) % 8 == 0, "records are multiples of 8");
 #endif

@@ -2,6 +2,7 @@
 #include "autologger/kernel/rings.h"
 #include "autologger/kernel/memcalls.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/kernel/tracepoints.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RING_DEFAULT = 4 << 20, RING_ROOM = 3 << 19, PMC_PERIOD = 1000003 /* a prime: in step with nothing */ };
+enum { NO_SYSCONFIG = 0x10000000, RING_DEFAULT = 4 << 20, RING_ROOM = 3 << 19, PMC_PERIOD = 1000003 /* a prime: in step with nothing */ };
 
 /* The drainer is woken when a ring is half full, or later where that still leaves room enough until it runs: what it does
  * during a boot is part of what the boot costs. */
@@ -57,12 +58,13 @@ static wstatus refused(int error, struct reason *why)
 }
 
 /* The side-band event carries fork, exec, exit and mappings, and the ring. Old kernels lack some of its attributes. */
-static int sideband_open(struct perf_event_attr attr, unsigned cpu)
+static int sideband_open(const struct klog_config *config, struct perf_event_attr attr, unsigned cpu)
 {
+    bool flags = (config->mask[0] & ~NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4];
     attr.type   = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
-    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
-    attr.build_id                                                   = 1;
+    attr.task   = 1; /* which threads are the kernel's */
+    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.build_id = flags; /* of no use to tracepoints alone */
     int fd = perf_open(&attr, cpu);
     if (fd == -EINVAL) { /* before 5.12 */
         attr.build_id = 0;
@@ -207,9 +209,28 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
         ids[count]       = id;
         sources[count++] = s;
     }
+    count = tracepoints_find(root, config, sources, ids, count);
     if (root >= 0)
         close(root);
     return count;
+}
+
+/* The provider's own filter. One that the kernel refuses must not let everything through: the source is closed again. */
+static void wish_filter(const struct klog_config *config, const struct raw_source *source, struct tracepoint_wish *w, int *fd, unsigned cpu)
+{
+    char text[224];
+    if (*fd < 0 || !*w->filter || ioctl(*fd, PERF_EVENT_IOC_SET_FILTER, w->filter) == 0)
+        return;
+    close(*fd);
+    *fd = -1;
+    if (cpu != 0)
+        return;
+    w->opened--;
+    if (!config->condition)
+        return;
+    snprintf(text, sizeof text, "the kernel does not take the filter '%.80s' for %s: it is not recorded", w->filter, source->name);
+    config->condition(config->condition_ctx, W_INVALID_PARAMETER, false, w->name, text,
+                      "use the names of its fields: autologger providers --tracepoints --fields");
 }
 
 static wstatus cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources,
@@ -217,7 +238,7 @@ static wstatus cpu_open(struct rings *rings, const struct klog_config *config, c
 {
     struct ring           *r    = &rings->ring[cpu];
     struct perf_event_attr attr = base_attr(rings->bytes);
-    int                    fd   = sideband_open(attr, cpu);
+    int                    fd   = sideband_open(config, attr, cpu);
     if (fd == -ENODEV)
         return W_SUCCESS; /* possible, but not online */
     if (fd < 0)
@@ -228,6 +249,11 @@ static wstatus cpu_open(struct rings *rings, const struct klog_config *config, c
         char text[160];
         r->fd[i] = source_open(&sources[i], config, attr, ids[i], cpu);
         filter_set(r->fd[i], sources[i].kind);
+        if (sources[i].kind == SRC_TRACEPOINT && r->fd[i] >= 0) {
+            wish_filter(config, &sources[i], &config->tracepoints[sources[i].wish], &r->fd[i], cpu);
+            if (r->fd[i] < 0)
+                continue;
+        }
         if (r->fd[i] == -EMFILE || r->fd[i] == -ENFILE)
             status = refused(-r->fd[i], why);
         if (r->fd[i] >= 0 && ioctl(r->fd[i], PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]) < 0) {
@@ -273,7 +299,7 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     if (status)
         return status;
     struct perf_event_attr attr = base_attr(rings->bytes);
-    int                    fd   = sideband_open(attr, 0); /* the right is asked first: no conditions from a session that can't be */
+    int                    fd   = sideband_open(config, attr, 0); /* the right is asked first: no conditions from a session that can't be */
     if (fd < 0 && fd != -ENODEV)
         status = refused(-fd, why);
     else if (fd >= 0)

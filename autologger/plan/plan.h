@@ -49,11 +49,14 @@ struct plan_provider {
     uint64_t    match_any, match_all; /* match_any: EnableFlags already folded in */
     uint64_t    match_any_value; /* as declared */
     struct condition_list conditions;
+    char       *tracepoint, *tracepoint_filter; /* kernel tracepoints are the provider; NULL: programs are */
+    bool        tracepoint_stacks;
     char       *source_file;
     uint32_t    source_line;
 };
 
 struct plan {
+    bool        tracepoints; /* some of its providers, enabled and sound, are kernel tracepoints */
     char       *name; /* session name: key name; "NT Kernel Logger" for a kernel GlobalLogger */
     char       *key;  /* full registry path */
     bool        global_logger, kernel; /* kernel: EnableKernelFlags are honoured */

@@ -1,4 +1,5 @@
 #include "autologger/plan/reading.h"
+#include "autologger/wire/tracepoint.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,9 +10,13 @@ void plan_provider_finish(struct plan_provider *p)
     free(p->name);
     free(p->key);
     free(p->source_file);
+    free(p->tracepoint);
+    free(p->tracepoint_filter);
     condition_list_finish(&p->conditions);
     memset(p, 0, sizeof *p);
 }
+
+enum { PROPERTY_STACK_TRACE = 0x4 };
 
 static void report_properties(struct plan_provider *p, const struct value *v)
 {
@@ -21,6 +26,8 @@ static void report_properties(struct plan_provider *p, const struct value *v)
 
     for (size_t i = 0; i < count; i++) {
         unknown &= ~bits[i].bit;
+        if (bits[i].bit == PROPERTY_STACK_TRACE && p->tracepoint)
+            continue;
         if (p->enable_property & bits[i].bit)
             condition_add(&p->conditions, W_NOT_SUPPORTED, false, bits[i].name, v->source_file, v->source_line,
                           "nothing to do; remove the bit if it must have an effect now",
@@ -76,7 +83,37 @@ static void take_values(struct plan_provider *p, const struct value_set *set)
         condition_add(&p->conditions, W_INVALID_PARAMETER, true, "MatchAllKeyword",
                       set->at[VALUE_MATCH_ALL_KEYWORD].source_file, set->at[VALUE_MATCH_ALL_KEYWORD].source_line,
                       "set MatchAnyKeyword too", "MatchAllKeyword has no effect while MatchAnyKeyword is 0");
+    p->tracepoint_stacks = p->tracepoint && p->enable_property & PROPERTY_STACK_TRACE;
     report_properties(p, &set->at[VALUE_ENABLE_PROPERTY]);
+    if (p->tracepoint && (p->level || p->match_any))
+        condition_add(&p->conditions, W_INVALID_PARAMETER, true, "EnableLevel", level->source_file, level->source_line,
+                      "remove EnableLevel and the keywords; use TracepointFilter", "tracepoints have no level and no keywords: all of their events are taken");
+}
+
+/* Patterns and filter go into the session's state: a text that was cut would ask for something else. */
+static wstatus take_tracepoint(struct plan_provider *p, const struct value_set *set, enum value_id *failed)
+{
+    static const enum value_id ids[] = {VALUE_TRACEPOINT, VALUE_TRACEPOINT_FILTER};
+    char                     **out[] = {&p->tracepoint, &p->tracepoint_filter};
+    for (int i = 0; i < 2; i++) {
+        const struct value *v = &set->at[ids[i]];
+        if (!v->present || !v->text)
+            continue;
+        *failed = ids[i];
+        if (strlen(v->text) >= TRACEPOINT_TEXT)
+            return reason_set(&p->reason, W_INVALID_PARAMETER, "%s has %zu bytes, more than %d", value_rows[ids[i]].name, strlen(v->text), TRACEPOINT_TEXT - 1);
+        if (!(*out[i] = strdup(v->text)))
+            return reason_set(&p->reason, W_OUTOFMEMORY, "no memory for the provider");
+    }
+    if (p->tracepoint && !strchr(p->tracepoint, ':')) {
+        *failed = VALUE_TRACEPOINT;
+        return reason_set(&p->reason, W_INVALID_PARAMETER, "Tracepoint '%s' has no ':': it is group:name, as in sched:sched_switch or block:*", p->tracepoint);
+    }
+    if (p->tracepoint_filter && !p->tracepoint) {
+        *failed = VALUE_TRACEPOINT_FILTER;
+        return reason_set(&p->reason, W_INVALID_PARAMETER, "TracepointFilter is for a provider with a Tracepoint");
+    }
+    return W_SUCCESS;
 }
 
 /* Points the provider's row at the value that is wrong. */
@@ -105,6 +142,8 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
     p->enabled = st == W_SUCCESS && set.at[VALUE_ENABLED].number != 0;
     if (st == W_SUCCESS && p->enabled)
         st = value_set_read(store, p->key, IN_PROVIDER, &set, &p->conditions, &failed, &p->reason);
+    if (st == W_SUCCESS && p->enabled)
+        st = take_tracepoint(p, &set, &failed);
     if (st == W_SUCCESS && p->enabled) {
         take_values(p, &set);
         report_filters(store, p);
@@ -176,10 +215,23 @@ static void report_wpp(struct plan *p)
     p->provider_count = 0;
 }
 
+static void tracepoints_limit(struct plan *p, struct plan_provider *provider, unsigned *count)
+{
+    if (!provider->enabled || provider->status || !provider->tracepoint)
+        return;
+    if (++*count <= TRACEPOINT_WISHES) {
+        p->tracepoints = true;
+        return;
+    }
+    provider->enabled = false;
+    provider->status  = reason_set(&provider->reason, W_NO_SYSTEM_RESOURCES, "a session has at most %d providers of tracepoints", TRACEPOINT_WISHES);
+}
+
 wstatus reading_providers(struct reading *r)
 {
-    struct plan *p  = r->plan;
-    wstatus      st = find_keys(r);
+    struct plan *p           = r->plan;
+    unsigned     tracepoints = 0;
+    wstatus      st          = find_keys(r);
 
     if (st != W_SUCCESS)
         return st;
@@ -195,6 +247,7 @@ wstatus reading_providers(struct reading *r)
                 reason_set(&provider->reason, W_INVALID_PARAMETER, "the key '%s' is not a GUID in braces", name);
         else
             read_values(r->store, provider);
+        tracepoints_limit(p, provider, &tracepoints);
     }
     return W_SUCCESS;
 }

@@ -129,7 +129,7 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
     f.index = s->state->index;
     if ((status = session_setup(s, why)) || (status = adopt_streams(s, &f, why)))
         goto out;
-    if (s->state->kernel_open && (status = adopt_kernel(s, &f, why)))
+    if (s->state->kernel_open == STATE_KERNEL_OPEN && (status = adopt_kernel(s, &f, why)))
         goto out;
     *out = s;
     return W_SUCCESS;

@@ -25,6 +25,9 @@ bool session_provider(const struct session *s, unsigned i, struct session_provid
     *out = (struct session_provider){.key           = s->state->enable[i].key,
                                      .registrations = s->state->enable[i].registrations,
                                      .events        = published(s).provider_events[i]};
+    for (unsigned k = 0; k < s->state->tracepoint_count; k++)
+        if (guid_equal(&s->state->tracepoint[k].guid, &s->state->enable[i].guid))
+            out->tracepoints = s->state->tracepoint[k].opened;
     for (unsigned u = 0; u < s->uid_count; u++)
         stream_refused(s->uid[u].streams, s->state->enable[i].slot, &out->refused);
     return true;

@@ -21,11 +21,13 @@ size_t state_slot_bytes(unsigned cpus)
 
 static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }
 
+enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20 };
+
 /* What MaximumBuffers pays for, and one chunk for the fallback stream of the first UID: without it the smallest session that a
  * plan allows (2 buffers a CPU) could not start. */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
 {
-    return (uint32_t)(st->memory_bytes >> chunk_shift) + 1;
+    return (uint32_t)(st->memory_bytes >> (chunk_shift + (st->tracepoint_count && !st->kernel))) + 1;
 }
 
 static void keep(struct session *s, const char *kind, int number, int fd)
@@ -67,7 +69,21 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
                               .condition = note_condition, .condition_ctx = found,
                               .system_config = s->env->system_config, .devices = st->devices};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
+    c->tracepoints      = s->state->tracepoint;
+    c->tracepoint_count = st->tracepoint_count;
+    if (!st->kernel) { /* tracepoints alone: no flags, half of the memory, smaller rings */
+        memset(c->mask, 0, sizeof c->mask);
+        c->mask[0]    = NO_SYSCONFIG;
+        c->hook_count = 0;
+        c->raw_bytes  = st->memory_bytes / 2;
+        c->ring_bytes = TRACEPOINT_RING;
+    }
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
+}
+
+bool session_wants_kernel(const struct session *s)
+{
+    return s->state->kernel || (s->state->tracepoint_count && s->state->kernel_open != STATE_KERNEL_REFUSED);
 }
 
 /* The parts that new and adopted sessions share. */
@@ -130,6 +146,16 @@ static wstatus texts_fit(const struct plan *plan, struct reason *why)
     return W_SUCCESS;
 }
 
+static void wish(struct tracepoint_wish *w, const struct plan_provider *p)
+{
+    char guid[GUID_TEXT_SIZE];
+    w->guid   = p->guid;
+    w->stacks = p->tracepoint_stacks;
+    copy_text(w->name, sizeof w->name, p->name ? p->name : guid_format(&p->guid, guid));
+    copy_text(w->pattern, sizeof w->pattern, p->tracepoint);
+    copy_text(w->filter, sizeof w->filter, p->tracepoint_filter);
+}
+
 static wstatus state_create(struct session *s, const struct plan *plan, unsigned index, uint32_t generation,
                             struct reason *why)
 {
@@ -172,6 +198,11 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->realtime.persistent = !plan->forget_realtime;
     st->devices             = plan->devices;
     st->hook_count     = plan->hook_count;
+    for (unsigned i = 0; i < plan->provider_count && st->tracepoint_count < TRACEPOINT_WISHES; i++) {
+        const struct plan_provider *p = &plan->providers[i];
+        if (p->enabled && !p->status && p->tracepoint)
+            wish(&st->tracepoint[st->tracepoint_count++], p);
+    }
     st->slot_size      = (uint32_t)state_slot_bytes(cpus);
     st->slot_offset[0] = sizeof *st;
     st->slot_offset[1] = (uint32_t)sizeof *st + st->slot_size;
@@ -189,13 +220,16 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         goto out;
     if ((st = session_setup(s, why)))
         goto out;
-    if (plan->kernel && env->kernel_later) {
-        /* session_kernel_open */
-    } else if (plan->kernel) {
-        if ((st = session_kernel_open(s, &s->klog, &s->conditions, why)))
+    if (session_wants_kernel(s) && !env->kernel_later) { /* else session_kernel_open, later */
+        if ((st = session_kernel_open(s, &s->klog, &s->conditions, why)) && plan->kernel)
             goto out;
-        s->state->kernel_open = 1;
-    } else if (!session_admit(s, (uint32_t)geteuid()) || !s->uid[0].admitted) {
+        if (st)
+            session_without_tracepoints(s, why);
+        else
+            s->state->kernel_open = STATE_KERNEL_OPEN;
+        st = W_SUCCESS;
+    }
+    if (!plan->kernel && (!session_admit(s, (uint32_t)geteuid()) || !s->uid[0].admitted)) {
         /* all of MinimumBuffers is there before the session starts */
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%u buffers of %u KB could not be allocated", plan->given.minimum_buffers,
                         plan->given.buffer_kb);
@@ -218,6 +252,16 @@ wstatus session_kernel_open(const struct session *s, struct klog **out, struct c
     return (s->env->kernel_open ? s->env->kernel_open : klog_create)(&config, out, why);
 }
 
+/* A session of programs goes on without its tracepoints. */
+void session_without_tracepoints(struct session *s, const struct reason *why)
+{
+    for (unsigned i = 0; i < s->state->tracepoint_count; i++)
+        condition_add(&s->conditions, why->status, false, s->state->tracepoint[i].name, "", 0,
+                      why->status == W_PRIVILEGE_NOT_HELD ? "run with CAP_PERFMON, or as root" : "see the reason",
+                      "its tracepoints could not be opened: %s", why->text);
+    s->state->kernel_open = STATE_KERNEL_REFUSED;
+}
+
 wstatus session_kernel_start(struct session *s, struct klog *klog, struct condition_list *found, struct reason *why)
 {
     s->klog = klog;
@@ -226,9 +270,13 @@ wstatus session_kernel_start(struct session *s, struct klog *klog, struct condit
         condition_add(&s->conditions, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
     }
     condition_list_finish(found);
-    klog_tell(klog, &s->conditions);
-    keep_klog(s);
-    s->state->kernel_open = 1;
+    if (klog) {
+        klog_tell(klog, &s->conditions);
+        keep_klog(s);
+        s->state->kernel_open = STATE_KERNEL_OPEN;
+    } else {
+        session_without_tracepoints(s, why);
+    }
     return session_start(s, why);
 }
 

@@ -98,6 +98,9 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
                       int (*find)(void *ctx, const char *name), void *ctx, struct session **out, struct reason *why);
 /* For a session that was created with kernel_later. open: the slow part, from any thread, touches nothing of the session that others
  * change; `found` gets conditions. start: takes both over, keeps the descriptors, starts the session. */
+bool    session_wants_kernel(const struct session *s);
+/* `why` says why its tracepoints can't be had: conditions of the session, which is otherwise as it was. */
+void    session_without_tracepoints(struct session *s, const struct reason *why);
 wstatus session_kernel_open(const struct session *s, struct klog **out, struct condition_list *found, struct reason *why);
 wstatus session_kernel_start(struct session *s, struct klog *klog, struct condition_list *found, struct reason *why);
 /* Memory becomes tight, or somebody waits, while no file may be written: see tight_file. Any thread. */
@@ -130,6 +133,7 @@ void session_info(struct session *s, struct ctl_session_info *out);
 struct session_provider {
     const char           *key;           /* of its declaration; borrowed from the session */
     uint32_t              registrations; /* programs that registered it while it was enabled */
+    uint32_t              tracepoints; /* of the kernel, that were opened for it */
     uint64_t              events;        /* in the file */
     struct stream_refused refused;       /* what programs tried and the enablement kept out */
 };

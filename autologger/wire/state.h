@@ -5,6 +5,7 @@
  * `in_use` last. An unknown version is refused. Native byte order: same machine, same boot. */
 #ifndef AUTOLOGGER_WIRE_STATE_H
 #define AUTOLOGGER_WIRE_STATE_H
+#include "autologger/wire/tracepoint.h"
 #include "registry-sim/win32/guid.h"
 
 #include <stddef.h>
@@ -99,6 +100,7 @@ struct state_slot {
     uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
     uint64_t provider_events[STATE_ENABLES]; /* in the file, by enablement */
 };
+enum { STATE_KERNEL_OPEN = 1, STATE_KERNEL_REFUSED = 2 };
 struct state_session {
     uint32_t    magic, version, size, in_use;
     uint32_t    index, generation, cpus, kernel;
@@ -109,12 +111,14 @@ struct state_session {
     uint64_t    memory_bytes;
     uint32_t    group_mask[8], hook_count;
     uint16_t    hooks[256];
+    uint32_t    tracepoint_count;
+    struct tracepoint_wish tracepoint[TRACEPOINT_WISHES];
     uint32_t    state, status; /* as in ctl_session_info */
     char        status_text[512];
     uint32_t    file_created;
     uint32_t    stop_asked; /* a successor stops it at once */
     uint32_t    devices; /* DeviceEvents */
-    uint32_t    kernel_open; /* a kernel session's sources are open: there is a klog to hand over */
+    uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;
     struct state_enable enable[STATE_ENABLES];

@@ -1,0 +1,18 @@
+/* tracepoint.h - the kernel tracepoints that a session asks for as providers, as its state keeps them (state.h).
+ * Not for: how they are opened (kernel/tracepoints.h). */
+#ifndef AUTOLOGGER_WIRE_TRACEPOINT_H
+#define AUTOLOGGER_WIRE_TRACEPOINT_H
+#include "registry-sim/win32/guid.h"
+
+#include <stdint.h>
+
+enum { TRACEPOINT_WISHES = 16, TRACEPOINT_TEXT = 256, TRACEPOINT_NAME = 128 };
+struct tracepoint_wish {
+    struct guid guid; /* of the provider */
+    char        name[TRACEPOINT_NAME]; /* of the provider: its events carry it */
+    char        pattern[TRACEPOINT_TEXT]; /* "group:name", both with * and ?, several separated by blanks or commas */
+    char        filter[TRACEPOINT_TEXT]; /* in the kernel's words; "" = all */
+    uint32_t    stacks; /* each event with its call stack */
+    uint32_t    opened; /* how many tracepoints are; written when the sources are opened */
+};
+#endif
