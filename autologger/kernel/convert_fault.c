@@ -124,6 +124,8 @@ static void hard_fault_event(struct convert *c, const struct sample *s, uint64_t
     struct actor  by   = {s->cpu, shown_pid(c, s->pid, s->tid), s->tid};
     if (m)
         file_name_tell(c, s->cpu, m->key, &time);
+    if (time <= c->queue[s->cpu].last)
+        time = c->queue[s->cpu].last + 1; /* a duration of nothing stays one */
     wr_u64(&w, since ? convert_time(c, since) : time); /* not known: it took no time */
     wr_u64(&w, offset);
     wr_u64(&w, s->address);

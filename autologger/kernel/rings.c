@@ -193,7 +193,7 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
                 snprintf(text, sizeof text, root < 0 ? "tracefs cannot be opened: %s" : "this kernel has no such tracepoint: %s",
                          strerror(-id));
                 condition(config, row->name, text, root < 0 ? "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing"
-                                                            : "use a kernel with CONFIG_FTRACE, or leave the flag out");
+                                                            : "use a newer kernel (with CONFIG_FTRACE), or leave the flag out");
                 continue;
             }
             if (missing)

@@ -7,7 +7,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { PAGE = 4096, THREADS = 4, PAGES = 300, PROCESSES = 20, HANDLES = 7, SLACK = 16 };
+enum { PAGE = 4096, THREADS = 4, PAGES = 300, PROCESSES = 20, HANDLES = 7, SLACK = 16,
+       STEP = 64 /* before Linux 6.2 each thread may keep as many pages uncounted */ };
 
 static void *touch(void *arg)
 {
@@ -114,7 +115,7 @@ static void PERF_COUNTER_at_exit_and_stop(void **state)
         if (u32_at(s, 4) > faults || u32_at(s, 4) + SLACK < faults || u64_at(s, 24) > (uint64_t)used[i].ru_maxrss * 1024 || u64_at(s, 16) < THREADS * PAGES * PAGE)
             fail_msg("process %d: %u faults of %llu, peak %llu of %llu", i, u32_at(s, 4), (unsigned long long)faults,
                      (unsigned long long)u64_at(s, 24), (unsigned long long)used[i].ru_maxrss * 1024);
-        assert_true(faults >= THREADS * PAGES && u64_at(s, 24) >= THREADS * PAGES * PAGE);
+        assert_true(faults >= THREADS * PAGES && u64_at(s, 24) >= (THREADS * PAGES - (THREADS + 1) * STEP) * PAGE);
     }
     finish(&c);
 }

@@ -269,6 +269,8 @@ static const struct expectation kernel_rows[] = {
      "name NT Kernel Logger|kernel 1|mask 707 286|note DISK_IO 50 @5|!condition"},
     {"one word", GLOBAL START FLAGS("07,33,03,00"), 0, NULL, 0,
      "mask 33307 0|condition REGISTRY 50|note DISK_IO"},
+    {"the group Base", GLOBAL START FLAGS("07,23,00,00,02,00,88,00"), 0, NULL, 0, "mask 2307 880002|!condition"},
+    {"stacks of faults", GLOBAL START FLAGS("07,30,00,00") "\"StackWalkingFilter\"=hex:0b,02,00,00,20,02,00,00\n", 0, NULL, 0, "hooks 2|!condition"},
     {"aliases", GLOBAL START FLAGS("17,00,00,01"), 0, NULL, 0, "mask 7 6|!condition"},
     {"file names alone", GLOBAL START FLAGS("07,02,00,00"), 0, NULL, 0, "condition FILENAME 50"},
     {"compact context switches", GLOBAL START FLAGS("07,00,00,00,04,01,00,00"), 0, NULL, 0,
