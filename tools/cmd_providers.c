@@ -1,0 +1,274 @@
+/* autologger providers: what events there are to ask for: kernel keywords and groups, stack-walk events, tracepoints. */
+#include "autologger/kernel/flags.h"
+#include "autologger/kernel/sources.h"
+#include "autologger/kernel/tracepoints.h"
+#include "tools/cmdline.h"
+#include "tools/json_out.h"
+#include "tools/store_access.h"
+#include "tools/text_table.h"
+#include "tools/verb.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OPT_FIELDS = 0x200, FORMAT_MAX = 16384 };
+struct args {
+    struct cmdline common; /* first */
+    bool           kernel, stacks, tracepoints, fields;
+    const char    *pattern;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct args *a = state->input;
+    switch (key) {
+    case 'k': a->kernel = true; return 0;
+    case 'w': a->stacks = true; return 0;
+    case 't': a->tracepoints = true; return 0;
+    case OPT_FIELDS: a->fields = true; return 0;
+    case ARGP_KEY_ARG:
+        if (a->pattern)
+            argp_error(state, "one pattern at a time: \"%s\"", arg);
+        a->pattern = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if ((a->pattern || a->fields) && !a->tracepoints)
+            argp_error(state, "a pattern and --fields are for --tracepoints. Do: autologger providers --tracepoints 'sched:*' --fields");
+        return 0;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+/* ---- kernel keywords ---- */
+
+/* Of the bits of a keyword the least that is delivered, and what is said of it. */
+static enum kernel_offer keyword_offer(const struct kernel_keyword *k, const struct kernel_flag **of)
+{
+    size_t                    count;
+    const struct kernel_flag *flags = kernel_flags(&count);
+    enum kernel_offer         worst = KERNEL_OFFER_NOW;
+    *of                             = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (flags[i].word == k->word && (flags[i].bits & k->bits) && (!*of || flags[i].offer > worst)) {
+            worst = flags[i].offer;
+            *of   = &flags[i];
+        }
+    return worst;
+}
+
+static const char *const offer_words[] = {
+    [KERNEL_OFFER_NOW] = "yes", [KERNEL_OFFER_PARTLY] = "in part", [KERNEL_OFFER_LATER] = "not in this version", [KERNEL_OFFER_NONE] = "not on Linux"};
+
+static void kernel_text(void)
+{
+    static const char *const  titles[] = {"KEYWORD", "SUPPORTED", "EVENTS; FROM WHAT, OR WHY NOT", NULL};
+    size_t                    count;
+    const struct kernel_keyword *k = kernel_keywords(&count);
+    struct text_table         t;
+    text_table_init(&t, titles);
+    for (size_t i = 0; i < count; i++) {
+        const struct kernel_flag *f;
+        char                      text[512];
+        enum kernel_offer         offer = keyword_offer(&k[i], &f);
+        snprintf(text, sizeof text, "%s; %s", f ? f->what : "", f ? f->source : "");
+        text_table_row(&t, k[i].name, offer_words[offer], text);
+    }
+    text_table_print(&t, stdout);
+    text_table_finish(&t);
+    static const char *const group_titles[] = {"GROUP", "KEYWORDS", NULL};
+    const struct kernel_group *g             = kernel_groups(&count);
+    fputc('\n', stdout);
+    text_table_init(&t, group_titles);
+    for (size_t i = 0; i < count; i++) {
+        char text[512];
+        group_mask_format(g[i].mask, text, sizeof text);
+        text_table_row(&t, g[i].name, text);
+    }
+    text_table_print(&t, stdout);
+    text_table_finish(&t);
+}
+
+static void kernel_json(struct json *j)
+{
+    size_t                       count;
+    const struct kernel_keyword *k = kernel_keywords(&count);
+    json_array(j, "keywords");
+    for (size_t i = 0; i < count; i++) {
+        const struct kernel_flag *f;
+        char                      mask[32];
+        enum kernel_offer         offer = keyword_offer(&k[i], &f);
+        snprintf(mask, sizeof mask, "MASK%u:0x%08x", k[i].word, k[i].bits);
+        json_object(j, NULL);
+        json_text(j, "name", k[i].name);
+        json_text(j, "supported", offer_words[offer]);
+        json_text(j, "mask", mask);
+        json_text(j, "events", f ? f->what : NULL);
+        json_text(j, "source", f ? f->source : NULL);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    const struct kernel_group *g = kernel_groups(&count);
+    json_array(j, "groups");
+    for (size_t i = 0; i < count; i++) {
+        char text[512];
+        group_mask_format(g[i].mask, text, sizeof text);
+        json_object(j, NULL);
+        json_text(j, "name", g[i].name);
+        json_text(j, "keywords", text);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+/* ---- stack-walk events ---- */
+
+/* Has any source a call chain for it? */
+static bool stack_had(uint16_t hook)
+{
+    for (unsigned i = 0; i < SRC_COUNT; i++)
+        if (source_has_hook(&source_table[i], hook))
+            return true;
+    return false;
+}
+
+static void stacks_print(struct json *j)
+{
+    static const char *const  titles[] = {"EVENT", "HOOK", "STACK", "NEEDS", NULL};
+    size_t                    count;
+    const struct kernel_hook *h = kernel_hooks(&count);
+    struct text_table         t;
+    if (j)
+        json_array(j, "stacks");
+    text_table_init(&t, titles);
+    for (size_t i = 0; i < count; i++) {
+        char hook[8];
+        snprintf(hook, sizeof hook, "0x%04x", h[i].hook);
+        if (!j) {
+            text_table_row(&t, h[i].name, hook, stack_had(h[i].hook) ? "yes" : "no", h[i].enabled_by);
+            continue;
+        }
+        json_object(j, NULL);
+        json_text(j, "name", h[i].name);
+        json_text(j, "hook", hook);
+        json_flag(j, "stack", stack_had(h[i].hook));
+        json_text(j, "needs", h[i].enabled_by);
+        json_object_end(j);
+    }
+    if (j)
+        json_array_end(j);
+    else
+        text_table_print(&t, stdout);
+    text_table_finish(&t);
+}
+
+/* ---- tracepoints ---- */
+
+struct listing {
+    struct json *j;
+    bool         fields;
+    int          tracefs;
+};
+
+static void fields_print(struct listing *l, const char *folder)
+{
+    static const char *const kinds[] = {"signed", "unsigned", "pointer", "text", "text", "text", "bytes", "bytes", "bytes"};
+    char                     path[224], *format = malloc(FORMAT_MAX);
+    const char              *next = NULL;
+    struct tracepoint_field  f;
+    snprintf(path, sizeof path, "%s/format", folder);
+    if (l->j)
+        json_array(l->j, "fields");
+    if (format && tracefs_read(l->tracefs, path, format, FORMAT_MAX) > 0)
+        while (tracepoint_field_next(format, &next, &f)) {
+            if (l->j) {
+                json_object(l->j, NULL);
+                json_text(l->j, "name", f.name);
+                json_text(l->j, "kind", kinds[f.kind]);
+                json_number(l->j, "size", f.size);
+                json_object_end(l->j);
+            } else if (f.kind <= TP_POINTER) {
+                printf("    %-28s %s, %u bits\n", f.name, kinds[f.kind], f.size * 8u);
+            } else {
+                printf("    %-28s %s\n", f.name, kinds[f.kind]);
+            }
+        }
+    if (l->j)
+        json_array_end(l->j);
+    free(format);
+}
+
+static void tracepoint_print(void *ctx, const char *name, const char *folder)
+{
+    struct listing *l = ctx;
+    if (l->j) {
+        json_object(l->j, NULL);
+        json_text(l->j, "name", name);
+    } else {
+        puts(name);
+    }
+    if (l->fields)
+        fields_print(l, folder);
+    if (l->j)
+        json_object_end(l->j);
+}
+
+static int tracepoints_print(const struct args *a, struct json *j)
+{
+    struct listing l = {.j = j, .fields = a->fields, .tracefs = tracefs_open()};
+    if (l.tracefs < 0) {
+        fprintf(stderr, "autologger providers: tracefs cannot be opened: %s. Do: run as root, or mount tracefs at /sys/kernel/tracing\n",
+                strerror(-l.tracefs));
+        return VERB_REFUSED;
+    }
+    if (j)
+        json_array(j, "tracepoints");
+    int n = tracepoints_match(l.tracefs, a->pattern ? a->pattern : "*:*", tracepoint_print, &l);
+    if (j)
+        json_array_end(j);
+    close(l.tracefs);
+    if (n < 0) {
+        fprintf(stderr, "autologger providers: the tracepoints cannot be read: %s. Do: run as root\n", strerror(-n));
+        return VERB_REFUSED;
+    }
+    if (n == 0)
+        fprintf(stderr, "autologger providers: this kernel has no tracepoint '%s'. Do: autologger providers --tracepoints\n", a->pattern ? a->pattern : "*:*");
+    return n ? VERB_FINE : VERB_FAILED;
+}
+
+int cmd_providers(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"kernel", 'k', NULL, 0, "kernel keywords and groups, for EnableKernelFlags (the default)", 0},
+        {"stacks", 'w', NULL, 0, "events that can have a call stack, for StackWalkingFilter", 0},
+        {"tracepoints", 't', NULL, 0, "the kernel's tracepoints, for Tracepoint; all, or those of PATTERN", 0},
+        {"fields", OPT_FIELDS, NULL, 0, "with their fields, for TracepointFilter", 0}, OPT_JSON, {0}};
+    static const struct argp argp = {options, parse, "[PATTERN]",
+                                     CMDLINE_DOC("What events there are to ask for: each keyword with what it gives here, or why it can't.",
+                                                 "  autologger providers --kernel\n  autologger providers --tracepoints 'block:block_rq_*' --fields"),
+                                     NULL, NULL, NULL};
+    struct args a = {0};
+    int         code;
+    if (!cmdline_parse(&argp, argc, argv, &a.common, &code))
+        return code;
+    struct json *j = a.common.json ? json_create(stdout, true) : NULL;
+    if (a.common.json && !j)
+        return VERB_REFUSED;
+    bool kernel = a.kernel || (!a.stacks && !a.tracepoints);
+    code        = VERB_FINE;
+    if (j)
+        json_object(j, NULL);
+    if (kernel && j)
+        kernel_json(j);
+    else if (kernel)
+        kernel_text();
+    if (a.stacks)
+        stacks_print(j);
+    if (a.tracepoints)
+        code = tracepoints_print(&a, j);
+    if (j) {
+        json_object_end(j);
+        json_destroy(j);
+    }
+    return code;
+}
