@@ -128,7 +128,7 @@ int cmd_boots(int argc, char **argv)
     static const struct argp argp = {
         options, parse, "\nBOOT\nBOOT BOOT",
         CMDLINE_DOC("The boots that the store remembers, newest first, with events, losses, memory and when boot was done; medians. "
-                    "One boot by its phases (kernel, initramfs, user space, settling) with the events of each. Two boots side by side: times, and the Status of every session and provider. BOOT is a number, \"last\" or "
+                    "One boot by its phases (firmware, boot loader, kernel, initramfs, user space, settling) with the events of each. Two boots side by side: times, and the Status of every session and provider. BOOT is a number, \"last\" or "
                     "\"baseline\".",
                     "  autologger boots --mark last\n  autologger boots baseline last"),
         NULL, NULL, NULL};

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -487,7 +488,11 @@ static void a_thousand_of_each(void **state)
         snprintf(name, sizeof name, "sys/kernel/irq/%d/actions", i);
         file(name, "dev\n");
     }
+    struct timespec from, to;
+    clock_gettime(CLOCK_MONOTONIC, &from);
     collect(0, 0);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    print_message("%u events in %.1f ms\n", count, (double)(to.tv_sec - from.tv_sec) * 1e3 + (double)(to.tv_nsec - from.tv_nsec) / 1e6);
     assert_int_equal(having(0x0B0B, ETL_SYSTEM64), 1000);
     assert_int_equal(having(0x0B0D, ETL_SYSTEM64), 1000);
     assert_int_equal(having(0x0B15, ETL_SYSTEM64), SYSCONFIG_MOST);
