@@ -374,7 +374,7 @@ static wstatus on_state(struct control_server *v, unsigned c, const void *messag
                                   .files_created_early = v->state->files_created_early,
                                   .files_created = v->state->files_created};
     (void)size;
-    for (unsigned i = 0; i < SHM_PROVIDERS; i++)
+    for (int i = 0; i < v->table->directory->used; i++)
         a.providers += v->table->directory->shm->provider[i].generation & 1;
     snprintf(a.store, sizeof a.store, "%s", v->state->store);
     snprintf(a.log_dir, sizeof a.log_dir, "%s", v->state->log_dir);
@@ -391,7 +391,7 @@ static wstatus on_providers(struct control_server *v, unsigned c, const void *me
     (void)size;
 
     memset(answer, 0, sizeof *answer);
-    for (unsigned i = 0; i < SHM_PROVIDERS; i++) {
+    for (int i = 0; i < d->used; i++) {
         const struct shm_provider *p = &d->shm->provider[i];
         if (!(p->generation & 1))
             continue;

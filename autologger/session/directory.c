@@ -78,6 +78,8 @@ wstatus directory_adopt(int fd, struct directory **out, struct reason *why)
         return reason_set(why, W_INVALID_DATA, "the provider directory handed over has version %u.%u, not %u", h->major,
                           h->minor, SHM_MAJOR);
     }
+    for ((*out)->used = SHM_PROVIDERS; (*out)->used && !(*out)->shm->provider[(*out)->used - 1].generation;)
+        (*out)->used--;
     return W_SUCCESS;
 }
 
@@ -100,7 +102,7 @@ static bool in_use(const struct shm_provider *p) { return p->generation & 1; }
 
 int directory_find(const struct directory *d, const struct guid *guid)
 {
-    for (int i = 0; i < SHM_PROVIDERS; i++)
+    for (int i = 0; i < d->used; i++)
         if (in_use(&d->shm->provider[i]) && guid_equal(&d->shm->provider[i].guid, guid))
             return i;
     return -1;
@@ -117,7 +119,8 @@ int directory_get(struct directory *d, const struct guid *guid)
         p->mask = 0;
         atomic_thread_fence(memory_order_release);
         p->generation++;
-        found = i;
+        found   = i;
+        d->used = i < d->used ? d->used : i + 1;
     }
     return found;
 }
@@ -166,8 +169,8 @@ void directory_disable(struct directory *d, unsigned slot, unsigned entry)
 void directory_counted(struct directory *d)
 {
     d->counting = false;
-    for (unsigned i = 0; i < SHM_PROVIDERS; i++)
-        release_if_unused(d, i);
+    for (int i = 0; i < d->used; i++)
+        release_if_unused(d, (unsigned)i);
 }
 
 void directory_register(struct directory *d, unsigned slot, int change)

@@ -16,6 +16,7 @@ struct directory {
     struct shm_directory *shm;
     uint16_t              registrations[SHM_PROVIDERS]; /* programs that have it registered now */
     char                 *name[SHM_PROVIDERS];          /* from provider traits, or NULL */
+    int                   used;     /* slots from here on were never taken: their memory is not even touched */
     bool                  counting; /* an adopted directory until all registrations are counted: no slot is freed */
 };
 struct enable_terms {
