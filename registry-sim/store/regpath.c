@@ -20,7 +20,8 @@ const char *regpath_root_get(const char *name)
 
 bool regpath_name_fits(const char *name, unsigned units)
 {
-    return utf8_to_utf16le(name, strlen(name), NULL, 0) <= (size_t)units * 2;
+    size_t bytes = strlen(name); /* no character has more units in UTF-16 than bytes in UTF-8 */
+    return bytes <= units || utf8_to_utf16le(name, bytes, NULL, 0) <= (size_t)units * 2;
 }
 
 /* Appends one part and its NUL at *end. */

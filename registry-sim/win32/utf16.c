@@ -118,8 +118,16 @@ static uint32_t upper(uint32_t c) { return c < 0x10000 ? utf16_upper((uint16_t)c
 int name_compare(const char *a, const char *b)
 {
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
-    const uint8_t *pe = p + strlen(a), *qe = q + strlen(b);
 
+    /* nearly all names are ASCII, and a boot waits while it finds its own in the store */
+    for (; *p < 0x80 && *q < 0x80; p++, q++) {
+        uint8_t x = *p >= 'a' && *p <= 'z' ? (uint8_t)(*p - 32) : *p, y = *q >= 'a' && *q <= 'z' ? (uint8_t)(*q - 32) : *q;
+        if (x != y)
+            return x < y ? -1 : 1;
+        if (!x)
+            return 0;
+    }
+    const uint8_t *pe = p + strlen((const char *)p), *qe = q + strlen((const char *)q);
     while (p < pe && q < qe) {
         uint32_t x = upper(utf8_next(&p, pe)), y = upper(utf8_next(&q, qe));
         if (x != y)

@@ -65,7 +65,9 @@ static void names_compare_without_case(void **state)
     (void)state;
     assert_int_equal(name_compare("Autologger", "AUTOLOGGER"), 0);
     assert_int_equal(name_compare("Größe-Ωμέγα-Ж", "GRÖßE-ωΜΈΓΑ-ж"), 0);
-    assert_true(name_compare("a", "B") < 0 && name_compare("ab", "A") > 0);
+    assert_true(name_compare("a", "B") < 0 && name_compare("ab", "A") > 0 && name_compare("a", "AB") < 0 && name_compare("", "a") < 0);
+    assert_true(name_compare("plainä", "PLAINz") > 0 && name_compare("PLAINZ", "plainÄ") < 0 && name_compare("xÄ", "Xä") == 0);
+    assert_true(name_compare("[", "a") > 0 && name_compare("`", "A") > 0 && name_compare("{", "Z") > 0); /* around the letters */
     char *fold = name_fold_dup("äb\xED\xA0\x80");
     assert_string_equal(fold, "ÄB\xED\xA0\x80");
     free(fold);
