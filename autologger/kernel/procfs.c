@@ -423,3 +423,31 @@ uint64_t proc_kernel_bytes(int proc)
         close(fd);
     return first && last > first ? last + 1 - first : 0;
 }
+
+bool proc_kernel_place(int proc, uint64_t *start, uint64_t *end)
+{
+#if defined __x86_64__
+    enum { SEGMENTS = 64 };
+    static const uint64_t lowest = UINT64_C(0xFFFFFFFF80000000), modules = UINT64_C(0xFFFFFFFFC0000000);
+    struct {
+        Elf64_Ehdr head;
+        Elf64_Phdr segment[SEGMENTS];
+    } e;
+    int     fd = openat(proc, "kcore", O_RDONLY | O_CLOEXEC);
+    ssize_t n  = fd < 0 ? -1 : pread(fd, &e, sizeof e, 0);
+    if (fd >= 0)
+        close(fd);
+    if (n < (ssize_t)sizeof e.head || memcmp(e.head.e_ident, ELFMAG, SELFMAG) != 0 || e.head.e_phoff != sizeof e.head)
+        return false;
+    for (unsigned i = 0; i < e.head.e_phnum && sizeof e.head + (i + 1) * sizeof *e.segment <= (size_t)n; i++) {
+        const Elf64_Phdr *s = &e.segment[i];
+        if (s->p_type == PT_LOAD && s->p_vaddr >= lowest && s->p_vaddr < modules && s->p_memsz <= modules - s->p_vaddr) {
+            *start = s->p_vaddr;
+            *end   = s->p_vaddr + s->p_memsz;
+            return true;
+        }
+    }
+#endif
+    (void)proc, (void)start, (void)end;
+    return false;
+}

@@ -81,6 +81,9 @@ struct kallsyms_wish {
     void (*found)(void *ctx, uint64_t address, const char *name);
     void *ctx;
 };
+/* Where the kernel's image is, from its text to its end, by the head of /proc/kcore. Much cheaper than looking for symbols; false
+ * where there is none, a lockdown forbids it, CAP_SYS_RAWIO is missing, or the machine is no x86-64. */
+bool proc_kernel_place(int proc, uint64_t *start, uint64_t *end);
 /* The length of the kernel's image in memory, from its code to the end of its data; 0 when that is hidden. */
 uint64_t proc_kernel_bytes(int proc);
 unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint64_t *out, const struct kallsyms_wish *wish);

@@ -67,11 +67,14 @@ static void symbols_find(struct rundown *r, uint64_t address[SYMBOLS])
 {
     struct kallsyms_wish wish     = {r->d->function, r->d->functions, symbol_add, r};
     bool                 handlers = has_source(r, SRC_SOFTIRQ_ENTRY);
-    uint64_t             bytes    = proc_kernel_bytes(r->d->proc), found[SYMBOLS];
+    uint64_t             bytes, found[SYMBOLS];
     const char          *names[SYMBOLS];
     unsigned             index[SYMBOLS], count = 0;
 
     memset(address, 0, SYMBOLS * sizeof *address);
+    if (!handlers && !r->d->functions && proc_kernel_place(r->d->proc, &address[SYMBOL_STEXT], &address[SYMBOL_END]))
+        return;
+    bytes = proc_kernel_bytes(r->d->proc);
     for (unsigned i = 0; i < SYMBOLS; i++)
         if (i == SYMBOL_END ? !bytes : i < SYMBOL_SOFTIRQ || handlers) {
             index[count]   = i;

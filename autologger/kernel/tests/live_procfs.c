@@ -42,9 +42,24 @@ static void symbols_by_any_of_their_names(void **state)
         assert_true(out[0] + bytes > end && bytes < UINT64_C(1) << 30);
 }
 
+/* The cheap way says the same as the symbols. */
+static void the_kernel_is_where_its_symbols_are(void **state)
+{
+    static const char *const names[] = {"_stext", "_end", "_etext"};
+    uint64_t                 out[3], start = 0, end = 0;
+    (void)state;
+    if (!proc_kernel_place(proc, &start, &end) || !proc_kallsyms(proc, names, 1, out, NULL))
+        skip(); /* no /proc/kcore, or hidden */
+    proc_kallsyms(proc, names, 3, out, NULL);
+    assert_int_equal(start, out[0]);
+    assert_true(end > start && end - start < UINT64_C(1) << 30);
+    assert_true(!out[1] || end == out[1]);
+    assert_true(!out[2] || end > out[2]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_by_any_of_their_names)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_by_any_of_their_names), cmocka_unit_test(the_kernel_is_where_its_symbols_are)};
     proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
