@@ -1,5 +1,6 @@
 /* argv.c - loading argv.bpf.c, and its ring. See argv.h. */
 #include "autologger/kernel/argv.h"
+#include "autologger/kernel/argv_load.h"
 #include "autologger/kernel/argv_record.h"
 
 #include <errno.h>
@@ -12,8 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef AL_ARGV_BPF
-#include <argv_regs.skel.h> /* made by bpftool; need libc alone */
-#include <argv_types.skel.h>
+#include <argv_types.skel.h> /* made by bpftool; needs libc alone */
 #endif
 
 enum { INDEX = 4096, PASSES_KEPT = 8 };
@@ -79,17 +79,11 @@ static int fd_take(int *fd)
 #if defined __x86_64__
 static int load_by_registers(struct argv *a, bool *attached)
 {
-    struct argv_regs *p = argv_regs__open();
-    int               r = p ? argv_regs__load(p) : -ENOMEM;
-    *attached           = r >= 0;
-    if (r >= 0)
-        r = argv_regs__attach(p);
-    if (r >= 0) {
-        a->fd[FD_RING] = fd_take(&p->maps.ring.map_fd);
-        a->fd[FD_EXEC] = fd_take(&p->links.on_exec_fd);
-        a->fd[FD_EXIT] = fd_take(&p->links.on_exit_fd);
-    }
-    argv_regs__destroy(p);
+    struct argv_loaded l;
+    int                r = argv_load(&l, attached);
+    a->fd[FD_RING]       = l.ring;
+    a->fd[FD_EXEC]       = l.on_exec;
+    a->fd[FD_EXIT]       = l.on_exit;
     return r;
 }
 #else
