@@ -1,7 +1,8 @@
 """What a boot costs, without noise: the guest's clock counts instructions (-icount), one processor, and boots of the same image
 that differ in the kernel's command line only. The root is in memory: how long a disk takes is up to this machine, and it would be
-in the figures.
+in the figures. It comes with the initramfs, and moving it to its place, before the mark "init", is no part of the figures.
 
+bare     the same initramfs without the root, packed as usual: how long the kernel takes until /init; that boot ends there
 off      autologger=off: nothing of ours starts
 on       as it is declared
 kernel   autologger=off, and the kernel's own tracing of the same tracepoints, with stacks, from its command line (boot-cpu)"""
@@ -10,7 +11,7 @@ import re
 import shutil
 import tempfile
 
-from qemu import runner
+from qemu import initramfs, runner
 from qemu.places import SOURCE, Failed
 from qemu.remains import Remains
 from qemu.scenario import Scenario
@@ -22,15 +23,20 @@ TRACEPOINTS = ("sched:sched_process_exec sched:sched_process_fork sched:sched_pr
 OWN_TRACING = "trace_buf_size=16M trace_clock=perf trace_options=stacktrace trace_event=" + ",".join(TRACEPOINTS.split())
 
 
-class Measured:
-    """One boot: guest seconds from the start of /init to the end of the programs, and the part in which the processor was busy."""
+OFF, BARE = "autologger=off", "boot-tests=bare"
 
-    def __init__(self, remains):
+
+class Measured:
+    """One boot: guest seconds from the start of /init to the end of the programs, and the part in which the processor was busy;
+    and the whole boot: the same from the moment when the kernel began, where its clock begins."""
+
+    def __init__(self, remains, kernel_seconds):
         marks = remains.marks()
-        if "init" not in marks or "programs" not in marks:
+        if not {"init", "programs"} <= marks.keys():
             raise Failed("the guest did not get to the end of its programs; its marks: " + ", ".join(marks))
         self.marks, self.remains, self.file_bytes, self.available_kb = marks, remains, 0, _available(remains)
         self.seconds = (marks["programs"] - marks["init"]) / 1e9
+        self.whole = kernel_seconds + self.seconds
         self.busy = self._busy(remains, "uptime-programs") - self._busy(remains, "uptime-init")
 
     @staticmethod
@@ -39,13 +45,25 @@ class Measured:
         return up - idle
 
 
-def _measure(scenario, parts, work, number, arguments):
+def _boot(scenario, parts, work, number, arguments):
     boot = runner.one_boot(scenario, number, parts, work, exact=True, arguments=arguments)
     if boot.trouble():
         raise Failed(boot.trouble())
     remains = Remains(work, number, boot.serial)
     runner.refill(work)
-    return Measured(remains)
+    return remains
+
+
+def _kernel_seconds(scenario, parts, work):
+    """From the kernel's start to the start of /init."""
+    image, _, disks = parts
+    inner = work / "bare"
+    inner.mkdir()
+    (inner / "boot.snapshot").symlink_to(work / "boot.snapshot")
+    marks = _boot(scenario, (image, initramfs.make(scenario, inner), disks), work, 0, f"{OFF} {BARE}").marks()
+    if "begin" not in marks:
+        raise Failed("the guest did not come to its /init")
+    return marks["begin"] / 1e9
 
 
 def measure(root, profile, runs=1, keep=False, say=lambda text: None):
@@ -53,18 +71,20 @@ def measure(root, profile, runs=1, keep=False, say=lambda text: None):
     scenario = Scenario(COST / root)
     scenario.declare = [f"@profiles@/{profile}.ini"]
     work = pathlib.Path(tempfile.mkdtemp(prefix="autologger-boot-cost-"))
-    kinds = {"off": "autologger=off", "on": ""}
+    kinds = {"off": OFF, "on": ""}
     if profile == "boot-cpu":
-        kinds["kernel"] = "autologger=off " + OWN_TRACING
+        kinds["kernel"] = f"{OFF} {OWN_TRACING}"
     found, number = {kind: [] for kind in kinds}, 0
     try:
         parts = runner.prepare(scenario, work, in_memory=True)
         runner.save(work)
+        kernel_seconds = _kernel_seconds(scenario, parts, work)
+        say(f"the kernel until /init: {kernel_seconds:.6f} s")
         for _ in range(runs):
             for kind, arguments in kinds.items():
                 number += 1
-                found[kind].append(_measure(scenario, parts, work, number, arguments))
-                say(f"{kind}: {found[kind][-1].seconds:.6f} s, busy {found[kind][-1].busy:.2f} s")
+                found[kind].append(Measured(_boot(scenario, parts, work, number, arguments), kernel_seconds))
+                say(f"{kind}: whole boot {found[kind][-1].whole:.6f} s, from /init {found[kind][-1].seconds:.6f} s, busy {found[kind][-1].busy:.2f} s")
         for kind in kinds:
             for one in found[kind]:
                 one.remains.status()  # read before the folder goes
@@ -78,11 +98,13 @@ def measure(root, profile, runs=1, keep=False, say=lambda text: None):
 def figures(found):
     """Means in seconds, and ratios to "off"; what is added compared with what the kernel's own tracing adds."""
     mean = {kind: sum(m.busy for m in all_of) / len(all_of) for kind, all_of in found.items()}
-    whole = {kind: sum(m.seconds for m in all_of) / len(all_of) for kind, all_of in found.items()}
-    out = {"busy": mean, "seconds": whole, "ratio": mean["on"] / mean["off"], "ratio_seconds": whole["on"] / whole["off"]}
+    from_init = {kind: sum(m.seconds for m in all_of) / len(all_of) for kind, all_of in found.items()}
+    whole = {kind: sum(m.whole for m in all_of) / len(all_of) for kind, all_of in found.items()}
+    out = {"busy": mean, "seconds": from_init, "whole": whole, "ratio": mean["on"] / mean["off"],
+           "ratio_seconds": from_init["on"] / from_init["off"], "ratio_whole": whole["on"] / whole["off"]}
     if "kernel" in mean:
-        out["ratio_to_kernel"] = whole["on"] / whole["kernel"]
-        out["added_to_kernel"] = (whole["on"] - whole["off"]) / (whole["kernel"] - whole["off"])
+        out["ratio_to_kernel"] = from_init["on"] / from_init["kernel"]
+        out["added_to_kernel"] = (from_init["on"] - from_init["off"]) / (from_init["kernel"] - from_init["off"])
     sessions = found["on"][-1].remains.status().get("sessions", [])
     out["lost"] = sum(s["lost"]["total"] for s in sessions)
     out["events"] = sum(s["written"] for s in sessions)
