@@ -1,6 +1,5 @@
 /* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
 #include "autologger/daemon/boot_end.h"
-#include "autologger/daemon/calm.h"
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
 #include "autologger/daemon/results_save.h"
@@ -19,14 +18,13 @@
 #include <unistd.h>
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
-       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT,
-       OPTION_CALM };
+       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT };
 #define RUNTIME_DIR "/run/autologger"
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, SHUTDOWN_MERGE_MS = 3000 };
 
 struct arguments {
     struct service_options service;
-    bool                   keep, adopt, is_boot, calm;
+    bool                   keep, adopt, is_boot;
     const char            *guard_path, *systemd_dir, *proc_stat;
     bool                   keep_premerge;
     const char            *merge_wait; /* s */
@@ -39,7 +37,6 @@ static const struct argp_option options[] = {
     {"hold", OPTION_HOLD, NULL, 0, "create no file until a controller says that the file system is ready", 0},
     {"keep", OPTION_KEEP, NULL, 0, "run below a small parent that restarts the daemon without loss when it dies", 0},
     {"adopt", OPTION_ADOPT, NULL, 0, "with --keep: only if the early program waits to hand over what it recorded", 0},
-    {"calm", OPTION_CALM, NULL, 0, "with --keep: take over from the early program when the machine has time for it, at most 15 s later", 0},
     {"boot", OPTION_BOOT, NULL, 0, "this is the boot of the machine: it is traced once, and ends by itself (StopAfter, MaxWait)", 0},
     {"boot-id", OPTION_BOOT_ID, "ID", 0, "with --boot: of which boot (default: the kernel's id of this boot)", 0},
     {"guard", OPTION_GUARD, "FILE", 0, "with --boot: which boots came up (default /" GUARD_PATH ")", 0},
@@ -62,7 +59,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_HOLD: a->service.hold = true; return 0;
     case OPTION_KEEP: a->keep = true; return 0;
     case OPTION_ADOPT: a->adopt = true; return 0;
-    case OPTION_CALM: a->calm = true; return 0;
     case OPTION_BOOT: a->is_boot = true; return 0;
     case OPTION_BOOT_ID: a->service.boot_id = arg; return 0;
     case OPTION_GUARD: a->guard_path = arg; return 0;
@@ -136,12 +132,6 @@ static int boot_arguments(const struct arguments *a, char **argv)
     return n;
 }
 
-static void calm_moment(void *ctx, int signal_fd)
-{
-    const struct arguments *a = ctx;
-    calm_wait(a->service.runtime_dir, a->proc_stat, signal_fd);
-}
-
 /* The daemon below the keeper: the same command line without --keep. */
 static int run_kept(struct arguments *a)
 {
@@ -172,8 +162,7 @@ static int run_kept(struct arguments *a)
         argv[argc++] = (char *)"--rehearsal";
     argc += boot_arguments(a, argv + argc);
     argv[argc]                         = NULL;
-    const struct keeper_options keeper = {.argv = argv, .socket_path = socket_path, .takeover_path = handover_path,
-                                           .choose_moment = a->calm ? calm_moment : NULL, .ctx = a};
+    const struct keeper_options keeper = {.argv = argv, .socket_path = socket_path, .takeover_path = handover_path};
     int                         code   = keeper_run(&keeper);
     if (o->rehearsal)
         runtime_remove(o->runtime_dir);

@@ -1,24 +1,30 @@
 #include "autologger/daemon/calm.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 bool calm_parse(const char *text, uint64_t *idle, uint64_t *total)
 {
-    uint64_t t[8] = {0};
-    if (sscanf(text, "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &t[0], &t[1], &t[2],
-               &t[3], &t[4], &t[5], &t[6], &t[7]) < 4)
+    enum { WANTED = 8, IDLE = 3 }; /* user, nice, system, idle, iowait, irq, softirq, steal */
+    const char *p = text + 4;
+    unsigned    n = 0;
+    if (strncmp(text, "cpu ", 4) != 0)
         return false;
-    *idle  = t[3];
-    *total = 0;
-    for (unsigned i = 0; i < sizeof t / sizeof *t; i++)
-        *total += t[i];
-    return true;
+    for (*idle = *total = 0; n < WANTED; n++) {
+        char    *end;
+        uint64_t value = strtoull(p, &end, 10);
+        if (end == p)
+            break;
+        *total += value;
+        *idle = n == IDLE ? value : *idle;
+        p     = end;
+    }
+    return n > IDLE;
 }
 
 static bool stat_read(int fd, uint64_t *idle, uint64_t *total)

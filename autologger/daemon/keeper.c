@@ -252,11 +252,7 @@ static bool socket_open(struct keeper *k)
 static void take_over(struct keeper *k)
 {
     struct reason why;
-    if (k->options->choose_moment && access(k->options->takeover_path, F_OK) == 0) {
-        notify_path(k->manager, "READY=1", -1); /* the sessions run: whoever waits for that waits no longer */
-        k->options->choose_moment(k->options->ctx, k->signal_fd);
-    }
-    int connection = handover_connect(k->options->takeover_path);
+    int           connection = handover_connect(k->options->takeover_path);
 
     if (connection < 0)
         return;

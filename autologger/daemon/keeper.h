@@ -22,9 +22,6 @@ struct keeper_options {
     int (*run)(void *ctx, struct handed *handed);
     void       *ctx;
     const char *takeover_path; /* where a keeper of another program may have everything (handover.h): asked once, at the start; or NULL */
-    /* Called before that, when such a keeper is there and goes on meanwhile: the moment can be chosen. `signal_fd` becomes readable when
-     * it is over. NULL: at once. */
-    void (*choose_moment)(void *ctx, int signal_fd);
     const char *handover_path; /* where a successor of another program gets everything (handover.h); NULL: nowhere */
     /* Asked again and again: when watch_fd has POLLPRI or POLLIN, and every `every_ms`. NULL: never. */
     enum keeper_order (*look)(void *ctx, int *every_ms);

@@ -78,7 +78,7 @@ def stopped_while_held():
         stop = subprocess.Popen([os.path.join(BUILD, "autologger"), "stop", "first", "--json"], env=m.env, stdout=subprocess.PIPE, text=True)
         time.sleep(0.3)
         check(stop.poll() is None and m.files() == [], "stopped, though nothing can be written yet:", m.files())
-        m.start("--calm")
+        m.start_calm()
         said = json.loads(stop.communicate(timeout=60)[0])
         check(stop.returncode == 0 and said["events_written"] == 60000, said)
         m.gone()

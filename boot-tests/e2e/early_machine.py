@@ -16,6 +16,13 @@ class EarlyMachine(Machine):
         subprocess.run([os.path.join(BUILD, "tests", "store_seal"), self.store, self.snapshot, self.logs], check=True)
         return self
 
+    def start_calm(self):
+        """As the unit does: the small program that waits for a calm moment, and becomes the daemon."""
+        self.keeper = subprocess.Popen([os.path.join(BUILD, "autologger-calm"), os.path.join(BUILD, "autologgerd"), "--keep",
+                                        "--store", self.store, "--log-dir", self.logs, "--runtime-dir", self.runtime],
+                                       env=dict(os.environ, AUTOLOGGER_RUNTIME_DIR=self.runtime))
+        self.wait_ready()
+
     def __exit__(self, *a):
         for pid in self.early_pids():
             try:

@@ -25,7 +25,7 @@ WANTED = {
     "bin": ["bin/autologger", "lib/autologger/autologger-demo", "share/man/man1/autologger.1", "share/man/man1/autologger-status.1",
             "share/autologger/profiles/boot.ini", "share/autologger/examples/first-boot.ini",
             "share/bash-completion/completions/autologger"],
-    "daemon": ["sbin/autologgerd", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",
+    "daemon": ["sbin/autologgerd", "lib/autologger/autologger-calm", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",
                "share/man/man8/autologgerd.8"],
     "initramfs": ["lib/systemd/system/autologger-early.service", "share/man/man8/autologger-early.8", "share/man/man8/autologger-init.8",
                   "share/initramfs-tools/hooks/autologger", "share/initramfs-tools/scripts/init-top/autologger",
@@ -60,7 +60,7 @@ def components(work):
         check(not have & together, "in two components:", have & together)
         together |= have
     for unit in (work / "daemon/usr/lib/systemd/system").glob("*.service"):
-        check("=/usr/sbin/autologgerd " in unit.read_text() or "=/usr/bin/autologger " in unit.read_text(), unit, "does not name what was installed")
+        check("/usr/sbin/autologgerd " in unit.read_text() or "=/usr/bin/autologger " in unit.read_text(), unit, "does not name what was installed")
     return together
 
 
@@ -69,7 +69,7 @@ def everything(work, together):
     install(str(prefix))
     check(files_below(prefix) == together, "without a component it is not the same:", files_below(prefix) ^ together)
     text = (prefix / "lib/systemd/system/autologgerd.service").read_text()
-    check(f"ExecStart={prefix}/sbin/autologgerd --keep" in text and "/usr/sbin" not in text, "the unit does not follow the prefix:", text)
+    check(f"ExecStart={prefix}/lib/autologger/autologger-calm {prefix}/sbin/autologgerd --keep" in text and "/usr/sbin" not in text, "the unit does not follow the prefix:", text)
     return prefix
 
 

@@ -40,7 +40,7 @@ wait_served() {
 start_daemon() {
     [ -x /usr/sbin/autologgerd ] || return 0
     has_argument autologger=off && return 0
-    autologgerd --keep --boot --calm >$OUT/daemon 2>&1 &
+    /usr/lib/autologger/autologger-calm /usr/sbin/autologgerd --keep --boot >$OUT/daemon 2>&1 &
     DAEMON=$!
     [ -z "$NO_WAIT" ] || return 0 # what a boot costs has no such mark
     wait_served

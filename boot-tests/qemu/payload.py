@@ -6,7 +6,8 @@ import shutil
 from qemu.places import BUILD, CACHE, GUEST, Missing, built, need, run
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
-PROGRAMS = {"autologger": "usr/bin/autologger", "autologgerd": "usr/sbin/autologgerd", "autologger-demo": "usr/bin/autologger-demo",
+PROGRAMS = {"autologger": "usr/bin/autologger", "autologgerd": "usr/sbin/autologgerd", "autologger-calm": "usr/lib/autologger/autologger-calm",
+            "autologger-demo": "usr/bin/autologger-demo",
             "event_writer": "usr/bin/event_writer"}
 
 

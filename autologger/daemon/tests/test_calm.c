@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,10 +130,69 @@ static void a_calm_machine_is_not_waited_for_long(void **state)
     assert_in_range(ms, (CALM_SLICES - 1) * CALM_SLICE_MS, CALM_LIMIT_MS - 1000);
 }
 
+/* ---- autologger-calm ---- */
+
+/* Runs it with a program that shows its own signals; SIGTERM waits from the beginning on. Its exit code. */
+static int run_calm(const struct fixture *f, const char *notify, const char *program, char *out, size_t size)
+{
+    int      pipes[2], status;
+    sigset_t term;
+    assert_int_equal(pipe(pipes), 0);
+    sigemptyset(&term);
+    sigaddset(&term, SIGTERM);
+    sigprocmask(SIG_BLOCK, &term, NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        dup2(pipes[1], 1);
+        close(pipes[0]);
+        close(pipes[1]);
+        setenv("AUTOLOGGER_RUNTIME_DIR", f->folder, 1);
+        setenv("NOTIFY_SOCKET", notify, 1);
+        kill(getpid(), SIGTERM);
+        execl(AL_BINARY_DIR "/autologger-calm", "autologger-calm", program, "^ShdPnd", "/proc/self/status", (char *)NULL);
+        _exit(1);
+    }
+    close(pipes[1]);
+    size_t used = 0;
+    for (ssize_t n; (n = read(pipes[0], out + used, size - 1 - used)) > 0;)
+        used += (size_t)n;
+    out[used] = 0;
+    close(pipes[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    sigprocmask(SIG_UNBLOCK, &term, NULL);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void the_waiting_program_says_ready_keeps_the_signal_and_becomes_the_daemon(void **state)
+{
+    const struct fixture *f = *state;
+    struct sockaddr_un    a = {.sun_family = AF_UNIX};
+    char                  handover[64], out[256], said[32] = "";
+    int                   s = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    snprintf(a.sun_path, sizeof a.sun_path, "%s/notify", f->folder);
+    snprintf(handover, sizeof handover, "%s/handover", f->folder);
+    assert_int_equal(bind(s, (struct sockaddr *)&a, sizeof a), 0);
+    assert_int_equal(run_calm(f, a.sun_path, "/bin/grep", out, sizeof out), 0);
+    assert_true(recv(s, said, sizeof said - 1, 0) < 0); /* nobody waits to hand over: the daemon says it */
+    put(handover, "");
+    assert_int_equal(run_calm(f, a.sun_path, "/bin/grep", out, sizeof out), 0);
+    assert_true(recv(s, said, sizeof said - 1, 0) > 0);
+    assert_string_equal(said, "READY=1");
+    const char *pending = strchr(out, ':'); /* it was not lost in the wait that it ended */
+    assert_true(pending && strtoull(pending + 1, NULL, 16) & 1u << (SIGTERM - 1));
+    assert_int_equal(run_calm(f, a.sun_path, "/no/such/program", out, sizeof out), 111);
+    assert_int_equal(run_calm(f, a.sun_path, "grep", out, sizeof out), 100); /* a path is wanted */
+    close(s);
+    unlink(a.sun_path);
+    unlink(handover);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_line_is_read), cmocka_unit_test_setup_teardown(there_is_no_wait_without_a_reason, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_waiting_program_says_ready_keeps_the_signal_and_becomes_the_daemon, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_calm_machine_is_not_waited_for_long, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_busy_machine_is_waited_for_and_no_longer_than_that, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
