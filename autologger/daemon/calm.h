@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CALM_SLICE_MS = 100, CALM_SLICES = 3, CALM_IDLE_PERCENT = 60, CALM_LIMIT_MS = 15000 };
+enum { CALM_SLICE_MS = 200, CALM_SLICES = 2, CALM_IDLE_PERCENT = 60, CALM_LIMIT_MS = 15000 };
 #define CALM_HURRY "hurry"
 
 /* The sums of the first line of /proc/stat. False: it is none. While a processor waits for a disk it is not idle. */
