@@ -53,6 +53,7 @@ struct thread {
 struct disk_request {
     struct disk_request *next_free;
     uint64_t             time, irp, start_sector;
+    uint64_t             file; /* its key; 0: not known */
     uint32_t             dev, tid, sectors, done, flags; /* IRP flags */
     bool                 issued, flush;
 };
@@ -310,6 +311,7 @@ void own_counters(struct convert *c, const uint8_t *record, size_t size);
 /* convert_file.c */
 void convert_file_enter(struct convert *c, const struct sample *s);
 void convert_file_exit(struct convert *c, const struct sample *s);
+uint64_t file_in_call(const struct convert *c, uint32_t tid); /* the key of the file that the thread is reading, writing or syncing; 0: none */
 /* convert_syscall.c */
 void convert_sys_enter(struct convert *c, const struct sample *s);
 void convert_sys_exit(struct convert *c, const struct sample *s);

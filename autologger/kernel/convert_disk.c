@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DISK_OPEN_MAX = 65536 };
+enum { IRP_METADATA = 0x2, DISK_OPEN_MAX = 65536 };
 enum disk_kind { DISK_READ = 0, DISK_WRITE = 1, DISK_FLUSH = 2, DISK_OTHER };
 
 /* "FF", "R", "WS", "WFS", "RA", "WM", "DS" ... : operation, and IRP flags from the rest. */
@@ -26,7 +26,7 @@ static enum disk_kind rwbs_kind(const struct sample *s, uint32_t *irp_flags)
         case 'F': kind = kind == DISK_OTHER ? DISK_FLUSH : kind; break; /* before the operation a flush, behind it FUA */
         case 'D': return DISK_OTHER; /* discard, erase */
         case 'S': *irp_flags |= 0x4; break;
-        case 'M': *irp_flags |= 0x2; break;
+        case 'M': *irp_flags |= IRP_METADATA; break;
         default: break;
         }
     int64_t ioprio = sample_field(s, F_RQ_IOPRIO) >> 13;
@@ -92,6 +92,9 @@ static void convert_request(struct convert *c, const struct sample *s, bool issu
     *r = (struct disk_request){.time = time, .irp = irp ? irp : disk_irp(c), .start_sector = sector,
                                .dev = dev, .tid = s->tid, .sectors = sectors, .flags = irp_flags, .issued = issue,
                                .flush = kind == DISK_FLUSH};
+    /* The block layer does not know the file; but data (not what the file system keeps for itself) that a thread reads or writes
+     * within its own call on a file are that file's. */
+    r->file = irp_flags & IRP_METADATA ? 0 : file_in_call(c, s->tid);
     if (!c->disk_init)
         return;
     uint16_t hook = kind == DISK_FLUSH ? 0x010F : kind == DISK_READ ? 0x010C : 0x010D;
@@ -122,7 +125,7 @@ static void completion_event(struct convert *c, unsigned cpu, const struct disk_
         wr_u32(&w, r->sectors * 512);
         wr_u32(&w, 0);
         wr_u64(&w, r->start_sector * 512);
-        wr_u64(&w, 0); /* the block layer does not know the file */
+        wr_u64(&w, r->file);
         wr_u64(&w, r->irp);
         wr_u64(&w, response);
     } else {

@@ -385,6 +385,15 @@ static void renamed(struct convert *c, const struct sample *s, const struct file
     name_learn(c, s, o->key, o->text);
 }
 
+uint64_t file_in_call(const struct convert *c, uint32_t tid)
+{
+    if (!c->file || !(c->config->mask[0] & FILE_END)) /* without the ends nobody knows when a call is over */
+        return 0;
+    const struct file_op *o = idmap_get(&c->file->op, tid);
+    enum file_kind        k = o ? rows[o->row].kind : FILE_QUERY;
+    return k == FILE_READ || k == FILE_WRITE || k == FILE_FLUSH ? o->key : 0;
+}
+
 static void end_event(struct convert *c, const struct sample *s, uint64_t irp, int64_t result, bool bytes, bool stack)
 {
     struct writer w = op_writer(c);

@@ -304,8 +304,11 @@ int on_exit(__u64 *ctx)
     __builtin_memcpy(r->arg, arg, sizeof arg);
     r->call  = call->call;
     __u64 at = 0;
-    if ((how & OPEN_NO_PATH) && call->path >= 0) /* the call itself has brought it into memory */
+    if ((how & OPEN_NO_PATH) && call->path >= 0) { /* the call itself has brought it into memory */
         at = path_put(r, at, TAP_TEXT_PATH, argument(r, call->path), call->dir);
+        if (call->path2 >= 0)
+            at = path_put(r, at, TAP_TEXT_PATH2, argument(r, call->path2), call->dir2);
+    }
     r->arg[0] = ctx[1];
     if ((call->flags & TAP_CALL_OPENS) && (__s64)ctx[1] >= 0) {
         struct file *file = file_behind(ctx[1]);

@@ -214,21 +214,25 @@ static void start_phase(struct klog *k)
     pthread_mutex_unlock(&k->drain.lock);
 }
 
-/* What only system calls tell, which is expensive, and so only for who asks for it. Before the sources are on: what is converted must be
- * known by then. */
-static void calls_start(struct klog *k)
+/* Before the sources are on: what is converted must be known by then. */
+static void addresses_start(struct klog *k)
 {
-    struct reason why  = {0};
-    struct rawlog *log = &k->log;
-    bool           none = true;
+    uint64_t *address = k->log.header->syscall;
+    bool      none    = true;
     for (unsigned i = 0; i < RAW_SYSCALLS; i++)
-        none &= !log->header->syscall[i];
+        none &= !address[i];
     if (none && group_mask_has(k->config.mask, "SYSCALL") && rings_present(&k->rings))
-        syscall_addresses(k->drain.proc, log->header->syscall, RAW_SYSCALLS);
-    if (k->tap || !filetap_wanted(log) || !rings_present(&k->rings))
+        syscall_addresses(k->drain.proc, address, RAW_SYSCALLS);
+}
+
+/* File operations, which take some tenths of a second to load: the other sources do not wait for them. */
+static void tap_start(struct klog *k)
+{
+    struct reason why = {0};
+    if (k->tap || !filetap_wanted(&k->log) || !rings_present(&k->rings))
         return;
-    wstatus status = filetap_open(&k->rings, log, k->config.mask[0] & 0x02000000, &k->tap, &why);
-    if (!status && log->header->started)
+    wstatus status = filetap_open(&k->rings, &k->log, k->config.mask[0] & 0x02000000, &k->tap, &why);
+    if (!status && k->log.header->started)
         tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
     if (status)
         tell(&k->config, false, "FILE_IO", why.text,
@@ -238,7 +242,7 @@ static void calls_start(struct klog *k)
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */
 static void start_adopted(struct klog *k)
 {
-    calls_start(k);
+    addresses_start(k);
     rings_enable(&k->rings, true);
     if (!k->drain.argv)
         drain_commands(&k->drain, &k->config);
@@ -249,19 +253,21 @@ wstatus klog_start(struct klog *k, struct reason *why)
     (void)why;
     if (k->log.header->started) {
         start_adopted(k);
+        tap_start(k);
         return W_SUCCESS;
     }
     k->drain.hold = k->phase != NULL;
     tracepoints_describe(&k->drain, &k->config);
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
     if (k->phase) { /* the kernel records anyhow */
-        calls_start(k);
+        addresses_start(k);
         drain_commands(&k->drain, &k->config);
         start_phase(k);
     } else { /* nothing that can wait delays the first event */
         start_adopted(k);
     }
     drain_rundown(&k->drain);
+    tap_start(k);
     k->log.header->started = 1;
     k->drain.function  = NULL;
     k->drain.functions = 0;
