@@ -19,7 +19,7 @@
 #define SCHEDULE UINT64_C(0xffffffff81000100)
 enum { STACKS_MAX = 16, FRAMES = 8 };
 
-__attribute__((noinline, noclone)) int symbols_known_function(int x);
+__attribute__((noinline)) int symbols_known_function(int x);
 int symbols_known_function(int x)
 {
     volatile int y = x;
