@@ -7,11 +7,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#ifdef __clang__
 #define KEEP __attribute__((noinline)) // a function of its own, with a frame of its own
-#else
-#define KEEP __attribute__((noinline, noclone))
-#endif
 #define AFTER asm volatile("" ::: "memory") // so that no call is the last thing that a function does
 
 __attribute__((always_inline)) static inline long call(long number, long a, long b, long c, long d)

@@ -81,6 +81,10 @@ int  memory_timeout(const struct drain *d, int timeout_ms);
 void enrich_triggers(struct drain *d);
 /* The note of an exec that is over: `gone`: the program is another by now, /proc tells nothing of it. */
 void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name);
+/* Within the folder (enrich_image.c): the ELF behind an executable mapping. False: it is not to be found, but perhaps one with its
+ * build id, once all records of the pass were looked at: enrich_images_known, for the first `count` triggers. */
+bool enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time);
+void enrich_images_known(struct drain *d, size_t count);
 void image_identity(struct raw_image *image, const uint8_t *id, unsigned size);
 void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count);
 void own_flush(struct drain *d, struct own_buffer *b); /* with the lock held */

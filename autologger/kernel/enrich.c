@@ -5,7 +5,6 @@
 
 #include <linux/perf_event.h>
 #include <string.h>
-#include <sys/mman.h>
 
 static const char *base_name(const char *path)
 {
@@ -152,69 +151,18 @@ static void note_exit(struct drain *d, uint32_t pid, uint64_t time)
     own_add(d, d->notes, &r, sizeof r, (const char *const[]){"", ""}, 2);
 }
 
-struct mmap2 {
-    struct perf_event_header header;
-    uint32_t pid, tid;
-    uint64_t addr, len, pgoff;
-    union {
-        struct { uint32_t maj, min; uint64_t ino, generation; } file;
-        struct { uint8_t size, reserved[3]; uint8_t id[20]; } build;
-    } u;
-    uint32_t prot, flags;
-    char     name[];
-};
-_Static_assert(offsetof(struct mmap2, name) == 72, "PERF_RECORD_MMAP2");
-
-static bool is_mapped(const struct elf_info *elf, const struct mmap2 *m, bool has)
+/* Once all were looked at, those kept will be again; they stand at the beginning of the list. */
+static size_t trigger_keep(struct drain *d, size_t kept, size_t i)
 {
-    return elf && (!has || (elf->build_id_size == m->u.build.size && memcmp(elf->build_id, m->u.build.id, m->u.build.size) == 0));
-}
-
-/* The file that was mapped: as the path shows it where that has the same build id, else as the kernel holds it. NULL: the
- * file at the path is another one by now. */
-static const struct elf_info *elf_mapped(struct drain *d, const struct mmap2 *m, bool has, const char *path)
-{
-    const struct elf_info *elf = path[0] == '/' ? elf_find(d->elves, d->proc, m->pid, path) : NULL;
-    if (path[0] == '/' && !is_mapped(elf, m, has))
-        elf = elf_find_mapped(d->elves, d->proc, m->pid, m->addr, m->addr + m->len);
-    return is_mapped(elf, m, has) ? elf : NULL;
-}
-
-void image_identity(struct raw_image *image, const uint8_t *id, unsigned size)
-{
-    image->build_id_size = size <= 20 ? size : 20;
-    memcpy(image->build_id, id, image->build_id_size);
-}
-
-static void note_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
-{
-    struct mmap2 m;
-    char        *path = d->text;
-    if (size < sizeof m + TRAILER_SIZE)
-        return;
-    memcpy(&m, record, sizeof m);
-    size_t n = size - sizeof m - TRAILER_SIZE;
-    if (!(m.prot & PROT_EXEC) || n == 0 || n >= DRAIN_TEXT)
-        return;
-    memcpy(path, record + sizeof m, n);
-    path[n] = 0;
-    struct raw_image       r   = {.own = {RAW_NOTE_IMAGE, 0, 0, time, m.pid, m.tid}};
-    bool                   has = (m.header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m.u.build.size >= 8 && m.u.build.size <= 20;
-    const struct elf_info *elf = elf_mapped(d, &m, has, path);
-    if (!elf || !elf_place(elf, m.addr, m.pgoff, &r.base, &r.size))
-        return; /* the mapping itself will do */
-    const uint8_t *id     = has ? m.u.build.id : elf->build_id;
-    unsigned       length = has ? m.u.build.size : elf->build_id_size;
-    r.stamp               = elf_stamp(id, length, elf->mtime, &r.checksum);
-    r.default_base        = elf->is_exec ? elf->low : 0;
-    image_identity(&r, id, length);
-    own_add(d, d->notes, &r, sizeof r, NULL, 0);
+    d->trigger[kept] = d->trigger[i];
+    return kept + 1;
 }
 
 void enrich_triggers(struct drain *d)
 {
     argv_poll(d->argv);
     counters_poll(d->counters);
+    size_t again = 0;
     for (size_t i = 0; i < d->trigger_count; i++) {
         const uint8_t           *p = rawlog_at(d->log, d->trigger[i].pos);
         struct perf_event_header h;
@@ -232,10 +180,11 @@ void enrich_triggers(struct drain *d)
         else if (h.type == PERF_RECORD_EXIT && ids[0] == ids[2])
             note_exit(d, ids[0], time);
         else if (h.type == PERF_RECORD_MMAP2)
-            note_image(d, p, h.size, time);
+            again = enrich_image(d, p, h.size, time) ? again : trigger_keep(d, again, i);
         if (h.type == PERF_RECORD_EXIT && d->counters)
             note_counters(d, ids[0], ids[2], time);
     }
+    enrich_images_known(d, again);
     d->trigger_count = 0;
     for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost: after two passes, without a file name */
         if (++d->pending[i].passes <= 2) {

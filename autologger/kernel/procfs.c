@@ -247,6 +247,14 @@ const struct elf_info *elf_find_mapped(struct elf_cache *cache, int proc, uint32
     return elf_at(cache, proc, path);
 }
 
+const struct elf_info *elf_known(const struct elf_cache *cache, const uint8_t *build_id, unsigned size)
+{
+    for (unsigned i = 0; i < ELF_CACHE; i++)
+        if (cache->slot[i].valid && cache->slot[i].build_id_size == size && memcmp(cache->slot[i].build_id, build_id, size) == 0)
+            return &cache->slot[i];
+    return NULL;
+}
+
 bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);

@@ -52,6 +52,8 @@ struct elf_cache { struct elf_info slot[ELF_CACHE]; };
 const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid, const char *path);
 /* The same of the file that is mapped at start..end, though its path was given to another file, removed, or is none that we see. */
 const struct elf_info *elf_find_mapped(struct elf_cache *cache, int proc, uint32_t pid, uint64_t start, uint64_t end);
+/* One that was looked at before, by its build id; NULL: none. */
+const struct elf_info *elf_known(const struct elf_cache *cache, const uint8_t *build_id, unsigned size);
 bool elf_read(int fd, struct elf_info *out);
 /* Base and size of the image that has a mapping of `pgoff` at `addr`. False when no segment fits. */
 bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size);

@@ -94,6 +94,14 @@ wait
     check({ids["first"], ids["second"]} <= {i for (n, _), i in seen.items() if n == "quick"}, "the quick ones:", seen, ids)
     check(ids["other"] not in seen.values(), "a file that nobody ran:", seen, ids)
 
+    # every image is the whole file, also of a process that was gone before anybody could look
+    sizes = {}
+    for e in events:
+        if e["provider"].get("name") == "Image" and e["fields"]["ImageCheckSum"] != "0x0":
+            sizes.setdefault((e["fields"]["FileName"], e["fields"]["TimeDateStamp"], e["fields"]["ImageCheckSum"]), set()).add(e["fields"]["ImageSize"])
+    parts = {k: v for k, v in sizes.items() if len(v) > 1}
+    check(len(parts) <= 0.02 * len(sizes), "images that are a part of their file:", parts)
+
     # names, from the files as they were kept
     lines = tool("dump", "--symbols", "--json", "--symbol-path", kept, "--provider", "StackWalk", trace).stdout.splitlines()
     spins = {}
