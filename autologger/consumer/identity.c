@@ -82,12 +82,28 @@ static struct build_id *remember(struct identity *id, uint64_t key, const struct
     return kept;
 }
 
+/* Where the running kernel tells a build id: of itself, or of the module whose file this is ("snd-hda-intel.ko.xz"). */
+static void notes_path(const char *path, char *out, size_t size)
+{
+    const char *name = image_base_name(path), *end = strstr(name, ".ko");
+
+    snprintf(out, size, "/sys/kernel/notes");
+    if (!end)
+        return;
+    snprintf(out, size, "/sys/module/%.*s/notes/.note.gnu.build-id", (int)(end - name), name);
+    for (char *p = out + strlen("/sys/module/"); *p != '/'; p++)
+        *p = *p == '-' ? '_' : *p;
+}
+
 /* What the file at the path says of itself, or the running kernel; it counts if it begins as the event says. */
 static void look_up(const struct image_fields *image, uint64_t key, struct build_id *out)
 {
     struct elf_info elf = {0};
     uint8_t         notes[1024];
-    int             fd = open(image->process_id ? image->path : "/sys/kernel/notes", O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char            kernel[4200];
+
+    notes_path(image->path, kernel, sizeof kernel);
+    int fd = open(image->process_id ? image->path : kernel, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     *out = (struct build_id){0};
     if (fd < 0)

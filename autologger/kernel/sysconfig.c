@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LOADER = 0x4 };
 static const struct {
     uint32_t class;
     void (*collect)(struct sysconfig *s);
@@ -27,6 +28,8 @@ static unsigned collect(struct sysconfig *s)
     for (size_t i = 0; i < sizeof collectors / sizeof *collectors; i++)
         if (sysconfig_wanted(s->mask, collectors[i].class))
             collectors[i].collect(s);
+    if (s->mask[0] & LOADER)
+        config_modules(s);
     return s->left_out;
 }
 

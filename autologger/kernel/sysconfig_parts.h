@@ -54,4 +54,5 @@ void config_network(struct sysconfig *s);
 void config_services(struct sysconfig *s);
 void config_devices(struct sysconfig *s);
 void config_boot(struct sysconfig *s);
+void config_modules(struct sysconfig *s); /* with LOADER */
 #endif

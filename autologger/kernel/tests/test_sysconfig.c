@@ -500,6 +500,37 @@ static void a_thousand_of_each(void **state)
     assert_int_equal(nth(0x0B0B, ETL_SYSTEM64, 999)->head.dev, 259 << 20 | 999); /* in the order of names and numbers */
 }
 
+static void modules(void **state)
+{
+    static const char notes[] = "\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0ABCDEFGHIJKLMNOPQRST";
+    (void)state;
+    file("proc/sys/kernel/osrelease", "6.1.0-26-amd64\n");
+    file("proc/modules", "snd_hda_intel 61440 2 - Live 0xffffffffc0a01000\nnotes_gone 5000 0 - Live 0xffffffffc0b00000 (OE)\n"
+                         "hidden 4096 0 - Live 0x0000000000000000\n");
+    file("lib/modules/6.1.0-26-amd64/modules.dep", "kernel/lib/crc16.ko:\nkernel/sound/pci/hda/snd-hda-intel.ko.xz: kernel/sound/core/snd.ko.xz\n");
+    file_bytes("sys/module/snd_hda_intel/notes/.note.gnu.build-id", notes, sizeof notes - 1);
+    collect(0x4, SYSCFG_GRAPHICS); /* LOADER */
+    assert_int_equal(having(0x1404, ETL_SYSTEM64), 2);
+    const struct event_copy *e = nth(0x1404, ETL_SYSTEM64, 0);
+    assert_int_equal(e->head.version, 3);
+    assert_int_equal(number(e, 0, 8), UINT64_C(0xffffffffc0a01000));
+    assert_int_equal(number(e, 8, 8), 61440);
+    assert_int_equal(number(e, 16, 4), 0);
+    assert_memory_equal(e->body + 24, "ABCD", 4);
+    assert_memory_equal(e->body + 20, "EFGH", 4);
+    assert_string_equal(text(e, 56, NULL), "\\Device\\HarddiskVolume1\\lib\\modules\\6.1.0-26-amd64\\kernel\\sound\\pci\\hda\\snd-hda-intel.ko.xz");
+    e = nth(0x1404, ETL_SYSTEM64, 1);
+    assert_int_equal(number(e, 8, 8), 8192); /* whole pages */
+    assert_int_equal(number(e, 20, 4), 0);
+    assert_int_equal(number(e, 24, 4), 1);
+    assert_string_equal(text(e, 56, NULL), "notes_gone.ko");
+    for (unsigned i = 0; i < count; i++)
+        free(event[i].body);
+    count = 0;
+    collect(0, SYSCFG_GRAPHICS);
+    assert_int_equal(having(0x1404, ETL_SYSTEM64), 0);
+}
+
 /* ---- through the converter ---- */
 
 static void converted(void **state)
@@ -563,6 +594,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(cpu_and_power, setup, teardown),
         cmocka_unit_test_setup_teardown(storage, setup, teardown),
+        cmocka_unit_test_setup_teardown(modules, setup, teardown),
         cmocka_unit_test_setup_teardown(network_and_devices, setup, teardown),
         cmocka_unit_test_setup_teardown(services, setup, teardown),
         cmocka_unit_test_setup_teardown(firmware_and_loader, setup, teardown),
