@@ -72,7 +72,8 @@ static unsigned frames_get(struct dump *d, const struct etl_event *e)
 static void frame_text(struct text *line, const struct frame_name *f)
 {
     static const char *const why[] = {
-        "", "no function there", "", "of no image in the trace: made at run time, or no Image event", "no address: the chain is broken here"};
+        "", "no function there", "", "of no image in the trace: made at run time, no Image event, or the chain is broken",
+        "no address: the chain is broken here"};
 
     text_printf(line, "    ");
     if (f->module)

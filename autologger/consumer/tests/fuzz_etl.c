@@ -1,6 +1,8 @@
-/* Any bytes as an .etl: reader, decoders, dump in both forms and summary, to a sink that keeps nothing.
+/* Any bytes as an .etl: reader, decoders, dump in both forms, summary, and what a merge adds, to a sink that keeps nothing.
  * Proves: the fuzz target for .etl of the bad-input rule. */
 #include "autologger/consumer/dump.h"
+#include "autologger/consumer/identity.h"
+#include "autologger/consumer/kernel_names.h"
 #include "autologger/consumer/summary.h"
 
 #include <stdlib.h>
@@ -14,13 +16,36 @@ static ssize_t swallow(void *cookie, const char *text, size_t size)
     return (ssize_t)size;
 }
 
+static wstatus put(void *ctx, uint16_t cpu, const void *record, uint32_t size, int64_t time, struct reason *why)
+{
+    (void)ctx, (void)cpu, (void)time, (void)why;
+    if (etl_record_size(record, size) != (int)size)
+        abort(); /* what is added is sound, whatever it was made from */
+    return W_SUCCESS;
+}
+
+static void names(struct etl_reader *r)
+{
+    struct identity     *id = identity_create();
+    struct kernel_names *k  = kernel_names_create();
+    struct added_events  to = {put, NULL};
+    struct etl_event     e;
+    while (id && k && etl_next(r, &e))
+        if (identity_see(id, &e, &to, NULL) || !kernel_names_see(k, &e))
+            break;
+    if (id && k && kernel_names_write(k, "/nowhere", 1, &to, NULL))
+        abort();
+    identity_destroy(id);
+    kernel_names_destroy(k);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static FILE *null;
 
     if (!null)
         null = fopencookie(NULL, "w", (cookie_io_functions_t){.write = swallow});
-    for (int round = 0; round < 3; round++) {
+    for (int round = 0; round < 4; round++) {
         struct etl_reader *r;
         struct dump_counts counts;
         struct summary    *s;
@@ -33,6 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                            .providers = {{.name = round == 0 ? NULL : "Process"}}};
             if (dump_events(r, &options, null, &counts, NULL) == W_SUCCESS && counts.written > counts.read)
                 abort();
+        } else if (round == 3) {
+            names(r);
         } else if (summary_create(r, &s, NULL) == W_SUCCESS) {
             summary_print(s, null);
             summary_print_json(s, null);
