@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { IMAGE_ID = 0, NO_DBG_ID = 32, DBG_ID_RSDS = 36, FILE_VERSION = 64, RECORD_MOST = 40000, AGE = 1 };
@@ -103,10 +104,12 @@ static void look_up(const struct image_fields *image, uint64_t key, struct build
     char            kernel[4200];
 
     notes_path(image->path, kernel, sizeof kernel);
-    int fd = open(image->process_id ? image->path : kernel, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    const char *path = image->process_id ? image->path : kernel;
+    struct stat st;
+    int         fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
 
     *out = (struct build_id){0};
-    if (fd < 0)
+    if (fd < 0) /* a trace may name anything: devices are not even opened */
         return;
     if (image->process_id) {
         elf_read(fd, &elf);

@@ -69,8 +69,8 @@ static bool is_wanted(const struct elf_wanted *w, int fd, bool debug)
 static int open_wanted(const struct elf_wanted *w, const char *path, bool debug)
 {
     struct stat st;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !is_wanted(w, fd, debug))) {
+    int         fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    if (fd >= 0 && !is_wanted(w, fd, debug)) { /* a trace may name anything: devices are not even opened */
         close(fd);
         fd = -1;
     }

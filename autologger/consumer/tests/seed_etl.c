@@ -1,6 +1,6 @@
 /* Writes the seeds of fuzz_etl into the folder given: one small .etl for each thing that a reader must know.
  * Not part of the build; corpus/README tells how to run it after a change. */
-#include "autologger/etl/tests/build.h"
+#include "autologger/consumer/tests/names_maker.h"
 
 #include <stdio.h>
 
@@ -98,6 +98,22 @@ static void compressed(const char *folder)
     save(folder, "compressed", &m);
 }
 
+static void names(const char *folder)
+{
+    static const uint8_t id[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    uint8_t              stack[24] = {0x80, 0x84, 0x1E, 0, 0, 0, 0, 0, 77, 0, 0, 0, 77, 0, 0, 0, 0x20, 1, 0, 0x81, 0xFF, 0xFF, 0xFF, 0xFF};
+    struct image         m         = start(0x02000001);
+    image_buffer(&m, 0, 1);
+    make_build_id(&m, 2000000, id);
+    image_buffer(&m, 0, 2);
+    make_image(&m, 2000001, 0x030A, 0x1000, 0x5000, 0x04030201, 0x08070605, "\\Device\\HarddiskVolume1\\a.so.1");
+    image_buffer(&m, 0, 3);
+    image_kernel(&m, 2000002, 0x1820, 2, 0, stack, sizeof stack);
+    image_buffer(&m, 0, 4);
+    make_named(&m, 2000003, MAKER_BOOT, sizeof MAKER_BOOT - 1, "1-2\0" "6.1", 8);
+    save(folder, "names", &m);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2)
@@ -106,5 +122,6 @@ int main(int argc, char **argv)
     kernel(argv[1]);
     kinds(argv[1]);
     compressed(argv[1]);
+    names(argv[1]);
     return 0;
 }
