@@ -201,7 +201,8 @@ unsigned drain_pass(struct drain *d, bool last)
         if (d->rings->ring[c].page)
             kept += ring_take(d, c);
     enrich_triggers(d);
-    memory_sample(d);
+    if (!last)
+        memory_sample(d);
     own_flush(d, d->notes);
     devices_take(d);
     if (rawlog_room(d->log) >= (last ? sizeof pass : PASS_RESERVE)) /* when full, the slot alone carries the horizon */
