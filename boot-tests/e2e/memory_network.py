@@ -103,30 +103,36 @@ with Machine(DECLARED) as m:
         by_name.setdefault(e["event"], []).append(e["fields"])
     counts = {name: len(found) for name, found in by_name.items()}
     print(counts)
-    if row["lost"]["total"]:
+    withheld = row["lost"]["withheld"]  # some guests' kernels count events, and give them to nobody
+    if row["lost"]["total"] > withheld:
         skip("this machine is too busy now: events were lost, and counted")
+
+    def exactly(found, wanted, *what):
+        check(wanted - withheld <= found <= wanted, *what, found, "of", wanted, "and the kernel withheld", withheld)
 
     def ours(name, field="PID"):
         return [f for f in by_name.get(name, []) if number(f[field]) == worker.pid]
 
     for name, wanted in (("ConnectIPV4", CONNECTIONS), ("AcceptIPV4", CONNECTIONS), ("DisconnectIPV4", 2 * CONNECTIONS)):
-        check(len(ours(name)) == wanted, name, len(ours(name)), "of", wanted)
+        exactly(len(ours(name)), wanted, name)
     check(all(number(f["dport"]) == port for f in ours("ConnectIPV4")), "the port of the listener is", port, ours("ConnectIPV4")[:1])
-    check(sum(number(f["dport"]) == port for f in ours("DisconnectIPV4")) == CONNECTIONS, "opened before, closed after the daemon was killed")
+    exactly(sum(number(f["dport"]) == port for f in ours("DisconnectIPV4")), CONNECTIONS, "opened before, closed after the daemon was killed")
     if not any("sock_send" in c["item"] for c in conditions):
-        check(len(ours("SendIPV4")) == CONNECTIONS and sum(number(f["size"]) for f in ours("SendIPV4")) == CONNECTIONS * BYTES, ours("SendIPV4"))
-        check(sum(number(f["size"]) for f in ours("RecvIPV4")) == CONNECTIONS * BYTES, ours("RecvIPV4"))
+        exactly(len(ours("SendIPV4")), CONNECTIONS, "SendIPV4")
+        check(sum(number(f["size"]) for f in ours("SendIPV4")) == len(ours("SendIPV4")) * BYTES, ours("SendIPV4"))
+        check((CONNECTIONS - withheld) * BYTES <= sum(number(f["size"]) for f in ours("RecvIPV4")) <= CONNECTIONS * BYTES, ours("RecvIPV4"))
 
     names = {f["FileObject"]: f["FileName"] for n in ("FileCreate", "FileRundown") for f in by_name.get(n, [])}
     keys = [k for k, name in names.items() if name.endswith("mapped-file")]
     check(len(keys) == 1, "one name for the file", keys)
     for name in ("MapFile", "UnmapFile"):
         found = [f for f in ours(name, "ProcessId") if f["FileKey"] == keys[0]]
-        check(len(found) == MAPPINGS and all(number(f["ViewSize"]) == 2 * PAGE for f in found), name, len(found), "of", MAPPINGS)
+        exactly(len(found), MAPPINGS, name)
+        check(all(number(f["ViewSize"]) == 2 * PAGE for f in found), found)
 
     for area in areas:
         found = [f for f in by_name["DemandZeroFault"] if area <= number(f["VirtualAddress"]) < area + PAGES * PAGE]
-        check(len(found) == PAGES, "faults on fresh pages", len(found), "of", PAGES)
+        exactly(len(found), PAGES, "faults on fresh pages")
     check("Stack" in counts, "stacks of page faults")
 
     check(counts.get("MemInfo", 0) >= 2, "MemInfo", counts.get("MemInfo"))

@@ -111,14 +111,14 @@ static void ALL_FAULTS_by_class(void **state)
     close(fd);
     halt(&c);
     check_balance(&c, &n);
-    assert_int_equal(faults(&c, 0x020B, pid, r.anonymous, ANONYMOUS), ANONYMOUS);
-    assert_int_equal(faults(&c, 0x020B, pid, r.zero, ZERO_READ), ZERO_READ);
-    assert_int_equal(faults(&c, 0x020A, pid, r.shared_file, BLOCKS * AROUND), BLOCKS);
+    assert_count(faults(&c, 0x020B, pid, r.anonymous, ANONYMOUS), ANONYMOUS, n);
+    assert_count(faults(&c, 0x020B, pid, r.zero, ZERO_READ), ZERO_READ, n);
+    assert_count(faults(&c, 0x020A, pid, r.shared_file, BLOCKS * AROUND), BLOCKS, n);
     if (c.conditions == 0) { /* the error code, of x86 alone, tells of writing */
-        assert_int_equal(faults(&c, 0x020C, pid, r.zero, ZERO_READ), ZERO_READ);
-        assert_int_equal(faults(&c, 0x020C, pid, r.private_file, PRIVATE_WRITTEN), PRIVATE_WRITTEN);
-        assert_int_equal(faults(&c, 0x020F, pid, r.none, 1), VIOLATIONS);
-        assert_int_equal(faults(&c, 0x020F, pid, NULL, SIZE_MAX / PAGE), VIOLATIONS);
+        assert_count(faults(&c, 0x020C, pid, r.zero, ZERO_READ), ZERO_READ, n);
+        assert_count(faults(&c, 0x020C, pid, r.private_file, PRIVATE_WRITTEN), PRIVATE_WRITTEN, n);
+        assert_count(faults(&c, 0x020F, pid, r.none, 1), VIOLATIONS, n);
+        assert_count(faults(&c, 0x020F, pid, NULL, SIZE_MAX / PAGE), VIOLATIONS, n);
     }
     assert_int_equal(faults(&c, 0x020A, pid, r.anonymous, ANONYMOUS) + faults(&c, 0x020C, pid, r.anonymous, ANONYMOUS) +
                          faults(&c, 0x020A, pid, r.private_file, PRIVATE_WRITTEN) + faults(&c, 0x020E, pid, r.shared_file, BLOCKS * AROUND), 0);
