@@ -136,7 +136,9 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
         wstatus                       st = check_clock(&m->inputs[m->leader], &m->inputs[i], why);
         if (st != W_SUCCESS)
             return st;
-        uint32_t cpus = h->raw.processors > h->highest_cpu + 1u ? h->raw.processors : h->highest_cpu + 1u;
+        uint32_t cpus = h->highest_cpu > h->raw.processors ? h->highest_cpu + 1u : h->raw.processors;
+        if (!cpus)
+            cpus = 1;
         if (cpus > 2048)
             return reason_set(why, W_INVALID_DATA, "%s: %u processors", files[i], cpus);
         m->processors  = cpus > m->processors ? cpus : m->processors;
@@ -207,6 +209,14 @@ static wstatus flush(struct merge *m, uint16_t cpu, struct reason *why)
     return st;
 }
 
+/* What no CPU wrote has the number behind the last in its file (session/logger.c, G4). Here it gets a CPU that exists: all is in time
+ * order, so it keeps its place. */
+static uint16_t cpu_of(const struct input *in)
+{
+    const struct etl_file_header *h = in->header;
+    return in->event.cpu == h->raw.processors && h->highest_cpu == h->raw.processors ? 0 : in->event.cpu;
+}
+
 static wstatus put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
 {
     struct output *o    = &m->outputs[cpu];
@@ -244,7 +254,7 @@ static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
 
     if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");
-    return st == W_SUCCESS ? put(m, e->cpu, e->record, e->record_size, e->raw_time, why) : st;
+    return st == W_SUCCESS ? put(m, cpu_of(in), e->record, e->record_size, e->raw_time, why) : st;
 }
 
 /* The next event of an input; its own header event is counted and passed over. */

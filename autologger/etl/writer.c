@@ -222,7 +222,7 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
 
     if (filled == sizeof(struct etl_buffer_header))
         return W_SUCCESS; /* readers stumble over buffers without events */
-    if (filled < sizeof(struct etl_buffer_header) || end > w->buffer_size || end < filled || cpu >= w->processors)
+    if (filled < sizeof(struct etl_buffer_header) || end > w->buffer_size || end < filled || cpu > w->processors)
         return reason_set(why, W_INVALID_PARAMETER, "a buffer of %u bytes for CPU %u does not fit %s", filled, cpu,
                           w->path);
     wstatus st = check_room(w, why);

@@ -1,5 +1,6 @@
 /* event_write.c - EventWrite and its family, EventEnabled. Compiled without frame pointers: the disabled path of each is a
  * leaf of at most 8 instructions (a test counts them). See process.h P2: no lock, allocation or system call here. */
+#include "autologger/provider/event_told.h"
 #include "autologger/provider/process.h"
 #include "autologger/ring/fastpath.h"
 #include "autologger/wire/etl.h"
@@ -213,6 +214,45 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
     if (!sum_pieces(&e))
         return ERROR_ARITHMETIC_OVERFLOW;
     return write_sessions(&e, r, slot, mask, d);
+}
+
+uint32_t event_told_sessions(REGHANDLE handle, uint8_t level, uint64_t keyword)
+{
+    const struct registration *r    = live(handle);
+    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    return slot ? sessions_that_want(r, slot, level, keyword) : 0;
+}
+
+ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_told *told,
+                       uint32_t *sessions)
+{
+    const struct registration *r    = live(handle);
+    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    struct section             e;
+    struct items               b;
+
+    if (!slot)
+        *sessions = 0;
+    if (!*sessions)
+        return ERROR_SUCCESS;
+    fill_event(&e, r, d, NULL, 0);
+    ULONG status = build(&b, &e, r, NULL, n, data);
+    if (status == ERROR_SUCCESS && !sum_pieces(&e))
+        status = ERROR_ARITHMETIC_OVERFLOW;
+    for (uint32_t mask = *sessions; mask && status == ERROR_SUCCESS; mask &= mask - 1) {
+        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
+        uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+        const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        bool                     written = true;
+        struct ring_told         at      = {.count_loss = told->count_loss};
+        if (view && (!told->wants || told->wants(told->ctx, enable->session))) {
+            at.time = told->time(told->ctx, view->clock_kind);
+            status  = ring_write_told(view, enable, ticket, &e, &at, &written);
+        }
+        if (status == ERROR_SUCCESS)
+            *sessions &= ~(mask & -mask);
+    }
+    return status;
 }
 
 static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,

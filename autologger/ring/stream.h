@@ -58,7 +58,7 @@ void stream_snapshot(struct stream_set *s);
 struct stream_record {
     const uint8_t *data; /* private copy; valid until stream_pop on that stream */
     uint32_t       size; /* unpadded */
-    uint16_t       cpu;  /* from the stream, or from the record on the fallback stream */
+    uint16_t       cpu;  /* from the stream, or from the record on the fallback stream, where the number of CPUs stands for none */
     uint64_t       time; /* raw session clock */
     uint64_t       end;  /* stream position after it */
 };

@@ -139,7 +139,7 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
         }
         memcpy(&cpu, st->copy + offsetof(struct etl_event_header, kernel_time), sizeof cpu);
         memset(st->copy + offsetof(struct etl_event_header, kernel_time), 0, sizeof cpu);
-        if (cpu >= s->count - 1) {
+        if (cpu > s->count - 1) { /* equal: told, ring_write_told */
             s->corrupt++;
             cpu = 0;
         }

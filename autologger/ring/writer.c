@@ -257,31 +257,59 @@ static wstatus publish(const struct ring_place *place, const struct section *e, 
     return W_SUCCESS;
 }
 
+static void put_filler(uint8_t *at)
+{
+    uint64_t empty = 0;
+    __atomic_compare_exchange_n((uint64_t *)(void *)at, &empty, (uint64_t)ETL_FILLER, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+}
+
+/* The fallback stream's last chunk has no room for this event: the rest of it is given up, so that the logger can release all of it and
+ * grant it again. Else a stream of one chunk would stay full for ever. True: wpos is another now. */
+static bool skip_rest(const struct ring_view *view, uint64_t *wpos, uint64_t old, uint32_t aligned)
+{
+    const struct shm_stream_control *sc  = &view->stream_control[view->cpus];
+    const uint64_t                   end = (old | view->chunk_mask) + 1;
+    uint8_t                         *at;
+
+    if ((old & view->chunk_mask) == 0 || (old & view->chunk_mask) + aligned <= view->chunk_mask + 1 ||
+        end > __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE) || !(at = ring_at(view, sc, old)))
+        return false;
+    if (__atomic_compare_exchange_n(wpos, &old, end, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+        put_filler(at);
+        wake_if_crossed(view, view->cpus, old, end);
+    }
+    return true;
+}
+
+/* `told`: NULL, or the time of an event that no CPU writes now. */
 static wstatus write_fallback(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
-                              const struct section *event, bool *written)
+                              const struct section *event, const struct ring_told *told, bool *written)
 {
     uint64_t      *wpos    = &view->stream[view->cpus].wpos;
     const uint32_t size    = HEADER_SIZE + event->total;
     const uint32_t aligned = (size + 7) & ~7u;
-    const int      cpu     = sched_getcpu();
+    const int      cpu     = told ? (int)view->cpus : sched_getcpu();
 
     for (;;) {
         uint64_t          old = __atomic_load_n(wpos, __ATOMIC_ACQUIRE);
         struct ring_place place;
         if ((old & SHM_CLOSED) || !still_enabled(view, enable, ticket))
             return W_SUCCESS;
-        uint64_t time = read_clock(view->clock_kind);
+        uint64_t time = told ? told->time : read_clock(view->clock_kind);
         if (!find_place(view, view->cpus, old, aligned, &place)) {
+            if (skip_rest(view, wpos, old, aligned))
+                continue;
             wake_if_full(view, view->cpus, old);
+            if (told && !told->count_loss) {
+                ring_wake(view->eventfd); /* it waits, and asks often; who writes does not */
+                return W_NOT_ENOUGH_MEMORY;
+            }
             return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;
         }
         if (!__atomic_compare_exchange_n(wpos, &old, place.next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
-        if (place.fill != place.dst) {
-            uint64_t empty = 0;
-            __atomic_compare_exchange_n((uint64_t *)(void *)place.fill, &empty, (uint64_t)ETL_FILLER, false,
-                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-        }
+        if (place.fill != place.dst)
+            put_filler(place.fill);
         wstatus status = publish(&place, event, size, time, cpu < 0 ? 0 : (uint32_t)cpu);
         wake_if_crossed(view, view->cpus, old, place.next);
         *written = status == W_SUCCESS;
@@ -299,7 +327,7 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
     if (size > view->max_event)
         return ring_lost(view, enable, ticket, W_MORE_DATA);
     if (!ring_rseq.usable)
-        return write_fallback(view, enable, ticket, s, written);
+        return write_fallback(view, enable, ticket, s, NULL, written);
     char *rseq = (char *)__builtin_thread_pointer() + ring_rseq.offset;
     for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
         struct ring_place   place;
@@ -333,7 +361,7 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
             return W_SUCCESS;
         __atomic_fetch_add(&view->stream[cpu].aborts, 1, __ATOMIC_RELAXED);
     }
-    return write_fallback(view, enable, ticket, s, written);
+    return write_fallback(view, enable, ticket, s, NULL, written);
 }
 
 wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
@@ -355,4 +383,13 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
     s.end        = (const void *)((uintptr_t)pieces + count * sizeof *pieces);
     s.total      = total;
     return ring_write_event(view, enable, ticket, &s, written);
+}
+
+wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct section *s,
+                        const struct ring_told *told, bool *written)
+{
+    *written = false;
+    if (HEADER_SIZE + s->total > view->max_event)
+        return still_enabled(view, enable, ticket) ? fallback_lost(view, W_MORE_DATA) : W_SUCCESS;
+    return write_fallback(view, enable, ticket, s, told, written);
 }

@@ -49,6 +49,16 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
                    struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
                    bool *written);
 
+/* An event that happened at another time, which the writer was told: it goes to the fallback stream with the CPU `view->cpus`,
+ * which is none. Readers take that from a stream of the daemon's own user alone (session/logger.c). */
+struct ring_told {
+    uint64_t time;       /* on the view's clock */
+    bool     count_loss; /* false: 8 without counting when there is no room; the caller tries again */
+};
+struct section;
+wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct section *s,
+                        const struct ring_told *told, bool *written);
+
 /* Notes that an event of the provider in directory slot `slot` was kept out by `enable`. Stores only what is new. */
 void ring_refuse(const struct ring_view *view, const struct shm_enable *enable, uint32_t slot, uint8_t level, uint64_t keyword);
 

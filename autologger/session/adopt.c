@@ -65,7 +65,7 @@ static wstatus adopt_streams(struct session *s, const struct finder *f, struct r
             event = find_numbered(f, "event", (int)u);
         memset(rpos, 0, (st->cpus + 1u) * sizeof *rpos);
         if (u < slot->uid_count) {
-            const uint64_t *row = pos + (size_t)u * 2 * st->cpus;
+            const uint64_t *row = pos + (size_t)u * (2 * st->cpus + 1);
             memcpy(rpos, row, st->cpus * sizeof *rpos);
             rpos[st->cpus] = slot->fallback_released[u];
         }
@@ -103,7 +103,7 @@ static wstatus adopt_state(struct session *s, int state_fd, unsigned cpus, struc
 static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *why)
 {
     const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
-    const uint64_t          *time = (const uint64_t *)(slot + 1) + (size_t)STATE_UIDS * 2 * s->state->cpus;
+    const uint64_t          *time = (const uint64_t *)(slot + 1) + (size_t)STATE_UIDS * (2 * s->state->cpus + 1);
     struct klog_config       c;
 
     session_klog_config(s, &s->conditions, &c);

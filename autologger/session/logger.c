@@ -5,6 +5,8 @@
  *      kernel logger's). What is older has then been committed, so time never goes back within a CPU.
  *   G2 ring memory is released, and positions published, only for what is in the file (S2).
  *   G3 an event that can't be written (no file, disk full) is counted in lost_file; nothing blocks the writers.
+ *   G4 what happened at another time than it was written (ring_write_told) has a buffer of its own, of the CPU number behind the last:
+ *      in time order too, because it waits TOLD_HOLD_MS for what is told late. Only the daemon's own user may tell.
  * Threads: the session's logger thread alone, except creation. */
 #include "autologger/session/provider_count.h"
 #include "autologger/session/session.h"
@@ -44,7 +46,7 @@ struct fill {
 struct logger {
     struct session    *s;
     struct etl_writer *writer;
-    struct fill       *fill; /* [cpus] */
+    struct fill       *fill; /* [cpus + 1]: the last is of events that no CPU wrote (G4) */
     uint32_t           buffer_bytes, cpus;
     struct state_slot *master; /* what will be published next; same layout as a slot */
     uint64_t           next_flush_ns;
@@ -56,9 +58,11 @@ struct logger {
     struct provider_count providers;
 };
 
-static uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint64_t *)(l->master + 1) + (size_t)uid * 2 * l->cpus; }
+enum { TOLD_HOLD_MS = 1000 };
+
+static uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint64_t *)(l->master + 1) + (size_t)uid * (2 * l->cpus + 1); }
 static uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
-static uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1) + (size_t)STATE_UIDS * 2 * l->cpus; }
+static uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1) + (size_t)STATE_UIDS * (2 * l->cpus + 1); }
 
 static const struct state_slot *slot_current(const struct session *s)
 {
@@ -83,10 +87,10 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     l->corrupt_before   = s->state->stream_corrupt;
     l->abandoned_before = s->state->stream_abandoned;
     l->buffer_bytes     = s->state->buffer_kb * 1024u;
-    l->fill             = calloc(l->cpus, sizeof *l->fill);
+    l->fill             = calloc(l->cpus + 1u, sizeof *l->fill);
     l->master           = malloc(s->state->slot_size);
     bool whole          = l->master && l->fill;
-    for (unsigned c = 0; whole && c < l->cpus; c++) {
+    for (unsigned c = 0; whole && c <= l->cpus; c++) {
         l->fill[c].data   = aligned_alloc(4096, (l->buffer_bytes + 4095u) & ~4095u);
         l->fill[c].filled = sizeof(struct etl_buffer_header);
         whole             = l->fill[c].data != NULL;
@@ -96,13 +100,13 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u buffers of %u KB", s->state->cpus, s->state->buffer_kb);
     }
     memcpy(l->master, slot_current(s), s->state->slot_size);
-    for (unsigned c = 0; c < l->cpus; c++) {
+    for (unsigned c = 0; c <= l->cpus; c++) {
         for (unsigned u = 0; u < STATE_UIDS; u++) {
-            l->fill[c].pos[u]      = slot_pos(l, u)[c];
+            l->fill[c].pos[u]      = c < l->cpus ? slot_pos(l, u)[c] : 0;
             l->fill[c].fallback[u] = slot_fallback(l, u)[c];
             l->fill[c].fallback_first[u] = UINT64_MAX;
         }
-        l->fill[c].kernel_time = slot_kernel(l)[c];
+        l->fill[c].kernel_time = c < l->cpus ? slot_kernel(l)[c] : 0;
     }
     memcpy(l->fallback_seen, l->master->fallback_released, sizeof l->fallback_seen);
     *out = l;
@@ -114,7 +118,7 @@ void logger_destroy(struct logger *l)
     if (!l)
         return;
     etl_writer_destroy(l->writer);
-    for (unsigned c = 0; l->fill && c < l->cpus; c++) {
+    for (unsigned c = 0; l->fill && c <= l->cpus; c++) {
         for (struct pending *p = l->fill[c].pending, *next; p; p = next) {
             next = p->next;
             free(p);
@@ -253,7 +257,7 @@ static void outputs_open(struct logger *l)
 static uint64_t fallback_done(const struct logger *l, unsigned u)
 {
     uint64_t least = l->fallback_seen[u];
-    for (unsigned c = 0; c < l->cpus; c++) {
+    for (unsigned c = 0; c <= l->cpus; c++) {
         const struct fill *f = &l->fill[c];
         if (f->fallback_first[u] < least)
             least = f->fallback_first[u];
@@ -280,12 +284,14 @@ static void publish(struct logger *l, unsigned cpu)
     struct fill    *f = &l->fill[cpu];
 
     for (unsigned u = 0; u < l->uids; u++) {
-        slot_pos(l, u)[cpu]             = f->pos[u];
+        if (cpu < l->cpus)
+            slot_pos(l, u)[cpu] = f->pos[u];
         slot_fallback(l, u)[cpu]        = f->fallback[u];
         f->fallback_first[u]            = UINT64_MAX;
         l->master->fallback_released[u] = fallback_done(l, u);
     }
-    slot_kernel(l)[cpu]  = f->kernel_time;
+    if (cpu < l->cpus)
+        slot_kernel(l)[cpu] = f->kernel_time;
     l->master->uid_count = l->uids;
     if (l->writer) {
         struct etl_write_state at  = etl_writer_state(l->writer);
@@ -297,7 +303,8 @@ static void publish(struct logger *l, unsigned cpu)
 
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++) {
-        stream_release(s->uid[u].streams, cpu, f->pos[u]);
+        if (cpu < l->cpus)
+            stream_release(s->uid[u].streams, cpu, f->pos[u]);
         stream_release(s->uid[u].streams, l->cpus, l->master->fallback_released[u]);
     }
     pthread_mutex_unlock(&s->lock);
@@ -404,13 +411,15 @@ static bool fallback_collect(struct logger *l, uint64_t now_ns)
 
     for (unsigned u = 0; u < l->uids; u++) {
         struct stream_set   *streams = s->uid[u].streams;
+        const unsigned       last    = s->uid[u].uid == (uint32_t)geteuid() ? l->cpus : l->cpus - 1; /* G4 */
         struct stream_record r;
         for (uint64_t start; start = stream_position(streams, l->cpus), stream_peek(streams, l->cpus, &r);) {
-            unsigned        cpu = r.cpu < l->cpus ? r.cpu : 0;
+            unsigned        cpu = r.cpu <= last ? r.cpu : 0;
             struct pending *p   = r.end <= slot_fallback(l, u)[cpu] ? NULL : malloc(sizeof *p + r.size);
             if (!p && r.end > slot_fallback(l, u)[cpu])
                 return false; /* no memory: try again later, nothing is lost */
-            if (p) {          /* else: an adopted stream, already in the file */
+            l->master->corrupt += r.cpu > last; /* not theirs to tell */
+            if (p) { /* else: an adopted stream, already in the file */
                 memcpy(p->data, r.data, r.size);
                 p->time = r.time, p->start = start, p->end = r.end, p->uid = u, p->size = r.size;
                 pending_insert(l, &l->fill[cpu], p);
@@ -418,6 +427,7 @@ static bool fallback_collect(struct logger *l, uint64_t now_ns)
             l->fallback_seen[u] = r.end;
             stream_pop(streams, l->cpus);
         }
+        l->fallback_seen[u] = stream_position(streams, l->cpus); /* what filled up a chunk counts as seen */
         all &= !stream_fallback_blocked(streams, now_ns);
     }
     return all;
@@ -444,6 +454,29 @@ static int oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct strea
     return best;
 }
 
+/* The oldest of the list. */
+static void append_pending(struct logger *l, unsigned cpu)
+{
+    struct fill    *f = &l->fill[cpu];
+    struct pending *p = f->pending;
+
+    append(l, cpu, p->data, p->size, p->time);
+    f->fallback[p->uid] = p->end;
+    if (f->fallback_first[p->uid] == UINT64_MAX)
+        f->fallback_first[p->uid] = p->start;
+    f->pending = p->next;
+    free(p);
+}
+
+/* G4. The list is in time order; what is younger than the hold waits for what is told late. */
+static void merge_told(struct logger *l, bool final)
+{
+    const uint64_t now = final ? 0 : clock_read(&l->s->clock), hold = l->s->clock.freq * TOLD_HOLD_MS / 1000;
+
+    while (l->fill[l->cpus].pending && (final || l->fill[l->cpus].pending->time + hold < now))
+        append_pending(l, l->cpus);
+}
+
 static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
 {
     struct session      *s = l->s;
@@ -457,13 +490,7 @@ static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
             f->kernel_time = k.time;
             klog_pop(s->klog, cpu);
         } else if (from == SOURCE_FALLBACK) {
-            struct pending *p = f->pending;
-            append(l, cpu, p->data, p->size, p->time);
-            f->fallback[p->uid] = p->end;
-            if (f->fallback_first[p->uid] == UINT64_MAX)
-                f->fallback_first[p->uid] = p->start;
-            f->pending = p->next;
-            free(p);
+            append_pending(l, cpu);
         } else {
             append(l, cpu, r.data, r.size, r.time);
             f->pos[from] = r.end;
@@ -580,10 +607,10 @@ static void flush_all(struct logger *l)
 {
     unsigned last = 0;
 
-    for (unsigned c = 0; c < l->cpus; c++)
+    for (unsigned c = 0; c <= l->cpus; c++)
         if (data_waits(&l->fill[c]))
             last = c;
-    for (unsigned c = 0; c < l->cpus; c++)
+    for (unsigned c = 0; c <= l->cpus; c++)
         buffer_write(l, c, c == last);
     if (l->s->realtime)
         l->s->env->realtime->tidy(l->s->realtime);
@@ -614,6 +641,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
         merge_kernel(l, horizon);
     else
         merge_all(l, horizon);
+    merge_told(l, final);
     tight |= s->klog && klog_tight(s->klog);
     if (s->realtime)
         tight |= s->env->realtime->tight(s->realtime, l->master->realtime_end);
@@ -699,6 +727,8 @@ static int wait_ms(struct logger *l)
     for (unsigned u = 0; u < l->uids; u++)
         if (stream_fallback_blocked(s->uid[u].streams, now))
             ms = ms < 0 || ms > 20 ? 20 : ms;
+    if (l->fill[l->cpus].pending && (ms < 0 || ms > TOLD_HOLD_MS)) /* until its hold is over nothing else may wake us, and it keeps memory */
+        ms = TOLD_HOLD_MS;
     return ms;
 }
 

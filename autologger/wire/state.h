@@ -13,10 +13,10 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 6, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 7, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
-       STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4 };
+       STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
 
 struct state_connection {
     uint32_t in_use;
@@ -61,6 +61,7 @@ struct state_enable { /* which directory entries belong to the session */
     uint32_t registrations; /* programs that registered it while it was enabled */
     struct guid guid;       /* like key, kept after the end of the enablement: its last events are still to come */
     char     key[STATE_KEY];
+    char     units[STATE_UNITS]; /* systemd's units by name and glob, for the provider of units; "" = not asked for */
 };
 
 /* Real time: which buffers wait in which file (wire/backup.h), and who has read how far. Under the lock of session/realtime. */
@@ -88,7 +89,8 @@ struct state_realtime {
     struct state_consumer consumer[STATE_CONSUMERS];
 };
 
-/* The published part. After the struct: for every uid u: pos[cpus], then fallback[cpus]; then kernel_time[cpus]. */
+/* The published part. After the struct: for every uid u: pos[cpus], then fallback[cpus + 1], whose last is of events that no CPU
+ * wrote (session/logger.c, G4); then kernel_time[cpus]. */
 struct state_slot {
     uint64_t file_offset;
     uint32_t buffers_written, buffers_lost;
@@ -118,6 +120,7 @@ struct state_session {
     uint32_t    file_created;
     uint32_t    stop_asked; /* a successor stops it at once */
     uint32_t    devices; /* DeviceEvents */
+    uint32_t    units; /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */
     uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;
