@@ -11,6 +11,9 @@
 /* OFF: it was not to start (Start or Enabled 0, a configuration for one boot that was used up), or the guard kept it from starting. */
 enum result_level { RESULT_OK, RESULT_NOTE, RESULT_FAILED, RESULT_OFF, RESULT_LEVELS };
 
+/* The item of a condition that says why there are no units. */
+#define UNITS_ITEM "units"
+
 struct result_row {
     char     session[256];
     char     provider[GUID_TEXT_SIZE]; /* "" = the row of the session itself */

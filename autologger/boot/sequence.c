@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+_Static_assert((int)PLAN_UNITS == (int)STATE_UNITS, "a plan holds what an enablement keeps");
 _Static_assert(sizeof((struct result_row *)0)->key == STATE_KEY && sizeof((struct result_row *)0)->session == STATE_NAME,
                "what a session's state holds fits into its row");
 
@@ -20,6 +21,7 @@ struct boot {
     struct journal       *journal;
     struct result_list   *rows;
     const struct reason  *off; /* NULL, or why nothing is started */
+    bool                  units; /* one of the sessions wants systemd's units */
 };
 
 /* Text that is too long is cut between two characters. */
@@ -82,7 +84,7 @@ static void provider_row(struct boot *b, const struct plan *plan, const struct p
     copy_conditions(&row->conditions, &p->conditions);
     if (s && p->enabled && !p->status) {
         struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
-                                     .flags = p->enable_property & 0x10 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0};
+                                     .flags = p->enable_property & 0x10 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0, .units = p->units};
         unsigned            slot, entry;
         row->status = session_enable(s, &p->guid, p->key, &terms, &slot, &entry, &why);
         copy_text(row->reason, sizeof row->reason, row->status ? why.text : "");
@@ -192,6 +194,7 @@ static void boot_session(struct boot *b, const char *key, char *const *later, un
     memset(&plan, 0, sizeof plan);
     wstatus st = plan_from_key(b->store, key, &limits, &plan, &why);
     place_from_store(b, key, &plan);
+    plan.units = b->units;
     if (b->off && !st && plan.start) {
         off_row(b, &plan, key);
         plan_finish(&plan);
@@ -264,6 +267,7 @@ static wstatus run(struct boot *b, struct reason *why)
         table->ceiling = table->env->os->ram_bytes(table->env->os) * settings.memory_percent / 100;
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
         st = regstore_enum_keys(store, WINPATH_WMI "\\Autologger", key_add, &keys); /* in name order */
+    b->units = plan_units_wanted(store, keys.items, keys.count);
     if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
         boot_session(b, WINPATH_WMI "\\GlobalLogger", keys.items, keys.count);
     for (unsigned i = 0; i < keys.count; i++) {
@@ -285,14 +289,14 @@ static wstatus run(struct boot *b, struct reason *why)
 wstatus boot_run(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
                  struct result_list *rows, struct reason *why)
 {
-    struct boot b = {table, log_dir, store, journal, rows, NULL};
+    struct boot b = {table, log_dir, store, journal, rows, NULL, false};
     return run(&b, why);
 }
 
 wstatus boot_off(struct session_table *table, const char *log_dir, struct regstore *store, struct journal *journal,
                  struct result_list *rows, const struct reason *off, struct reason *why)
 {
-    struct boot b = {table, log_dir, store, journal, rows, off};
+    struct boot b = {table, log_dir, store, journal, rows, off, false};
     return run(&b, why);
 }
 
@@ -445,13 +449,22 @@ static void add_explanation(struct result_row *row, const struct condition *c)
     condition_add(&row->conditions, c->number, c->note, c->item, row->source_file, row->source_line, c->advice, "%s", c->reason);
 }
 
+/* Why there are no units was said already. */
+static bool units_explained(const struct result_row *p)
+{
+    for (unsigned i = 0; i < p->conditions.count; i++)
+        if (p->conditions.items[i].number == W_NOT_SUPPORTED && strcmp(p->conditions.items[i].item, UNITS_ITEM) == 0)
+            return true;
+    return false;
+}
+
 static void explain(struct result_row *row, struct result_row *end)
 {
     struct result_row *first = row + 1, *p = first; /* its providers come right after it */
     struct condition   c;
 
     for (; p < end && *p->provider; p++)
-        if (!row->status && explain_provider(p, &c))
+        if (!row->status && !units_explained(p) && explain_provider(p, &c))
             add_explanation(p, &c);
     if (explain_lost(row, &c))
         add_explanation(row, &c);

@@ -5,6 +5,7 @@
 #include "autologger/daemon/results_save.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
+#include "autologger/daemon/unit_provider.h"
 #include "autologger/kernel/sysconfig.h"
 
 #include <argp.h>
@@ -18,14 +19,15 @@
 #include <unistd.h>
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
-       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT };
+       OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT,
+       OPTION_SYSTEMD_BUS };
 #define RUNTIME_DIR "/run/autologger"
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, SHUTDOWN_MERGE_MS = 3000 };
 
 struct arguments {
     struct service_options service;
     bool                   keep, adopt, is_boot;
-    const char            *guard_path, *systemd_dir, *proc_stat;
+    const char            *guard_path, *systemd_dir, *systemd_bus, *proc_stat;
     bool                   keep_premerge;
     const char            *merge_wait; /* s */
 };
@@ -40,7 +42,8 @@ static const struct argp_option options[] = {
     {"boot", OPTION_BOOT, NULL, 0, "this is the boot of the machine: it is traced once, and ends by itself (StopAfter, MaxWait)", 0},
     {"boot-id", OPTION_BOOT_ID, "ID", 0, "with --boot: of which boot (default: the kernel's id of this boot)", 0},
     {"guard", OPTION_GUARD, "FILE", 0, "with --boot: which boots came up (default /" GUARD_PATH ")", 0},
-    {"systemd-dir", OPTION_SYSTEMD_DIR, "DIR", 0, "with --boot: exists where systemd runs (default /run/systemd/system)", 0},
+    {"systemd-dir", OPTION_SYSTEMD_DIR, "DIR", 0, "exists where systemd runs (default /run/systemd/system)", 0},
+    {"systemd-bus", OPTION_SYSTEMD_BUS, "ADDRESS", 0, "where systemd is asked for its units (default unix:path=/run/systemd/private)", 0},
     {"proc-stat", OPTION_PROC_STAT, "FILE", 0, "with --boot: the counters of the processors (default /proc/stat)", 0},
     {"keep-premerge", OPTION_KEEP_PREMERGE, NULL, 0, "with --boot: keep the files that were merged", 0},
     {"merge-wait", OPTION_MERGE_WAIT, "S", 0, "with --boot: how many seconds a shutdown waits until files are merged (default 3); 0: the next "
@@ -63,6 +66,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case OPTION_BOOT_ID: a->service.boot_id = arg; return 0;
     case OPTION_GUARD: a->guard_path = arg; return 0;
     case OPTION_SYSTEMD_DIR: a->systemd_dir = arg; return 0;
+    case OPTION_SYSTEMD_BUS: a->systemd_bus = arg; return 0;
     case OPTION_PROC_STAT: a->proc_stat = arg; return 0;
     case OPTION_KEEP_PREMERGE: a->keep_premerge = true; return 0;
     case OPTION_MERGE_WAIT:
@@ -115,8 +119,6 @@ static int boot_arguments(const struct arguments *a, char **argv)
     argv[n++] = (char *)"--boot";
     argv[n++] = (char *)"--guard";
     argv[n++] = (char *)a->guard_path;
-    argv[n++] = (char *)"--systemd-dir";
-    argv[n++] = (char *)a->systemd_dir;
     argv[n++] = (char *)"--proc-stat";
     argv[n++] = (char *)a->proc_stat;
     if (a->service.boot_id) {
@@ -160,6 +162,12 @@ static int run_kept(struct arguments *a)
         argv[argc++] = (char *)"--hold";
     if (o->rehearsal)
         argv[argc++] = (char *)"--rehearsal";
+    argv[argc++] = (char *)"--systemd-dir";
+    argv[argc++] = (char *)a->systemd_dir;
+    if (a->systemd_bus) {
+        argv[argc++] = (char *)"--systemd-bus";
+        argv[argc++] = (char *)a->systemd_bus;
+    }
     argc += boot_arguments(a, argv + argc);
     argv[argc]                         = NULL;
     const struct keeper_options keeper = {.argv = argv, .socket_path = socket_path, .takeover_path = handover_path};
@@ -207,6 +215,9 @@ int main(int argc, char **argv)
                                                   a.service.store_open};
     struct boot_end              *boot         = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
     a.service.boot                             = boot ? boot_end_part(boot) : NULL;
+    const struct unit_provider_options units_options = {.systemd_dir = a.systemd_dir, .bus = a.systemd_bus};
+    struct unit_provider              *units         = unit_provider_create(&units_options);
+    a.service.beside                                 = units ? unit_provider_beside(units) : NULL;
     struct handed *handed = handed_create();
     wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
     if (st) {
@@ -220,6 +231,7 @@ int main(int argc, char **argv)
         _exit(0); /* everything stays as it is for the successor */
     service_destroy(service);
     boot_end_destroy(boot);
+    unit_provider_destroy(units);
     handed_destroy(handed);
     return st ? EXIT_FAILED : 0;
 }

@@ -455,6 +455,13 @@ static wstatus boot_sessions(struct service *v, struct regstore *store, struct r
                            : boot_run(&v->table, v->options.log_dir, store, v->journal, &v->results, why);
 }
 
+static void beside_begin(struct service *v)
+{
+    const struct beside_host host = {&v->table, &v->results, v->handed, v->options.runtime_dir, v->epoll_fd, v->env.changed_fd};
+    if (v->options.beside)
+        v->options.beside->begin(v->options.beside->ctx, &host);
+}
+
 /* ---- boot or adoption ---- */
 
 static wstatus service_boot(struct service *v, struct reason *why)
@@ -589,6 +596,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     if (adopted)
         stop_asked(v);
     boot_ready(v);
+    beside_begin(v);
     handed_notify(v->handed, "READY=1");
     *out = v;
     return W_SUCCESS;
@@ -620,12 +628,16 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
 {
     const struct boot_part *boot = v->options.boot;
 
+    const struct beside *beside = v->options.beside;
+
     *left = false;
     while (!server_quit(v->server)) {
         struct signalfd_siginfo info;
         uint64_t                count;
         if (boot)
             boot->step(boot->ctx);
+        if (beside)
+            beside->step(beside->ctx);
         if (!server_step(v->server, v->epoll_fd, -1))
             continue;
         if (read(v->signal_fd, &info, sizeof info) == sizeof info) {
@@ -645,6 +657,8 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
         }
     }
     wstatus st = end_sessions(v, why);
+    if (beside)
+        beside->end(beside->ctx);
     if (boot)
         boot->ended(boot->ctx);
     return st;

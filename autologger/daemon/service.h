@@ -3,6 +3,7 @@
 #ifndef AUTOLOGGER_DAEMON_SERVICE_H
 #define AUTOLOGGER_DAEMON_SERVICE_H
 #include "autologger/boot/sequence.h"
+#include "autologger/daemon/beside.h"
 #include "autologger/daemon/boot_part.h"
 #include "autologger/daemon/handed.h"
 #include "autologger/wire/state.h"
@@ -43,6 +44,7 @@ struct service_options {
      * (again when somebody has files merged later); NULL as above */
     void (*concluded)(void *ctx, const struct result_list *rows);
     void *ctx;
+    const struct beside *beside; /* a provider of the daemon's own; NULL: none */
     const struct boot_part *boot; /* this is the machine's boot: NULL when it is not */
     const char *boot_id; /* NULL: the kernel's */
 };

@@ -257,13 +257,9 @@ static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsig
         s->raw_size = cur_u32(&cur);
         s->raw      = cur_take(&cur, s->raw_size);
     }
+    if (s->source->flags & RAW_SOURCE_CGROUP)
+        s->cgroup = cur_u64(&cur);
     return cur_ok(&cur);
-}
-
-/* Its note came with the COMM record. */
-static void convert_nothing(struct convert *c, const struct sample *s)
-{
-    (void)c, (void)s;
 }
 
 typedef void             convert_fn(struct convert *c, const struct sample *s);

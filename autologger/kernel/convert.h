@@ -157,6 +157,7 @@ struct sample {
     uint64_t                 chain_count;
     const uint8_t           *raw;
     uint32_t                 raw_size;
+    uint64_t                 cgroup; /* of the task; 0: not told */
 };
 static inline int64_t sample_field(const struct sample *s, unsigned field)
 {
@@ -330,6 +331,13 @@ void convert_module_free(struct convert *c, const struct sample *s);
 /* convert_config.c: the system configuration, as it was made */
 void convert_config(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+/* convert_cgroups.c */
+void convert_executed(struct convert *c, const struct sample *s);
+void convert_cgroup_made(struct convert *c, const struct sample *s);
+void convert_cgroup_moved(struct convert *c, const struct sample *s);
+void cgroup_inherit(struct convert *c, uint32_t child, uint32_t parent);
+void cgroup_end(struct convert *c, const struct actor *by, const struct process *p, bool gone, uint64_t *time);
+void own_cgroup(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 /* Linux priorities (-1 deadline, 0..99 real time with 0 the highest, 120 = nice 0) -> 0..31; tid 0 is idle. */
 uint8_t windows_priority(int64_t prio, uint32_t tid);
 uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid);

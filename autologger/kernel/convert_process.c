@@ -86,6 +86,7 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
             process_text(&p->command, parent->command);
             images_inherit(p, parent);
             mappings_fork(c, pid, parent->pid);
+            cgroup_inherit(c, pid, parent->pid);
         }
         counters_begin(c, pid);
         start_process(c, &creator, p, &time);
@@ -128,6 +129,7 @@ void convert_exit(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     end_thread(c, cpu, t, &time);
     if (last) {
         counters_end(c, cpu, pid, &time);
+        cgroup_end(c, &(struct actor){cpu, p->pid, tid}, p, true, &time);
         end_process(c, cpu, p, &time, tid);
     }
     if (last)
@@ -180,6 +182,7 @@ static void convert_exec(struct convert *c, unsigned cpu, uint32_t pid, uint32_t
         was.session = old->session;
         was.uid     = old->uid;
         old->exit_status = 0;
+        cgroup_end(c, &(struct actor){cpu, pid, tid}, old, false, &time);
         end_process(c, cpu, old, &time, tid);
     }
     struct process *p = process_add(c, pid); /* the old one goes, with its threads and images */
@@ -382,6 +385,7 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_DEVICE: *(convert_device(c, record, size, raw) ? &c->converted : &c->lost) += device_counts(record, size); break;
     case RAW_CONFIG: convert_config(c, record, size, raw); break;
     case RAW_TRACEPOINT: tracepoint_learn(c, record, size); break;
+    case RAW_CGROUP: own_cgroup(c, record, size, raw); break;
     case RAW_PHASE: convert_phase(c, record, size, raw); break;
     case RAW_RUNDOWN_DONE: rundown_done(c, raw); break;
     case RAW_STOP: rundown_stop(c, raw); break;

@@ -193,8 +193,10 @@ static void process_rundown(struct convert *c, struct process *p, uint64_t *time
     for (struct thread *t = c->threads ? p->threads : NULL; t; t = t->next)
         thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0504, time);
     counters_stop(c, p->pid, time);
-    if (c->processes && p != c->system && p != c->idle)
+    if (c->processes && p != c->system && p != c->idle) {
+        cgroup_end(c, &(struct actor){0, p->pid, p->pid}, p, false, time);
         process_event(c, &(struct actor){0}, p, 0x0304, time);
+    }
 }
 
 void rundown_stop(struct convert *c, uint64_t raw)

@@ -73,6 +73,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     d->wants_counters = config->mask[0] & KEYWORD_COUNTERS;
     if (d->wants_counters)
         counters_listen(d, config);
+    d->units          = config->units;
     return W_SUCCESS;
 }
 

@@ -36,6 +36,7 @@ struct drain {
     int                   proc;
     bool                  has_exec; /* the exec tracepoint is open */
     bool                  wants_commands; /* processes are events of this session */
+    bool                  units;          /* their cgroups too */
     struct argv          *argv; /* NULL: /proc alone */
     int                   devices_fd; /* devices.h; -1: not asked for */
     unsigned              devices_source; /* its index in the log's table */

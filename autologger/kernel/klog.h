@@ -38,6 +38,7 @@ struct klog_config {
     uint64_t             raw_bytes; /* bound of the memory for raw records */
     uint32_t             profile_interval; /* 100 ns units; 0 = 10,000 (1 ms) */
     struct session_clock clock;
+    bool units; /* which cgroup, and so which unit, each process is in: convert_cgroups.c */
     int proc_fd; /* a descriptor of /proc, borrowed, for a process that may lose sight of it (switch_root); 0: "/proc" */
     /* import the kernel's trace buffer at the start (kphase.h): the kernel command line has asked for it (kphase_asked) */
     struct tracepoint_wish *tracepoints; /* opened[] of each is written by klog_create; borrowed until klog_start has returned */

@@ -33,6 +33,7 @@ struct raw_source {
 enum {
     RAW_SOURCE_CHAIN = 1,
     RAW_SOURCE_COUNTER = 2, /* its perf counter counts events */
+    RAW_SOURCE_CGROUP = 32, /* its samples end with the cgroup's id */
     RAW_SOURCE_ADDRESS = 16, /* its samples have an address, between time and CPU, and no tracepoint's record */
     RAW_SOURCE_RAW = 8, /* its samples carry a tracepoint's record */
     RAW_SOURCE_PHASE = 4 /* from the kernel's trace buffer, of the time before perf: no descriptor, its id is our own */

@@ -25,6 +25,7 @@ enum raw_type {
     RAW_WORKING_SETS, /* struct raw_sets */
     RAW_COUNTERS, /* struct raw_counters: of a process that is alive at the stop */
     RAW_DEVICE, /* struct raw_device: a uevent */
+    RAW_CGROUP, /* struct raw_cgroup: of a process of the rundown */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
@@ -82,6 +83,11 @@ struct raw_sets {
     uint32_t       count, page_kb;
     struct raw_set { uint64_t pid, size, resident, shared; } set[]; /* in pages */
 };
+struct raw_cgroup { /* path */
+    struct raw_own own;
+    uint64_t       id; /* 0: not known */
+    uint32_t       path_size, reserved; /* NUL included */
+};
 struct raw_name {
     struct raw_own own;
     uint32_t       flags; /* RAW_PROCESS_KERNEL */
@@ -132,6 +138,6 @@ struct raw_device {
 };
 #define RAW_NO_DISK UINT16_C(0xFFFF)
 _Static_assert(sizeof(struct raw_process) % 8 == 0 && sizeof(struct raw_image) % 8 == 0 && sizeof(struct raw_thread) % 8 == 0 &&
-               sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_counters) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
+               sizeof(struct raw_mapping) % 8 == 0 && sizeof(struct raw_cgroup) % 8 == 0 && sizeof(struct raw_counters) % 8 == 0 && sizeof(struct raw_system) % 8 == 0 && sizeof(struct raw_name) % 8 == 0 &&
                sizeof(struct raw_phase_end) % 8 == 0 && sizeof(struct raw_config) % 8 == 0 && sizeof(struct raw_device) % 8 == 0 && sizeof(struct raw_tracepoint) % 8 == 0, "records are multiples of 8");
 #endif

@@ -115,6 +115,8 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
     }
     if (s->flags & RAW_SOURCE_CHAIN)
         attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    if (s->flags & RAW_SOURCE_CGROUP)
+        attr.sample_type |= PERF_SAMPLE_CGROUP;
     int fd = perf_open(&attr, cpu);
     if (fd == -EINVAL) {
         attr.read_format = PERF_FORMAT_ID;
@@ -171,6 +173,20 @@ static void field_missing(const struct klog_config *config, const struct source_
     }
 }
 
+/* Samples can tell the cgroup: since 5.7, with CONFIG_CGROUP_PERF. */
+static bool cgroup_sampled(void)
+{
+    struct perf_event_attr attr = base_attr((size_t)sysconf(_SC_PAGESIZE));
+    attr.type                   = PERF_TYPE_SOFTWARE;
+    attr.config                 = PERF_COUNT_SW_DUMMY;
+    attr.read_format            = PERF_FORMAT_ID;
+    attr.sample_type |= PERF_SAMPLE_CGROUP;
+    int fd = perf_open(&attr, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 || fd == -ENODEV;
+}
+
 /* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
 static unsigned sources_find(const struct klog_config *config, struct raw_source *sources, int *ids)
 {
@@ -206,6 +222,8 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
             s.flags |= RAW_SOURCE_RAW;
         if (source_wants_chain(row, config))
             s.flags |= RAW_SOURCE_CHAIN;
+        if (kind == SRC_EXEC && config->units && cgroup_sampled())
+            s.flags |= RAW_SOURCE_CGROUP;
         ids[count]       = id;
         sources[count++] = s;
     }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -287,6 +288,33 @@ static void images_add(struct rundown *r, uint32_t pid)
         close(fd);
 }
 
+/* Of "0::/system.slice/a.service", the line of version 2; its id is the folder's number, where that is mounted. */
+static void cgroup_add(struct rundown *r, uint32_t pid)
+{
+    struct raw_cgroup g = {.own = {RAW_CGROUP, 0, 0, raw_now(), pid, pid}};
+    char              text[8192], full[4200];
+    struct stat       st;
+    snprintf(text, sizeof text, "%u/cgroup", pid);
+    int     fd = openat(r->d->proc, text, O_RDONLY | O_CLOEXEC);
+    ssize_t n  = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = 0;
+    char *line          = strncmp(text, "0::", 3) == 0 ? text : strstr(text, "\n0::");
+    if (!line)
+        return;
+    const char *path             = strchr(line, ':') + 2;
+    line[strcspn(line + 1, "\n") + 1] = 0;
+    static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
+    for (unsigned i = 0; i < 2 && !g.id; i++)
+        if (snprintf(full, sizeof full, "%s%s", roots[i], path) < (int)sizeof full && stat(full, &st) == 0)
+            g.id = st.st_ino;
+    if (strcmp(path, "/") == 0)
+        g.id = 1; /* the kernel's own, mounted or not */
+    g.path_size = (uint32_t)strlen(path) + 1;
+    add(r, &g, sizeof g, &path, 1);
+}
+
 static void process_add(struct rundown *r, uint32_t pid)
 {
     struct raw_process p = {.own = {RAW_PROCESS, 0, 0, raw_now(), pid, pid}};
@@ -307,6 +335,8 @@ static void process_add(struct rundown *r, uint32_t pid)
         p.name_size          = (uint16_t)(strlen(texts[0]) + 1);
         p.command_size       = (uint16_t)(strlen(texts[1]) + 1);
         add(r, &p, sizeof p, texts, 2);
+        if (r->d->units && !st.kernel_thread)
+            cgroup_add(r, pid);
         if (st.threads == 1)
             thread_add(r, pid, pid, &st, affinity);
         else

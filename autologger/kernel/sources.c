@@ -20,6 +20,7 @@
 #define OPTIONAL SOURCE_OPTIONAL
 #define LIVE SOURCE_LIVE
 #define TAP SOURCE_TAP
+#define UNITS SOURCE_UNITS
 const struct source_row source_table[SRC_COUNT] = {
 #define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, hooks, flags},
 #include "autologger/kernel/sources.def"
@@ -28,6 +29,8 @@ const struct source_row source_table[SRC_COUNT] = {
 
 bool source_wanted(const struct source_row *row, const struct klog_config *config)
 {
+    if ((row->flags & SOURCE_UNITS) && !config->units)
+        return false;
     return (config->mask[0] & row->words.w0) || (config->mask[1] & row->words.w1) || (config->mask[2] & row->words.w2) ||
            (config->mask[4] & row->words.w4);
 }

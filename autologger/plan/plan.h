@@ -35,7 +35,7 @@ struct plan_limits {
     const char *log_dir;
 };
 
-enum { PLAN_MAX_HOOKS = 256, PLAN_MAX_PROVIDERS = 256 };
+enum { PLAN_MAX_HOOKS = 256, PLAN_MAX_PROVIDERS = 256, PLAN_UNITS = 256 /* bytes of Unit, with the NUL */ };
 
 struct plan_provider {
     struct guid guid;
@@ -48,6 +48,7 @@ struct plan_provider {
     uint32_t    enable_property, enable_flags;
     uint64_t    match_any, match_all; /* match_any: EnableFlags already folded in */
     uint64_t    match_any_value; /* as declared */
+    char       *units; /* Unit: names and globs; or NULL */
     struct condition_list conditions;
     char       *tracepoint, *tracepoint_filter; /* kernel tracepoints are the provider; NULL: programs are */
     bool        tracepoint_stacks;
@@ -61,6 +62,7 @@ struct plan {
     char       *key;  /* full registry path */
     bool        global_logger, kernel; /* kernel: EnableKernelFlags are honoured */
     bool        start;
+    bool        units; /* set by who starts it: a session of this boot has a provider of systemd's units */
     bool        forget_realtime; /* DisableRealtimePersistence */
     bool        devices; /* DeviceEvents */
     struct guid guid;
@@ -88,6 +90,11 @@ struct plan {
 wstatus plan_from_key(struct regstore *store, const char *key, const struct plan_limits *limits, struct plan *out,
                       struct reason *why);
 void    plan_finish(struct plan *plan);
+
+/* Does one of the sessions at keys[] that start have a provider of systemd's units that is enabled? */
+bool plan_units_wanted(struct regstore *store, char *const *keys, unsigned count);
+/* The provider of Windows' Service Control Manager, which here tells of systemd's units. */
+#define UNITS_GUID {0x0063715b, 0xeeda, 0x4007, {0x94, 0x29, 0xad, 0x52, 0x6f, 0x62, 0x69, 0x6e}}
 
 /* 10 % of RAM: what holds without MaxNonPagedPoolUsage. */
 uint64_t plan_memory_ceiling(uint64_t ram_bytes);

@@ -12,6 +12,7 @@ void plan_provider_finish(struct plan_provider *p)
     free(p->source_file);
     free(p->tracepoint);
     free(p->tracepoint_filter);
+    free(p->units);
     condition_list_finish(&p->conditions);
     memset(p, 0, sizeof *p);
 }
@@ -116,6 +117,17 @@ static wstatus take_tracepoint(struct plan_provider *p, const struct value_set *
     return W_SUCCESS;
 }
 
+/* What an enablement keeps has an end; a list that was cut would name other units. */
+static wstatus take_units(struct regstore *store, struct plan_provider *p)
+{
+    struct reason ignored;
+    regstore_get_string_dup(store, p->key, value_rows[VALUE_UNIT].name, &p->units, &ignored);
+    if (!p->units || strlen(p->units) < PLAN_UNITS)
+        return W_SUCCESS;
+    return reason_set(&p->reason, W_INVALID_PARAMETER, "Unit has %zu bytes, more than %d. Do: use globs, or several providers", strlen(p->units),
+                      PLAN_UNITS - 1);
+}
+
 /* Points the provider's row at the value that is wrong. */
 static void blame(struct plan_provider *p, const struct value *v)
 {
@@ -142,6 +154,8 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
     p->enabled = st == W_SUCCESS && set.at[VALUE_ENABLED].number != 0;
     if (st == W_SUCCESS && p->enabled)
         st = value_set_read(store, p->key, IN_PROVIDER, &set, &p->conditions, &failed, &p->reason);
+    if (st == W_SUCCESS && p->enabled && (st = take_units(store, p)))
+        failed = VALUE_UNIT;
     if (st == W_SUCCESS && p->enabled)
         st = take_tracepoint(p, &set, &failed);
     if (st == W_SUCCESS && p->enabled) {

@@ -23,7 +23,9 @@ struct enable_terms {
     uint8_t  level;
     uint8_t  flags;
     uint64_t any, all;
+    const char *units; /* Unit=, shorter than STATE_UNITS; or NULL */
 };
+
 
 /* An empty directory in a sealed memfd. 8, or what the system gave. The caller destroys it. */
 wstatus directory_create(struct os *os, struct directory **out, struct reason *why);

@@ -65,7 +65,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
 {
     const struct state_session *st = s->state;
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
-                              .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase,
+                              .units = st->units, .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase,
                               .condition = note_condition, .condition_ctx = found,
                               .system_config = s->env->system_config, .devices = st->devices};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
@@ -180,6 +180,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->generation           = generation;
     st->cpus                 = cpus;
     st->kernel               = plan->kernel;
+    st->units                = plan->kernel && plan->units;
     st->guid                 = plan->guid;
     copy_text(st->name, sizeof st->name, plan->name);
     copy_text(st->key, sizeof st->key, plan->key);
@@ -377,6 +378,7 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     for (unsigned u = 0; u < s->uid_count; u++)
         stream_refused_forget(s->uid[u].streams, *slot);
     copy_text(e->key, sizeof e->key, key);
+    copy_text(e->units, sizeof e->units, terms->units);
     __atomic_store_n(&e->in_use, 1, __ATOMIC_RELEASE);
     return W_SUCCESS;
 }

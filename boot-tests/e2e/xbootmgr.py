@@ -1,6 +1,7 @@
 """A real XBootMgr configuration from Windows, unmodified: imported, rehearsed, both sessions Status 0, the file where its name
-says, the eight keywords of that name are exactly the flags decoded, the two providers that nobody has are notes with a reason.
-Proves: REG-01, REG-03, REG-05, REG-06, REG-07, REG-08, REG-11, REG-13, REG-14, REG-15, KRN-11, KRN-12, CTL-17, MRG-02, MRG-12."""
+says, the eight keywords of that name are exactly the flags decoded, of its two providers one is that of services, which systemd has or a condition explains, the other
+is a note with a reason.
+Proves: LEG-12, REG-01, REG-03, REG-05, REG-06, REG-07, REG-08, REG-11, REG-13, REG-14, REG-15, KRN-11, KRN-12, CTL-17, MRG-02, MRG-12."""
 import json
 import os
 import time
@@ -28,6 +29,11 @@ with Machine() as m:
     check(kernel["asked"] == {"buffer_kb": 1024, "minimum_buffers": 300, "maximum_buffers": 600}, kernel["asked"])
     providers = {p["name"]: p for p in sessions["XBootMgrSession"]["providers"]}
     check(set(providers) == {"Service Control Manager", "ReadyBoost"}, "providers:", list(providers))
+    if not os.path.exists("/run/systemd/system"):  # then no services, and it says so
+        check([(c["number"], c["item"]) for c in providers["Service Control Manager"]["conditions"]] == [(50, "units")], providers)
+    else:
+        check(providers["Service Control Manager"]["written"] > 0, "units:", providers)
+        del providers["Service Control Manager"]
     for p in providers.values():
         check(p["status"] == 0 and p["result"] == "note" and p["conditions"][0]["reason"], p)
     name = "boot_PROC_THREAD+LOADER+DISK_IO+DISK_IO_INIT+DPC+CSWITCH+DISPATCHER+PROFILE_1.etl"

@@ -13,6 +13,10 @@
   none-between PATH P1 E1 P2 E2 P3 E3   no P3 E3 from the first P1 E1 to the first P2 E2 after it
   balance NAME                     attempted = written + lost, by counts that are independent of each other
   output PROGRAM OP TEXT           what a part of the guest said (a file of its /run/boot-test/out)
+  units PATH PROGRAM OP N          each unit in that output of `systemctl show` has its times in the trace, once, 49 of 50 at most 1 ms off
+                                   on the trace's clock; how many units there are
+  cgroups PATH PROGRAM OP N        each process of the trace has a unit or none, and those of that output (PID and its line of /proc) theirs;
+                                   how many of the latter are in the trace
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
   after MARK PATH PROVIDER EVENT OP N   milliseconds from a mark to the first such event
@@ -148,6 +152,20 @@ class Checker:
     def on_output(self, part, op, text):
         found = self.remains.output(part)
         return None if compare(found, op, text) else repr(found[-600:] if found else found)
+
+    def on_units(self, name, part, op, count):
+        found, wrong, off_us, what = self.remains.units(name, part)
+        if wrong or off_us > 1000:
+            return f"{len(wrong)} times of {found} units do not agree, times are {off_us:.0f} us off, {what}: " + "; ".join(wrong[:5])
+        print(f"{found} units: all times as systemctl shows them, {off_us:.1f} us off on the trace's clock; {what}")
+        return None if compare(found, op, count) else found
+
+    def on_cgroups(self, name, part, op, count):
+        processes, seen, wrong = self.remains.grouped(name, part)
+        if wrong:
+            return f"{len(wrong)} of {processes}: " + "; ".join(wrong[:5])
+        print(f"{processes} processes with a unit or none; {seen} of them as /proc shows them")
+        return None if compare(seen, op, count) else seen
 
     def on_mark(self, name):
         return None if name in self.remains.marks() else "only: " + ", ".join(self.remains.marks())

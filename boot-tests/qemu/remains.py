@@ -2,7 +2,7 @@
 import json
 import shutil
 
-from qemu import disk
+from qemu import disk, units
 from qemu.payload import program_of
 from qemu.places import run, built, tool
 
@@ -121,6 +121,14 @@ class Remains:
 
     def first(self, name, provider, event):
         return next(self.times(name, provider, event), None)
+
+    def units(self, name, part):
+        """(units that `systemctl show` named, what the trace has otherwise, us by which its times are off, which that is)"""
+        return units.compare(self._events(name, units.PROVIDER), self.output(part) or "")
+
+    def grouped(self, name, part):
+        """(processes of the trace, those of /proc in it, what does not agree)"""
+        return units.grouped(self._events(name, "Autologger-Kernel-Cgroups"), self._events(name, "Process"), self.output(part) or "")
 
     def output_path(self, part):
         return self.folder / "results/out" / part

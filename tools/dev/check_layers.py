@@ -16,6 +16,7 @@ LIBRARIES = {
     "iniparser": (("registry-sim/text/",), 1),
     "dictionary.h": (("registry-sim/text/",), 1),
     "sqlite3.h": (("registry-sim/store/",), 1),
+    "dbus/": (("autologger/units/",), 2),
     "yajl": (("tools/", "autologger/consumer/"), 99),
     "elfutils/": (("autologger/symbols/",), 1),
     "gelf.h": (("autologger/symbols/",), 2),

@@ -15,6 +15,7 @@
 
 #define DAEMON "/usr/sbin/autologgerd"
 #define COMMAND "/usr/bin/autologger"
+#define UNITS "/usr/lib/autologger/autologger-units"
 #define PROFILES "/usr/share/autologger/profiles/"
 
 enum { PATH_ROOM = 512 };
@@ -151,10 +152,12 @@ static wstatus all_put(const char *list, struct reason *why)
     }
     if (!st && !(st = place_take(list, DAEMON, why)))
         st = self_put(DAEMON, why);
-    if (!st && !(st = place_take(list, COMMAND, why))) {
-        unlink(COMMAND);
-        st = symlink(DAEMON, COMMAND) < 0 ? failed(why, COMMAND) : W_SUCCESS;
-    }
+    static const char *const others[] = {COMMAND, UNITS};
+    for (size_t i = 0; i < sizeof others / sizeof *others && !st; i++)
+        if (!(st = place_take(list, others[i], why))) {
+            unlink(others[i]);
+            st = symlink(DAEMON, others[i]) < 0 ? failed(why, others[i]) : W_SUCCESS;
+        }
     return st;
 }
 
@@ -221,7 +224,7 @@ wstatus installed_remove(struct reason *why)
 
 wstatus private_make(char folder[64], struct reason *why)
 {
-    static const char *const others[] = {"autologger", "autologger-demo"};
+    static const char *const others[] = {"autologger", "autologger-demo", "autologger-units"};
     char    path[PATH_ROOM];
     wstatus st;
 

@@ -70,6 +70,8 @@ static char *describe(const struct plan *p)
         fprintf(out, "provider %s %s status %u on %d level %u any %llx all %llx line %u (%s); ",
                 guid_format(&v->guid, guid), v->name ? v->name : "-", v->status, v->enabled, v->level,
                 (unsigned long long)v->match_any, (unsigned long long)v->match_all, v->source_line, v->reason.text);
+        if (v->units)
+            fprintf(out, "units %s; ", v->units);
         for (unsigned c = 0; c < v->conditions.count; c++)
             fprintf(out, "%s-of-provider %s %u @%u (%s); ", v->conditions.items[c].note ? "note" : "condition",
                     v->conditions.items[c].item, v->conditions.items[c].number, v->conditions.items[c].source_line,
@@ -78,6 +80,8 @@ static char *describe(const struct plan *p)
     fclose(out);
     return text;
 }
+
+#define X64 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
 
 static bool has_parts(const char *text, const char *parts, char missing[256])
 {
@@ -344,7 +348,9 @@ static const struct expectation provider_rows[] = {
      AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n" PROVIDER(A_GUID "\\Filters") "\"ExeFilter\"=\"a\"\n", 0, NULL, 0,
      "note-of-provider Filters 50"},
     {"unit", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Unit\"=\"web.service\"\n", 0, NULL, 0,
-     "condition-of-provider Unit 50 @8"},
+     "status 0 on 1|units web.service; |!of-provider"},
+    {"units that are too many",
+     AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Unit\"=\"" X64 X64 X64 X64 "\"\n", 0, NULL, 0, "status 87 on 0|line 8|Unit has 256 bytes"},
     {"sorted by name",
      AUTO PROVIDER("{cccccccc-0000-0000-0000-000000000001}") PROVIDER("{BBBBBBBB-0000-0000-0000-000000000001}")
          PROVIDER(A_GUID),

@@ -173,7 +173,8 @@ static void ini_words_become_a_plan(void **state)
     for (unsigned i = 0; i < p.provider_count; i++) {
         bool unit = strcmp(p.providers[i].name, "service") == 0;
         assert_true(p.providers[i].enabled && p.providers[i].status == W_SUCCESS);
-        assert_int_equal(p.providers[i].conditions.count, unit);
+        assert_int_equal(p.providers[i].conditions.count, 0);
+        assert_true(unit ? strcmp(p.providers[i].units, "web.service") == 0 : !p.providers[i].units);
         if (strcmp(p.providers[i].name, "Contoso-Web") == 0) {
             struct guid hash = guid_from_name("Contoso-Web");
             assert_true(guid_equal(&p.providers[i].guid, &hash));

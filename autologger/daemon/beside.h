@@ -1,0 +1,24 @@
+/* beside.h - where a provider that the daemon runs by itself, as a program beside it, meets the daemon: what the service (service.c) tells
+ * it. An early program and a recovery have none. All functions are called on the controlling thread, and none of them waits.
+ * Not for: the boot's end (boot_part.h). */
+#ifndef AUTOLOGGER_DAEMON_BESIDE_H
+#define AUTOLOGGER_DAEMON_BESIDE_H
+#include "autologger/boot/result.h"
+#include "autologger/daemon/handed.h"
+#include "autologger/session/table.h"
+
+struct beside_host {
+    struct session_table *table;
+    struct result_list   *rows; /* a condition goes to the row of a declaration */
+    struct handed        *handed;
+    const char           *runtime_dir;
+    int                   epoll_fd;   /* step is called when a descriptor in here is readable */
+    int                   changed_fd; /* eventfd: rows are to be saved */
+};
+struct beside {
+    void *ctx;
+    void (*begin)(void *ctx, const struct beside_host *host); /* sessions were started, or taken over. Once */
+    void (*step)(void *ctx);                                  /* after everything that happened */
+    void (*end)(void *ctx);                                   /* sessions have ended, or this daemon leaves */
+};
+#endif

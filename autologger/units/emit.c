@@ -1,0 +1,264 @@
+#include "autologger/units/emit.h"
+
+#include "autologger/include/TraceLoggingProvider.h"
+#include "autologger/provider/event_told.h"
+#include "autologger/units/times.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PROVIDER_NAME "systemd-Units"
+enum { ROUND_MS = 2, INFORMATION = 4, ERROR = 2 };
+
+static const struct {
+    UINT16 size;
+    char   name[sizeof PROVIDER_NAME];
+} metadata = {2 + sizeof PROVIDER_NAME, PROVIDER_NAME};
+
+struct provider {
+    struct _tlgProvider_t tlg;
+    struct emitter       *emitter;
+};
+struct row {
+    struct emit_row row;
+    char           *patterns;
+    unsigned        provider;
+};
+struct emitter {
+    struct row      *rows;
+    struct provider *providers;
+    unsigned         row_count, provider_count;
+    void (*asked)(void *ctx);
+    void            *ctx;
+    struct times     times;
+    /* of the event being written */
+    const struct provider *at;
+    const char            *unit; /* NULL: of no unit, whoever listens gets it */
+    uint64_t               time; /* us, CLOCK_MONOTONIC; 0: now */
+    uint64_t               moment;
+    bool                   impatient; /* the last one waited in vain */
+};
+
+/* ---- writing ---- */
+
+static uint64_t time_for(void *ctx, uint32_t clock_kind)
+{
+    struct emitter *e = ctx;
+    return times_on(&e->times, e->time, clock_kind);
+}
+
+/* Does the session want this unit? One that is in no row enabled the GUID by itself, and gets all. */
+static bool session_wants(void *ctx, uint32_t session)
+{
+    const struct emitter *e     = ctx;
+    bool                  known = false;
+
+    for (unsigned i = 0; i < e->row_count; i++) {
+        const struct row *r = &e->rows[i];
+        if (&e->providers[r->provider] != e->at || (r->row.session >= 0 && (uint32_t)r->row.session != session))
+            continue;
+        if (!e->unit || unit_matches(r->patterns, e->unit))
+            return true;
+        known = true;
+    }
+    return !known;
+}
+
+/* Where EventWriteTransfer stands in what TraceLoggingWrite becomes. */
+static void write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+{
+    struct event_told told     = {.ctx = e, .time = time_for, .wants = session_wants};
+    uint32_t          sessions = event_told_sessions(handle, d->Level, d->Keyword);
+
+    for (int waited = 0; sessions;) {
+        ULONG status = event_told_write(handle, d, n, data, &told, &sessions);
+        if (status == ERROR_SUCCESS) {
+            e->impatient = false;
+        } else if (status == ERROR_NOT_ENOUGH_MEMORY && !told.count_loss && !e->impatient && waited < EMIT_PATIENCE_MS) {
+            usleep(ROUND_MS * 1000);
+            waited += ROUND_MS;
+        } else if (status == ERROR_NOT_ENOUGH_MEMORY && !told.count_loss) {
+            e->impatient = told.count_loss = true; /* once more, and lost if there is none */
+        } else {
+            sessions &= sessions - 1; /* lost, and counted */
+            told.count_loss = false;
+        }
+    }
+}
+#define EventWriteTransfer(handle, d, activity, related, n, data) write_event(e, handle, d, n, data)
+
+#define TEXT(value, name) TraceLoggingUtf8String((value) ? (value) : "", name)
+/* The event for each provider. `e`, `p` are those of the caller. */
+#define EMIT(name_, level_, keyword_, ...)                                                                             \
+    for (e->at = e->providers; e->at < e->providers + e->provider_count; e->at++)                                      \
+    TraceLoggingWrite(&e->at->tlg, name_, TraceLoggingLevel(level_), TraceLoggingKeyword(keyword_), __VA_ARGS__)
+
+static void about(struct emitter *e, const char *unit, uint64_t time)
+{
+    e->unit = unit;
+    e->time = time ? time : e->moment;
+    times_sync(&e->times);
+}
+
+#define STATE_FIELDS(u, time_)                                                                                         \
+    TEXT((u)->name, "Unit"), TEXT((u)->active, "ActiveState"), TEXT((u)->sub, "SubState"), TEXT((u)->result, "Result"), \
+        TraceLoggingUInt64(time_, "MonotonicUs"), TraceLoggingUtf8String((u)->invocation, "InvocationId")
+
+void emit_moment(struct emitter *e, uint64_t us) { e->moment = us; }
+
+void emit_step(struct emitter *e, const struct unit_event *event)
+{
+    const struct unit *u    = event->unit;
+    const uint64_t     wait = event->step == UNIT_ACTIVATING && u->queued && u->queued <= event->time ? event->time - u->queued : 0;
+
+    about(e, u->name, event->time);
+    switch (event->step) {
+    case UNIT_ACTIVATING:
+        EMIT("UnitActivating", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time), TraceLoggingUInt64(wait, "JobWaitUs"));
+        break;
+    case UNIT_ACTIVE: EMIT("UnitActive", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time)); break;
+    case UNIT_DEACTIVATING: EMIT("UnitDeactivating", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time)); break;
+    case UNIT_INACTIVE:
+        if (event->failed)
+            EMIT("UnitFailed", ERROR, EMIT_STATE, STATE_FIELDS(u, event->time));
+        else
+            EMIT("UnitInactive", INFORMATION, EMIT_STATE, STATE_FIELDS(u, event->time));
+        break;
+    case UNIT_PROCESS_START:
+        EMIT("UnitMainProcessStart", INFORMATION, EMIT_PROCESS, TEXT(u->name, "Unit"), TraceLoggingPid(u->exec_pid, "ProcessId"),
+             TraceLoggingUInt64(event->time, "MonotonicUs"), TEXT(u->cgroup, "ControlGroup"));
+        break;
+    case UNIT_PROCESS_EXIT:
+        EMIT("UnitMainProcessExit", INFORMATION, EMIT_PROCESS, TEXT(u->name, "Unit"), TraceLoggingPid(u->exec_pid, "ProcessId"),
+             TraceLoggingInt32(u->exec_code, "Code"), TraceLoggingInt32(u->exec_status, "ExitStatus"),
+             TraceLoggingUInt64(event->time, "MonotonicUs"));
+        break;
+    case UNIT_STEPS: break;
+    }
+}
+
+void emit_cgroup(struct emitter *e, const struct unit *u, uint64_t id)
+{
+    about(e, u->name, 0);
+    EMIT("UnitCgroup", INFORMATION, EMIT_CGROUP, TEXT(u->name, "Unit"), TraceLoggingUInt64(id, "CgroupId"), TEXT(u->cgroup, "ControlGroup"));
+}
+
+void emit_job(struct emitter *e, const struct unit_job *j, const char *result, uint64_t us)
+{
+    const uint64_t wait = j->running && j->queued ? j->running - j->queued : 0;
+
+#define JOB_FIELDS                                                                                                     \
+    TEXT(j->unit, "Unit"), TraceLoggingUInt32(j->id, "JobId"), TEXT(j->type, "JobType"), TraceLoggingUInt64(j->queued, "QueuedUs"), \
+        TraceLoggingUInt64(j->running, "RunningUs"), TraceLoggingUInt64(wait, "JobWaitUs")
+    about(e, j->unit, us);
+    if (result)
+        EMIT("UnitJobEnd", INFORMATION, EMIT_JOB, JOB_FIELDS, TEXT(result, "Result"));
+    else if (j->running)
+        EMIT("UnitJobRunning", INFORMATION, EMIT_JOB, JOB_FIELDS);
+    else
+        EMIT("UnitJobQueued", INFORMATION, EMIT_JOB, JOB_FIELDS);
+}
+
+void emit_marks(struct emitter *e, const uint64_t m[BUS_MARKS])
+{
+    about(e, NULL, 0);
+    EMIT("ManagerTimes", INFORMATION, EMIT_BOOT, TraceLoggingUInt64(m[BUS_FIRMWARE], "FirmwareUs"), TraceLoggingUInt64(m[BUS_LOADER], "LoaderUs"),
+         TraceLoggingUInt64(m[BUS_INITRD], "InitRDMonotonicUs"), TraceLoggingUInt64(m[BUS_USERSPACE], "UserspaceMonotonicUs"),
+         TraceLoggingUInt64(m[BUS_LOAD_START], "UnitsLoadStartMonotonicUs"), TraceLoggingUInt64(m[BUS_LOAD_FINISH], "UnitsLoadFinishMonotonicUs"),
+         TraceLoggingUInt64(m[BUS_FINISH], "FinishMonotonicUs"));
+}
+
+void emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id)
+{
+    about(e, u->name, 0);
+    EMIT("UnitRundown", INFORMATION, EMIT_RUNDOWN, TEXT(u->name, "Unit"), TEXT(u->active, "ActiveState"), TEXT(u->sub, "SubState"),
+         TEXT(u->result, "Result"), TraceLoggingUInt64(u->time[UNIT_ACTIVATING], "InactiveExitMonotonicUs"),
+         TraceLoggingUInt64(u->time[UNIT_ACTIVE], "ActiveEnterMonotonicUs"), TraceLoggingUInt64(u->time[UNIT_DEACTIVATING], "ActiveExitMonotonicUs"),
+         TraceLoggingUInt64(u->time[UNIT_INACTIVE], "InactiveEnterMonotonicUs"), TraceLoggingPid(u->main_pid, "MainProcessId"),
+         TraceLoggingUInt64(cgroup_id, "CgroupId"), TEXT(u->cgroup, "ControlGroup"), TraceLoggingUtf8String(u->invocation, "InvocationId"));
+}
+
+uint64_t emit_cgroup_id(const char *path)
+{
+    static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}; /* the first where version 1 is there too */
+    char                     full[4096];
+    struct stat              st;
+
+    for (unsigned i = 0; path && *path && i < 2; i++)
+        if (snprintf(full, sizeof full, "%s%s", roots[i], path) < (int)sizeof full && stat(full, &st) == 0)
+            return st.st_ino;
+    return 0;
+}
+
+/* ---- providers ---- */
+
+static void NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
+{
+    struct emitter *e = ((struct provider *)ctx)->emitter;
+    (void)source, (void)level, (void)any, (void)all, (void)filter;
+    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER)
+        e->asked(e->ctx);
+}
+
+static unsigned provider_of(struct emitter *e, const struct guid *guid)
+{
+    unsigned i = 0;
+    while (i < e->provider_count && memcmp(&e->providers[i].tlg.ProviderId, guid, sizeof *guid) != 0)
+        i++;
+    if (i == e->provider_count) {
+        struct provider *p = &e->providers[e->provider_count++];
+        p->emitter         = e;
+        memcpy(&p->tlg.ProviderId, guid, sizeof *guid);
+        p->tlg.ProviderMetadataPtr = &metadata.size;
+    }
+    return i;
+}
+
+wstatus emit_create(const struct emit_row *rows, unsigned count, void (*asked)(void *ctx), void *ctx, struct emitter **out, struct reason *why)
+{
+    struct emitter *e = calloc(1, sizeof *e);
+    if (e)
+        e->rows = calloc(count, sizeof *e->rows), e->providers = calloc(count, sizeof *e->providers);
+    if (!e || !e->rows || !e->providers) {
+        emit_destroy(e);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u providers", count);
+    }
+    e->asked = asked;
+    e->ctx   = ctx;
+    times_init(&e->times);
+    for (unsigned i = 0; i < count; i++) {
+        e->rows[i] = (struct row){rows[i], rows[i].patterns ? strdup(rows[i].patterns) : NULL, provider_of(e, &rows[i].guid)};
+        e->row_count++;
+    }
+    *out = e;
+    for (unsigned i = 0; i < e->provider_count; i++) {
+        ULONG status = _tlgRegister(&e->providers[i].tlg, on_enable, &e->providers[i]);
+        if (status)
+            return reason_set(why, status, "the provider could not be registered");
+    }
+    return W_SUCCESS;
+}
+
+bool emit_wanted(const struct emitter *e)
+{
+    for (unsigned i = 0; i < e->provider_count; i++)
+        if (__atomic_load_n(&e->providers[i].tlg.LevelPlus1, __ATOMIC_RELAXED))
+            return true;
+    return false;
+}
+
+void emit_destroy(struct emitter *e)
+{
+    if (!e)
+        return;
+    for (unsigned i = 0; i < e->provider_count; i++)
+        _tlgUnregister(&e->providers[i].tlg);
+    for (unsigned i = 0; i < e->row_count; i++)
+        free(e->rows[i].patterns);
+    free(e->rows);
+    free(e->providers);
+    free(e);
+}

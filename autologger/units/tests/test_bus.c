@@ -1,0 +1,193 @@
+/* The bus, with a systemd that does as it is told (fake_systemd.c). */
+#include "autologger/units/bus.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct heard {
+    unsigned units, listed, gone, jobs;
+    uint64_t exit_time, running;
+    char     last[128], result[32], type[32], end[32];
+};
+struct fake {
+    pid_t  pid;
+    FILE  *to, *from;
+    char   folder[64], socket[128], address[160];
+};
+
+static void on_unit(void *ctx, const struct unit *u)
+{
+    struct heard *h = ctx;
+    h->units++;
+    h->exit_time = u->time[UNIT_PROCESS_EXIT];
+    snprintf(h->last, sizeof h->last, "%s", u->name);
+    snprintf(h->result, sizeof h->result, "%s", u->result ? u->result : "");
+}
+static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
+{
+    ((struct heard *)ctx)->listed++;
+    assert_int_equal(marks[BUS_USERSPACE], 1234567);
+    assert_int_equal(marks[BUS_FINISH], 0);
+}
+static void on_gone(void *ctx, const char *name)
+{
+    assert_string_equal(name, "home.mount");
+    ((struct heard *)ctx)->gone++;
+}
+static void on_job(void *ctx, const struct unit_job *job, const char *result)
+{
+    struct heard *h = ctx;
+    h->jobs++;
+    assert_int_equal(job->id, 5);
+    assert_string_equal(job->unit, "new.service");
+    assert_true(job->queued > 0 && job->queued <= (job->running ? job->running : UINT64_MAX));
+    h->running = job->running;
+    snprintf(h->type, sizeof h->type, "%s", job->type ? job->type : "");
+    snprintf(h->end, sizeof h->end, "%s", result ? result : "");
+}
+
+static void say(struct fake *f, const char *text)
+{
+    char line[64] = "";
+    fprintf(f->to, "%s\n", text);
+    fflush(f->to);
+    assert_non_null(fgets(line, sizeof line, f->from));
+    assert_string_equal(line, "done\n");
+}
+
+static int set_up(void **state)
+{
+    struct fake *f = calloc(1, sizeof *f);
+    int          to[2], from[2];
+    char         line[64] = "";
+
+    strcpy(f->folder, "/tmp/autologger-bus-XXXXXX");
+    if (!mkdtemp(f->folder) || pipe(to) < 0 || pipe(from) < 0)
+        return -1;
+    snprintf(f->socket, sizeof f->socket, "%s/bus", f->folder);
+    snprintf(f->address, sizeof f->address, "unix:path=%s", f->socket);
+    if ((f->pid = fork()) == 0) {
+        dup2(to[0], 0);
+        dup2(from[1], 1);
+        close(to[1]);
+        close(from[0]);
+        execl(AL_BINARY_DIR "/tests/fake_systemd", "fake_systemd", f->socket, AL_TEST_DIR "/units-debian12.txt", (char *)NULL);
+        _exit(127);
+    }
+    close(to[0]);
+    close(from[1]);
+    f->to   = fdopen(to[1], "w");
+    f->from = fdopen(from[0], "r");
+    *state  = f;
+    return fgets(line, sizeof line, f->from) && strcmp(line, "listening\n") == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    struct fake *f = *state;
+    fclose(f->to);
+    kill(f->pid, SIGKILL);
+    waitpid(f->pid, NULL, 0);
+    fclose(f->from);
+    unlink(f->socket);
+    rmdir(f->folder);
+    free(f);
+    return 0;
+}
+
+/* Until `done` or an end; at most some 10 s. The Status of bus_step. */
+static wstatus turn_until(struct bus *b, bool (*done)(const struct heard *), const struct heard *h, struct reason *why)
+{
+    wstatus st = W_SUCCESS;
+    for (int i = 0; i < 1000 && !st && !(done && done(h)); i++) {
+        struct pollfd p = {.fd = bus_fd(b), .events = POLLIN};
+        poll(&p, 1, bus_waits(b) ? 0 : 10);
+        st = bus_step(b, why);
+    }
+    return st;
+}
+
+static bool is_listed(const struct heard *h) { return h->listed; }
+static bool changed_once(const struct heard *h) { return h->exit_time == 99; }
+static bool job_ended(const struct heard *h) { return *h->end; }
+static bool unit_gone(const struct heard *h) { return h->gone; }
+
+static void list_changes_and_jobs(void **state)
+{
+    struct fake          *f = *state;
+    struct heard          h = {0};
+    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job};
+    struct bus           *b;
+    struct reason         why;
+
+    assert_int_equal(bus_open(f->address, &sink, &b, &why), W_SUCCESS);
+    assert_int_equal(turn_until(b, is_listed, &h, &why), W_SUCCESS);
+    assert_int_equal(h.listed, 1);
+    assert_int_equal(h.units, 5); /* once each */
+
+    say(f, "new new.service");
+    say(f, "set new.service\nResult=exit-code\nExecMainExitTimestampMonotonic=99\nInactiveEnterTimestampMonotonic=100\n");
+    assert_int_equal(turn_until(b, changed_once, &h, &why), W_SUCCESS);
+    assert_string_equal(h.last, "new.service");
+    assert_string_equal(h.result, "exit-code");
+
+    say(f, "job 5 new.service restart");
+    say(f, "run 5");
+    say(f, "end 5 done");
+    assert_int_equal(turn_until(b, job_ended, &h, &why), W_SUCCESS);
+    assert_true(h.running > 0 && h.jobs >= 2);
+    assert_string_equal(h.end, "done");
+    say(f, "gone home.mount");
+    assert_int_equal(turn_until(b, unit_gone, &h, &why), W_SUCCESS);
+    bus_close(b);
+}
+
+static void who_is_not_there_is_named(void **state)
+{
+    struct bus_sink sink = {0};
+    struct bus     *b;
+    struct reason   why;
+    (void)state;
+    assert_int_equal(bus_open("unix:path=/nowhere/at/all", &sink, &b, &why), W_FILE_NOT_FOUND);
+    assert_non_null(strstr(why.text, "/nowhere/at/all"));
+    assert_int_not_equal(bus_open("nonsense", &sink, &b, &why), W_SUCCESS);
+}
+
+static void a_refusal_and_an_end_are_told(void **state)
+{
+    struct fake          *f = *state;
+    struct heard          h = {0};
+    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job};
+    struct bus           *b;
+    struct reason         why;
+
+    assert_int_equal(bus_open(f->address, &sink, &b, &why), W_SUCCESS);
+    assert_int_equal(turn_until(b, is_listed, &h, &why), W_SUCCESS);
+    say(f, "die");
+    assert_int_equal(turn_until(b, NULL, &h, &why), W_NOT_FOUND);
+    assert_non_null(strstr(why.text, "closed"));
+    bus_close(b);
+
+    say(f, "refuse");
+    assert_int_equal(bus_open(f->address, &sink, &b, &why), W_SUCCESS);
+    assert_int_equal(turn_until(b, NULL, &h, &why), W_ACCESS_DENIED);
+    assert_int_equal(h.listed, 1);
+    bus_close(b);
+}
+
+int main(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(list_changes_and_jobs, set_up, tear_down),
+                                       cmocka_unit_test(who_is_not_there_is_named),
+                                       cmocka_unit_test_setup_teardown(a_refusal_and_an_end_are_told, set_up, tear_down)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* autologger-units - the provider of systemd's units: a program beside the daemon, which starts it where a session wants units, and
+ * which never waits for it. It listens to systemd (bus.h), finds out what is new (unit.h) and writes events (emit.h) like any program.
+ * It ends with the thread that started it; when the connection to systemd ends it says why and ends, and is started again: what
+ * was told is kept in memory of the daemon's (--known). */
+#include "autologger/units/emit.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { ROWS_MOST = 256, ANSWER_S = 60, EXIT_BUS = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_BUS = 1000, OPTION_PROVIDER, OPTION_KNOWN,
+       OPTION_RUNTIME_DIR };
+
+/* What became of a job before the list was complete: written in its place among the units' times. */
+struct early_job {
+    struct unit_job job;
+    char           *result;
+    uint64_t        us;
+};
+
+struct program {
+    struct emit_row    rows[ROWS_MOST];
+    unsigned           row_count;
+    const char        *bus_address, *known_path;
+    struct emitter    *emitter;
+    struct bus        *bus;
+    struct unit_known *known;
+    int                asked_fd; /* eventfd: somebody wants the state of all units */
+    bool               listed, full;
+    struct unit_event *first; /* of all units, to be sorted */
+    size_t             first_count, first_room;
+    struct early_job  *jobs;
+    size_t             job_count, job_done;
+};
+
+static const struct argp_option options[] = {
+    {"bus", OPTION_BUS, "ADDRESS", 0, "where systemd listens (default " BUS_SYSTEMD ")", 0},
+    {"provider", OPTION_PROVIDER, "{GUID}[,SESSION[,UNITS]]", 0, "a provider: its GUID, the session that it is for, which units", 0},
+    {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
+    {"known", OPTION_KNOWN, "FILE", 0, "memory that says what was told before", 0},
+    {0},
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct program *p = state->input;
+    char            guid[40];
+
+    switch (key) {
+    case OPTION_BUS: p->bus_address = arg; return 0;
+    case OPTION_RUNTIME_DIR: setenv("AUTOLOGGER_RUNTIME_DIR", arg, 1); return 0; /* no other thread yet */
+    case OPTION_KNOWN: p->known_path = arg; return 0;
+    case OPTION_PROVIDER: {
+        struct emit_row *r     = &p->rows[p->row_count];
+        char            *comma = strchr(arg, ','), *second = comma ? strchr(comma + 1, ',') : NULL;
+        snprintf(guid, sizeof guid, "%.*s", (int)strcspn(arg, ","), arg);
+        if (p->row_count == ROWS_MOST || !guid_parse_braced(guid, &r->guid))
+            argp_error(state, "\"%s\" is no provider", arg);
+        r->session  = comma ? atoi(comma + 1) : -1;
+        r->patterns = second ? second + 1 : NULL;
+        p->row_count++;
+        return 0;
+    }
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static uint64_t now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* ---- what systemd says ---- */
+
+static void cgroup_tell(struct program *p, const struct unit *u)
+{
+    uint64_t id = emit_cgroup_id(u->cgroup);
+    if (id && unit_cgroup_news(p->known, u->name, id))
+        emit_cgroup(p->emitter, u, id);
+}
+
+static void on_unit(void *ctx, const struct unit *u)
+{
+    struct program   *p = ctx;
+    struct unit_event events[UNIT_STEPS];
+    bool              full;
+
+    if (!p->listed)
+        return; /* all at once, in order, when the list is complete */
+    unsigned count = unit_news(p->known, u, events, &full);
+    p->full |= full;
+    for (unsigned i = 0; i < count; i++)
+        emit_step(p->emitter, &events[i]);
+    unit_told(p->known, u); /* afterwards: whoever is killed here tells it again rather than never */
+    cgroup_tell(p, u);
+}
+
+static void on_gone(void *ctx, const char *name) { unit_forget(((struct program *)ctx)->known, name); }
+
+static void job_keep(struct program *p, const struct unit_job *job, const char *result, uint64_t us)
+{
+    struct early_job *grown = realloc(p->jobs, (p->job_count + 1) * sizeof *grown);
+    if (!grown)
+        return;
+    p->jobs             = grown;
+    grown[p->job_count] = (struct early_job){*job, result ? strdup(result) : NULL, us};
+    grown[p->job_count].job.unit = strdup(job->unit);
+    grown[p->job_count].job.type = job->type ? strdup(job->type) : NULL;
+    p->job_count++;
+}
+
+/* Those that were heard of before `until`. */
+static void jobs_write(struct program *p, uint64_t until)
+{
+    for (; p->job_done < p->job_count && p->jobs[p->job_done].us <= until; p->job_done++) {
+        struct early_job *j = &p->jobs[p->job_done];
+        emit_job(p->emitter, &j->job, j->result, j->us);
+        free(j->job.unit);
+        free(j->job.type);
+        free(j->result);
+    }
+}
+
+static void on_job(void *ctx, const struct unit_job *job, const char *result)
+{
+    struct program *p = ctx;
+    if (p->listed)
+        emit_job(p->emitter, job, result, now_us());
+    else
+        job_keep(p, job, result, now_us());
+}
+
+static void rundown_unit(void *ctx, const struct unit *u)
+{
+    struct program *p = ctx;
+    emit_rundown(p->emitter, u, emit_cgroup_id(u->cgroup));
+}
+
+static void cgroup_unit(void *ctx, const struct unit *u) { cgroup_tell(ctx, u); }
+
+static void told_unit(void *ctx, const struct unit *u) { unit_told(((struct program *)ctx)->known, u); }
+
+static void news_unit(void *ctx, const struct unit *u)
+{
+    struct program *p = ctx;
+    bool            full;
+
+    if (p->first_count + UNIT_STEPS > p->first_room) {
+        size_t             room  = p->first_room ? 2 * p->first_room : 1024;
+        struct unit_event *grown = realloc(p->first, room * sizeof *grown);
+        if (!grown) {
+            p->full = true;
+            return;
+        }
+        p->first      = grown;
+        p->first_room = room;
+    }
+    p->first_count += unit_news(p->known, u, p->first + p->first_count, &full);
+    p->full |= full;
+}
+
+static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
+{
+    struct program *p = ctx;
+    const uint64_t  listed_us = now_us();
+
+    p->listed = true;
+    alarm(0);
+    bus_each(p->bus, news_unit, p);
+    if (p->first_count)
+        qsort(p->first, p->first_count, sizeof *p->first, unit_event_order);
+    for (size_t i = 0; i < p->first_count; i++) {
+        jobs_write(p, p->first[i].time);
+        emit_step(p->emitter, &p->first[i]);
+    }
+    jobs_write(p, UINT64_MAX);
+    bus_each(p->bus, told_unit, p);
+    free(p->jobs);
+    free(p->first);
+    p->jobs        = NULL;
+    p->first       = NULL;
+    p->first_count = p->first_room = 0;
+    emit_moment(p->emitter, listed_us);
+    emit_marks(p->emitter, marks);
+    bus_each(p->bus, cgroup_unit, p);
+    bus_each(p->bus, rundown_unit, p);
+    emit_moment(p->emitter, 0);
+}
+
+/* ---- the program ---- */
+
+static void on_asked(void *ctx) { eventfd_write(((struct program *)ctx)->asked_fd, 1); }
+
+static bool known_map(struct program *p)
+{
+    const size_t size = sizeof *p->known;
+    struct stat  st;
+    int          fd = p->known_path ? open(p->known_path, O_RDWR | O_CLOEXEC) : -1;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_size >= size)
+        p->known = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    else if (!p->known_path)
+        p->known = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (fd >= 0)
+        close(fd);
+    return p->known && p->known != MAP_FAILED;
+}
+
+static int failed(const struct reason *why, int code)
+{
+    fprintf(stdout, "%s\n", why->text);
+    return code;
+}
+
+/* A systemd that accepts and says nothing: somebody must say that. */
+static void on_alarm(int signal)
+{
+    static const char text[] = "systemd does not answer\n";
+    (void)signal;
+    (void)!write(1, text, sizeof text - 1);
+    _exit(EXIT_BUS);
+}
+
+static int listen_to_systemd(struct program *p, struct reason *why)
+{
+    for (;;) {
+        struct pollfd fds[2] = {{.fd = bus_fd(p->bus), .events = POLLIN}, {.fd = p->asked_fd, .events = POLLIN}};
+        eventfd_t     count;
+        if (poll(fds, 2, bus_waits(p->bus) ? 0 : -1) < 0 && errno != EINTR)
+            return failed(why, EXIT_REFUSED);
+        if (bus_step(p->bus, why))
+            return failed(why, EXIT_BUS);
+        if (fds[1].revents && eventfd_read(p->asked_fd, &count) == 0 && p->listed) {
+            emit_moment(p->emitter, now_us());
+            bus_each(p->bus, rundown_unit, p);
+            emit_moment(p->emitter, 0);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct program p    = {.bus_address = BUS_SYSTEMD};
+    const struct argp     argp = {options, parse, NULL, "Writes what systemd's units do as events. The daemon starts it.", NULL, NULL, NULL};
+    const struct bus_sink sink = {&p, on_unit, on_listed, on_gone, on_job};
+    struct reason         why  = {0};
+
+    argp_err_exit_status = EXIT_WRONG_CALL;
+    argp_parse(&argp, argc, argv, 0, NULL, &p);
+    p.asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (p.asked_fd < 0 || !known_map(&p)) {
+        reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory: %s", strerror(errno));
+        return failed(&why, EXIT_REFUSED);
+    }
+    if (emit_create(p.rows, p.row_count, on_asked, &p, &p.emitter, &why))
+        return failed(&why, EXIT_REFUSED);
+    eventfd_t before;
+    eventfd_read(p.asked_fd, &before); /* the list that comes anyway is what they want */
+    signal(SIGALRM, on_alarm);
+    alarm(ANSWER_S); /* until all units are there */
+    if (bus_open(p.bus_address, &sink, &p.bus, &why))
+        return failed(&why, EXIT_BUS);
+    int code = listen_to_systemd(&p, &why);
+    bus_close(p.bus);
+    emit_destroy(p.emitter);
+    munmap(p.known, sizeof *p.known);
+    return code;
+}

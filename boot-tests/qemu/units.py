@@ -1,0 +1,74 @@
+"""What a trace says of systemd's units, held against what `systemctl show` said in the guest."""
+import json
+
+EVENTS = {"InactiveExitTimestampMonotonic": ("UnitActivating",), "ActiveEnterTimestampMonotonic": ("UnitActive",),
+          "ActiveExitTimestampMonotonic": ("UnitDeactivating",), "InactiveEnterTimestampMonotonic": ("UnitInactive", "UnitFailed"),
+          "ExecMainStartTimestampMonotonic": ("UnitMainProcessStart",), "ExecMainExitTimestampMonotonic": ("UnitMainProcessExit",)}
+PROVIDER = "systemd-Units"
+
+
+def shown(text):
+    """{unit: {property: value}} of the blocks that systemctl show prints."""
+    out = {}
+    for block in text.split("\n\n"):
+        properties = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        if "Id" in properties:
+            out[properties["Id"]] = properties
+    return out
+
+
+def compare(events, text):
+    """(units that were compared, what does not agree, the largest distance in us of an event from the time that it tells, which that is)"""
+    told, wrong, marks = {}, [], []
+    for event, raw, fields in events:
+        fields = json.loads(fields)
+        if fields and fields.get("MonotonicUs"):
+            if (event, fields["MonotonicUs"]) in told.setdefault(fields["Unit"], set()):
+                wrong.append(f"{fields['Unit']} {event} {fields['MonotonicUs']} twice")
+            told[fields["Unit"]].add((event, fields["MonotonicUs"]))
+            marks.append((raw, fields["MonotonicUs"], f"{fields['Unit']} {event}"))
+    units = shown(text)
+    for name, properties in units.items():
+        for key, names in EVENTS.items():
+            us = int(properties.get(key) or 0)
+            if us and not any((event, us) in told.get(name, ()) for event in names):
+                wrong.append(f"{name} lacks {names[0]} at {us} us: {sorted(told.get(name, ()), key=lambda t: t[1])}")
+        if properties["ActiveState"] == "failed" and not any(event == "UnitFailed" for event, _ in told.get(name, ())):
+            wrong.append(f"{name} failed, which is not told")
+    return (len(units), wrong, *distance(marks))
+
+
+def distance(marks):
+    """How far the times of the file lie from a straight line over the times that they tell, in us: of all but the worst fiftieth, and the
+    worst with its event. An event that was heard of after younger ones were written has their time, and tells its own: that may be."""
+    if len(marks) < 2:
+        return 0, "none"
+    (raw0, us0, _), (raw1, us1, _) = min(marks, key=lambda m: m[1]), max(marks, key=lambda m: m[1])
+    rate = (raw1 - raw0) / (us1 - us0) if us1 != us0 else 1
+    off = sorted((abs((raw - raw0) / rate - (us - us0)), what) for raw, us, what in marks)
+    return off[-1 - len(off) // 50][0], f"{off[-1][1]} ({off[-1][0]:.0f} us, the worst)"
+
+
+def grouped(events, processes, text):
+    """What does not agree between the ProcessCgroup events, the process starts of the trace, and what /proc/PID/cgroup was in the guest, a
+    line "PID 0::/path" each; how many processes there are in the trace, and of those lines."""
+    told, last, wrong = set(), {}, []
+    for _, _, fields in events:
+        fields = json.loads(fields)
+        told.add(fields["UniqueProcessKey"])
+        last[fields["ProcessId"]] = fields["ControlGroup"]
+    starts = {}
+    for event, _, fields in processes:
+        if event in ("Start", "DCStart"):
+            fields = json.loads(fields)
+            starts[fields["UniqueProcessKey"]] = (fields["ProcessId"], fields["ImageFileName"])
+    wrong += [f"process {what} has neither a unit nor none" for key, what in starts.items() if key not in told and what[0] not in (0, 4)]
+    seen = 0
+    for line in text.splitlines():
+        pid, _, cgroup = line.strip().partition(" ")
+        path = cgroup.strip().removeprefix("0::")
+        if int(pid) in last and path.startswith("/"):
+            seen += 1
+            if last[int(pid)] != path:
+                wrong.append(f"process {pid} is in {path}, told: {last[int(pid)]}")
+    return len(starts), seen, wrong
