@@ -225,12 +225,29 @@ static void addresses_start(struct klog *k)
         syscall_addresses(k->drain.proc, address, RAW_SYSCALLS);
 }
 
+static uint64_t source_drained(struct klog *k, unsigned kind)
+{
+    const struct raw_header *h   = k->log.header;
+    uint64_t                 sum = 0;
+    pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away from the slot */
+    for (unsigned i = 0; i < h->source_count; i++)
+        if (h->source[i].kind == kind)
+            sum += rawlog_published(&k->log)->drained[i];
+    pthread_mutex_unlock(&k->drain.lock);
+    return sum;
+}
+
 /* File operations, which take some tenths of a second to load: the other sources do not wait for them. */
 static void tap_start(struct klog *k)
 {
     struct reason why = {0};
-    if (k->tap || !filetap_wanted(&k->log) || !rings_present(&k->rings))
+    if (k->tap || !filetap_wanted(&k->log))
         return;
+    if (!rings_present(&k->rings)) { /* the memory of an early program */
+        if (!source_drained(k, SRC_FILE_ENTER))
+            tell(&k->config, true, "FILE_IO", "the early program records no file operations, and no daemon has come", "nothing to do");
+        return;
+    }
     wstatus status = filetap_open(&k->rings, &k->log, k->config.mask[0] & 0x02000000, &k->tap, &why);
     if (!status && k->log.header->started)
         tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
