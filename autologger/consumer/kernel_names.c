@@ -44,7 +44,9 @@ static bool take_stack(struct kernel_names *k, const struct stack_fields *stack)
             k->stacks_of_users = true;
             break;
         }
-        if (!idmap_put(&k->seen, address, k))
+        /* behind the first a frame is where a call returns to, and the call lies before: the last instruction of a function that calls
+         * what never returns has the next function there */
+        if (!idmap_put(&k->seen, i ? address - 1 : address, k))
             return false;
     }
     return true;

@@ -236,7 +236,7 @@ static void odd_buffers(void **state)
     assert_int_equal(etl_writer_put(w, buffer, 71, 0, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_put(w, buffer, 4097, 0, 0, &why), W_INVALID_PARAMETER);
     assert_int_equal(etl_writer_put(w, buffer, UINT32_MAX, 0, 0, &why), W_INVALID_PARAMETER);
-    assert_int_equal(etl_writer_put(w, buffer, 100, 4, 0, &why), W_INVALID_PARAMETER); /* CPU 4 of 4 */
+    assert_int_equal(etl_writer_put(w, buffer, 100, 5, 0, &why), W_INVALID_PARAMETER); /* of 4 CPUs; 4 has what happened at another time */
     assert_int_equal(etl_writer_state(w).buffers_lost, 0);
     /* an earlier end than start is corrected */
     assert_int_equal(etl_writer_finish(w, 1, 0, false, &why), W_SUCCESS);
