@@ -1,5 +1,6 @@
 """What a trace says of systemd's units, held against what `systemctl show` said in the guest."""
 import json
+import statistics
 
 EVENTS = {"InactiveExitTimestampMonotonic": ("UnitActivating",), "ActiveEnterTimestampMonotonic": ("UnitActive",),
           "ActiveExitTimestampMonotonic": ("UnitDeactivating",), "InactiveEnterTimestampMonotonic": ("UnitInactive", "UnitFailed"),
@@ -41,11 +42,14 @@ def compare(events, text):
 def distance(marks):
     """How far the times of the file lie from a straight line over the times that they tell, in us: of all but the worst fiftieth, and the
     worst with its event. An event that was heard of after younger ones were written has their time, and tells its own: that may be."""
-    if len(marks) < 2:
+    if len(marks) < 6:
         return 0, "none"
-    (raw0, us0, _), (raw1, us1, _) = min(marks, key=lambda m: m[1]), max(marks, key=lambda m: m[1])
-    rate = (raw1 - raw0) / (us1 - us0) if us1 != us0 else 1
-    off = sorted((abs((raw - raw0) / rate - (us - us0)), what) for raw, us, what in marks)
+    marks = sorted(marks, key=lambda m: m[1])
+    third = len(marks) // 3
+    pairs = [(low, high) for low, high in zip(marks[:third], marks[-third:]) if high[1] != low[1]]
+    rate = statistics.median((high[0] - low[0]) / (high[1] - low[1]) for low, high in pairs)
+    start = statistics.median(raw - us * rate for raw, us, _ in marks)
+    off = sorted((abs((raw - start) / rate - us), what) for raw, us, what in marks)
     return off[-1 - len(off) // 50][0], f"{off[-1][1]} ({off[-1][0]:.0f} us, the worst)"
 
 
