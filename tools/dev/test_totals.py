@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What ctest's JUnit files say: a line a file, the failed and skipped tests by name; with --sum one line over all of them.
+"""What ctest's JUnit files say: a line a file, the failed and skipped tests by name; with --sum one line over all of them, with --failed
+the names of the failed ones alone.
 
-Usage: test_totals.py [--sum] FILE.xml... Exit codes: 0; files that are missing count as nothing.
+Usage: test_totals.py [--sum|--failed] FILE.xml... Exit codes: 0; files that are missing count as nothing.
 """
 import pathlib
 import re
@@ -37,6 +38,9 @@ def main():
     passed, failed, skipped = (sum(f[0] for f in found), sum(len(f[1]) for f in found), sum(len(f[2]) for f in found))
     if as_sum:
         print(f"{passed} passed, {failed} failed, {skipped} skipped")
+        return
+    if "--failed" in sys.argv:
+        print(", ".join(name for _, names, _, _ in found for name, _ in names))
         return
     for _, names_failed, names_skipped, seconds in found:
         for name, output in names_failed:
