@@ -78,7 +78,7 @@ static void opened(uint64_t time, const char *path, uint64_t file, uint64_t ino,
     struct made m = made(CALL_openat);
     m.r.arg[2]    = O_RDONLY;
     add_text(&m, TAP_TEXT_PATH, path, strlen(path) + 1);
-    add_text(&m, TAP_TEXT_BASE, TEXT("work\0home"));
+    add_text(&m, TAP_TEXT_BASE, TEXT("anna\0home"));
     put(&m, SRC_FILE_ENTER, time);
     m          = made(CALL_openat);
     m.r.arg[0] = 3;
@@ -109,7 +109,7 @@ static void expect_path(const struct one *e, size_t at, const char *path)
 static void open_read_close(void **state)
 {
     (void)state;
-    opened(1000, "./data.txt", 0xffff888000001000, 77, TEXT("data.txt\0work\0home"));
+    opened(1000, "./data.txt", 0xffff888000001000, 77, TEXT("data.txt\0anna\0home"));
     struct made m = made(CALL_read);
     m.r.arg[2]    = 4096;
     m.r.pos       = 8192;
@@ -132,7 +132,7 @@ static void open_read_close(void **state)
     const struct one *create = nth(CREATE, 0), *read = nth(READ, 0), *later = nth(READ, 1);
     assert_true(count(CREATE) == 1 && count(CLEANUP) == 2 && count(CLOSE) == 1 && count(READ) == 2 && count(OPEND) == 5);
     assert_true(create->type == ETL_PERFINFO64 && create->version == 3 && u32(create, 16) == TID && u32(create, 20) == 1u << 24);
-    expect_path(create, 32, "/home/work/data.txt");
+    expect_path(create, 32, "/home/anna/data.txt");
     assert_true(read->size == 48 && u64(read, 0) == 8192 && u64(read, 16) == u64(create, 8) && u64(read, 24) == file_key(DEV, 77) &&
                 u32(read, 32) == TID && u32(read, 36) == 4096);
     assert_true(u64(nth(OPEND, 0), 0) == u64(create, 0) && u64(nth(OPEND, 0), 8) == 0 && u32(nth(OPEND, 0), 16) == 0);
@@ -140,7 +140,7 @@ static void open_read_close(void **state)
     assert_true(u64(nth(CLOSE, 0), 8) == u64(create, 8) && u64(nth(CLEANUP, 1), 0) != u64(nth(CLOSE, 0), 0));
     assert_true(u64(later, 16) == 0xffff888000001000 && u64(later, 24) == file_key(DEV, 78));
     assert_true(count(NAME) == 2 && u64(nth(NAME, 0), 0) == file_key(DEV, 77));
-    expect_path(nth(NAME, 0), 8, "/home/work/data.txt");
+    expect_path(nth(NAME, 0), 8, "/home/anna/data.txt");
     expect_path(nth(NAME, 1), 8, "/var/old");
     /* the stacks: of the two reads, and of nothing else (the source of ends was opened without) */
     assert_int_equal(count(0x1820), 0);
@@ -149,19 +149,19 @@ static void open_read_close(void **state)
 static void names_follow_renames(void **state)
 {
     (void)state;
-    opened(1000, "a", 0xffff888000001000, 77, TEXT("a\0work\0home"));
-    opened(2000, "b", 0xffff888000002000, 78, TEXT("b\0work\0home"));
+    opened(1000, "a", 0xffff888000001000, 77, TEXT("a\0anna\0home"));
+    opened(2000, "b", 0xffff888000002000, 78, TEXT("b\0anna\0home"));
     struct made m = made(CALL_renameat2);
-    add_text(&m, TAP_TEXT_PATH, TEXT("/home/work/a"));
+    add_text(&m, TAP_TEXT_PATH, TEXT("/home/anna/a"));
     add_text(&m, TAP_TEXT_PATH2, TEXT("b"));
-    add_text(&m, TAP_TEXT_BASE2, TEXT("work\0home"));
+    add_text(&m, TAP_TEXT_BASE2, TEXT("anna\0home"));
     put(&m, SRC_FILE_ENTER, 3000);
     put_end(CALL_renameat2, 3100, 0);
     put(&m, SRC_FILE_ENTER, 4000); /* again: a is gone */
     put_end(CALL_renameat2, 4100, -ENOENT);
     m = made(CALL_unlinkat);
     add_text(&m, TAP_TEXT_PATH, TEXT("b"));
-    add_text(&m, TAP_TEXT_BASE, TEXT("work\0home"));
+    add_text(&m, TAP_TEXT_BASE, TEXT("anna\0home"));
     put(&m, SRC_FILE_ENTER, 5000);
     put_end(CALL_unlinkat, 5100, 0);
     m = made(CALL_newfstatat); /* never seen open */
@@ -171,16 +171,16 @@ static void names_follow_renames(void **state)
     all();
     assert_true(u64(nth(RENAME, 0), 16) == file_key(DEV, 77) && u32(nth(RENAME, 0), 36) == 10 && u64(nth(RENAME, 0), 8) == 0);
     assert_true(u64(nth(RENAME, 0), 0) == u64(nth(RENAME_PATH, 0), 0));
-    expect_path(nth(RENAME_PATH, 0), 40, "/home/work/b");
+    expect_path(nth(RENAME_PATH, 0), 40, "/home/anna/b");
     assert_true(u64(nth(NAME_GONE, 0), 0) == file_key(DEV, 78)); /* b of before */
-    expect_path(nth(NAME_GONE, 0), 8, "/home/work/b");
-    expect_path(nth(NAME, 2), 8, "/home/work/b");
+    expect_path(nth(NAME_GONE, 0), 8, "/home/anna/b");
+    expect_path(nth(NAME, 2), 8, "/home/anna/b");
     assert_int_equal(u64(nth(NAME, 2), 0), file_key(DEV, 77));
     assert_true(u64(nth(RENAME, 1), 16) != file_key(DEV, 77)); /* nothing is called a any more: a key of its name */
     assert_int_equal(u32(nth(OPEND, 3), 16), 0xC0000034);
     assert_true(u64(nth(DELETE, 0), 16) == file_key(DEV, 77) && u32(nth(DELETE, 0), 36) == 13);
-    expect_path(nth(DELETE_PATH, 0), 40, "/home/work/b");
-    expect_path(nth(NAME_GONE, 1), 8, "/home/work/b");
+    expect_path(nth(DELETE_PATH, 0), 40, "/home/anna/b");
+    expect_path(nth(NAME_GONE, 1), 8, "/home/anna/b");
     assert_true(u64(nth(QUERY, 0), 16) >> 63 && u64(nth(QUERY, 0), 16) == u64(nth(NAME, count(NAME) - 1), 0));
     expect_path(nth(NAME, count(NAME) - 1), 8, "/never");
     assert_int_equal(u32(nth(OPEND, 5), 16), 0xC0000022);
@@ -261,10 +261,10 @@ static void successor_knows_open_operations(void **state)
     static uint64_t irp, object;
     struct convert  a, b;
     (void)state;
-    opened(1000, "a", 0xffff888000001000, 77, TEXT("a\0work\0home"));
+    opened(1000, "a", 0xffff888000001000, 77, TEXT("a\0anna\0home"));
     struct made m = made(CALL_renameat2);
-    add_text(&m, TAP_TEXT_PATH, TEXT("/home/work/a"));
-    add_text(&m, TAP_TEXT_PATH2, TEXT("/home/work/b"));
+    add_text(&m, TAP_TEXT_PATH, TEXT("/home/anna/a"));
+    add_text(&m, TAP_TEXT_PATH2, TEXT("/home/anna/b"));
     put(&m, SRC_FILE_ENTER, 2000);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 5000, 4000);
@@ -287,7 +287,7 @@ static void successor_knows_open_operations(void **state)
     assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
     take_all(&b);
     assert_true(count(OPEND) == 1 && u64(nth(OPEND, 0), 0) == irp && u32(nth(OPEND, 0), 16) == 0);
-    expect_path(nth(NAME, 0), 8, "/home/work/b"); /* the new name was kept, too */
+    expect_path(nth(NAME, 0), 8, "/home/anna/b"); /* the new name was kept, too */
     assert_true(u64(nth(NAME, 0), 0) == file_key(DEV, 77) && u64(nth(WRITE, 0), 16) == object);
     convert_finish(&b);
     close(fd);
