@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -308,5 +309,27 @@ static inline bool text_has(const struct seen *s, size_t at, const char *part)
         if (memcmp(text + i, part, strlen(part)) == 0)
             return true;
     return false;
+}
+
+static inline void write_and_sync(void)
+{
+    char path[] = AL_BINARY_DIR "/klogXXXXXX", block[65536];
+    int  fd     = mkstemp(path);
+    assert_true(fd >= 0);
+    memset(block, 'k', sizeof block);
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(write(fd, block, sizeof block), sizeof block);
+    assert_int_equal(fsync(fd), 0);
+    close(fd);
+    unlink(path);
+}
+
+static inline void spin(uint64_t ms)
+{
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    do {
+        clock_gettime(CLOCK_MONOTONIC, &b);
+    } while ((uint64_t)(b.tv_sec - a.tv_sec) * 1000 + (uint64_t)(b.tv_nsec / 1000000) < ms + (uint64_t)(a.tv_nsec / 1000000));
 }
 #endif

@@ -19,28 +19,6 @@ static pid_t run_true(const char *marker)
     return pid;
 }
 
-static void write_and_sync(void)
-{
-    char path[] = AL_BINARY_DIR "/klogXXXXXX", block[65536];
-    int  fd     = mkstemp(path);
-    assert_true(fd >= 0);
-    memset(block, 'k', sizeof block);
-    for (int i = 0; i < 16; i++)
-        assert_int_equal(write(fd, block, sizeof block), sizeof block);
-    assert_int_equal(fsync(fd), 0);
-    close(fd);
-    unlink(path);
-}
-
-static void spin(uint64_t ms)
-{
-    struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
-    do {
-        clock_gettime(CLOCK_MONOTONIC, &b);
-    } while ((uint64_t)(b.tv_sec - a.tv_sec) * 1000 + (uint64_t)(b.tv_nsec / 1000000) < ms + (uint64_t)(a.tv_nsec / 1000000));
-}
-
 static void check_process(const struct collector *c, pid_t pid)
 {
     const struct seen *fork_start = find(c, 0x0301, 8, (uint32_t)pid, 0);
