@@ -147,18 +147,17 @@ void convert_tracepoint(struct convert *c, const struct sample *s)
     size_t                index = (size_t)(s->source - c->log->header->source);
     const struct learned *l     = c->tracepoint && index < RAW_SOURCES ? c->tracepoint->by_source[index] : NULL;
     struct writer         w     = wr_make(c->scratch, SCRATCH / 2);
-    if (!l) {
-        c->lost++; /* its layout did not fit into the memory for raw records */
-        c->converted--;
+    for (unsigned i = 0; l && i < l->count; i++)
+        field_write(&w, s, l->field[i].offset, l->field[i].size, l->field[i].kind);
+    if (!l || !wr_ok(&w)) { /* its layout did not fit into the memory for raw records, or it is too long itself */
+        c->lost++;
+        c->converted--; /* the caller counts each sample that has a converter */
         return;
     }
-    for (unsigned i = 0; i < l->count; i++)
-        field_write(&w, s, l->field[i].offset, l->field[i].size, l->field[i].kind);
     struct described d    = {.traits = l->traits, .schema = l->schema, .provider = l->provider, .chain = s->chain,
                              .chain_count = (unsigned)s->chain_count};
     uint64_t         time = convert_time(c, s->time);
-    if (wr_ok(&w))
-        emit_described(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, &d, &time, w.data, w.pos);
+    emit_described(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, &d, &time, w.data, w.pos);
 }
 
 /* ---- the part ---- */

@@ -130,6 +130,21 @@ static void without_a_layout_it_is_lost(void **state)
     convert_finish(&c);
 }
 
+static void what_is_too_long_is_lost(void **state)
+{
+    (void)state;
+    struct convert c;
+    static uint8_t raw[40008];
+    layout(500, "big 8 40000 6\n");
+    maker_sample(&maker, 0, SRC_TRACEPOINT, 1000, 500, 501, 0x400100, 3, raw, sizeof raw);
+    maker_chunk(&maker, 0, RAW_CHUNK_PERF);
+    maker_pass(&maker, 9000, UINT64_MAX);
+    assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
+    take_all(&c);
+    assert_true(c.lost == 1 && c.converted == 0 && out.count == 0);
+    convert_finish(&c);
+}
+
 static void hostile_layouts(void **state)
 {
     (void)state;
@@ -182,7 +197,7 @@ static void a_successor_knows_it(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_a_format), T(records_become_events), T(without_a_layout_it_is_lost),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(fields_of_a_format), T(records_become_events), T(without_a_layout_it_is_lost), T(what_is_too_long_is_lost),
                                        T(hostile_layouts), T(a_successor_knows_it)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
