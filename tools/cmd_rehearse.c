@@ -228,7 +228,7 @@ static int report_text(const struct rehearsal *r, struct regstore *store)
     result_view_print(&r->rows, &(struct result_view){0}, stdout);
     if (r->result.merged_path[0]) {
         putchar('\n');
-        code = summary_view_file("autologger rehearse", r->result.merged_path, false);
+        code = summary_view_file("autologger rehearse", r->result.merged_path, &(struct summary_view){0});
     }
     putchar('\n');
     if (!balances_show(r, store, NULL))

@@ -4,9 +4,13 @@
 #include "tools/summary_view.h"
 #include "tools/verb.h"
 
+enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300 };
 struct summary_args {
     struct cmdline common;
     const char    *file;
+    bool           symbols;
+    const char    *folders[FOLDERS_MAX];
+    unsigned       folder_count;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -18,6 +22,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "one FILE at a time");
         a->file = arg;
         return 0;
+    case 's': a->symbols = true; return 0;
+    case KEY_SYMBOL_PATH:
+        if (a->folder_count == FOLDERS_MAX)
+            argp_error(state, "at most %d folders with symbols", FOLDERS_MAX);
+        a->folders[a->folder_count++] = arg;
+        return 0;
     case ARGP_KEY_END:
         if (!a->file)
             argp_error(state, "FILE is missing");
@@ -28,15 +38,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int cmd_summary(int argc, char **argv)
 {
-    static const struct argp_option options[] = {OPT_JSON, {0}};
+    static const struct argp_option options[] = {
+        OPT_JSON,
+        {"symbols", 's', NULL, 0, "name all frames of stacks, and say how many have a name", 0},
+        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
+        {0}};
     static const struct argp        argp      = {
         options, parse, "FILE",
-        CMDLINE_DOC("What a trace file (.etl, of Windows too) holds: time, losses, events by provider, stacks, damage.",
+        CMDLINE_DOC("What a trace file (.etl, of Windows too) holds: time, losses, events by provider, stacks and what they are worth, damage.",
                     "  autologger summary autologger-rehearsal/c/traces/first-boot.etl"),
         NULL, NULL, NULL};
     struct summary_args a = {0};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    return summary_view_file("autologger summary", a.file, a.common.json);
+    return summary_view_file("autologger summary", a.file,
+                             &(struct summary_view){a.common.json, a.symbols, a.folders, a.folder_count});
 }

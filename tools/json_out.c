@@ -8,7 +8,7 @@
 
 struct json {
     yajl_gen gen;
-    FILE    *to;
+    FILE    *to; /* NULL: somebody else's */
 };
 
 static void put(void *ctx, const char *text, size_t size)
@@ -34,12 +34,20 @@ struct json *json_create(FILE *to, bool pretty)
     return j;
 }
 
+struct json *json_within(struct yajl_gen_t *gen)
+{
+    struct json *j = calloc(1, sizeof *j);
+    if (j)
+        j->gen = gen;
+    return j;
+}
+
 void json_destroy(struct json *j)
 {
-    if (!j)
-        return;
-    yajl_gen_free(j->gen);
-    fflush(j->to);
+    if (j && j->to) {
+        yajl_gen_free(j->gen);
+        fflush(j->to);
+    }
     free(j);
 }
 

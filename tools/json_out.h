@@ -9,6 +9,9 @@
 struct json;
 
 struct json *json_create(FILE *to, bool pretty); /* NULL when out of memory */
+/* Members of an object that somebody else writes; json_destroy leaves that one open. */
+struct yajl_gen_t;
+struct json *json_within(struct yajl_gen_t *gen);
 void         json_destroy(struct json *j);
 void         json_object(struct json *j, const char *name);
 void         json_array(struct json *j, const char *name);

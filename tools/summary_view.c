@@ -1,12 +1,15 @@
 /* summary_view.c - see summary_view.h. */
 #include "tools/summary_view.h"
 #include "autologger/consumer/summary.h"
+#include "tools/json_out.h"
+#include "tools/quality_view.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
-enum { DAMAGE_SHOWN = 10 };
+enum { DAMAGE_SHOWN = 10, FRAMES_MAX = 1024 };
 
 bool damage_print(const char *verb, const char *path, const struct etl_reader *reader)
 {
@@ -21,23 +24,68 @@ bool damage_print(const char *verb, const char *path, const struct etl_reader *r
     return count != 0;
 }
 
-int summary_view_file(const char *verb, const char *path, bool as_json)
+struct watcher {
+    struct symbols    *symbols;
+    struct frame_name *frames; /* NULL: names are not asked for */
+};
+
+static void see(void *ctx, const struct etl_event *e, const struct decoded *names)
 {
-    struct etl_reader *reader  = NULL;
-    struct summary    *summary = NULL;
-    struct reason      why     = {0};
-    int                code    = VERB_FINE;
-    wstatus            st      = etl_reader_open(path, &reader, &why);
+    struct watcher *w = ctx;
+    (void)names;
+    if (w->frames) {
+        struct frame_namer namer = symbols_namer(w->symbols);
+        namer.stack(namer.ctx, e, w->frames, FRAMES_MAX);
+    } else {
+        symbols_judge(w->symbols, e);
+    }
+}
+
+static void members(void *ctx, struct yajl_gen_t *within)
+{
+    struct watcher       *w = ctx;
+    struct json          *j = json_within(within);
+    struct symbols_counts n;
+    if (j && symbols_counts(w->symbols, &n))
+        quality_json(&n, w->frames != NULL, j);
+    json_destroy(j);
+}
+
+static wstatus watcher_open(struct watcher *w, const char *path, const struct summary_view *how, struct reason *why)
+{
+    wstatus st = symbols_open(path, &(struct symbols_options){how->folders, how->folder_count}, &w->symbols, why);
+    if (!st && how->symbols && !(w->frames = malloc(FRAMES_MAX * sizeof *w->frames)))
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for frames");
+    return st;
+}
+
+int summary_view_file(const char *verb, const char *path, const struct summary_view *how)
+{
+    struct etl_reader  *reader  = NULL;
+    struct summary     *summary = NULL;
+    struct reason       why     = {0};
+    struct watcher      w       = {0};
+    struct summary_more more    = {see, members, &w};
+    int                 code    = VERB_FINE;
+    wstatus             st      = etl_reader_open(path, &reader, &why);
     if (!st)
-        st = summary_create(reader, &summary, &why);
-    if (!st && as_json)
-        st = summary_print_json(summary, stdout);
-    else if (!st)
+        st = watcher_open(&w, path, how, &why);
+    if (!st)
+        st = summary_create_with(reader, &more, &summary, &why);
+    if (!st && how->json) {
+        st = summary_print_json_with(summary, &more, stdout);
+    } else if (!st) {
+        struct symbols_counts n;
         summary_print(summary, stdout);
+        if (symbols_counts(w.symbols, &n))
+            quality_print(&n, how->symbols, stdout);
+    }
     if (st)
         code = failure_print_about(reader ? ABOUT_ANY : ABOUT_TRACE, verb, st, &why);
     else if (damage_print(verb, path, reader))
         code = VERB_FAILED;
+    free(w.frames);
+    symbols_close(w.symbols);
     summary_destroy(summary);
     etl_reader_close(reader);
     return code;

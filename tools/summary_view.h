@@ -6,8 +6,14 @@
 
 #include <stdbool.h>
 
-/* Reads the file and prints what is in it, as text or as one JSON object. Gives an exit code: 1 when it is damaged. */
-int summary_view_file(const char *verb, const char *path, bool as_json);
+/* Reads the file twice and prints what is in it, as text or as one JSON object. Gives an exit code: 1 when it is damaged. */
+struct summary_view {
+    bool               json;
+    bool               symbols; /* name all frames of stacks, to say how many have a name */
+    const char *const *folders; /* of symbol files, borrowed */
+    unsigned           folder_count;
+};
+int summary_view_file(const char *verb, const char *path, const struct summary_view *how);
 /* Says on stderr where the file is damaged; true when it is. */
 bool damage_print(const char *verb, const char *path, const struct etl_reader *reader);
 #endif

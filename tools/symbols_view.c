@@ -32,7 +32,8 @@ void symbols_print(const struct symbols_counts *n, FILE *to)
             share(n->user_named, n->user_frames));
     fprintf(to, "without a name: no function there %" PRIu64 ", file missing %" PRIu64 ", no image %" PRIu64 ", no address %" PRIu64 "\n",
             n->by_state[FRAME_NO_NAME], n->by_state[FRAME_NO_FILE], n->by_state[FRAME_NO_IMAGE], n->by_state[FRAME_NO_CODE]);
-    fprintf(to, "stacks: complete %" PRIu64 ", cut short %" PRIu64 ", missing %" PRIu64 "\n", n->complete, n->cut, n->missing);
+    fprintf(to, "stacks: complete %" PRIu64 ", cut short %" PRIu64 ", of unknown end %" PRIu64 ", missing %" PRIu64 "\n", n->complete, n->cut,
+            n->unknown, n->missing);
     missing_print(n, to);
 }
 
@@ -57,6 +58,7 @@ void symbols_print_json(const struct symbols_counts *n, FILE *to)
     json_number(j, "no_code", n->by_state[FRAME_NO_CODE]);
     json_number(j, "stacks_complete", n->complete);
     json_number(j, "stacks_cut", n->cut);
+    json_number(j, "stacks_unknown", n->unknown);
     json_number(j, "stacks_missing", n->missing);
     json_array(j, "missing_files");
     for (size_t i = 0; i < n->list_count; i++) {

@@ -168,7 +168,7 @@ static void match_stacks(struct collector *c)
                                         sizeof *c->triggers.list, by_value) != NULL;
 }
 
-static bool collect(struct collector *c, struct etl_reader *r)
+static bool collect(struct collector *c, struct etl_reader *r, const struct summary_more *more)
 {
     struct etl_event e;
     struct decoded   names;
@@ -177,6 +177,8 @@ static bool collect(struct collector *c, struct etl_reader *r)
 
     while (etl_next(r, &e)) {
         decoded_names(&e, &names);
+        if (more)
+            more->see(more->ctx, &e, &names);
         if (!count_event(c, &e, &names) || !count_stack(c, &e, &names))
             return false;
         c->s->undecoded += decoded_fields(&e, &names, &c->sink, &used) != DECODE_OK;
@@ -194,12 +196,14 @@ static bool collect(struct collector *c, struct etl_reader *r)
     return true;
 }
 
-wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why)
+wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why) { return summary_create_with(r, NULL, out, why); }
+
+wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why)
 {
     struct collector c  = {.s = calloc(1, sizeof *c.s), .sink.emit = ignore};
     wstatus          st = W_SUCCESS;
 
-    if (!c.s || !collect(&c, r)) {
+    if (!c.s || !collect(&c, r, more)) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a summary");
         summary_destroy(c.s);
     } else {

@@ -159,7 +159,9 @@ static void put_rows(yajl_gen g, const struct summary *s)
     yajl_gen_array_close(g);
 }
 
-wstatus summary_print_json(const struct summary *s, FILE *out)
+wstatus summary_print_json(const struct summary *s, FILE *out) { return summary_print_json_with(s, NULL, out); }
+
+wstatus summary_print_json_with(const struct summary *s, const struct summary_more *more, FILE *out)
 {
     yajl_gen g = yajl_gen_alloc(NULL);
 
@@ -190,6 +192,8 @@ wstatus summary_print_json(const struct summary *s, FILE *out)
     }
     yajl_gen_array_close(g);
     put_rows(g, s);
+    if (more)
+        more->json(more->ctx, g);
     yajl_gen_map_close(g);
     yajl_gen_reset(g, "\n");
     yajl_gen_free(g);

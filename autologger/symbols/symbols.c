@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOOKS = 65536, FRAMES_MAX = 1024 };
+enum { FRAMES_MAX = 1024 };
 
 struct file { /* one that was mapped somewhere */
     char             *path;
@@ -29,9 +29,7 @@ struct symbols {
     struct spaces            spaces;
     struct saved             saved;
     struct idmap             build_ids; /* of images, by what Image events carry of them */
-    int64_t                 *trigger; /* raw times of events that have a stack, sorted */
-    size_t                   triggers, trigger_capacity;
-    uint64_t                 hook_events[HOOKS], hook_stacks[HOOKS]; /* of kernel events that were shown */
+    struct quality           quality;
     struct symbols_counts    counts;
     struct image_fields      image;
     bool                     failed; /* no memory */
@@ -66,21 +64,6 @@ static size_t file_of(struct symbols *s, const struct image_fields *image)
     return s->files++;
 }
 
-static void trigger_add(struct symbols *s, int64_t time)
-{
-    if (s->triggers == s->trigger_capacity) {
-        size_t n     = s->trigger_capacity ? s->trigger_capacity * 2 : 1024;
-        void  *grown = realloc(s->trigger, n * sizeof *s->trigger);
-        if (!grown) {
-            s->failed = true;
-            return;
-        }
-        s->trigger          = grown;
-        s->trigger_capacity = n;
-    }
-    s->trigger[s->triggers++] = time;
-}
-
 static void build_id_keep(struct symbols *s, uint64_t key, const struct build_id *id)
 {
     struct build_id *kept = idmap_get(&s->build_ids, key);
@@ -100,7 +83,7 @@ static void learn(struct symbols *s, const struct etl_event *e)
 
     if (stack_event_read(e, &stack)) {
         if (stack.trigger)
-            trigger_add(s, stack.trigger);
+            quality_expect(&s->quality, stack.trigger);
     } else if (image_event_read(e, &s->image)) {
         size_t file = file_of(s, &s->image);
         if (!s->failed && !spaces_see(&s->spaces, classic_hook(e), e->raw_time, &s->image, file))
@@ -110,12 +93,6 @@ static void learn(struct symbols *s, const struct etl_event *e)
     } else if (!saved_see(&s->saved, e)) {
         s->failed = true;
     }
-}
-
-static int by_time(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
 }
 
 /* What an event tells of a build id may come behind the image. */
@@ -150,11 +127,10 @@ wstatus symbols_open(const char *trace, const struct symbols_options *options, s
     while (!s->failed && etl_next(r, &e))
         learn(s, &e);
     etl_reader_close(r);
-    if (s->triggers)
-        qsort(s->trigger, s->triggers, sizeof *s->trigger, by_time);
+    quality_ready(&s->quality);
     files_identify(s);
     s->counts.kernel = saved_finish_reading(&s->saved);
-    if (s->failed) {
+    if (s->failed || s->quality.failed) {
         symbols_close(s);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the images of %s", trace);
     }
@@ -176,7 +152,8 @@ void symbols_close(struct symbols *s)
     spaces_finish(&s->spaces);
     saved_finish(&s->saved);
     free(s->counts.list);
-    free(s->trigger);
+    free(s->counts.rows);
+    quality_finish(&s->quality);
     free(s->file);
     free(s);
 }
@@ -261,74 +238,96 @@ static void name_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t a
         out->state = FRAME_NO_CODE;
     else
         user_frame(s, pid, time, address, exact, out);
-    *(kernel ? &s->counts.kernel_frames : &s->counts.user_frames) += 1;
-    *(kernel ? &s->counts.kernel_named : &s->counts.user_named) += out->state == FRAME_NAMED;
-    s->counts.by_state[out->state]++;
 }
 
 /* ---- stacks ---- */
 
-/* Where threads begin. */
-static bool is_root(const char *function)
-{
-    static const char *const roots[] = {
-        "_start", "__libc_start_main", "__libc_start_call_main", "__libc_start_main_impl", "start_thread", "__clone", "clone", "__clone3", "clone3",
-        "_dl_start_user", "_dl_start", "ret_from_fork", "ret_from_fork_asm", "kthread", "secondary_startup_64", "secondary_startup_64_no_verify",
-        "common_startup_64", "start_kernel", "x86_64_start_kernel", "x86_64_start_reservations", "cpu_startup_entry", "start_secondary"};
-    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++)
-        if (strcmp(function, roots[i]) == 0)
-            return true;
-    return false;
-}
+struct chain {
+    uint32_t pid;
+    int64_t  time;
+    uint64_t frames[FRAMES_MAX];
+    unsigned count;
+    unsigned kernel; /* the first so many are the kernel's */
+};
 
-static void count_end(struct symbols *s, const struct frame_name *last)
+/* The stack that an event is, or carries; *trigger: the raw time of the event it belongs to, 0: this one. */
+static bool chain_get(const struct etl_event *e, unsigned most, struct chain *out, int64_t *trigger)
 {
-    *(last->state == FRAME_NAMED && is_root(last->function) ? &s->counts.complete : &s->counts.cut) += 1;
+    struct stack_fields stack;
+
+    most       = most < FRAMES_MAX ? most : FRAMES_MAX;
+    out->count = out->kernel = 0;
+    if (stack_event_read(e, &stack)) {
+        out->pid  = stack.process_id;
+        *trigger  = stack.trigger; /* 0: the definition of a key is nobody's stack */
+        for (; stack.trigger && out->count < stack.count && out->count < most; out->count++)
+            out->frames[out->count] = stack_frame(&stack, out->count);
+    } else {
+        out->pid   = e->process_id;
+        *trigger   = 0;
+        out->count = e->is_64bit ? decoded_stack(e, out->frames, most) : 0;
+    }
+    out->time = e->raw_time;
+    while (out->kernel < out->count && is_kernel_address(out->frames[out->kernel]))
+        out->kernel++;
+    return out->count > 0;
 }
 
 /* Addresses behind the first one are those that calls return to, which may be the beginning of the next function; but where the kernel
  * was entered, the user's address is again the one that was reached. */
-static unsigned name_all(struct symbols *s, uint32_t pid, int64_t time, const uint64_t *frames, unsigned count, struct frame_name *out)
+static void chain_name(struct symbols *s, const struct chain *c, unsigned i, struct frame_name *out)
 {
-    bool kernel = true;
-
-    for (unsigned i = 0; i < count; i++) {
-        bool entered = kernel && i > 0;
-        kernel       = kernel && is_kernel_address(frames[i]);
-        name_frame(s, pid, time, frames[i], kernel, i == 0 || (entered && !kernel), &out[i]);
-    }
-    if (count)
-        count_end(s, &out[count - 1]);
-    return count;
+    name_frame(s, c->pid, c->time, c->frames[i], i < c->kernel, i == 0 || i == c->kernel, out);
 }
 
-/* A kernel event that is shown: does it have a stack? */
-static void count_event(struct symbols *s, const struct etl_event *e)
+static void count_stack(struct symbols *s, int64_t trigger, struct quality_parts *parts, const struct frame_name *kernel, const struct frame_name *user)
 {
-    if ((e->kind != ETL_KIND_SYSTEM && e->kind != ETL_KIND_PERFINFO) || e->hook >> 8 == ETL_GROUP_STACKWALK || !s->triggers)
-        return;
-    s->hook_events[e->hook]++;
-    s->hook_stacks[e->hook] += bsearch(&e->raw_time, s->trigger, s->triggers, sizeof *s->trigger, by_time) != NULL;
+    bool thread = false;
+    if (kernel)
+        parts->kernel = quality_end(kernel, true, &parts->kernel_root);
+    if (user)
+        parts->user = quality_end(user, false, &thread);
+    if (trigger)
+        quality_stack(&s->quality, trigger, parts);
+    else
+        quality_inside(&s->quality, parts);
 }
 
 static unsigned on_stack(void *ctx, const struct etl_event *e, struct frame_name *out, unsigned most)
 {
-    struct symbols     *s = ctx;
-    struct stack_fields stack;
-    uint64_t            frames[FRAMES_MAX];
-    unsigned            n = 0;
+    struct symbols *s = ctx;
+    struct chain    c;
+    int64_t         trigger;
 
-    most = most < FRAMES_MAX ? most : FRAMES_MAX;
-    count_event(s, e);
-    if (stack_event_read(e, &stack)) {
-        if (!stack.trigger)
-            return 0; /* the definition of a key: nobody's stack */
-        for (; n < stack.count && n < most; n++)
-            frames[n] = stack_frame(&stack, n);
-        return name_all(s, stack.process_id, e->raw_time, frames, n, out);
+    quality_event(&s->quality, e);
+    if (!chain_get(e, most, &c, &trigger))
+        return 0;
+    struct quality_parts parts = {.kernel_frames = c.kernel, .user_frames = c.count - c.kernel};
+    for (unsigned i = 0; i < c.count; i++) {
+        bool kernel = i < c.kernel;
+        chain_name(s, &c, i, &out[i]);
+        s->counts.by_state[out[i].state]++;
+        *(kernel ? &parts.kernel_named : &parts.user_named) += out[i].state == FRAME_NAMED;
     }
-    n = e->is_64bit ? decoded_stack(e, frames, most) : 0;
-    return name_all(s, e->process_id, e->raw_time, frames, n, out);
+    count_stack(s, trigger, &parts, c.kernel ? &out[c.kernel - 1] : NULL, c.kernel < c.count ? &out[c.count - 1] : NULL);
+    return c.count;
+}
+
+void symbols_judge(struct symbols *s, const struct etl_event *e)
+{
+    struct chain      c;
+    struct frame_name kernel, user;
+    int64_t           trigger;
+
+    quality_event(&s->quality, e);
+    if (!chain_get(e, FRAMES_MAX, &c, &trigger))
+        return;
+    if (c.kernel)
+        chain_name(s, &c, c.kernel - 1, &kernel);
+    if (c.kernel < c.count)
+        chain_name(s, &c, c.count - 1, &user);
+    count_stack(s, trigger, &(struct quality_parts){.kernel_frames = c.kernel, .user_frames = c.count - c.kernel}, c.kernel ? &kernel : NULL,
+                c.kernel < c.count ? &user : NULL);
 }
 
 struct frame_namer symbols_namer(struct symbols *s) { return (struct frame_namer){on_stack, s}; }
@@ -339,6 +338,28 @@ static int by_frames(const void *a, const void *b)
 {
     const struct symbols_missing *x = a, *y = b;
     return x->frames != y->frames ? (x->frames > y->frames ? -1 : 1) : strcmp(x->path, y->path);
+}
+
+/* Over all kinds of events. */
+static bool quality_sum(struct symbols *s)
+{
+    struct symbols_counts *n = &s->counts;
+    free(n->rows);
+    if (!(n->rows = quality_rows(&s->quality, &n->row_count)))
+        return false;
+    n->kernel_frames = n->kernel_named = n->user_frames = n->user_named = n->complete = n->cut = n->unknown = n->missing = 0;
+    for (size_t i = 0; i < n->row_count; i++) {
+        const struct quality_row *r = &n->rows[i];
+        n->kernel_frames += r->kernel_frames;
+        n->kernel_named += r->kernel_named;
+        n->user_frames += r->user_frames;
+        n->user_named += r->user_named;
+        n->complete += r->whole[STACK_COMPLETE];
+        n->cut += r->whole[STACK_CUT];
+        n->unknown += r->whole[STACK_END_UNKNOWN];
+        n->missing += r->missing;
+    }
+    return !s->quality.failed;
 }
 
 bool symbols_counts(struct symbols *s, struct symbols_counts *out)
@@ -353,10 +374,8 @@ bool symbols_counts(struct symbols *s, struct symbols_counts *out)
             s->counts.list[s->counts.list_count++] =
                 (struct symbols_missing){s->file[i].path, s->file[i].build_id_text, s->file[i].frames_lost};
     qsort(s->counts.list, s->counts.list_count, sizeof *s->counts.list, by_frames);
-    s->counts.missing = 0;
-    for (unsigned h = 0; h < HOOKS; h++)
-        if (s->hook_stacks[h])
-            s->counts.missing += s->hook_events[h] - s->hook_stacks[h];
+    if (!quality_sum(s))
+        return false;
     s->counts.kernel_why = saved_why(&s->saved);
     *out                 = s->counts;
     return true;

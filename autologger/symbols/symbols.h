@@ -6,6 +6,7 @@
 #ifndef AUTOLOGGER_SYMBOLS_SYMBOLS_H
 #define AUTOLOGGER_SYMBOLS_SYMBOLS_H
 #include "autologger/consumer/frames.h"
+#include "autologger/symbols/quality.h"
 #include "registry-sim/win32/wstatus.h"
 
 struct symbols_options {
@@ -18,6 +19,8 @@ wstatus symbols_open(const char *trace, const struct symbols_options *options, s
 void    symbols_close(struct symbols *s); /* NULL is fine */
 /* For dump, which gives it every event that it shows: names its stack, and counts. */
 struct frame_namer symbols_namer(struct symbols *s);
+/* Instead, event by event: counts what the stacks are worth, and names no frame but the last ones, which tell it. */
+void symbols_judge(struct symbols *s, const struct etl_event *e);
 
 enum symbols_kernel { KERNEL_SAVED, KERNEL_LIVE, KERNEL_NONE };
 struct symbols_missing { /* a file that frames lie in, and that was not found */
@@ -29,7 +32,10 @@ struct symbols_counts {
     uint64_t by_state[FRAME_NO_CODE + 1];
     uint64_t complete; /* stacks that end where threads begin */
     uint64_t cut; /* that end elsewhere */
+    uint64_t unknown; /* whose last frame has no name because its file is not there */
     uint64_t missing; /* events of a kind that has stacks, without one */
+    struct quality_row *rows; /* the same by kind of event, most stacks first */
+    size_t              row_count;
     enum symbols_kernel kernel;
     const char         *kernel_why; /* why there are no kernel symbols, or "" */
     struct symbols_missing *list; /* most frames first */

@@ -107,6 +107,27 @@ with Machine() as m:
         # at its first and last instructions a function has no frame: its caller is then left out
         check(len(whole) >= 0.95 * len(ours), "other chains at", kind, [s for s in ours if s != [leaf] + CHAIN][:5])
 
+    # what the stacks are worth, by kind of event: the summary and the dump have one count, and all of it adds up
+    everything, n = dump(trace)
+    totals = json.loads(tool("summary", "--symbols", "--json", trace).stdout)["stackQuality"]
+    quick = json.loads(tool("summary", "--json", trace).stdout)["stackQuality"]
+    for name in ("complete", "cut", "unknown", "missing"):
+        check(sum(r[name] for r in totals) == n["stacks_" + name] == sum(r[name] for r in quick), name, totals, quick, n)
+    for part in ("kernel", "user"):
+        check(sum(r[part]["named"] for r in totals) == n[part + "_named"] and sum(r[part]["frames"] for r in totals) == n[part + "_frames"], part, totals, n)
+        check(all("named" not in r[part] for r in quick), "the share of names was not asked for", quick)
+    lines = [json.loads(line) for line in everything]
+    with_stack = {(e["fields"]["EventTimeStamp"]) for e in lines if e["event"] == "Stack"}
+    for name in ("PerfInfo/SampledProfile", "Thread/CSwitch", "Thread/ReadyThread"):
+        row = [r for r in totals if r["event"] == name][0]
+        seen = [e["raw"] in with_stack for e in lines if f"{e['provider'].get('name')}/{e['event']}" == name]
+        print(row)
+        check(row["events"] == len(seen) and row["stacks"] == sum(seen) and row["missing"] == len(seen) - sum(seen), "not as the events say", row, len(seen), sum(seen))
+        check(row["complete"] + row["cut"] + row["unknown"] == row["stacks"], "does not add up", row)
+        check(row["kernel"]["complete"] >= 0.9 * (row["stacks"] - row["kernel"]["none"]), "the kernel's parts are whole on any machine", row)
+    text = tool("summary", "--symbols", trace).stdout
+    check("kernel whole" in text and "Thread/CSwitch" in text and "frames with a name: kernel" in text, text[-2000:])
+
     # perf's names for the same program, for addresses that both saw
     user = [(int(f["address"], 16), "function" in f) for e in events if e["event"] == "Stack" and e["fields"]["StackProcess"] == pid
             for f in e["frames"]]

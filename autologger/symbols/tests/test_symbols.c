@@ -89,13 +89,16 @@ static void kernel_symbols(void)
     uint8_t       bytes[200];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_bytes(&w, "vmlinux", 8);
-    wr_u16(&w, 2);
+    wr_u16(&w, 3);
     wr_u64(&w, SCHEDULE);
     wr_u32(&w, 0x80);
     wr_bytes(&w, "schedule", 9);
     wr_u64(&w, SCHEDULE + 0x1000);
     wr_u32(&w, 0x80);
     wr_bytes(&w, "ret_from_fork", 14);
+    wr_u64(&w, SCHEDULE + 0x2000);
+    wr_u32(&w, 0x80);
+    wr_bytes(&w, "entry_SYSCALL_64_after_hwframe", 31);
     make_named(&m, now++, MAKER_SYMBOLS, sizeof MAKER_SYMBOLS - 1, bytes, w.pos);
 }
 
@@ -173,7 +176,53 @@ static void functions_have_names(void **state)
     assert_int_equal(n.complete, 1); /* ret_from_fork */
     assert_int_equal(n.cut, 3);
     assert_int_equal(n.missing, 1);
+    assert_int_equal(n.unknown, 0);
+    assert_int_equal(n.row_count, 1);
+    assert_true(n.rows->hook == 0x0524 && n.rows->events == 5 && n.rows->with_stack == 4);
+    assert_true(n.rows->kernel[STACK_COMPLETE] == 1 && n.rows->kernel[STACK_CUT] == 1 && n.rows->kernel[STACK_NO_PART] == 2);
+    assert_true(n.rows->user[STACK_CUT] == 3 && n.rows->user[STACK_NO_PART] == 1);
     assert_int_equal(n.list_count, 0);
+    symbols_close(s);
+}
+
+/* What a stack is worth, without naming more than its ends: a system call of a program that has no stack of its own is no whole stack;
+ * the program's part may be broken where the kernel's is whole, and come in an event of its own. */
+static void ends_tell_what_stacks_are_worth(void **state)
+{
+    const uint64_t       call[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001}, both[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001, function + 1}, user[] = {function + 1};
+    struct symbols      *s;
+    struct symbols_counts n;
+    struct seen          seen[STACKS_MAX];
+    struct etl_reader   *r;
+    struct etl_event     e;
+    (void)state;
+    if (elf.build_id_size != 20)
+        skip();
+    make_build_id(&m, now++, elf.build_id);
+    own_image(HOOK_IMAGE_DCSTART, elf.build_id);
+    stack_of(call, 2);
+    stack_of(both, 3);
+    stack_of(call, 2);
+    now -= 2; /* the program's part of the same event, as Windows has it */
+    uint8_t  bytes[24] = {0};
+    memcpy(bytes, &now, 8);
+    memcpy(bytes + 16, user, 8);
+    image_kernel(&m, now + 2, 0x1820, 2, 0, bytes, sizeof bytes);
+    now += 3;
+    kernel_symbols();
+    assert_int_equal(all(NULL, 0, &s, seen), 4);
+    symbols_close(s);
+    assert_int_equal(symbols_open(trace, &(struct symbols_options){NULL, 0}, &s, NULL), W_SUCCESS);
+    assert_int_equal(etl_reader_open(trace, &r, NULL), W_SUCCESS);
+    while (etl_next(r, &e))
+        symbols_judge(s, &e);
+    etl_reader_close(r);
+    assert_true(symbols_counts(s, &n) && n.row_count == 1);
+    assert_true(n.rows->events == 3 && n.rows->with_stack == 3 && n.missing == 0);
+    assert_true(n.rows->kernel[STACK_COMPLETE] == 3 && n.rows->kernel[STACK_NO_PART] == 1);
+    assert_true(n.rows->user[STACK_CUT] == 2 && n.rows->user[STACK_NO_PART] == 2);
+    assert_true(n.complete == 0 && n.cut == 4);
+    assert_true(n.kernel_frames == 6 && n.kernel_named == 0); /* names were not asked for */
     symbols_close(s);
 }
 
@@ -217,6 +266,7 @@ static void another_file_is_not_believed(void **state)
     assert_string_equal(seen[0].frame[1].build_id, "abcd0102030405060708090a0b0c0d0e0f101112");
     assert_int_equal(seen[0].frame[1].offset, function + 1 - base);
     assert_true(symbols_counts(s, &n));
+    assert_true(n.unknown == 1 && n.cut == 0 && n.complete == 0); /* the file that would tell is not here */
     assert_true(n.kernel == KERNEL_NONE && strstr(n.kernel_why, "not the boot") != NULL);
     assert_int_equal(n.list_count, 1);
     assert_true(strcmp(n.list[0].path, self) == 0 && n.list[0].frames == 1 && strcmp(n.list[0].build_id, seen[0].frame[1].build_id) == 0);
@@ -280,7 +330,7 @@ static void the_dump_shows_them(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(functions_have_names), T(an_image_has_its_time), T(another_file_is_not_believed),
+    const struct CMUnitTest tests[] = {T(functions_have_names), T(ends_tell_what_stacks_are_worth), T(an_image_has_its_time), T(another_file_is_not_believed),
                                        T(a_single_mapping_will_do), T(the_dump_shows_them)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,166 @@
+#include "autologger/symbols/quality.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREAD = 1, ENTRY = 2, PAGE = 256 };
+
+static int root_of(const char *function)
+{
+    static const struct { const char *name; int what; } roots[] = {
+#define ROOT(name, what) {name, what},
+#include "autologger/symbols/roots.def"
+#undef ROOT
+    };
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        size_t n = strlen(roots[i].name);
+        if (roots[i].name[n - 1] == '*' ? strncmp(function, roots[i].name, n - 1) == 0 : strcmp(function, roots[i].name) == 0)
+            return roots[i].what;
+    }
+    return 0;
+}
+
+enum stack_end quality_end(const struct frame_name *last, bool kernel, bool *thread)
+{
+    int root = last->state == FRAME_NAMED ? root_of(last->function) : 0;
+
+    *thread = root == THREAD;
+    if (last->state == FRAME_NO_FILE)
+        return STACK_END_UNKNOWN;
+    return root == THREAD || (root == ENTRY && kernel) ? STACK_COMPLETE : STACK_CUT;
+}
+
+void quality_expect(struct quality *q, int64_t trigger)
+{
+    if (q->count == q->capacity) {
+        size_t n     = q->capacity ? q->capacity * 2 : 1024;
+        void  *grown = realloc(q->trigger, n * sizeof *q->trigger);
+        if (!grown) {
+            q->failed = true;
+            return;
+        }
+        q->trigger  = grown;
+        q->capacity = n;
+    }
+    q->trigger[q->count++] = (struct quality_trigger){trigger, QUALITY_NO_EVENT};
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct quality_trigger *x = a, *y = b;
+    return x->time < y->time ? -1 : x->time > y->time;
+}
+
+void quality_ready(struct quality *q)
+{
+    size_t kept = 0;
+
+    if (q->count)
+        qsort(q->trigger, q->count, sizeof *q->trigger, by_time);
+    for (size_t i = 0; i < q->count; i++) /* a stack in two parts names its event twice */
+        if (kept == 0 || q->trigger[kept - 1].time != q->trigger[i].time)
+            q->trigger[kept++] = q->trigger[i];
+    q->count = kept;
+}
+
+static struct quality_trigger *trigger_at(const struct quality *q, int64_t time)
+{
+    const struct quality_trigger key = {time, 0};
+    return q->count ? bsearch(&key, q->trigger, q->count, sizeof key, by_time) : NULL;
+}
+
+static struct quality_row *row_of(struct quality *q, uint16_t hook)
+{
+    struct quality_row **page = &q->row[hook / PAGE];
+    if (!*page && !(*page = calloc(PAGE, sizeof **page)))
+        return NULL;
+    return *page + hook % PAGE;
+}
+
+void quality_event(struct quality *q, const struct etl_event *e)
+{
+    if ((e->kind != ETL_KIND_SYSTEM && e->kind != ETL_KIND_PERFINFO) || e->hook >> 8 == ETL_GROUP_STACKWALK || !q->count)
+        return;
+    struct quality_row     *row = row_of(q, e->hook);
+    struct quality_trigger *at  = trigger_at(q, e->raw_time);
+    if (!row) {
+        q->failed = true;
+        return;
+    }
+    row->events++;
+    *(at ? &row->with_stack : &row->missing) += 1;
+    if (at)
+        at->hook = e->hook;
+}
+
+static void row_add(struct quality *q, uint16_t hook, const struct quality_parts *p)
+{
+    struct quality_row *row = row_of(q, hook);
+    if (!row) {
+        q->failed = true;
+        return;
+    }
+    if (hook == QUALITY_INSIDE) {
+        row->events++;
+        row->with_stack++;
+    }
+    enum stack_end whole = p->user != STACK_NO_PART ? p->user
+                           : p->kernel == STACK_COMPLETE && !p->kernel_root ? STACK_CUT
+                                                                            : p->kernel;
+    row->whole[whole]++;
+    row->kernel[p->kernel]++;
+    row->user[p->user]++;
+    row->kernel_frames += p->kernel_frames;
+    row->kernel_named += p->kernel_named;
+    row->user_frames += p->user_frames;
+    row->user_named += p->user_named;
+}
+
+void quality_stack(struct quality *q, int64_t trigger, const struct quality_parts *parts)
+{
+    const struct quality_trigger *at = trigger_at(q, trigger);
+    row_add(q, at ? at->hook : QUALITY_NO_EVENT, parts);
+}
+
+void quality_inside(struct quality *q, const struct quality_parts *parts) { row_add(q, QUALITY_INSIDE, parts); }
+
+static uint64_t stacks(const struct quality_row *r) { return r->whole[STACK_COMPLETE] + r->whole[STACK_CUT] + r->whole[STACK_END_UNKNOWN]; }
+
+static int by_stacks(const void *a, const void *b)
+{
+    const struct quality_row *x = a, *y = b;
+    return stacks(x) != stacks(y) ? (stacks(x) > stacks(y) ? -1 : 1) : x->hook - y->hook;
+}
+
+struct quality_row *quality_rows(const struct quality *q, size_t *count)
+{
+    size_t              n   = 0;
+    struct quality_row *all = NULL;
+
+    for (int writing = 0; writing < 2; writing++) {
+        if (writing && !(all = calloc(n + 1, sizeof *all)))
+            return NULL;
+        n = 0;
+        for (unsigned hook = 0; hook < QUALITY_HOOKS; hook++) {
+            const struct quality_row *row = q->row[hook / PAGE] ? q->row[hook / PAGE] + hook % PAGE : NULL;
+            if (!row || (!row->with_stack && !stacks(row)))
+                continue;
+            if (all) {
+                all[n]      = *row;
+                all[n].hook = (uint16_t)hook;
+            }
+            n++;
+        }
+    }
+    qsort(all, n, sizeof *all, by_stacks);
+    *count = n;
+    return all;
+}
+
+void quality_finish(struct quality *q)
+{
+    for (unsigned i = 0; i < sizeof q->row / sizeof *q->row; i++)
+        free(q->row[i]);
+    free(q->trigger);
+    *q = (struct quality){0};
+}

@@ -1,0 +1,14 @@
+/* quality_view.h - what the stacks of a trace are worth, by the kind of event: a table for people, members of a JSON object for programs.
+ * Threads: one. Not for: counting (autologger/symbols/quality.h). */
+#ifndef TOOLS_QUALITY_VIEW_H
+#define TOOLS_QUALITY_VIEW_H
+#include "autologger/symbols/symbols.h"
+
+#include <stdio.h>
+
+struct json;
+/* `named`: all frames were named, so their share can be said. Nothing where the trace has no stacks. */
+void quality_print(const struct symbols_counts *n, bool named, FILE *to);
+/* "stackQuality": a row for each kind of event. */
+void quality_json(const struct symbols_counts *n, bool named, struct json *j);
+#endif
