@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300 };
+enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300, KEY_UNIT };
 struct dump_args {
     struct cmdline      common;
     const char         *file;
     struct dump_options options;
     struct guid         guids[DUMP_PROVIDERS_MAX];
-    unsigned            providers;
+    unsigned            providers, units;
     double              from, to; /* seconds since the file's start, < 0: not given */
     bool                symbols;
     const char         *folders[FOLDERS_MAX];
@@ -58,6 +58,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'P':
         o->by_process = true;
         o->process_id = (uint32_t)number_parse(arg, "process", state);
+        return 0;
+    case KEY_UNIT:
+        if (a->units == DUMP_UNITS_MAX)
+            argp_error(state, "at most %d units", DUMP_UNITS_MAX);
+        o->units[a->units++] = arg;
         return 0;
     case 'n':
         o->limit = (uint64_t)number_parse(arg, "limit", state);
@@ -103,9 +108,12 @@ static void filters_print(const struct dump_args *a, const struct dump_counts *c
         if (!counts->seen[i])
             fprintf(stderr, "autologger dump: %s has no event of the provider %s. Do: autologger summary %s names those it has\n",
                     a->file, o->providers[i].name ? o->providers[i].name : guid_format(o->providers[i].guid, guid), a->file);
+    if (a->units && !counts->units_told)
+        fprintf(stderr, "autologger dump: %s does not tell which unit its processes are in. Do: trace the kernel's processes (PROC_THREAD) in a "
+                        "boot that also has a provider of units\n", a->file);
     if (counts->read && !counts->written)
-        fprintf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s\n", counts->read,
-                a->providers ? " --provider" : "", o->by_process ? " --process" : "",
+        fprintf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s%s\n", counts->read,
+                a->providers ? " --provider" : "", o->by_process ? " --process" : "", a->units ? " --unit" : "",
                 a->from >= 0 && a->to >= 0 ? " --from --to" : a->from >= 0 ? " --from" : a->to >= 0 ? " --to" : "");
 }
 
@@ -171,6 +179,8 @@ int cmd_dump(int argc, char **argv)
         {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name or a {GUID} (repeat for more)", 0},
         {"process", 'P', "PID", 0, "only events of this process: those it wrote, and those with a field that names it or one of its threads "
                                    "(as far as Thread events told until then)", 0},
+        {"unit", KEY_UNIT, "UNIT", 0, "only events of this systemd unit: of its processes, as far as ProcessCgroup events told until then, and "
+                                      "those of the unit itself; a name with * and ?, a service where it has no suffix, or none (repeat for more)", 0},
         {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
         {"symbols", 's', NULL, 0, "names of the functions in stacks, and how many have one", 0},

@@ -4,6 +4,7 @@
 #include "tools/json_out.h"
 #include "tools/quality_view.h"
 #include "tools/store_access.h"
+#include "tools/unit_view.h"
 #include "tools/verb.h"
 
 #include <inttypes.h>
@@ -27,12 +28,15 @@ bool damage_print(const char *verb, const char *path, const struct etl_reader *r
 struct watcher {
     struct symbols    *symbols;
     struct frame_name *frames; /* NULL: names are not asked for */
+    struct unit_table  units;
+    const struct unit_row *rows; /* once all is seen */
+    unsigned               row_count;
 };
 
 static void see(void *ctx, const struct etl_event *e, const struct decoded *names)
 {
     struct watcher *w = ctx;
-    (void)names;
+    unit_table_see(&w->units, e, names);
     if (w->frames) {
         struct frame_namer namer = symbols_namer(w->symbols);
         namer.stack(namer.ctx, e, w->frames, FRAMES_MAX);
@@ -48,6 +52,8 @@ static void members(void *ctx, struct yajl_gen_t *within)
     struct symbols_counts n;
     if (j && symbols_counts(w->symbols, &n))
         quality_json(&n, w->frames != NULL, j);
+    if (j)
+        unit_view_json(w->rows, w->row_count, j);
     json_destroy(j);
 }
 
@@ -72,6 +78,10 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
         st = watcher_open(&w, path, how, &why);
     if (!st)
         st = summary_create_with(reader, &more, &summary, &why);
+    if (!st)
+        w.row_count = unit_table_end(&w.units, &w.rows);
+    if (!st && (w.units.failed || w.units.units.failed || w.units.actors.failed))
+        st = reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for a table of units");
     if (!st && how->json) {
         st = summary_print_json_with(summary, &more, stdout);
     } else if (!st) {
@@ -79,12 +89,14 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
         summary_print(summary, stdout);
         if (symbols_counts(w.symbols, &n))
             quality_print(&n, how->symbols, stdout);
+        unit_view_print(w.rows, w.row_count, stdout);
     }
     if (st)
         code = failure_print_about(reader ? ABOUT_ANY : ABOUT_TRACE, verb, st, &why);
     else if (damage_print(verb, path, reader))
         code = VERB_FAILED;
     free(w.frames);
+    unit_table_finish(&w.units);
     symbols_close(w.symbols);
     summary_destroy(summary);
     etl_reader_close(reader);

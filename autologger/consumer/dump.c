@@ -3,6 +3,7 @@
 #include "autologger/consumer/classic.h"
 #include "autologger/consumer/decoded.h"
 #include "autologger/consumer/process_filter.h"
+#include "autologger/consumer/process_units.h"
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -21,7 +22,9 @@ struct dump {
     yajl_gen                      json;
     struct field_sink             sink;
     struct text                   line, name;
-    struct process_filter         process;
+    struct process_filter         process, unit;
+    struct actors                 actors;
+    struct process_units          units;
     struct guid                   hashed[DUMP_PROVIDERS_MAX]; /* of the names of providers */
     struct dump_counts           *counts;
     struct frame_name            *frames; /* FRAMES_MAX of them; NULL: no names are wanted */
@@ -50,12 +53,35 @@ static bool provider_passes(struct dump *d, const struct etl_event *e, const str
     return is;
 }
 
-/* The process filter learns from every event, so it is asked first. */
+static bool process_wanted(void *ctx, uint32_t process) { return process == ((struct dump *)ctx)->options->process_id; }
+
+static bool unit_matches(const struct dump *d, const char *name)
+{
+    for (const char *const *p = d->options->units; *p; p++)
+        if (process_units_match(*p, name))
+            return true;
+    return false;
+}
+
+static bool unit_wanted(void *ctx, uint32_t process)
+{
+    struct dump *d    = ctx;
+    const char  *name = process_units_name(&d->units, process);
+    return name && unit_matches(d, name);
+}
+
+/* What is told of the unit itself. */
+static bool unit_field(void *ctx, const struct field *f) { return strcmp(f->name, "Unit") == 0 && *f->text && unit_matches(ctx, f->text); }
+
+/* Whose events are was told by those before; so all are looked at, and those of units' processes by their processors, too. */
 static bool passes(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
-    const struct dump_options *o       = d->options;
-    bool                       process = !o->by_process || process_filter_passes(&d->process, e, names);
-    return provider_passes(d, e, names) && process && (!o->from || e->filetime >= o->from) &&
+    const struct dump_options *o = d->options;
+    actors_see(&d->actors, e);
+    process_units_see(&d->units, e, names);
+    bool process = !o->by_process || process_filter_passes(&d->process, e, names);
+    bool unit    = !*o->units || process_filter_passes(&d->unit, e, names) || unit_wanted(d, actors_process(&d->actors, e));
+    return provider_passes(d, e, names) && process && unit && (!o->from || e->filetime >= o->from) &&
            (!o->to || e->filetime <= o->to);
 }
 
@@ -178,6 +204,11 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
     text_printf(&d->line, " cpu %u", e->cpu);
     add_id(&d->line, "pid", e->process_id);
     add_id(&d->line, "tid", e->thread_id);
+    const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
+    if (unit) {
+        text_add(&d->line, " unit ", 6);
+        add_name(&d->line, *unit ? unit : "none");
+    }
     text_add(&d->line, " ", 1);
     add_name(&d->line, names->provider ? names->provider : guid_format(&e->provider, guid));
     text_add(&d->line, "/", 1);
@@ -267,6 +298,11 @@ static void put_identity(struct dump *d, const struct etl_event *e, const struct
     put_number(d, "cpu", e->cpu);
     put_id(d, "pid", e->process_id);
     put_id(d, "tid", e->thread_id);
+    const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
+    if (unit) {
+        put_text(d, "unit");
+        put_name(d, unit);
+    }
     put_text(d, "provider");
     yajl_gen_map_open(d->json);
     put_guid(d, "guid", &e->provider);
@@ -395,7 +431,8 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     d.counts    = counts;
     if (options->frames && !(d.frames = malloc(FRAMES_MAX * sizeof *d.frames)))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for frames");
-    process_filter_init(&d.process, options->process_id);
+    d.process = (struct process_filter){.wanted = process_wanted, .ctx = &d, .actors = &d.actors};
+    d.unit    = (struct process_filter){.wanted = unit_wanted, .field = unit_field, .ctx = &d, .actors = &d.actors};
     for (unsigned i = 0; i < DUMP_PROVIDERS_MAX; i++)
         if (options->providers[i].name)
             d.hashed[i] = guid_from_name(options->providers[i].name);
@@ -422,12 +459,17 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     if (fflush(out) != 0 || ferror(out))
         st = reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "the output can't be written: %s",
                         strerror(errno));
-    if (d.sink.path.failed || d.sink.value.failed || d.line.failed || d.name.failed || d.process.failed)
+    if (d.sink.path.failed || d.sink.value.failed || d.line.failed || d.name.failed || d.process.failed || d.unit.failed || d.actors.failed ||
+        d.units.failed)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the text of an event");
     if (d.json)
         yajl_gen_free(d.json);
     field_sink_finish(&d.sink);
     process_filter_finish(&d.process);
+    process_filter_finish(&d.unit);
+    counts->units_told = d.units.count > 0;
+    process_units_finish(&d.units);
+    actors_finish(&d.actors);
     text_finish(&d.line);
     text_finish(&d.name);
     free(d.frames);

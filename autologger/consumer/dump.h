@@ -1,10 +1,12 @@
 /* dump.h - writes events as text lines or JSON lines, in time order. No event that passes the filters is dropped: what
  * can't be decoded is written as hex and counted.
- * Text:  TIME cpu N pid N tid N Provider/Event name=value ... [stack=A,B] [payload=HEX (n bytes not decoded)]
+ * Text:  TIME cpu N pid N tid N [unit NAME] Provider/Event name=value ... [stack=A,B] [payload=HEX (n bytes not decoded)]
  *        TIME: seconds since the file's start with 7 digits, or ISO with `iso`; "-" for an id that the header lacks.
  * JSON:  {time, raw, cpu, pid, tid, provider{guid,name}, id, version, level, opcode, task, keyword, channel,
- *        activity, relatedActivity, event, fields{...}, decoded, stack[...], payload}; ids that the header lacks are
+ *        unit, activity, relatedActivity, event, fields{...}, decoded, stack[...], payload}; ids that the header lacks are
  *        null, absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is hex, not decoded.
+ * The unit is that of the process that the event is of (actors.h), "none" (JSON: "") for a process in none; it is left out where the
+ * trace has not told it.
  * With names of frames: text has a line for each frame below its stack: "    module!function+0x12"; JSON has
  *        frames[{address, module, function, offset}], and path, build_id, state of those without a name.
  * Threads: one per reader. Not for: opening files (etl/reader). */
@@ -15,7 +17,7 @@
 
 #include <stdio.h>
 
-enum { DUMP_PROVIDERS_MAX = 16 };
+enum { DUMP_PROVIDERS_MAX = 16, DUMP_UNITS_MAX = 16 };
 /* One of the two. A kernel class has the GUID of its class. */
 struct dump_provider {
     const struct guid *guid;
@@ -27,6 +29,7 @@ struct dump_options {
     struct dump_provider providers[DUMP_PROVIDERS_MAX + 1]; /* only these; ends at the first without both */
     bool                 by_process;
     uint32_t             process_id; /* with by_process; which events are about it: process_filter.h */
+    const char          *units[DUMP_UNITS_MAX + 1]; /* only events about processes of these units, by glob, and about the units themselves; NULL ends them */
     uint64_t             from, to; /* FILETIME, inclusive; 0 = open */
     uint64_t             limit; /* events at most; 0 = all */
     const struct frame_namer *frames; /* names for the frames of stacks; NULL: addresses alone */
@@ -35,6 +38,7 @@ struct dump_counts {
     uint64_t read, written;
     uint64_t unknown;  /* written as hex: nothing describes them */
     uint64_t seen[DUMP_PROVIDERS_MAX]; /* events read of each of the providers asked for */
+    bool     units_told; /* the trace has told which unit a process is in */
     uint64_t mismatch; /* partly decoded: description and payload differ */
 };
 

@@ -13,52 +13,6 @@ static bool is_one_of(const char *name, const char *const *names)
     return false;
 }
 
-/* Where the thread is in the list, or where it would be. */
-static size_t place_of(const struct process_filter *f, uint32_t thread)
-{
-    size_t low = 0, high = f->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (f->threads[middle] < thread)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static bool is_ours(const struct process_filter *f, uint32_t thread)
-{
-    size_t at = place_of(f, thread);
-    return at < f->count && f->threads[at] == thread;
-}
-
-/* Thread ids are used again: the last Thread event of an id tells whose it is. */
-static void learn(struct process_filter *f, uint32_t thread, bool ours)
-{
-    size_t at    = place_of(f, thread);
-    bool   known = at < f->count && f->threads[at] == thread;
-
-    if (known == ours)
-        return;
-    if (!ours) {
-        memmove(f->threads + at, f->threads + at + 1, (--f->count - at) * sizeof *f->threads);
-        return;
-    }
-    if (f->count == f->capacity) {
-        size_t    capacity = f->capacity ? f->capacity * 2 : 64;
-        uint32_t *grown    = realloc(f->threads, capacity * sizeof *grown);
-        if (!grown) {
-            f->failed = true;
-            return;
-        }
-        f->threads  = grown;
-        f->capacity = capacity;
-    }
-    memmove(f->threads + at + 1, f->threads + at, (f->count++ - at) * sizeof *f->threads);
-    f->threads[at] = thread;
-}
-
 static void look(void *self, const struct field *field)
 {
     static const char *const processes[] = {"ProcessId", "StackProcess", "PID", NULL};
@@ -68,25 +22,21 @@ static void look(void *self, const struct field *field)
     bool                     process     = is_one_of(field->name, processes);
     char                    *end;
 
+    if (f->field)
+        f->about |= f->field(f->ctx, field);
     if (!process && !is_one_of(field->name, threads))
         return;
     unsigned long long id = strtoull(field->text, &end, 0);
     if (end == field->text || *end || id > UINT32_MAX)
         return;
     if (process) {
-        f->about |= id == f->process;
+        f->about |= f->wanted(f->ctx, (uint32_t)id);
         f->owner = (uint32_t)id;
     } else {
-        f->about |= is_ours(f, (uint32_t)id);
+        uint32_t owner = actors_owner(f->actors, (uint32_t)id);
+        f->about |= owner != ACTOR_NONE && f->wanted(f->ctx, owner);
         f->thread = (uint32_t)id;
     }
-}
-
-void process_filter_init(struct process_filter *f, uint32_t process)
-{
-    *f           = (struct process_filter){.process = process};
-    f->sink.self = f;
-    f->sink.emit = look;
 }
 
 bool process_filter_passes(struct process_filter *f, const struct etl_event *e, const struct decoded *names)
@@ -94,20 +44,19 @@ bool process_filter_passes(struct process_filter *f, const struct etl_event *e, 
     bool     tells = names->hook == THREAD_START || names->hook == THREAD_DC_START;
     uint32_t used;
 
-    f->about = false;
+    f->sink.self = f;
+    f->sink.emit = look;
+    f->about     = false;
     f->owner = f->thread = (uint32_t)NO_ID;
     decoded_fields(e, names, &f->sink, &used);
-    if (tells && f->owner != (uint32_t)NO_ID && f->thread != (uint32_t)NO_ID) {
-        f->about = f->owner == f->process; /* not by the id's last owner */
-        learn(f, f->thread, f->about);
-    }
+    if (tells && f->owner != (uint32_t)NO_ID && f->thread != (uint32_t)NO_ID)
+        f->about = f->wanted(f->ctx, f->owner);
     f->failed |= f->sink.path.failed || f->sink.value.failed;
-    return f->about || (e->process_id == f->process && e->process_id != (uint32_t)NO_ID);
+    return f->about || (e->process_id != (uint32_t)NO_ID && f->wanted(f->ctx, e->process_id));
 }
 
 void process_filter_finish(struct process_filter *f)
 {
-    free(f->threads);
     field_sink_finish(&f->sink);
     *f = (struct process_filter){0};
 }
