@@ -179,7 +179,7 @@ static bool collect(struct collector *c, struct etl_reader *r, const struct summ
         decoded_names(&e, &names);
         if (more)
             more->see(more->ctx, &e, &names);
-        if (!count_event(c, &e, &names) || !count_stack(c, &e, &names))
+        if (!count_event(c, &e, &names) || !count_stack(c, &e, &names) || !losses_add(&c->s->losses, &e, &names))
             return false;
         c->s->undecoded += decoded_fields(&e, &names, &c->sink, &used) != DECODE_OK;
         c->s->inversions += e.raw_time < last;
@@ -224,6 +224,7 @@ void summary_destroy(struct summary *s)
         free(s->rows[i].provider_name);
         free(s->rows[i].event);
     }
+    losses_finish(&s->losses);
     free(s->rows);
     free(s);
 }

@@ -3,6 +3,7 @@
  * Threads: one. Ownership: create/destroy; borrows from the reader, which must outlive it. */
 #ifndef AUTOLOGGER_CONSUMER_SUMMARY_H
 #define AUTOLOGGER_CONSUMER_SUMMARY_H
+#include "autologger/consumer/losses.h"
 #include "autologger/etl/reader.h"
 
 #include <stdio.h>
@@ -25,6 +26,7 @@ struct summary {
     uint64_t                      stacks_matched; /* a trigger with exactly that raw time is in the file */
     uint64_t                      stacks_extended; /* stacks inside user events */
     uint64_t                      frames; /* of both */
+    struct losses                 losses; /* over time */
     struct summary_row           *rows; /* by provider, then most frequent first */
     size_t                        row_count;
 };

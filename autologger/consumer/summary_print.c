@@ -67,6 +67,7 @@ void summary_print(const struct summary *s, FILE *out)
     fprintf(out, "damage          %u\n", s->damage_count);
     for (unsigned i = 0; i < s->damage_count; i++)
         fprintf(out, "  offset %" PRIu64 ": %s\n", s->damage[i].offset, s->damage[i].text);
+    losses_print(&s->losses, s->header->raw.events_lost, s->first_time, out);
     for (size_t i = 0; i < s->row_count; i++) {
         const struct summary_row *row = &s->rows[i];
         if (!last || !guid_equal(last, &row->provider)) {
@@ -191,6 +192,8 @@ wstatus summary_print_json_with(const struct summary *s, const struct summary_mo
         yajl_gen_map_close(g);
     }
     yajl_gen_array_close(g);
+    put_key(g, "loss");
+    losses_print_json(&s->losses, s->header->raw.events_lost, g);
     put_rows(g, s);
     if (more)
         more->json(more->ctx, g);

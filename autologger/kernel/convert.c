@@ -159,10 +159,8 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
     return true;
 }
 
-static bool is_event(uint32_t type)
-{
-    return type != PERF_RECORD_LOST && type != PERF_RECORD_THROTTLE && type != PERF_RECORD_UNTHROTTLE;
-}
+static bool is_throttle(uint32_t type) { return type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE; }
+static bool is_event(uint32_t type) { return type != PERF_RECORD_LOST && !is_throttle(type); } /* of LOST the drainer tells */
 
 static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_t pos)
 {
@@ -174,7 +172,7 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
         uint64_t                 time;
         memcpy(&h, p, sizeof h);
         if (h.size < 16 || h.size % 8 || h.size > end - pos) {
-            c->lost += left; /* R3: the rest of the chunk can't be told apart */
+            loss_converting(c, chunk->cpu, NULL, left); /* R3: the rest of the chunk can't be told apart */
             c->loaded += left;
             return;
         }
@@ -186,15 +184,27 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
             c->loaded += !again;
             bool sample = h.type == PERF_RECORD_SAMPLE;
             if (h.size < (sample ? SAMPLE_BODY_AT : 8 + TRAILER_SIZE)) {
-                c->lost += !again;
+                loss_converting(c, chunk->cpu, NULL, !again);
             } else {
                 memcpy(&time, sample ? p + SAMPLE_TIME_AT : p + h.size - 24, 8);
                 if (!is_replay(c, time, pos) && !stream_add(&c->stream[chunk->cpu], time, pos, c->chunk_pos))
-                    c->lost++;
+                    loss_converting(c, chunk->cpu, NULL, 1);
             }
+        } else if (is_throttle(h.type) && h.size >= 16 + TRAILER_SIZE) {
+            memcpy(&time, p + h.size - 24, 8);
+            if (!is_replay(c, time, pos))
+                stream_add(&c->stream[chunk->cpu], time, pos, c->chunk_pos); /* no memory: it is no event that was counted */
         }
         pos += h.size;
     }
+}
+
+/* The last one is no time. */
+static void horizon_set(struct convert *c, uint64_t horizon)
+{
+    if (horizon == UINT64_MAX && c->horizon > c->frontier)
+        c->frontier = c->horizon; /* all that is before it was published as complete */
+    c->horizon = horizon;
 }
 
 /* One more pass from the log. False: all that is published has been loaded. */
@@ -222,13 +232,13 @@ static bool load_pass(struct convert *c)
             memcpy(&pass, rawlog_at(c->log, body - sizeof chunk), sizeof pass);
             clockmap_add(&c->map, pass.raw_ns, pass.value, pass.error_ns);
             if (pass.horizon_ns > c->horizon)
-                c->horizon = pass.horizon_ns;
+                horizon_set(c, pass.horizon_ns);
             return true;
         }
     }
     if (horizon <= c->horizon)
         return any;
-    c->horizon = horizon; /* of a pass whose end did not fit into the log */
+    horizon_set(c, horizon); /* of a pass whose end did not fit into the log */
     return true;
 }
 
@@ -305,6 +315,10 @@ static void convert_record(struct convert *c, unsigned stream, const struct stre
         convert_own(c, p, h.size, raw);
         return;
     }
+    if (is_throttle(h.type)) {
+        convert_throttle(c, stream, p, h.type == PERF_RECORD_THROTTLE, raw);
+        return;
+    }
     bool   good = true;
     size_t body = h.size - TRAILER_SIZE;
     switch (h.type) {
@@ -315,7 +329,8 @@ static void convert_record(struct convert *c, unsigned stream, const struct stre
     case PERF_RECORD_MMAP2: (is_mapping(c, stream, p, h.size) ? convert_mapping : convert_mmap)(c, stream, p, body, raw); break;
     default: break; /* symbols, cgroups: no counterpart, state of nothing */
     }
-    *(good ? &c->converted : &c->lost) += 1;
+    c->converted += good;
+    loss_converting(c, stream, NULL, !good);
 }
 
 /* ---- order ---- */
@@ -353,7 +368,7 @@ void convert_run(struct convert *c, unsigned cpu)
         unsigned       i = earliest(c, &limit);
         struct stream *s = &c->stream[i];
         if (stream_time(s) == UINT64_MAX || stream_time(s) > c->horizon) {
-            if (!load_pass(c))
+            if (!losses_flush(c) && !load_pass(c) && !losses_end(c))
                 return;
             continue;
         }
@@ -372,8 +387,10 @@ uint64_t convert_horizon(const struct convert *c)
     uint64_t limit, low = stream_time(&c->stream[earliest(c, &limit)]);
     if (low > c->horizon)
         low = c->horizon;
-    if (low == UINT64_MAX) /* stopped, and everything is converted */
+    if (low == UINT64_MAX && c->losses_told) /* stopped, and everything is converted */
         return UINT64_MAX;
+    if (low == UINT64_MAX)
+        low = c->frontier;
     return convert_time(c, low < c->frontier ? c->frontier : low);
 }
 

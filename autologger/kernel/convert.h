@@ -128,6 +128,7 @@ struct convert {
 #undef PART
     uint8_t                  *scratch; /* one payload */
     uint64_t replay_end, replay_horizon; /* an adopter: records before it up to that time were converted already */
+    bool     losses_told; /* losses_end has */
     bool     damaged; /* a chunk was: what was not loaded is lost */
     uint64_t loaded; /* event records seen in the log */
     uint64_t converted, lost, events, stacks, stacks_missing, late;
@@ -328,6 +329,13 @@ void convert_module(struct convert *c, const struct sample *s);
 unsigned device_counts(const uint8_t *record, size_t size);
 bool convert_device(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_module_free(struct convert *c, const struct sample *s);
+/* convert_loss.c: what is missing in the file, as events of ours in it, and when perf slowed a source down */
+void convert_lost(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+void convert_throttle(struct convert *c, unsigned cpu, const uint8_t *record, bool begins, uint64_t raw);
+/* Counts records that cannot be converted (V3); NULL: of which source is not known. */
+void loss_converting(struct convert *c, unsigned cpu, const struct raw_source *source, uint64_t count);
+bool losses_flush(struct convert *c); /* tells of them; false: there are none */
+bool losses_end(struct convert *c); /* once all is converted: what nothing else tells; false: it was said before, or there is more to come */
 /* convert_config.c: the system configuration, as it was made */
 void convert_config(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);

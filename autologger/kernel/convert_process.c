@@ -386,6 +386,7 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_CONFIG: convert_config(c, record, size, raw); break;
     case RAW_TRACEPOINT: tracepoint_learn(c, record, size); break;
     case RAW_CGROUP: own_cgroup(c, record, size, raw); break;
+    case RAW_LOST: convert_lost(c, record, size, raw); break;
     case RAW_PHASE: convert_phase(c, record, size, raw); break;
     case RAW_RUNDOWN_DONE: rundown_done(c, raw); break;
     case RAW_STOP: rundown_stop(c, raw); break;

@@ -150,7 +150,7 @@ void convert_tracepoint(struct convert *c, const struct sample *s)
     for (unsigned i = 0; l && i < l->count; i++)
         field_write(&w, s, l->field[i].offset, l->field[i].size, l->field[i].kind);
     if (!l || !wr_ok(&w)) { /* its layout did not fit into the memory for raw records, or it is too long itself */
-        c->lost++;
+        loss_converting(c, s->cpu, s->source, 1);
         c->converted--; /* the caller counts each sample that has a converter */
         return;
     }

@@ -72,7 +72,7 @@ static bool record_add(struct drain *d, struct raw_device *r, size_t text_size)
 static void gap_add(struct drain *d, uint64_t missing)
 {
     struct raw_device r[2] = {{.lost = missing}};
-    d->log->work->lost_memory[d->devices_source] += missing;
+    loss_memory(d->log, 0, d->devices_source, missing, raw_now());
     record_add(d, r, 0);
 }
 
@@ -103,7 +103,10 @@ void devices_take(struct drain *d)
         d->devices_adopted  = false;
         slot->device_number = number;
         *r                  = (struct raw_device){0};
-        (record_add(d, r, (size_t)n) ? slot->drained : slot->lost_memory)[d->devices_source]++;
+        if (record_add(d, r, (size_t)n))
+            slot->drained[d->devices_source]++;
+        else
+            loss_memory(d->log, 0, d->devices_source, 1, raw_now());
     }
     free(r);
 }

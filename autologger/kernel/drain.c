@@ -130,7 +130,21 @@ static bool deserves_note(const struct drain *d, const struct ring *r, uint64_t 
     }
 }
 
-struct walk { uint64_t from, to, cut; unsigned kept; };
+struct walk {
+    uint64_t from, to, cut, last_ns;
+    unsigned kept;
+};
+
+static uint64_t record_time(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t size)
+{
+    return ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_TIME_AT : pos + size - 24);
+}
+
+static unsigned record_kept(struct raw_slot *slot, unsigned source)
+{
+    slot->drained[source]++;
+    return 1;
+}
 
 /* Counts every record of a ring (D1); those up to w->cut fit into `room` bytes. */
 static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chunk_pos, struct walk *w)
@@ -138,11 +152,14 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
     const struct ring *r    = &d->rings->ring[cpu];
     struct raw_slot   *slot = d->log->work;
     bool               fits = true;
-    uint64_t           pos  = w->from;
-    while (pos + 8 <= w->to) {
+    uint64_t           pos = w->from, before = pos;
+    uint32_t           type = 0, before_type = 0;
+    uint16_t           size = 0, before_size = 0;
+    for (; pos + 8 <= w->to; before = pos, before_type = type, before_size = size, pos += size) {
         uint64_t head = ring_u64(d, r, pos);
-        uint32_t type = (uint32_t)head;
-        uint16_t misc = (uint16_t)(head >> 32), size = (uint16_t)(head >> 48);
+        uint16_t misc = (uint16_t)(head >> 32);
+        type          = (uint32_t)head;
+        size          = (uint16_t)(head >> 48);
         if (size < 16 || size % 8 || size > w->to - pos)
             break; /* not as the kernel writes it: nothing behind it can be trusted */
         if (fits && pos + size - w->from > room) {
@@ -152,12 +169,19 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
         unsigned source = source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
         if (type == PERF_RECORD_THROTTLE)
             slot->throttled++;
-        else if (type != PERF_RECORD_LOST && type != PERF_RECORD_UNTHROTTLE && source < RAW_SOURCES)
-            (fits ? (w->kept++, slot->drained) : slot->lost_memory)[source]++;
+        else if (type == PERF_RECORD_LOST)
+            loss_ring(d->log, cpu, before_size ? record_time(d, r, before, before_type, before_size) : w->last_ns, record_time(d, r, pos, type, size));
+        else if (type == PERF_RECORD_UNTHROTTLE || source >= RAW_SOURCES)
+            ; /* counted by nobody */
+        else if (fits)
+            w->kept += record_kept(slot, source);
+        else
+            loss_memory(d->log, cpu, source, 1, record_time(d, r, pos, type, size));
         if (fits && source < RAW_SOURCES && deserves_note(d, r, pos, type, misc, source))
             trigger_add(d, chunk_pos + (pos - w->from), cpu, source);
-        pos += size;
     }
+    if (before_size)
+        w->last_ns = record_time(d, r, before, before_type, before_size);
     if (fits)
         w->cut = pos;
 }
@@ -166,7 +190,7 @@ static unsigned ring_take(struct drain *d, unsigned cpu)
 {
     struct ring     *r    = &d->rings->ring[cpu];
     struct raw_slot *slot = d->log->work;
-    struct walk      w    = {.from = slot->tail[cpu]};
+    struct walk      w    = {.from = slot->tail[cpu], .last_ns = rawlog_loss(d->log, slot, cpu)->last_ns};
     w.to                  = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
     if (w.to == w.from)
         return 0;
@@ -174,6 +198,7 @@ static unsigned ring_take(struct drain *d, unsigned cpu)
     room          = room > over ? room - over : 0;
     ring_walk(d, cpu, room, slot->write_pos + sizeof(struct raw_chunk), &w);
     slot->tail[cpu] = w.to;
+    rawlog_loss(d->log, slot, cpu)->last_ns = w.last_ns;
     if (w.cut == w.from)
         return 0;
     struct raw_chunk chunk = {RAW_CHUNK_MAGIC, (uint32_t)(w.cut - w.from), (uint16_t)cpu, RAW_CHUNK_PERF, w.kept};
@@ -206,6 +231,7 @@ unsigned drain_pass(struct drain *d, bool last)
         memory_sample(d);
     own_flush(d, d->notes);
     devices_take(d);
+    losses_tell(d, last);
     if (rawlog_room(d->log) >= (last ? sizeof pass : PASS_RESERVE)) /* when full, the slot alone carries the horizon */
         rawlog_append(d->log, &pass, sizeof pass);
     d->log->work->horizon_ns = pass.horizon_ns;

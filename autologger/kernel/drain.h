@@ -87,6 +87,10 @@ void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, boo
 bool enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time);
 void enrich_images_known(struct drain *d, size_t count);
 void image_identity(struct raw_image *image, const uint8_t *id, unsigned size);
+/* Within the folder (drain_loss.c): what is lost on each CPU, when, of which source, as records in the log; R1 holds for what was told. */
+void loss_memory(struct rawlog *log, unsigned cpu, unsigned source, uint64_t count, uint64_t raw_ns);
+void loss_ring(struct rawlog *log, unsigned cpu, uint64_t from_ns, uint64_t to_ns); /* as a record PERF_RECORD_LOST tells */
+void losses_tell(struct drain *d, bool last);
 void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count);
 void own_flush(struct drain *d, struct own_buffer *b); /* with the lock held */
 uint64_t raw_now(void);

@@ -32,7 +32,7 @@ bool kphase_room(struct kphase *p, size_t bytes)
 void kphase_put(struct kphase *p, unsigned cpu, unsigned source, const uint8_t *record, uint32_t size)
 {
     if (!kphase_room(p, size)) {
-        p->log->work->lost_memory[source]++;
+        loss_memory(p->log, cpu, source, 1, raw_now());
         return;
     }
     if (p->chunk_used && (p->chunk_cpu != cpu || p->chunk_used + size > KPHASE_CHUNK))
@@ -73,7 +73,7 @@ static void put_timed(struct kphase *p, unsigned cpu, unsigned source, uint64_t 
     room       = room && grow(&bytes, &c->tail_capacity, c->tail_used + size, 1);
     c->tail_bytes = bytes;
     if (!room) {
-        p->log->work->lost_memory[source]++;
+        loss_memory(p->log, cpu, source, 1, raw_now());
         return;
     }
     c->late[c->late_count++] = (struct kphase_late){time, hash, (uint32_t)c->tail_used, size, (uint8_t)source, 0};

@@ -34,6 +34,17 @@ failed:
     return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map raw kernel records: %s", strerror(errno));
 }
 
+static size_t loss_bytes(unsigned sources) { return sizeof(struct raw_loss) + sources * sizeof(struct raw_untold); }
+static uint32_t slot_size(unsigned cpus, unsigned sources)
+{
+    return (uint32_t)(sizeof(struct raw_slot) + cpus * (sizeof(uint64_t) + loss_bytes(sources)));
+}
+
+struct raw_loss *rawlog_loss(const struct rawlog *log, struct raw_slot *slot, unsigned cpu)
+{
+    return (struct raw_loss *)((uint8_t *)&slot->tail[log->header->cpus] + cpu * loss_bytes(log->header->source_count));
+}
+
 static struct raw_slot *slot(const struct rawlog *log, uint32_t i)
 {
     return (struct raw_slot *)((uint8_t *)log->header + log->header->slots_at + (uint64_t)i * log->header->slot_bytes);
@@ -45,7 +56,7 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, unsigned cpus, const str
     uint32_t ids_at      = (uint32_t)sizeof(struct raw_header);
     uint32_t released_at = ids_at + cpus * RAW_SOURCES * 8;
     uint32_t slots_at    = released_at + cpus * 8;
-    uint32_t slot_bytes  = (uint32_t)sizeof(struct raw_slot) + cpus * 8;
+    uint32_t slot_bytes  = slot_size(cpus, count);
     uint64_t head        = page_round(slots_at + 2ull * slot_bytes);
 
     *log      = (struct rawlog){.fd = -1};
@@ -73,7 +84,7 @@ static bool header_sound(const struct raw_header *h, uint64_t file_bytes)
 {
     return h->magic == RAW_MAGIC && h->cpus && h->cpus <= CPUS_MAX && h->source_count <= RAW_SOURCES && h->active <= 1 &&
            h->ids_at == sizeof *h && h->released_at == h->ids_at + h->cpus * RAW_SOURCES * 8 &&
-           h->slots_at == h->released_at + h->cpus * 8 && h->slot_bytes == sizeof(struct raw_slot) + h->cpus * 8 &&
+           h->slots_at == h->released_at + h->cpus * 8 && h->slot_bytes == slot_size(h->cpus, h->source_count) &&
            h->header_bytes >= h->slots_at + 2ull * h->slot_bytes && h->data_bytes == page_round(h->data_bytes) &&
            h->data_bytes && file_bytes > h->header_bytes && file_bytes - h->header_bytes == h->data_bytes;
 }

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 7, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
+enum { RAW_VERSION = 8, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -49,7 +49,13 @@ struct raw_slot {
     uint64_t no_command_line; /* programs that were gone before their command line could be read */
     uint64_t peak;
     uint64_t device_number; /* the kernel's number of the last uevent (devices.h) */
-    uint64_t tail[]; /* per CPU */
+    uint64_t tail[]; /* per CPU; then a struct raw_loss for each (rawlog_loss) */
+};
+/* What of one CPU's records is lost and was not told yet, by a record RAW_LOSS (drain_loss.c). */
+struct raw_loss {
+    uint64_t last_ns; /* of the last record taken from the ring */
+    uint64_t ring_from, ring_to, memory_from, memory_to; /* the span of what is not told; 0: not known */
+    struct raw_untold { uint64_t seen, ring, memory; } source[]; /* seen: of the kernel's count of what the ring lost */
 };
 
 /* The kernel phase, as it was imported. All zero: there was none. Every entry that the kernel counted is one of:
@@ -123,6 +129,8 @@ void rawlog_publish(struct rawlog *log);
 uint64_t rawlog_live(const struct rawlog *log, uint64_t *horizon_ns);
 /* The published slot: for the writer, and for others while the writer is kept away (the slot is reused two passes later). */
 const struct raw_slot *rawlog_published(const struct rawlog *log);
+/* A CPU's part of a slot: the one being filled, or the published one. */
+struct raw_loss *rawlog_loss(const struct rawlog *log, struct raw_slot *slot, unsigned cpu);
 uint64_t *rawlog_ids(const struct rawlog *log, unsigned cpu); /* RAW_SOURCES perf ids of a CPU, 0 = not open */
 /* The source with that perf id among a CPU's, RAW_SOURCES when there is none. The kernel numbers the events that are opened, so the
  * first guess nearly always holds. */

@@ -26,6 +26,7 @@ enum raw_type {
     RAW_COUNTERS, /* struct raw_counters: of a process that is alive at the stop */
     RAW_DEVICE, /* struct raw_device: a uevent */
     RAW_CGROUP, /* struct raw_cgroup: of a process of the rundown */
+    RAW_LOST, /* struct raw_lost: records of one CPU that are missing before it */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
@@ -87,6 +88,13 @@ struct raw_cgroup { /* path */
     struct raw_own own;
     uint64_t       id; /* 0: not known */
     uint32_t       path_size, reserved; /* NUL included */
+};
+enum { LOST_RING, LOST_MEMORY };
+struct raw_lost {
+    struct raw_own own; /* its time: the end of the span */
+    uint64_t       from_ns; /* the last record before; 0: not known */
+    uint32_t       cpu, cause, count, reserved;
+    struct raw_lost_row { uint64_t source, lost; } row[]; /* index of the source */
 };
 struct raw_name {
     struct raw_own own;
