@@ -21,7 +21,7 @@ struct rest {
 struct live {
     struct control_client *control;
     int                    stop_fd;
-    uint64_t               next; /* buffer to ask for; all below are processed once the window is */
+    uint64_t               next; /* buffer to ask for; all below are processed once the window is, which goes back when there is none */
     uint64_t               header_file;
     uint8_t               *header;
     uint32_t               header_size; /* 0: none yet */
@@ -359,13 +359,13 @@ wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why)
     }
     for (enum got got = GOT_BUFFER; !l->ended && got == GOT_BUFFER && !st;)
         st = buffer_get(l, done, &got, why);
-    if (st)
-        return st;
-    if (l->ended)
+    if (!st && l->ended)
         st = rest_get(l, why);
-    if (st || (!l->buffers && (!losses_new(l) || !l->header_size)))
-        return st;
-    return window_open(l, out, why);
+    if (!st && (l->buffers || (losses_new(l) && l->header_size)))
+        st = window_open(l, out, why);
+    if (st)
+        l->next = done; /* what is in the window was not given: whoever comes next must get it */
+    return st;
 }
 
 void live_stop(struct live *l)

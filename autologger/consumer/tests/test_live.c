@@ -1,0 +1,108 @@
+/* A consumer that is stopped between two buffers of a window: what it has not given stays the next one's.
+ * Proves: SES-16 (real time: nothing that no consumer saw is acknowledged). The daemon is a thread that speaks its side of the wire. */
+#include "autologger/consumer/live.h"
+#include "autologger/wire/control.h"
+#include "autologger/wire/etl.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { BUFFER = 4096, FIRST = 7 };
+
+struct daemon {
+    int          listening;
+    struct live *live;  /* stopped when the second buffer is asked for; under `ready` */
+    uint64_t     done;  /* what the last message acknowledged */
+    unsigned     acknowledged;
+};
+
+static void answer_consume(int fd, const struct ctl_consume_request *q, struct daemon *d)
+{
+    _Alignas(8) uint8_t        bytes[sizeof(struct ctl_consume_answer) + sizeof(struct etl_buffer_header)] = {0};
+    struct ctl_consume_answer *a = (void *)bytes;
+    struct etl_buffer_header   h = {.buffer_size = BUFFER, .saved_offset = sizeof h, .sequence_number = FIRST};
+
+    a->header        = q->header;
+    a->header.size   = sizeof *a;
+    a->header.status = 0;
+    a->sequence      = FIRST;
+    if (q->what == CTL_CONSUME_ACKNOWLEDGE) {
+        d->done = q->done;
+        d->acknowledged++;
+    } else if (q->what == CTL_CONSUME_HEADER || q->wanted == FIRST) {
+        a->header.size = sizeof bytes;
+        a->size = a->bytes = sizeof h;
+        memcpy(a + 1, &h, sizeof h);
+    } else { /* the window goes on, and there is no more yet */
+        live_stop(d->live);
+        return;
+    }
+    assert_int_equal(send(fd, a, a->header.size, MSG_NOSIGNAL), a->header.size);
+}
+
+static void *daemon_main(void *ctx)
+{
+    struct daemon      *d  = ctx;
+    int                 fd = accept(d->listening, NULL, NULL);
+    _Alignas(8) uint8_t in[CTL_MAX];
+
+    for (ssize_t n; (n = recv(fd, in, sizeof in, 0)) > 0;) {
+        struct ctl_header h;
+        memcpy(&h, in, sizeof h);
+        if (h.type == CTL_CONSUME_NEXT) {
+            answer_consume(fd, (const void *)in, d);
+        } else if (h.type == CTL_CONSUME) {
+            struct ctl_consume_answer a = {.header = h, .sequence = FIRST};
+            a.header.size               = sizeof a;
+            assert_int_equal(send(fd, &a, sizeof a, MSG_NOSIGNAL), sizeof a);
+        } else { /* CTL_HELLO: what it says suits us */
+            assert_int_equal(send(fd, in, (size_t)n, MSG_NOSIGNAL), n);
+        }
+    }
+    close(fd);
+    return NULL;
+}
+
+static void stopped_inside_a_window(void **state)
+{
+    (void)state;
+    char               dir[] = "/tmp/test-live-XXXXXX";
+    struct sockaddr_un at    = {.sun_family = AF_UNIX};
+    struct daemon      d     = {.listening = socket(AF_UNIX, SOCK_SEQPACKET, 0)};
+    struct etl_reader *reader;
+    struct reason      why;
+    pthread_t          thread;
+
+    assert_non_null(mkdtemp(dir));
+    snprintf(at.sun_path, sizeof at.sun_path, "%s/control", dir);
+    assert_int_equal(bind(d.listening, (void *)&at, sizeof at), 0);
+    assert_int_equal(listen(d.listening, 1), 0);
+    assert_int_equal(pthread_create(&thread, NULL, daemon_main, &d), 0);
+
+    assert_int_equal(live_open(dir, "any", &d.live, &why), W_SUCCESS);
+    assert_int_equal(live_next(d.live, &reader, &why), W_CANCELLED);
+    assert_null(reader);
+    live_close(d.live, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(d.acknowledged, 1);
+    assert_int_equal(d.done, FIRST); /* all below it: not the buffer itself, which nobody saw */
+    close(d.listening);
+    unlink(at.sun_path);
+    rmdir(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_inside_a_window)};
+    return cmocka_run_group_tests_name("live", tests, NULL, NULL);
+}
