@@ -1,0 +1,75 @@
+/* logger.h - the state of one session's logger thread (logger.c), shared by what merges (logger_merge.c) and what keeps (logger_output.c).
+ * Nothing outside this folder includes it. Threads: the session's logger thread alone; what another thread may read is said where it is. */
+#pragma once
+#include "autologger/session/provider_count.h"
+#include "autologger/session/session.h"
+
+/* One record of a fallback stream, waiting for its CPU's turn. */
+struct pending {
+    struct pending *next;
+    uint64_t        time, start, end; /* positions: the reader's before it, and after it */
+    unsigned        uid;
+    uint32_t        size;
+    uint8_t         data[];
+};
+
+/* The ETL buffer being filled for one CPU, and how far each source is in it. */
+struct fill {
+    uint8_t  *data;
+    uint32_t  filled;
+    uint64_t  events, last_time;
+    uint64_t  pos[STATE_UIDS];      /* stream position after the last record of this uid in it */
+    uint64_t  fallback[STATE_UIDS]; /* same, for the fallback stream's records of this CPU */
+    uint64_t  fallback_first[STATE_UIDS]; /* start of the first of them in it; UINT64_MAX = none */
+    uint64_t  kernel_time;
+    struct pending *pending; /* sorted by time */
+};
+
+struct logger {
+    struct session    *s;
+    struct etl_writer *writer;
+    struct fill       *fill; /* [cpus + 1]: the last is of events that no CPU wrote (G4) */
+    uint32_t           buffer_bytes, cpus;
+    struct state_slot *master; /* what will be published next; same layout as a slot */
+    uint64_t           next_flush_ns;
+    uint64_t           fallback_seen[STATE_UIDS]; /* position up to which fallback records were taken into pending lists */
+    bool               failed; /* no file: events are counted as lost */
+    bool               opened; /* what events go to */
+    uint64_t           corrupt_before, abandoned_before; /* by predecessors */
+    unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
+    struct provider_count providers;
+};
+
+enum { TOLD_HOLD_MS = 1000 };
+
+static inline uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint64_t *)(l->master + 1) + (size_t)uid * (2 * l->cpus + 1); }
+static inline uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
+static inline uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1) + (size_t)STATE_UIDS * (2 * l->cpus + 1); }
+
+static inline bool data_waits(const struct fill *f) { return f->filled > sizeof(struct etl_buffer_header); }
+
+/* ---- logger_output.c: the file, the consumers, what a successor goes on with ---- */
+
+/* First moment at which files may exist: the file, real-time delivery, or both. */
+void logger_open(struct logger *l);
+/* Writes the buffer of `cpu` if there is something in it; `window`: all CPUs are being flushed, and this is the last. Its events are
+ * written, or counted in lost_file; its memory is given back either way (G2, G3). */
+void logger_write(struct logger *l, unsigned cpu, bool window);
+void logger_flush(struct logger *l); /* all buffers */
+/* The session is over: what no consumer read, and the file's last header. */
+void logger_complete(struct logger *l);
+/* Nothing is written any more, and the session says why; its programs go on. */
+void logger_failed(struct logger *l, const struct reason *why);
+
+/* ---- logger_merge.c: from the sources into the buffers ---- */
+
+/* Takes what the snapshot shows of the fallback streams into the lists of their CPUs. A record that is reserved and not yet
+ * published holds up nobody: it comes late, with its time adjusted and counted. False: something is still to come. */
+bool logger_collect(struct logger *l, uint64_t now_ns);
+/* All sources of all CPUs up to `horizon` (G1). */
+void logger_merge(struct logger *l, uint64_t horizon);
+void logger_merge_kernel(struct logger *l, uint64_t clock); /* as far as the kernel logger is, at most to `clock` */
+void logger_merge_told(struct logger *l, bool final);       /* G4 */
+/* Memory: grows streams that are more than half full while the budget lasts (also while nothing may be written). Under lock. True: tight. */
+bool logger_grow(struct logger *l);
+void logger_totals(struct logger *l); /* what other threads may know of the streams; under lock */

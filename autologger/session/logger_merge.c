@@ -1,0 +1,234 @@
+/* logger_merge.c - from the sources of each CPU, oldest first, into its buffer. See logger.h, and G1 and G4 of logger.c. */
+#include "autologger/session/logger.h"
+#include "registry-sim/base/os.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time)
+{
+    struct fill *f    = &l->fill[cpu];
+    uint32_t     need = (size + 7u) & ~7u;
+
+    if (f->filled + need > l->buffer_bytes)
+        logger_write(l, cpu, false);
+    if (f->filled + need > l->buffer_bytes) { /* larger than a whole buffer: a hostile or kernel record */
+        l->master->corrupt++;
+        return;
+    }
+    memcpy(f->data + f->filled, record, size);
+    memset(f->data + f->filled + size, 0, need - size);
+    f->filled += need;
+    f->events++;
+    f->last_time = time;
+}
+
+static void pending_insert(struct logger *l, struct fill *f, struct pending *p)
+{
+    struct pending **at;
+    if (p->time < f->last_time) { /* published late, after younger events were written */
+        p->time = f->last_time;
+        memcpy(p->data + offsetof(struct etl_event_header, time), &p->time, sizeof p->time);
+        l->master->time_adjusted++;
+    }
+    for (at = &f->pending; *at && (*at)->time <= p->time;)
+        at = &(*at)->next;
+    p->next = *at;
+    *at     = p;
+}
+
+bool logger_collect(struct logger *l, uint64_t now_ns)
+{
+    struct session *s   = l->s;
+    bool            all = true;
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_set   *streams = s->uid[u].streams;
+        const unsigned       last    = s->uid[u].uid == (uint32_t)geteuid() ? l->cpus : l->cpus - 1; /* G4 */
+        struct stream_record r;
+        for (uint64_t start; start = stream_position(streams, l->cpus), stream_peek(streams, l->cpus, &r);) {
+            unsigned        cpu = r.cpu <= last ? r.cpu : 0;
+            struct pending *p   = r.end <= slot_fallback(l, u)[cpu] ? NULL : malloc(sizeof *p + r.size);
+            if (!p && r.end > slot_fallback(l, u)[cpu])
+                return false; /* no memory: try again later, nothing is lost */
+            l->master->corrupt += r.cpu > last; /* not theirs to tell */
+            if (p) { /* else: an adopted stream, already in the file */
+                memcpy(p->data, r.data, r.size);
+                p->time = r.time, p->start = start, p->end = r.end, p->uid = u, p->size = r.size;
+                pending_insert(l, &l->fill[cpu], p);
+            }
+            l->fallback_seen[u] = r.end;
+            stream_pop(streams, l->cpus);
+        }
+        l->fallback_seen[u] = stream_position(streams, l->cpus); /* what filled up a chunk counts as seen */
+        all &= !stream_fallback_blocked(streams, now_ns);
+    }
+    return all;
+}
+
+enum { SOURCE_NONE = -1, SOURCE_FALLBACK = -2, SOURCE_KERNEL = -3 };
+
+/* The source of `cpu` with the oldest record below the horizon; uid index or one of the above. */
+static int oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct stream_record *record, struct klog_record *kernel)
+{
+    struct session *s    = l->s;
+    int             best = SOURCE_NONE;
+    uint64_t        time = horizon;
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_record r;
+        if (stream_peek(s->uid[u].streams, cpu, &r) && r.time < time)
+            time = r.time, best = (int)u, *record = r;
+    }
+    if (l->fill[cpu].pending && l->fill[cpu].pending->time < time)
+        time = l->fill[cpu].pending->time, best = SOURCE_FALLBACK;
+    if (s->klog && klog_peek(s->klog, cpu, kernel) && kernel->time < time)
+        best = SOURCE_KERNEL;
+    return best;
+}
+
+/* The oldest of the list. */
+static void append_pending(struct logger *l, unsigned cpu)
+{
+    struct fill    *f = &l->fill[cpu];
+    struct pending *p = f->pending;
+
+    append(l, cpu, p->data, p->size, p->time);
+    f->fallback[p->uid] = p->end;
+    if (f->fallback_first[p->uid] == UINT64_MAX)
+        f->fallback_first[p->uid] = p->start;
+    f->pending = p->next;
+    free(p);
+}
+
+/* G4. The list is in time order; what is younger than the hold waits for what is told late. */
+void logger_merge_told(struct logger *l, bool final)
+{
+    const uint64_t now = final ? 0 : clock_read(&l->s->clock), hold = l->s->clock.freq * TOLD_HOLD_MS / 1000;
+
+    while (l->fill[l->cpus].pending && (final || l->fill[l->cpus].pending->time + hold < now))
+        append_pending(l, l->cpus);
+}
+
+static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
+{
+    struct session      *s = l->s;
+    struct fill         *f = &l->fill[cpu];
+    struct stream_record r;
+    struct klog_record   k;
+
+    for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE;) {
+        if (from == SOURCE_KERNEL) {
+            append(l, cpu, k.data, k.size, k.time);
+            f->kernel_time = k.time;
+            klog_pop(s->klog, cpu);
+        } else if (from == SOURCE_FALLBACK) {
+            append_pending(l, cpu);
+        } else {
+            append(l, cpu, r.data, r.size, r.time);
+            f->pos[from] = r.end;
+            stream_pop(s->uid[from].streams, cpu);
+        }
+    }
+}
+
+/* The common case: one UID, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL buffer. */
+static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams, unsigned u, uint64_t horizon)
+{
+    struct fill *f = &l->fill[cpu];
+    for (;;) {
+        struct stream_run run = stream_copy(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon);
+        f->filled += run.bytes;
+        f->events += run.events;
+        if (run.events) {
+            f->pos[u]    = run.end;
+            f->last_time = run.last_time;
+        }
+        struct stream_record r;
+        if (!stream_peek(streams, cpu, &r) || r.time >= horizon) {
+            f->pos[u] = stream_position(streams, cpu); /* fillers and skipped damage count as done */
+            return;
+        }
+        if (((r.size + 7u) & ~7u) > l->buffer_bytes - f->filled)
+            logger_write(l, cpu, false); /* full: the next record starts a new one */
+        else if (!run.events) {   /* the copy and the peek disagree: take it the slow way */
+            append(l, cpu, r.data, r.size, r.time);
+            f->pos[u] = r.end;
+            stream_pop(streams, cpu);
+        }
+    }
+}
+
+static int sole_source(const struct logger *l, unsigned cpu)
+{
+    const struct session *s = l->s;
+    if (s->klog || l->fill[cpu].pending)
+        return -1;
+    return l->uids == 1 ? 0 : -1;
+}
+
+bool logger_grow(struct logger *l)
+{
+    struct session *s     = l->s;
+    uint64_t        used  = 0;
+    uint32_t        taken = 0;
+    bool            tight = false;
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        used += stream_set_used(s->uid[u].streams);
+        taken += stream_set_granted(s->uid[u].streams);
+    }
+    if (used > s->state->peak_bytes)
+        s->state->peak_bytes = used;
+    for (unsigned u = 0; u < l->uids; u++)
+        for (unsigned i = 0; s->uid[u].admitted && i < stream_set_count(s->uid[u].streams); i++) {
+            if (!stream_wants_more(s->uid[u].streams, i))
+                continue;
+            uint32_t step = taken / l->cpus + 1, left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
+            unsigned got  = stream_set_grow(s->uid[u].streams, i, step < left ? step : left);
+            taken += got;
+            tight |= got == 0;
+        }
+    return tight;
+}
+
+void logger_totals(struct logger *l)
+{
+    struct session *s = l->s;
+    memset(&s->totals, 0, sizeof s->totals);
+    s->totals.corrupt = l->corrupt_before;
+    s->totals.lost    = s->state->stream_abandoned = l->abandoned_before;
+    for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_counters c;
+        stream_counters(s->uid[u].streams, &c);
+        s->totals.lost += c.lost;
+        s->totals.corrupt += c.corrupt;
+        s->state->stream_abandoned += c.abandoned;
+        s->totals.used += stream_set_used(s->uid[u].streams);
+        s->totals.granted += (uint64_t)stream_set_granted(s->uid[u].streams) << s->chunk_shift;
+    }
+    s->state->stream_corrupt = s->totals.corrupt;
+}
+
+void logger_merge(struct logger *l, uint64_t horizon)
+{
+    for (unsigned c = 0; c < l->cpus; c++) {
+        int sole = sole_source(l, c);
+        if (sole >= 0)
+            copy_cpu(l, c, l->s->uid[sole].streams, (unsigned)sole, horizon);
+        else
+            merge_cpu(l, c, horizon);
+    }
+}
+
+/* The converter moves its horizon as it is read: one drain pass at a time, until it has caught up with the drainer. */
+void logger_merge_kernel(struct logger *l, uint64_t clock)
+{
+    uint64_t before, horizon = klog_horizon(l->s->klog);
+    do {
+        before = horizon;
+        logger_merge(l, horizon < clock ? horizon : clock);
+        horizon = klog_horizon(l->s->klog);
+    } while (horizon > before && before < clock);
+}

@@ -1,0 +1,305 @@
+/* logger_output.c - where a logger's buffers go: the log file, the consumers; and the positions that a successor goes on from. See
+ * logger.h, and G2 and G3 of logger.c. */
+#include "autologger/session/logger.h"
+#include "registry-sim/base/os.h"
+#include "registry-sim/win32/filetime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void slot_flip(struct logger *l)
+{
+    struct state_session *st   = l->s->state;
+    uint64_t              next = st->current + 1;
+    memcpy((uint8_t *)st + st->slot_offset[next & 1], l->master, st->slot_size);
+    __atomic_store_n(&st->current, next, __ATOMIC_RELEASE);
+}
+static void file_info(const struct session *s, struct etl_file_info *i)
+{
+    const struct state_session *st = s->state;
+    *i = (struct etl_file_info){
+        .logger_name = st->name, .file_name = st->log_path, .buffer_size = st->buffer_kb * 1024u,
+        .processors = st->cpus, .logger_id = (uint16_t)st->index, .log_file_mode = st->log_file_mode,
+        .max_file_size = st->max_file_size, .clock_type = st->clock_type, .perf_freq = s->clock.freq,
+        .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = s->env->anchor.boot_filetime,
+        .start_time = s->env->anchor.filetime, .start_raw = (int64_t)clock_anchor_on(&s->env->anchor, &s->clock),
+        .thread_id = (uint32_t)getpid(), .process_id = (uint32_t)getpid(),
+    };
+}
+
+void logger_failed(struct logger *l, const struct reason *why)
+{
+    struct session *s = l->s;
+    uint64_t        one = 1;
+
+    pthread_mutex_lock(&s->lock);
+    s->file_reason = *why;
+    pthread_mutex_unlock(&s->lock);
+    snprintf(s->state->status_text, sizeof s->state->status_text, "%s", why->text);
+    s->state->status = why->status;
+    s->state->state  = SESSION_FAILED;
+    l->failed        = true;
+    atomic_store(&s->phase, SESSION_FAILED);
+    (void)!write(s->env->changed_fd, &one, sizeof one);
+}
+
+/* Links below the log folder are not followed: who may write there must not choose where root writes. 0 or a Status. */
+static wstatus links_refuse(const struct session_env *env, const char *path, struct reason *why)
+{
+    size_t  root = env->log_dir ? strlen(env->log_dir) : 0;
+    char   *copy = strdup(path);
+    wstatus st   = copy ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
+
+    if (copy && root && strncmp(path, env->log_dir, root) == 0)
+        for (char *p = strchr(copy + root + 1, '/'); p && !st; p = strchr(p + 1, '/')) {
+            struct os_stat at;
+            *p = 0;
+            if (env->os->lstat(env->os, copy, &at) == 0 && S_ISLNK(at.mode))
+                st = reason_set(why, W_BAD_PATHNAME, "%s is a link; links below the log folder are not followed", copy);
+            *p = '/';
+        }
+    free(copy);
+    return st;
+}
+
+/* The header is on the disk before anything follows: a power cut leaves a file that opens, or none, never an empty one. */
+static wstatus file_make(struct logger *l, const struct etl_file_info *info, struct reason *why)
+{
+    struct session *s  = l->s;
+    wstatus         st = etl_writer_create(s->env->os, s->state->log_path, info, s->env->free_floor, &l->writer, why);
+
+    if (st || (st = etl_writer_sync(l->writer, why)) == W_SUCCESS)
+        return st;
+    etl_writer_destroy(l->writer);
+    l->writer = NULL;
+    s->env->os->unlink(s->env->os, s->state->log_path);
+    return st;
+}
+
+/* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
+static void file_open(struct logger *l)
+{
+    struct session      *s   = l->s;
+    struct os           *os  = s->env->os;
+    struct reason        why = {0};
+    struct etl_file_info info;
+    wstatus              st = W_SUCCESS;
+
+    file_info(s, &info);
+    if (!s->state->file_created) {
+        st    = links_refuse(s->env, s->state->log_path, &why);
+        int r = st ? 0 : os_mkdir_parents(os, s->state->log_path, 0755);
+        if (r < 0)
+            st = reason_set(&why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", s->state->log_path, strerror(-r));
+        else if (!st)
+            st = file_make(l, &info, &why);
+    } else {
+        struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost};
+        st = etl_writer_resume(os, s->state->log_path, &info, &at, s->env->free_floor, &l->writer, &why);
+    }
+    if (!st && s->state->status) /* a predecessor failed already: the file is still made whole at the end */
+        st = reason_set(&why, s->state->status, "%s", s->state->status_text);
+    if (st) {
+        logger_failed(l, &why);
+        return;
+    }
+    if (!s->state->file_created) {
+        struct etl_write_state at  = etl_writer_state(l->writer);
+        l->master->file_offset     = at.file_offset;
+        l->master->buffers_written = at.buffers_written;
+        slot_flip(l);
+        __atomic_store_n(&s->state->file_created, 1, __ATOMIC_RELEASE);
+    }
+    s->state->state = SESSION_WRITING;
+    int held        = SESSION_HELD;
+    atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
+}
+
+void logger_open(struct logger *l)
+{
+    struct session      *s    = l->s;
+    int                  held = SESSION_HELD;
+    struct etl_file_info info;
+
+    l->opened = true;
+    if (s->realtime) {
+        file_info(s, &info);
+        s->env->realtime->open(s->realtime, &info, &l->master->realtime_end);
+    }
+    if (*s->state->log_path || !s->realtime) {
+        file_open(l);
+        return;
+    }
+    s->state->state = SESSION_WRITING;
+    atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
+}
+
+/* How far the fallback stream of a UID is in the file, of every CPU: up to the first record that still waits or is in a buffer. */
+static uint64_t fallback_done(const struct logger *l, unsigned u)
+{
+    uint64_t least = l->fallback_seen[u];
+    for (unsigned c = 0; c <= l->cpus; c++) {
+        const struct fill *f = &l->fill[c];
+        if (f->fallback_first[u] < least)
+            least = f->fallback_first[u];
+        for (const struct pending *p = f->pending; p; p = p->next)
+            if (p->uid == u && p->start < least)
+                least = p->start;
+    }
+    return least;
+}
+
+/* Whatever was lost, and where. */
+static uint64_t events_lost(const struct logger *l)
+{
+    struct klog_counters k = {0};
+    if (l->s->klog)
+        klog_counters(l->s->klog, &k);
+    return l->master->lost_file + l->s->totals.lost + k.lost_ring + k.lost_memory + k.lost_conversion;
+}
+
+/* Positions, file offset and counters become one fact; then memory is given back. */
+static void publish(struct logger *l, unsigned cpu)
+{
+    struct session *s = l->s;
+    struct fill    *f = &l->fill[cpu];
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        if (cpu < l->cpus)
+            slot_pos(l, u)[cpu] = f->pos[u];
+        slot_fallback(l, u)[cpu]        = f->fallback[u];
+        f->fallback_first[u]            = UINT64_MAX;
+        l->master->fallback_released[u] = fallback_done(l, u);
+    }
+    if (cpu < l->cpus)
+        slot_kernel(l)[cpu] = f->kernel_time;
+    l->master->uid_count = l->uids;
+    if (l->writer) {
+        struct etl_write_state at  = etl_writer_state(l->writer);
+        l->master->file_offset     = at.file_offset;
+        l->master->buffers_written = at.buffers_written;
+        l->master->buffers_lost    = at.buffers_lost;
+    }
+    slot_flip(l);
+
+    pthread_mutex_lock(&s->lock);
+    for (unsigned u = 0; u < l->uids; u++) {
+        if (cpu < l->cpus)
+            stream_release(s->uid[u].streams, cpu, f->pos[u]);
+        stream_release(s->uid[u].streams, l->cpus, l->master->fallback_released[u]);
+    }
+    pthread_mutex_unlock(&s->lock);
+    if (s->klog && f->kernel_time)
+        klog_release(s->klog, cpu, f->kernel_time);
+    if (s->realtime)
+        s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost, events_lost(l));
+}
+
+/* To the consumers; `window`: all CPUs are being flushed, and this is the last. False: dropped. */
+static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
+{
+    struct session *s = l->s;
+    struct fill    *f = &l->fill[cpu];
+    struct reason   why;
+
+    if (s->env->realtime->put(s->realtime, f->data, f->filled, (uint16_t)cpu, (int64_t)clock_read(&s->clock), l->master->realtime_end,
+                              window, &why) == W_SUCCESS) {
+        l->master->realtime_end++;
+        return true;
+    }
+    l->master->realtime_lost++;
+    pthread_mutex_lock(&s->lock);
+    s->realtime_reason = why;
+    pthread_mutex_unlock(&s->lock);
+    return false;
+}
+
+void logger_write(struct logger *l, unsigned cpu, bool window)
+{
+    struct fill   *f   = &l->fill[cpu];
+    struct reason  why = {0};
+
+    if (f->filled == sizeof(struct etl_buffer_header))
+        return;
+    bool kept = l->writer && !l->failed;
+    if (kept && etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, (int64_t)clock_read(&l->s->clock), &why) != W_SUCCESS) {
+        kept = false;
+        logger_failed(l, &why);
+    }
+    if (l->s->realtime)
+        kept |= buffer_deliver(l, cpu, window);
+    if (kept) {
+        l->master->events_written += f->events;
+        l->master->bytes_written += f->filled - sizeof(struct etl_buffer_header);
+        provider_count_add(&l->providers, l->s->state, f->data + sizeof(struct etl_buffer_header),
+                           f->filled - (uint32_t)sizeof(struct etl_buffer_header), l->master->provider_events);
+    } else {
+        l->master->lost_file += f->events;
+    }
+    publish(l, cpu);
+    f->filled = sizeof(struct etl_buffer_header);
+    f->events = 0;
+    /* a write takes long enough for writers to fill what they were granted */
+    pthread_mutex_lock(&l->s->lock);
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_snapshot(l->s->uid[u].streams);
+    logger_grow(l);
+    pthread_mutex_unlock(&l->s->lock);
+}
+
+void logger_flush(struct logger *l)
+{
+    unsigned last = 0;
+
+    for (unsigned c = 0; c <= l->cpus; c++)
+        if (data_waits(&l->fill[c]))
+            last = c;
+    for (unsigned c = 0; c <= l->cpus; c++)
+        logger_write(l, c, c == last);
+    if (l->s->realtime)
+        l->s->env->realtime->tidy(l->s->realtime);
+}
+
+/* What can't wait for a consumer is lost, unless it is in a file too. */
+static void realtime_complete(struct logger *l)
+{
+    struct session *s       = l->s;
+    uint32_t        buffers = 0;
+    uint64_t        events  = 0;
+
+    s->env->realtime->finish(s->realtime, &buffers, &events);
+    if (!buffers)
+        return;
+    l->master->realtime_lost += buffers;
+    if (!l->writer) {
+        l->master->events_written -= events < l->master->events_written ? events : l->master->events_written;
+        l->master->lost_file += events;
+    }
+    pthread_mutex_lock(&s->lock);
+    reason_set(&s->realtime_reason, W_CANCELLED, "no consumer had read them when the session ended, and they are not to be kept");
+    pthread_mutex_unlock(&s->lock);
+    publish(l, 0);
+}
+
+void logger_complete(struct logger *l)
+{
+    if (l->s->realtime)
+        realtime_complete(l);
+    struct session      *s    = l->s;
+    struct reason        why  = {0};
+    uint64_t             lost = l->master->lost_file + l->master->corrupt + s->totals.lost;
+    struct klog_counters k    = {0};
+
+    if (s->klog) {
+        klog_counters(s->klog, &k);
+        lost += k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld; /* not in the file, whoever kept it */
+    }
+    /* also after a failure: what is in the file is made whole, and its header says what is not */
+    if (l->writer &&
+        etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) != W_SUCCESS &&
+        !l->failed)
+        logger_failed(l, &why);
+}
