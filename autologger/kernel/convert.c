@@ -2,7 +2,6 @@
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/rings.h"
 #include "autologger/kernel/sources.h"
-#include "autologger/kernel/sysconfig_classes.h"
 #include "registry-sim/base/cursor.h"
 
 #include <linux/perf_event.h>
@@ -10,11 +9,6 @@
 #include <string.h>
 
 enum { CHAIN_MAX = 4096 };
-
-static bool has(const struct klog_config *config, uint32_t word0, uint32_t word1)
-{
-    return (config->mask[0] & word0) || (config->mask[1] & word1);
-}
 
 static bool special_processes(struct convert *c)
 {
@@ -33,25 +27,9 @@ static bool special_processes(struct convert *c)
 wstatus convert_init(struct convert *c, const struct klog_config *config, struct rawlog *log, struct reason *why)
 {
     *c = (struct convert){.config = config, .log = log, .cpus = log->header->cpus, .next_key = 1, .next_irp = 1};
-    c->processes        = has(config, 0x1, 0);
-    c->threads          = has(config, 0x2, 0);
-    c->images           = has(config, 0x4, 0);
-    c->switches         = has(config, 0x10, 0x4);
-    c->ready            = has(config, 0x800, 0x200);
-    c->profile          = has(config, 0x01000000, 0x2);
-    c->dpc              = has(config, 0x20, 0x80);
-    c->dpc_queue        = has(config, 0, 0x40000);
-    c->disk             = has(config, 0x100, 0);
-    c->disk_init        = has(config, 0x400, 0);
-    c->process_counters = has(config, 0x8, 0);
-    c->faults           = has(config, 0x1000, 0);
-    c->hard_faults      = has(config, 0x2000, 0);
-    c->vamap            = has(config, 0x8000, 0);
-    c->alone            = config->tracepoint_count && !has(config, ~0x10000000u, ~0u) && !config->mask[2] && !config->mask[4];
-    c->sysconfig        = sysconfig_cpu_wanted(config->mask);
+    convert_terms(c, config->mask, config->hooks, config->hook_count);
+    c->alone            = config->tracepoint_count && !(c->mask[0] & ~0x10000000u) && !c->mask[1] && !c->mask[2] && !c->mask[4];
     c->profile_interval = config->profile_interval ? config->profile_interval : 10000;
-    for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++)
-        c->hook[config->hooks[i] >> 3] |= (uint8_t)(1u << (config->hooks[i] & 7));
     clockmap_init(&c->map, config->clock.freq);
     c->stream   = calloc(c->cpus + 1, sizeof *c->stream);
     c->queue    = calloc(c->cpus, sizeof *c->queue);
@@ -248,7 +226,7 @@ static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsig
 {
     struct cursor   cur = cur_make(p, size);
     cur_take(&cur, 8);
-    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), c->log->header->source_count, cur_u64(&cur));
+    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), __atomic_load_n(&c->log->header->source_count, __ATOMIC_ACQUIRE), cur_u64(&cur));
     if (i >= RAW_SOURCES || c->log->header->source[i].kind >= SRC_COUNT)
         return false;
     *s     = (struct sample){.cpu = cpu, .source = &c->log->header->source[i]};
@@ -285,7 +263,9 @@ static bool convert_sample(struct convert *c, const uint8_t *p, size_t size, uns
     if (!sample_parse(c, p, size, cpu, &s))
         return false;
     convert_fn *fn = converters[s.source->kind];
-    s.time         = raw;
+    if (change_absorbs(c, &s))
+        return true;
+    s.time = raw;
     if (fn)
         fn(c, &s);
     return fn != NULL;
@@ -296,7 +276,7 @@ static bool is_mapping(const struct convert *c, unsigned cpu, const uint8_t *p, 
 {
     uint64_t id;
     memcpy(&id, p + size - sizeof id, sizeof id);
-    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), c->log->header->source_count, id);
+    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), __atomic_load_n(&c->log->header->source_count, __ATOMIC_ACQUIRE), id);
     return i < RAW_SOURCES && c->log->header->source[i].kind == SRC_MAPPINGS;
 }
 

@@ -99,7 +99,8 @@ struct convert {
     const struct klog_config *config;
     struct rawlog            *log;
     unsigned                  cpus;
-    bool processes, threads, images, switches, ready, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
+    uint32_t                  mask[GROUP_MASK_WORDS]; /* in force where the converter is */
+    bool processes, threads, images, profile, dpc, dpc_queue, disk, disk_init, sysconfig;
     bool vamap, faults, hard_faults, process_counters;
     bool                      alone; /* no kernel flags: tracepoints of a session of programs, without a rundown */
     uint8_t                   hook[8192]; /* bit set: stack wanted */
@@ -218,7 +219,13 @@ void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *t
 const uint8_t *note_find(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
 void thread_rename(struct convert *c, unsigned cpu, struct thread *t, const char *name, uint64_t raw);
 const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
+/* convert_change.c: what is wanted changes while events come */
+void convert_terms(struct convert *c, const uint32_t *mask, const uint16_t *hooks, unsigned hook_count);
+void own_change(struct convert *c, const uint8_t *record, size_t size);
+void own_terms(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+bool change_absorbs(const struct convert *c, const struct sample *s); /* the other one of the two has it */
 /* convert_rundown.c */
+void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], uint64_t *time); /* of what is wanted since */
 void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void rundown_done(struct convert *c, uint64_t raw);
 void rundown_stop(struct convert *c, uint64_t raw);

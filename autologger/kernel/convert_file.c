@@ -344,7 +344,7 @@ static void op_begin(struct convert *c, const struct sample *s, const struct tap
     if (now) { /* a name that is not in memory yet is told at the end, and so is then the whole operation */
         op_identify(c, s, t, &o, path);
         path = path_of(p, t, TAP_TEXT_PATH, 0); /* a name may have been put together meanwhile */
-        if (c->config->mask[0] & FILE_INIT)
+        if (c->mask[0] & FILE_INIT)
             op_events(c, s, t, &o, path, path2);
         o.flags &= (uint8_t)~TAP_NO_PATH;
     }
@@ -387,7 +387,7 @@ static void renamed(struct convert *c, const struct sample *s, const struct file
 
 uint64_t file_in_call(const struct convert *c, uint32_t tid)
 {
-    if (!c->file || !(c->config->mask[0] & FILE_END)) /* without the ends nobody knows when a call is over */
+    if (!c->file || !(c->mask[0] & FILE_END)) /* without the ends nobody knows when a call is over */
         return 0;
     const struct file_op *o = idmap_get(&c->file->op, tid);
     enum file_kind        k = o ? rows[o->row].kind : FILE_QUERY;
@@ -397,7 +397,7 @@ uint64_t file_in_call(const struct convert *c, uint32_t tid)
 static void end_event(struct convert *c, const struct sample *s, uint64_t irp, int64_t result, bool bytes, bool stack)
 {
     struct writer w = op_writer(c);
-    if (!(c->config->mask[0] & FILE_END))
+    if (!(c->mask[0] & FILE_END))
         return;
     wr_u64(&w, irp);
     wr_u64(&w, bytes && result > 0 ? (uint64_t)result : 0);
@@ -420,7 +420,7 @@ static void op_end(struct convert *c, const struct sample *s, const struct tappe
         renamed(c, s, o);
     if (kind == FILE_CLEANUP && (o->flags & TAP_LAST)) { /* nobody has it open any more */
         o->irp = next_irp(c);
-        if (c->config->mask[0] & FILE_INIT)
+        if (c->mask[0] & FILE_INIT)
             simple_event(c, s, o, 0x0442, false);
         end_event(c, s, o->irp, 0, false, false);
         free(idmap_remove(&c->file->object, o->file));

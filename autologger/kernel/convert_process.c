@@ -390,6 +390,8 @@ void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t
     case RAW_PHASE: convert_phase(c, record, size, raw); break;
     case RAW_RUNDOWN_DONE: rundown_done(c, raw); break;
     case RAW_STOP: rundown_stop(c, raw); break;
+    case RAW_CHANGE: own_change(c, record, size); break;
+    case RAW_TERMS: own_terms(c, record, size, raw); break;
     default: break;
     }
 }

@@ -107,7 +107,7 @@ static void masks_event(struct convert *c, uint16_t hook, bool real, uint64_t *t
 {
     uint32_t payload[GROUP_MASK_WORDS + 1] = {0};
     if (real)
-        memcpy(payload, c->config->mask, sizeof c->config->mask);
+        memcpy(payload, c->mask, sizeof c->mask);
     payload[GROUP_MASK_WORDS] = KERNEL_EVENT_VERSION;
     emit(c, &(struct event){0, hook, ETL_PERFINFO64, 2, 0, 0}, time, payload, sizeof payload);
 }
@@ -175,6 +175,37 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
         system_event(c, &s, &time);
     interval_event(c, 0x0F49, &time);
     special_events(c, true, &time);
+}
+
+/* The same that a start would have said of them. */
+void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], uint64_t *time)
+{
+    bool processes = c->processes && !(before[0] & 0x1), threads = c->threads && !(before[0] & 0x2), images = c->images && !(before[0] & 0x4);
+    masks_event(c, 0x0005, true, time);
+    if (!(before[1] & 0x2))
+        interval_event(c, 0x0F49, time);
+    for (int i = 0; i < 2 && processes; i++)
+        process_event(c, &(struct actor){0}, i ? c->system : c->idle, 0x0303, time);
+    for (unsigned i = 0; i < c->cpus && threads; i++) {
+        struct thread idle = {.process = c->idle, .affinity = UINT64_C(1) << (i & 63), .name = "Idle"};
+        thread_event(c, &(struct actor){0}, &idle, 0x0503, time);
+    }
+    for (size_t i = 0; i < c->process.capacity; i++) {
+        struct process *p = c->process.slot[i].value;
+        if (p && processes && p != c->system && p != c->idle)
+            process_event(c, &(struct actor){0}, p, 0x0303, time);
+        for (struct thread *t = p && threads ? p->threads : NULL; t; t = t->next)
+            if (!t->dead)
+                thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0503, time);
+        for (struct image *m = p && images ? p->images : NULL; m; m = m->next)
+            image_event(c, &(struct actor){0, p->pid, p->pid}, p, m, 0x1403, time);
+        if (p && images)
+            p->images_shown = true;
+    }
+    for (struct image *m = images ? c->idle->images : NULL; m; m = m->next) /* the kernel, and its modules */
+        image_event(c, &(struct actor){0}, c->idle, m, 0x1403, time);
+    for (struct thread *t = threads ? c->system->threads : NULL; t; t = t->next)
+        thread_event(c, &(struct actor){0, c->system->pid, t->tid}, t, 0x0503, time);
 }
 
 void rundown_done(struct convert *c, uint64_t raw)

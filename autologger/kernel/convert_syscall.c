@@ -120,7 +120,7 @@ static enum mem_kind kind_of(uint64_t number)
 
 static bool wants(const struct convert *c, uint32_t word0, unsigned word, uint32_t bits)
 {
-    return (c->config->mask[0] & word0) || (c->config->mask[word] & bits);
+    return (c->mask[0] & word0) || (c->mask[word] & bits);
 }
 
 static uint64_t argument(const struct sample *s, unsigned which)

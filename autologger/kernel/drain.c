@@ -43,9 +43,14 @@ void drain_commands(struct drain *d, const struct klog_config *config)
 
 static void counters_listen(struct drain *d, const struct klog_config *config)
 {
-    struct reason why = {0};
-    char          text[sizeof why.text + 80];
-    if (!counters_open(&d->counters, &why) || !config->condition)
+    struct reason    why = {0};
+    struct counters *counters = NULL;
+    char             text[sizeof why.text + 80];
+    wstatus          status = counters_open(&counters, &why);
+    pthread_mutex_lock(&d->lock);
+    d->counters = counters;
+    pthread_mutex_unlock(&d->lock);
+    if (!status || !config->condition)
         return;
     snprintf(text, sizeof text, "no counters of processes that end, those of the living at the stop alone: %s", why.text);
     config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, "PERF_COUNTER", text,
@@ -66,15 +71,37 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the drainer");
     d->notes->used = d->notes->records = 0;
     d->notes->mark = false;
-    for (unsigned i = 0; i < log->header->source_count; i++)
-        d->has_exec |= log->header->source[i].kind == SRC_EXEC;
-    d->wants_commands = config->mask[0] & source_table[SRC_EXEC].words.w0;
-    memory_init(d, config);
-    d->wants_counters = config->mask[0] & KEYWORD_COUNTERS;
-    if (d->wants_counters)
-        counters_listen(d, config);
-    d->units          = config->units;
+    d->units = config->units;
+    drain_wants(d, config);
     return W_SUCCESS;
+}
+
+void drain_wants(struct drain *d, const struct klog_config *config)
+{
+    const struct raw_header *h        = d->log->header;
+    struct argv             *argv     = NULL;
+    struct counters         *counters = NULL;
+    bool                     exec     = false;
+    for (unsigned i = 0; i < h->source_count; i++)
+        exec |= h->source[i].kind == SRC_EXEC && (h->state[i] == RAW_OPEN || h->state[i] == RAW_ARMING);
+    pthread_mutex_lock(&d->lock);
+    d->has_exec       = exec;
+    d->wants_commands = config->mask[0] & source_table[SRC_EXEC].words.w0;
+    d->wants_counters = config->mask[0] & KEYWORD_COUNTERS;
+    memory_init(d, config);
+    if (!d->wants_counters) {
+        counters    = d->counters;
+        d->counters = NULL;
+    }
+    if (!d->wants_commands) {
+        argv    = d->argv;
+        d->argv = NULL;
+    }
+    pthread_mutex_unlock(&d->lock);
+    counters_close(counters);
+    argv_close(argv);
+    if (d->wants_counters && !d->counters)
+        counters_listen(d, config);
 }
 
 void drain_finish(struct drain *d)
@@ -102,6 +129,21 @@ static uint64_t ring_u64(const struct drain *d, const struct ring *r, uint64_t p
 static unsigned source_of(const struct drain *d, unsigned cpu, uint64_t id)
 {
     return rawlog_source(rawlog_ids(d->log, cpu), d->rings->count, id);
+}
+
+/* Puts the sources' indices in the place of perf's ids: those are other ones when an event is opened again. */
+static void sources_mark(const struct drain *d, unsigned cpu, uint8_t *at, const uint8_t *end)
+{
+    while (at < end) {
+        struct perf_event_header h;
+        uint64_t                 id;
+        memcpy(&h, at, sizeof h);
+        uint8_t *place = h.type == PERF_RECORD_SAMPLE ? at + SAMPLE_ID_AT : at + h.size - sizeof id;
+        memcpy(&id, place, sizeof id);
+        id = RAW_ID_SOURCE | source_of(d, cpu, id); /* RAW_SOURCES: of nobody */
+        memcpy(place, &id, sizeof id);
+        at += h.size;
+    }
 }
 
 static void trigger_add(struct drain *d, uint64_t pos, unsigned cpu, unsigned source)
@@ -208,6 +250,8 @@ static unsigned ring_take(struct drain *d, unsigned cpu)
         first = chunk.bytes;
     rawlog_append(d->log, r->data + at, first);
     rawlog_append(d->log, r->data, chunk.bytes - first);
+    uint8_t *records = rawlog_at(d->log, slot->write_pos - chunk.bytes);
+    sources_mark(d, cpu, records, records + chunk.bytes);
     return w.kept;
 }
 
@@ -223,6 +267,8 @@ unsigned drain_pass(struct drain *d, bool last)
     }
     pass.error_ns   = clock_pair(&d->clock, &pass.raw_ns, &pass.value);
     pass.horizon_ns = last ? UINT64_MAX : __atomic_load_n(&d->hold, __ATOMIC_ACQUIRE) ? 0 : pass.raw_ns - HORIZON_SLACK_NS;
+    if (d->hold_ns && pass.horizon_ns > d->hold_ns)
+        pass.horizon_ns = d->hold_ns;
     for (unsigned c = 0; c < d->rings->cpus; c++)
         if (d->rings->ring[c].page)
             kept += ring_take(d, c);

@@ -30,6 +30,7 @@ struct drain {
     struct rawlog        *log;
     struct session_clock  clock;
     uint32_t              profile_interval;
+    uint64_t              hold_ns; /* the horizon goes no further; 0: no such bound. While a change is under way */
     bool                  hold; /* the horizon stays at 0: what comes later may have earlier times (the kernel phase) */
     const uint64_t       *function; /* kernel functions whose names the rundown finds, in rising order */
     unsigned              functions;
@@ -63,10 +64,14 @@ void     drain_finish(struct drain *d);
 /* Keeps the arguments of each exec from now on (argv.h), if the session wants them; a condition says when they can't be had. Apart
  * from drain_init because it takes a third of the time of arming: until then /proc alone tells. */
 void     drain_commands(struct drain *d, const struct klog_config *config);
+/* What the flags ask of /proc and of the kernel beside perf: again after they have changed. */
+void     drain_wants(struct drain *d, const struct klog_config *config);
 /* One pass; `last`: the sources are disabled, the horizon is the end of time. Returns the records taken. */
 unsigned drain_pass(struct drain *d, bool last);
 /* The start: system facts, processes, threads and images from one walk of /proc. */
 void     drain_rundown(struct drain *d);
+void     drain_mappings(struct drain *d); /* those of all processes, when they are wanted from now on */
+void     drain_handlers(struct drain *d, uint64_t softirq[RAW_SOFTIRQS]); /* addresses of the kernel's handlers of softirqs; 0: not known */
 void     drain_counters(struct drain *d); /* of all processes, before the mark of the stop; nothing where they are not wanted */
 void     drain_mark(struct drain *d, uint32_t type); /* RAW_RUNDOWN_DONE, RAW_STOP */
 /* The system configuration (sysconfig.h), after the last pass but one: no pass may come between its records. What did not fit is counted. */
@@ -90,6 +95,7 @@ void image_identity(struct raw_image *image, const uint8_t *id, unsigned size);
 /* Within the folder (drain_loss.c): what is lost on each CPU, when, of which source, as records in the log; R1 holds for what was told. */
 void loss_memory(struct rawlog *log, unsigned cpu, unsigned source, uint64_t count, uint64_t raw_ns);
 void loss_ring(struct rawlog *log, unsigned cpu, uint64_t from_ns, uint64_t to_ns); /* as a record PERF_RECORD_LOST tells */
+void loss_closed(struct drain *d, unsigned source); /* with the lock held: its perf events are about to go */
 void losses_tell(struct drain *d, bool last);
 void own_add(struct drain *d, struct own_buffer *b, const void *record, size_t size, const char *const *texts, unsigned count);
 void own_flush(struct drain *d, struct own_buffer *b); /* with the lock held */

@@ -36,6 +36,20 @@ static void counts_read(struct drain *d, unsigned cpu, struct raw_loss *l)
     }
 }
 
+void loss_closed(struct drain *d, unsigned source)
+{
+    for (unsigned cpu = 0; cpu < d->rings->cpus; cpu++) {
+        struct raw_loss   *l = rawlog_loss(d->log, d->log->work, cpu);
+        struct raw_untold *s = &l->source[source];
+        uint64_t           value, lost;
+        if (rings_count(d->rings, cpu, source, &value, &lost) && lost > s->seen) {
+            s->ring += lost - s->seen;
+            l->ring_to = l->ring_to ? l->ring_to : raw_now();
+        }
+        s->seen = 0;
+    }
+}
+
 /* One record. False: there is no room for it now. */
 static bool lost_tell(struct drain *d, unsigned cpu, uint32_t cause, uint64_t from, uint64_t to)
 {

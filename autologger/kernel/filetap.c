@@ -21,8 +21,9 @@ struct filetap { int fd[FDS]; };
 
 static unsigned source_index(const struct rawlog *log, unsigned kind)
 {
-    unsigned i = 0;
-    while (i < log->header->source_count && log->header->source[i].kind != kind)
+    const struct raw_header *h = log->header;
+    unsigned                 i = 0;
+    while (i < h->source_count && (h->source[i].kind != kind || (h->state[i] != RAW_OPEN && h->state[i] != RAW_ARMING)))
         i++;
     return i;
 }

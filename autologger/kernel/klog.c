@@ -1,8 +1,7 @@
 /* klog.c - the kernel logger of one session: rings, raw log, drainer and converter put together. See klog.h. */
 #include "autologger/kernel/klog.h"
-#include "autologger/kernel/convert.h"
-#include "autologger/kernel/drain.h"
-#include "autologger/kernel/filetap.h"
+#include "autologger/kernel/change.h"
+#include "autologger/kernel/klog_state.h"
 #include "autologger/kernel/kphase.h"
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
@@ -20,29 +19,13 @@
 
 enum { HANDLERS_US = 10000 };
 
-struct klog {
-    struct klog_config config;
-    struct rings       rings;
-    struct rawlog      log;
-    struct drain       drain;
-    struct convert     convert;
-    struct kphase     *phase; /* until klog_start has imported it */
-    struct filetap    *tap; /* NULL: not wanted, or not to be had */
-    int                wake;
-    int                state[2]; /* snapshots: the one in force, and the next */
-    /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */
-    bool      pending;
-    uint64_t  pending_pos;
-    uint64_t *until;
-};
-
 static void tell(const struct klog_config *config, bool note, const char *item, const char *reason, const char *advice)
 {
     if (config->condition)
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, note, item, reason, advice);
 }
 
-static void hook_conditions(const struct klog_config *config, const struct raw_source *sources, unsigned count)
+void klog_hook_conditions(const struct klog_config *config, const struct raw_source *sources, unsigned count)
 {
     for (unsigned i = 0; i < config->hook_count && i < HOOK_MAX; i++) {
         const char *reason = "no call stack can be had for this event in this version";
@@ -134,11 +117,13 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
             status = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger: %s", strerror(errno));
     if (status)
         goto out;
-    k->log.header->ring_bytes       = (uint32_t)k->rings.bytes;
+    terms_set(&k->log.header->first, config);
+    k->log.header->now        = k->log.header->first;
+    k->log.header->ring_bytes = (uint32_t)k->rings.bytes;
     k->log.header->profile_interval = config->profile_interval;
     k->log.work->device_number      = before;
     rings_ids(&k->rings, &k->log);
-    hook_conditions(config, sources, k->rings.count);
+    klog_hook_conditions(config, sources, k->rings.count);
     k->rings.count = count; /* those of the kernel phase have no descriptors */
     if (k->phase)
         kphase_ids(k->phase, &k->log);
@@ -172,6 +157,7 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
     if (!status) {
         k->config.ring_bytes       = k->log.header->ring_bytes;
         k->config.profile_interval = k->log.header->profile_interval;
+        terms_get(&k->log.header->now, &k->config);
     }
     if (!status)
         status = rings_adopt(&k->rings, &k->config, &k->log, find, ctx, why);
@@ -187,6 +173,11 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         k->drain.argv = argv_adopt(find, ctx); /* else klog_start has new ones made */
     if (!status)
         k->tap = filetap_adopt(find, ctx);
+    if (!status) { /* what a predecessor changed since is in the log */
+        const struct raw_terms *first = &k->log.header->first;
+        convert_terms(&k->convert, first->mask, first->hooks, first->hook_count);
+        k->drain.hold_ns = k->log.header->change_begin_ns;
+    }
     if (!status && k->log.header->snapshot)
         status = convert_snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
@@ -214,8 +205,7 @@ static void start_phase(struct klog *k)
     pthread_mutex_unlock(&k->drain.lock);
 }
 
-/* Before the sources are on: what is converted must be known by then. */
-static void addresses_start(struct klog *k)
+void klog_addresses(struct klog *k)
 {
     uint64_t *address = k->log.header->syscall;
     bool      none    = true;
@@ -259,7 +249,8 @@ static void tap_start(struct klog *k)
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */
 static void start_adopted(struct klog *k)
 {
-    addresses_start(k);
+    change_settle(k);
+    klog_addresses(k);
     rings_enable(&k->rings, true);
     if (!k->drain.argv)
         drain_commands(&k->drain, &k->config);
@@ -277,7 +268,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
     tracepoints_describe(&k->drain, &k->config);
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
     if (k->phase) { /* the kernel records anyhow */
-        addresses_start(k);
+        klog_addresses(k);
         drain_commands(&k->drain, &k->config);
         start_phase(k);
     } else { /* nothing that can wait delays the first event */
@@ -294,10 +285,12 @@ wstatus klog_start(struct klog *k, struct reason *why)
     return W_SUCCESS;
 }
 
-/* The perf counters of a source, over all CPUs. */
-static void source_read(const struct klog *k, unsigned source, uint64_t *value, uint64_t *lost)
+void klog_source_read(const struct klog *k, unsigned source, uint64_t *value, uint64_t *lost)
 {
-    *value = *lost = 0;
+    const struct raw_header *h      = k->log.header;
+    bool                     closed = h->state[source] == RAW_CLOSED;
+    *value = closed ? h->final_value[source] : h->base_value[source];
+    *lost  = closed ? h->final_lost[source] : h->base_lost[source];
     for (unsigned c = 0; c < k->rings.cpus; c++) {
         uint64_t v, l;
         if (rings_count(&k->rings, c, source, &v, &l)) {
@@ -309,7 +302,7 @@ static void source_read(const struct klog *k, unsigned source, uint64_t *value, 
 
 /* Switching an event off interrupts its CPU, perhaps between the kernel's count of an event and its record: the record then
  * follows. All tracepoint handlers under way have ended once RCU's readers have (one CPU has none: they can't be preempted). */
-static void handlers_wait(void)
+void klog_handlers_wait(void)
 {
     if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) < 0)
         usleep(HANDLERS_US); /* a kernel with tickless CPUs refuses */
@@ -321,7 +314,7 @@ static void counts_keep(struct klog *k)
     if (!rings_present(&k->rings))
         return; /* a predecessor kept them */
     for (unsigned i = 0; i < k->rings.count; i++)
-        source_read(k, i, &k->log.header->final_value[i], &k->log.header->final_lost[i]);
+        klog_source_read(k, i, &k->log.header->final_value[i], &k->log.header->final_lost[i]);
 }
 
 /* Was an event counted whose record has not come? */
@@ -347,7 +340,7 @@ void klog_leave(struct klog *k)
     k->log.header->devices_left = 1;
     if (!record_missing(k))
         return;
-    handlers_wait(); /* rare, and not always: it takes as long as the slowest CPU */
+    klog_handlers_wait(); /* rare, and not always: it takes as long as the slowest CPU */
     drain_pass(&k->drain, false);
 }
 
@@ -359,7 +352,7 @@ void klog_stop(struct klog *k)
     rings_enable(&k->rings, false);
     filetap_close(k->tap);
     k->tap = NULL;
-    handlers_wait();
+    klog_handlers_wait();
     drain_pass(&k->drain, false);
     devices_end(&k->drain);
     if (k->config.system_config)
@@ -400,7 +393,7 @@ void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, 
             char name[64];
             if (k->rings.ring[c].fd[i] < 0)
                 continue;
-            rings_name(name, k->log.header->source[i].name, c);
+            rings_name(name, i, k->log.header->source[i].name, c);
             show(ctx, name, k->rings.ring[c].fd[i], i == 0 ? k->rings.bytes + page : 0);
         }
     if (k->drain.devices_fd >= 0)
@@ -414,9 +407,14 @@ void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, 
     filetap_fds(k->tap, show, ctx);
 }
 
+void klog_terms(const struct klog *k, struct klog_config *out) { terms_get(&k->log.header->now, out); }
+
 unsigned klog_drain(struct klog *k, int timeout_ms)
 {
-    rings_wait(&k->rings, k->wake, (const int[]){argv_wake_fd(k->drain.argv), k->drain.devices_fd}, memory_timeout(&k->drain, timeout_ms));
+    pthread_mutex_lock(&k->drain.lock); /* what is wanted may change */
+    int argv = argv_wake_fd(k->drain.argv), ms = memory_timeout(&k->drain, timeout_ms);
+    pthread_mutex_unlock(&k->drain.lock);
+    rings_wait(&k->rings, k->wake, (const int[]){argv, k->drain.devices_fd}, ms);
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
         return 0;
     return drain_pass(&k->drain, false);
@@ -494,7 +492,7 @@ static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, 
         if (k->log.header->cut && value < seen + lost) /* left, not stopped: more came after the count */
             value = seen + lost;
     } else {
-        source_read(k, source, &value, &lost);
+        klog_source_read(k, source, &value, &lost);
     }
     bool counter = k->log.header->source[source].flags & RAW_SOURCE_COUNTER;
     *attempted   = counter ? value : seen + lost; /* a sampling clock counts time, the side band nothing */

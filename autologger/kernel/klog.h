@@ -66,6 +66,14 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
 void klog_tell(struct klog *k, void *condition_ctx);
 /* Arms all sources, imports the kernel phase and queues the start rundown (processes, threads, images; CollectionStart). */
 wstatus klog_start(struct klog *k, struct reason *why);
+/* What it records, other than what it was created with: flags and stacks, all at once. The sources that
+ * are kept lose nothing, and what is armed anew or goes is counted to the last event. Either all of it happens or (`why`) nothing: 1314,
+ * 8 when a source may not be opened, 1450 no place for more, 21 before klog_start or after the stop. A source that this machine lacks is
+ * a condition, as at the start. `keep` is shown descriptors as by klog_fds, and with -1 those that are gone. */
+wstatus klog_update(struct klog *k, const struct klog_config *terms, void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes),
+                    void *ctx, struct reason *why);
+/* What is recorded now: mask, hooks and their number. */
+void klog_terms(const struct klog *k, struct klog_config *out);
 /* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. */
 void klog_stop(struct klog *k);
 /* This process goes, a successor comes: what the rings hold is kept, and what the perf counters say is noted, for a successor that

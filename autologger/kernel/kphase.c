@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ID_TOP UINT64_C(0x8000000000000000) /* perf counts its ids up from 1 */
 enum { TAIL_NS = 20000000, STACK_ID = 4, MARK_ID = 5 };
 
 static const char *word_find(const char *line, const char *word)
@@ -192,7 +191,7 @@ void kphase_ids(const struct kphase *p, struct rawlog *log)
 {
     for (unsigned c = 0; c < p->cpus; c++)
         for (unsigned i = p->first; i < p->first + p->count; i++)
-            rawlog_ids(log, c)[i] = ID_TOP | i;
+            rawlog_ids(log, c)[i] = RAW_ID_SOURCE | i;
 }
 
 /* ---- clocks, and the end of the buffer ---- */

@@ -34,6 +34,7 @@ failed:
     return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map raw kernel records: %s", strerror(errno));
 }
 
+enum { ROOM_FOR_CHANGES = 96 }; /* sources that a session may get while it runs */
 static size_t loss_bytes(unsigned sources) { return sizeof(struct raw_loss) + sources * sizeof(struct raw_untold); }
 static uint32_t slot_size(unsigned cpus, unsigned sources)
 {
@@ -42,7 +43,7 @@ static uint32_t slot_size(unsigned cpus, unsigned sources)
 
 struct raw_loss *rawlog_loss(const struct rawlog *log, struct raw_slot *slot, unsigned cpu)
 {
-    return (struct raw_loss *)((uint8_t *)&slot->tail[log->header->cpus] + cpu * loss_bytes(log->header->source_count));
+    return (struct raw_loss *)((uint8_t *)&slot->tail[log->header->cpus] + cpu * loss_bytes(log->header->source_room));
 }
 
 static struct raw_slot *slot(const struct rawlog *log, uint32_t i)
@@ -56,7 +57,8 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, unsigned cpus, const str
     uint32_t ids_at      = (uint32_t)sizeof(struct raw_header);
     uint32_t released_at = ids_at + cpus * RAW_SOURCES * 8;
     uint32_t slots_at    = released_at + cpus * 8;
-    uint32_t slot_bytes  = slot_size(cpus, count);
+    uint32_t room        = count + ROOM_FOR_CHANGES < RAW_SOURCES ? count + ROOM_FOR_CHANGES : RAW_SOURCES;
+    uint32_t slot_bytes  = slot_size(cpus, room);
     uint64_t head        = page_round(slots_at + 2ull * slot_bytes);
 
     *log      = (struct rawlog){.fd = -1};
@@ -70,7 +72,7 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, unsigned cpus, const str
     if (status)
         return status;
     *log->header = (struct raw_header){.magic = RAW_MAGIC, .version = RAW_VERSION, .header_bytes = (uint32_t)head,
-                                       .data_bytes = log->size, .cpus = cpus, .source_count = count,
+                                       .data_bytes = log->size, .cpus = cpus, .source_count = count, .source_room = room,
                                        .slot_bytes = slot_bytes, .ids_at = ids_at, .released_at = released_at,
                                        .slots_at = slots_at};
     if (count)
@@ -82,9 +84,9 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, unsigned cpus, const str
 /* R3 for the header: every offset inside, every count in range */
 static bool header_sound(const struct raw_header *h, uint64_t file_bytes)
 {
-    return h->magic == RAW_MAGIC && h->cpus && h->cpus <= CPUS_MAX && h->source_count <= RAW_SOURCES && h->active <= 1 &&
+    return h->magic == RAW_MAGIC && h->cpus && h->cpus <= CPUS_MAX && h->source_room <= RAW_SOURCES && h->source_count <= h->source_room && h->active <= 1 &&
            h->ids_at == sizeof *h && h->released_at == h->ids_at + h->cpus * RAW_SOURCES * 8 &&
-           h->slots_at == h->released_at + h->cpus * 8 && h->slot_bytes == slot_size(h->cpus, h->source_count) &&
+           h->slots_at == h->released_at + h->cpus * 8 && h->slot_bytes == slot_size(h->cpus, h->source_room) &&
            h->header_bytes >= h->slots_at + 2ull * h->slot_bytes && h->data_bytes == page_round(h->data_bytes) &&
            h->data_bytes && file_bytes > h->header_bytes && file_bytes - h->header_bytes == h->data_bytes;
 }

@@ -13,13 +13,14 @@
  * Not for: what records mean (convert.h), where they come from (drain.h). */
 #ifndef AUTOLOGGER_KERNEL_RAWLOG_H
 #define AUTOLOGGER_KERNEL_RAWLOG_H
+#include "autologger/kernel/flags.h"
 #include "registry-sim/win32/wstatus.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 8, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
+enum { RAW_VERSION = 9, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -36,9 +37,19 @@ enum {
     RAW_SOURCE_CGROUP = 32, /* its samples end with the cgroup's id */
     RAW_SOURCE_ADDRESS = 16, /* its samples have an address, between time and CPU, and no tracepoint's record */
     RAW_SOURCE_RAW = 8, /* its samples carry a tracepoint's record */
+    RAW_SOURCE_MEMCALLS = 0x10000, /* of the system calls only those of memory */
+    RAW_SOURCE_ENDS = 0x20000, /* of file operations the ends of all */
     RAW_SOURCE_PHASE = 4 /* from the kernel's trace buffer, of the time before perf: no descriptor, its id is our own */
 };
 #define RAW_NO_FIELD UINT16_C(0xFFFF)
+/* A record's id in the log is the source's index with this bit: the drainer puts it there. perf counts its own ids up from 1, and gives
+ * an event that is opened again another one. */
+#define RAW_ID_SOURCE UINT64_C(0x8000000000000000)
+enum raw_source_state { RAW_OPEN, RAW_CLOSED, RAW_ARMING, RAW_LEAVING }; /* the last two: while a change is under way (change.h) */
+struct raw_terms { /* what is recorded */
+    uint32_t mask[GROUP_MASK_WORDS], hook_count;
+    uint16_t hooks[HOOK_MAX];
+};
 
 struct raw_slot {
     uint64_t write_pos;
@@ -49,6 +60,7 @@ struct raw_slot {
     uint64_t no_command_line; /* programs that were gone before their command line could be read */
     uint64_t peak;
     uint64_t device_number; /* the kernel's number of the last uevent (devices.h) */
+    uint64_t change; /* the number of the last change whose records are in the log */
     uint64_t tail[]; /* per CPU; then a struct raw_loss for each (rawlog_loss) */
 };
 /* What of one CPU's records is lost and was not told yet, by a record RAW_LOSS (drain_loss.c). */
@@ -87,7 +99,14 @@ struct raw_header {
     struct raw_phase  phase; /* written before the first record is published */
     struct raw_source source[RAW_SOURCES];
     uint64_t syscall[RAW_SYSCALLS]; /* addresses of the kernel's functions behind system calls, by number; written before their first record */
-    uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped or left: they may be gone by then */
+    uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped, left or closed: they may be gone by then */
+    /* of the perf events that a source had before it was closed and opened again; of one that is closed the above holds */
+    uint64_t base_value[RAW_SOURCES], base_lost[RAW_SOURCES];
+    uint8_t  state[RAW_SOURCES]; /* enum raw_source_state */
+    struct raw_terms first, now, next; /* at the log's beginning; in force; of the change that is under way */
+    uint32_t source_room, reserved; /* so many sources may come to be */
+    uint64_t change_begin_ns; /* CLOCK_MONOTONIC_RAW; 0: no change is under way */
+    uint64_t change; /* its number, or that of the last one */
 };
 
 enum raw_chunk_kind { RAW_CHUNK_PERF = 1, RAW_CHUNK_OWN = 2, RAW_CHUNK_PASS = 3 };
@@ -132,10 +151,12 @@ const struct raw_slot *rawlog_published(const struct rawlog *log);
 /* A CPU's part of a slot: the one being filled, or the published one. */
 struct raw_loss *rawlog_loss(const struct rawlog *log, struct raw_slot *slot, unsigned cpu);
 uint64_t *rawlog_ids(const struct rawlog *log, unsigned cpu); /* RAW_SOURCES perf ids of a CPU, 0 = not open */
-/* The source with that perf id among a CPU's, RAW_SOURCES when there is none. The kernel numbers the events that are opened, so the
+/* The source with that id among a CPU's, RAW_SOURCES when there is none. The kernel numbers the events that are opened, so the
  * first guess nearly always holds. */
 static inline unsigned rawlog_source(const uint64_t *ids, unsigned count, uint64_t id)
 {
+    if (id & RAW_ID_SOURCE)
+        return (id ^ RAW_ID_SOURCE) < count ? (unsigned)(id ^ RAW_ID_SOURCE) : RAW_SOURCES;
     uint64_t guess = id - ids[0];
     if (guess < count && ids[guess] == id)
         return (unsigned)guess;

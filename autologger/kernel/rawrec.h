@@ -27,6 +27,8 @@ enum raw_type {
     RAW_DEVICE, /* struct raw_device: a uevent */
     RAW_CGROUP, /* struct raw_cgroup: of a process of the rundown */
     RAW_LOST, /* struct raw_lost: records of one CPU that are missing before it */
+    RAW_CHANGE, /* struct raw_change: from here on some sources are recorded twice, or not to be heeded */
+    RAW_TERMS, /* struct raw_terms_set: from here on this is what is wanted */
     RAW_TIMED_END,
     RAW_NOTE = 0x1100,
     RAW_NOTE_EXEC = RAW_NOTE, /* struct raw_process: the new program of an exec */
@@ -127,6 +129,21 @@ struct raw_system {
     uint64_t       softirq[RAW_SOFTIRQS]; /* addresses of their handlers */
     char           host[64], release[64];
     char           boot_id[40];
+};
+/* While a session's flags or stacks change, a source that is opened anew and the one in whose place it comes both record for a moment.
+ * On each CPU there is a time, taken there between two events: up to it the old one counts, from it on the new one. After the struct:
+ * cut[cpus] in CLOCK_MONOTONIC_RAW, then `count` places. */
+enum { RAW_ROLE_BEGINS = 1, RAW_ROLE_ENDS = 2 };
+struct raw_change {
+    struct raw_own own;
+    uint32_t       cpus, count;
+};
+struct raw_role { uint16_t source, role; };
+struct raw_terms_set { /* as struct raw_terms, and what the converter must know of the kernel for it */
+    struct raw_own own;
+    uint64_t       softirq[RAW_SOFTIRQS];
+    uint32_t       mask[8], hook_count;
+    uint16_t       hooks[256];
 };
 /* The event's payload follows. */
 struct raw_config {

@@ -60,11 +60,11 @@ static wstatus refused(int error, struct reason *why)
 /* The side-band event carries fork, exec, exit and mappings, and the ring. Old kernels lack some of its attributes. */
 static int sideband_open(const struct klog_config *config, struct perf_event_attr attr, unsigned cpu)
 {
-    bool flags = (config->mask[0] & ~NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4];
+    bool alone = config->tracepoint_count && config->mask[0] == NO_SYSCONFIG && !config->mask[1] && !config->mask[2] && !config->mask[4];
     attr.type   = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_DUMMY;
     attr.task   = 1; /* which threads are the kernel's */
-    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.build_id = flags; /* of no use to tracepoints alone */
+    attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.build_id = !alone; /* of no use to tracepoints alone */
     int fd = perf_open(&attr, cpu);
     if (fd == -EINVAL) { /* before 5.12 */
         attr.build_id = 0;
@@ -123,7 +123,7 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
         fd               = perf_open(&attr, cpu);
     }
     char filter[256];
-    if (fd >= 0 && (s->kind == SRC_SYS_ENTER || s->kind == SRC_SYS_EXIT) && memcalls_filter(config->mask, filter, sizeof filter))
+    if (fd >= 0 && (s->flags & RAW_SOURCE_MEMCALLS) && memcalls_filter(config->mask, filter, sizeof filter))
         ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter); /* a kernel without filters tells of all calls: the converter looks, too */
     return fd;
 }
@@ -188,7 +188,7 @@ static bool cgroup_sampled(void)
 }
 
 /* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
-static unsigned sources_find(const struct klog_config *config, struct raw_source *sources, int *ids)
+unsigned rings_sources(const struct klog_config *config, struct raw_source *sources, int *ids)
 {
     unsigned count = 0;
     int      root  = tracefs_open();
@@ -196,7 +196,7 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
         const struct source_row *row = &source_table[kind];
         const char              *missing;
         char                     text[160], field[32];
-        if (row->flags & SOURCE_DEVICES ? !config->devices || kind == SRC_UEVENT : !source_wanted(row, config) || (row->flags & SOURCE_PHASE))
+        if (kind != SRC_SIDEBAND && (row->flags & SOURCE_DEVICES ? !config->devices || kind == SRC_UEVENT : !source_wanted(row, config) || (row->flags & SOURCE_PHASE)))
             continue;
         struct raw_source s = {.kind = kind};
         int               id = 0;
@@ -219,7 +219,9 @@ static unsigned sources_find(const struct klog_config *config, struct raw_source
         if (row->flags & SOURCE_ADDRESS)
             s.flags |= RAW_SOURCE_ADDRESS | RAW_SOURCE_COUNTER;
         if (row->flags & SOURCE_TAP)
-            s.flags |= RAW_SOURCE_RAW;
+            s.flags |= RAW_SOURCE_RAW | (config->mask[0] & 0x02000000 ? RAW_SOURCE_ENDS : 0);
+        if ((kind == SRC_SYS_ENTER || kind == SRC_SYS_EXIT) && memcalls_filter(config->mask, text, sizeof text))
+            s.flags |= RAW_SOURCE_MEMCALLS;
         if (source_wants_chain(row, config))
             s.flags |= RAW_SOURCE_CHAIN;
         if (kind == SRC_EXEC && config->units && cgroup_sampled())
@@ -251,45 +253,51 @@ static void wish_filter(const struct klog_config *config, const struct raw_sourc
                       "use the names of its fields: autologger providers --tracepoints --fields");
 }
 
+wstatus rings_source_open(struct rings *rings, const struct klog_config *config, const struct raw_source *s, int id, unsigned slot,
+                          unsigned cpu, struct reason *why)
+{
+    struct ring *r = &rings->ring[cpu];
+    char         text[160];
+    int          fd = source_open(s, config, base_attr(rings->bytes), id, cpu);
+
+    filter_set(fd, s->kind);
+    if (s->kind == SRC_TRACEPOINT && fd >= 0) {
+        wish_filter(config, s, &config->tracepoints[s->wish], &fd, cpu);
+        if (fd < 0)
+            return W_SUCCESS;
+    }
+    if (fd == -EMFILE || fd == -ENFILE)
+        return refused(-fd, why);
+    if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]) < 0) {
+        int error = errno;
+        close(fd);
+        fd = -error;
+    }
+    if (fd == -ENOENT && s->kind == SRC_PMC) { /* once, not for each CPU */
+        if (cpu == 0)
+            condition(config, s->name, "this machine has no hardware performance counters, or its hypervisor shows none",
+                      "use PROFILE, which samples by time");
+    } else if (fd < 0) {
+        snprintf(text, sizeof text, "the source cannot be opened on CPU %u: %s", cpu, strerror(-fd));
+        condition(config, s->name, text, "check CAP_PERFMON and kernel.perf_event_paranoid");
+    }
+    r->fd[slot] = fd < 0 ? -1 : fd;
+    return W_SUCCESS;
+}
+
 static wstatus cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources,
                         const int *ids, unsigned cpu, struct reason *why)
 {
-    struct ring           *r    = &rings->ring[cpu];
-    struct perf_event_attr attr = base_attr(rings->bytes);
-    int                    fd   = sideband_open(config, attr, cpu);
+    struct ring *r  = &rings->ring[cpu];
+    int          fd = sideband_open(config, base_attr(rings->bytes), cpu);
     if (fd == -ENODEV)
         return W_SUCCESS; /* possible, but not online */
     if (fd < 0)
         return refused(-fd, why);
     r->fd[0]       = fd;
     wstatus status = ring_map(rings, cpu, why);
-    for (unsigned i = 1; i < rings->count && !status; i++) {
-        char text[160];
-        r->fd[i] = source_open(&sources[i], config, attr, ids[i], cpu);
-        filter_set(r->fd[i], sources[i].kind);
-        if (sources[i].kind == SRC_TRACEPOINT && r->fd[i] >= 0) {
-            wish_filter(config, &sources[i], &config->tracepoints[sources[i].wish], &r->fd[i], cpu);
-            if (r->fd[i] < 0)
-                continue;
-        }
-        if (r->fd[i] == -EMFILE || r->fd[i] == -ENFILE)
-            status = refused(-r->fd[i], why);
-        if (r->fd[i] >= 0 && ioctl(r->fd[i], PERF_EVENT_IOC_SET_OUTPUT, r->fd[0]) < 0) {
-            int error = errno;
-            close(r->fd[i]);
-            r->fd[i] = -error;
-        }
-        if (r->fd[i] == -ENOENT && sources[i].kind == SRC_PMC) { /* once, not for each CPU */
-            if (cpu == 0)
-                condition(config, sources[i].name, "this machine has no hardware performance counters, or its hypervisor shows none",
-                          "use PROFILE, which samples by time");
-            r->fd[i] = -1;
-        } else if (r->fd[i] < 0) {
-            snprintf(text, sizeof text, "the source cannot be opened on CPU %u: %s", cpu, strerror(-r->fd[i]));
-            condition(config, sources[i].name, text, "check CAP_PERFMON and kernel.perf_event_paranoid");
-            r->fd[i] = -1;
-        }
-    }
+    for (unsigned i = 1; i < rings->count && !status; i++)
+        status = rings_source_open(rings, config, &sources[i], ids[i], i, cpu, why);
     return status;
 }
 
@@ -323,7 +331,7 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     else if (fd >= 0)
         close(fd);
     if (!status)
-        rings->count = sources_find(config, sources, ids);
+        rings->count = rings_sources(config, sources, ids);
     for (unsigned c = 0; c < rings->cpus && !status; c++)
         status = cpu_open(rings, config, sources, ids, c, why);
     if (status)
@@ -331,7 +339,10 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     return status;
 }
 
-void rings_name(char out[64], const char *source, unsigned cpu) { snprintf(out, 64, "perf.%s.%u", source, cpu); }
+void rings_name(char out[64], unsigned slot, const char *source, unsigned cpu)
+{
+    snprintf(out, 64, "perf.%u.%.40s.%u", slot, source, cpu);
+}
 
 wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const struct rawlog *log,
                     int (*find)(void *ctx, const char *name), void *ctx, struct reason *why)
@@ -339,13 +350,17 @@ wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const
     wstatus status = rings_init(rings, config, why);
     if (!status && rings->cpus != log->header->cpus)
         status = reason_set(why, W_INVALID_DATA, "the predecessor saw %u CPUs, this process %u", log->header->cpus, rings->cpus);
-    rings->count = log->header->source_count;
+    rings->count = log->header->source_count; /* what was closed is not to be found */
     for (unsigned c = 0; c < rings->cpus && !status; c++) {
         for (unsigned i = 0; i < rings->count; i++) {
-            char name[64], source[48];
-            snprintf(source, sizeof source, "%.47s", log->header->source[i].name);
-            rings_name(name, source, c);
-            rings->ring[c].fd[i] = rawlog_ids(log, c)[i] ? find(ctx, name) : -1;
+            char name[64];
+            rings_name(name, i, log->header->source[i].name, c);
+            int fd = rawlog_ids(log, c)[i] ? find(ctx, name) : -1;
+            if (fd >= 0 && log->header->state[i] == RAW_CLOSED) { /* it died before it had closed it */
+                close(fd);
+                fd = -1;
+            }
+            rings->ring[c].fd[i] = fd;
         }
         if (rings->ring[c].fd[0] >= 0)
             status = ring_map(rings, c, why);
@@ -367,6 +382,13 @@ void rings_enable(const struct rings *rings, bool on)
         for (unsigned i = 0; i < rings->count; i++)
             if (rings->ring[c].fd[i] >= 0)
                 ioctl(rings->ring[c].fd[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void rings_source_enable(const struct rings *rings, unsigned slot, bool on)
+{
+    for (unsigned c = 0; c < rings->cpus; c++)
+        if (rings->ring[c].fd[slot] >= 0)
+            ioctl(rings->ring[c].fd[slot], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 bool rings_present(const struct rings *rings)

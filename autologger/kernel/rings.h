@@ -34,13 +34,20 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
                    struct reason *why);
 wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const struct rawlog *log,
                     int (*find)(void *ctx, const char *name), void *ctx, struct reason *why);
+/* The sources that this kernel has for the configuration, with the numbers of tracepoints in ids[]. What it lacks is a condition. */
+unsigned rings_sources(const struct klog_config *config, struct raw_source *sources, int *ids);
+/* Opens one of them on a CPU that has a ring, disabled, in a place of its own. One that cannot be had is a condition; 8, 1314: no more
+ * can be opened at all. */
+wstatus rings_source_open(struct rings *rings, const struct klog_config *config, const struct raw_source *s, int id, unsigned slot,
+                          unsigned cpu, struct reason *why);
+void    rings_source_enable(const struct rings *rings, unsigned slot, bool on);
 void    rings_ids(const struct rings *rings, struct rawlog *log);
 void    rings_enable(const struct rings *rings, bool on);
 bool    rings_present(const struct rings *rings); /* any event at all: false for a successor that was given none */
 void    rings_close(struct rings *rings);
 /* From now on each exec wakes the drainer, so that /proc can still be read: for machines where argv.h can't be had. */
 void    rings_bell(struct rings *rings);
-void    rings_name(char out[64], const char *source, unsigned cpu); /* as klog_fds shows it */
+void    rings_name(char out[64], unsigned slot, const char *source, unsigned cpu); /* as klog_fds shows it */
 /* The kernel's own numbers of one source on one CPU. False when it is not open. */
 bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint64_t *value, uint64_t *lost);
 enum { RINGS_OTHERS = 2 };

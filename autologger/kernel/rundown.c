@@ -57,7 +57,7 @@ static bool has_source(const struct rundown *r, unsigned kind)
 {
     const struct raw_header *h = r->d->log->header;
     for (unsigned i = 0; i < r->d->rings->count; i++)
-        if (h->source[i].kind == kind)
+        if (h->source[i].kind == kind && h->state[i] != RAW_CLOSED && h->state[i] != RAW_LEAVING)
             return true;
     return false;
 }
@@ -375,6 +375,46 @@ out:
     free(kernel.pid);
     free(r.buffer);
     free(r.elves);
+}
+
+static void mappings_add(struct rundown *r, uint32_t pid)
+{
+    char line[4400];
+    snprintf(line, sizeof line, "%u/maps", pid);
+    int   fd = openat(r->d->proc, line, O_RDONLY | O_CLOEXEC);
+    FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        struct proc_mapping m;
+        if (proc_mapping_parse(line, true, &m) && *m.path)
+            mapping_add(r, pid, &m);
+    }
+    if (f)
+        fclose(f);
+    else if (fd >= 0)
+        close(fd);
+}
+
+void drain_mappings(struct drain *d)
+{
+    struct rundown r = {.d = d, .buffer = calloc(1, sizeof *r.buffer), .flushed = raw_now()};
+    int            fd  = openat(d->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR           *dir = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *e = dir && r.buffer ? readdir(dir) : NULL; e; e = readdir(dir))
+        if (isdigit((unsigned char)e->d_name[0]))
+            mappings_add(&r, (uint32_t)strtoul(e->d_name, NULL, 10));
+    if (r.buffer)
+        flush(&r);
+    if (dir)
+        closedir(dir);
+    free(r.buffer);
+}
+
+void drain_handlers(struct drain *d, uint64_t softirq[RAW_SOFTIRQS])
+{
+    struct rundown r = {.d = d};
+    uint64_t       address[SYMBOLS];
+    symbols_find(&r, address);
+    memcpy(softirq, address + SYMBOL_SOFTIRQ, RAW_SOFTIRQS * sizeof *softirq);
 }
 
 void drain_counters(struct drain *d)
