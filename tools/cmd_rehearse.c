@@ -2,6 +2,7 @@
 #include "autologger/daemon/rehearse.h"
 #include "registry-sim/base/os.h"
 #include "tools/profile.h"
+#include "tools/program_find.h"
 #include "tools/rehearse_balance.h"
 #include "tools/result_view.h"
 #include "tools/sound_import.h"
@@ -90,24 +91,6 @@ static void shell_quote(const char *path, char *out, size_t size)
     }
     out[n++] = '\'';
     out[n]   = 0;
-}
-
-/* The daemon and the demo program stand beside this program, or where an installation has them. */
-static wstatus program_find(const char *name, char *out, size_t size, struct reason *why)
-{
-    static const char *const places[] = {"", "/../sbin", "/../lib/autologger"};
-    char                     self[PATH_MAX];
-    ssize_t                  n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0)
-        return reason_set(why, wstatus_from_errno(errno), "/proc/self/exe: %s", strerror(errno));
-    self[n]               = 0;
-    *(strrchr(self, '/')) = 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(out, size, "%s%s/%s", self, places[i], name);
-        if (access(out, X_OK) == 0)
-            return W_SUCCESS;
-    }
-    return reason_set(why, W_FILE_NOT_FOUND, "%s is neither in %s nor installed. Do: build or install all of autologger", name, self);
 }
 
 static wstatus programs_find(struct rehearsal *r, struct reason *why)

@@ -18,6 +18,12 @@ void bench_quartiles(double *ratio, unsigned count, struct bench_row *row)
     row->rounds = count;
 }
 
+double bench_median(double *value, unsigned count)
+{
+    qsort(value, count, sizeof *value, compare);
+    return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
+}
+
 void bench_print_json(const struct bench_result *result, FILE *out)
 {
     fputs("[", out);
@@ -25,20 +31,29 @@ void bench_print_json(const struct bench_result *result, FILE *out)
         const struct bench_row *r = &result->row[i];
         fprintf(out,
                 "%s\n  {\"row\": \"%s\", \"peer\": \"%s\", \"peer_version\": \"%s\", \"ratio\": %.4f, \"better\": \"%s\", "
-                "\"goal\": %.4g, \"rounds\": %u, \"p25\": %.4f, \"p75\": %.4f}",
+                "\"goal\": %.4g, \"rounds\": %u, \"p25\": %.4f, \"p75\": %.4f",
                 i ? "," : "", r->row, r->peer, r->peer_version, r->ratio, r->lower_is_better ? "lower" : "higher", r->goal,
                 r->rounds, r->p25, r->p75);
+        if (*r->unit)
+            fprintf(out, ", \"ours\": %.4f, \"theirs\": %.4f, \"unit\": \"%s\"", r->ours, r->theirs, r->unit);
+        fputs("}", out);
     }
     fputs("\n]\n", out);
 }
 
 void bench_print_text(const struct bench_result *result, FILE *out)
 {
-    fprintf(out, "%-28s %-28s %8s %8s %8s %8s\n", "row", "against", "ratio", "p25", "p75", "goal");
+    fprintf(out, "%-32s %-28s %8s %8s %8s %8s\n", "row", "against", "ratio", "p25", "p75", "goal");
     for (unsigned i = 0; i < result->count; i++) {
         const struct bench_row *r = &result->row[i];
-        bool                    ok = r->lower_is_better ? r->ratio <= r->goal : r->ratio >= r->goal;
-        fprintf(out, "%-28s %-28s %8.3f %8.3f %8.3f %7s%.4g%s\n", r->row, r->peer, r->ratio, r->p25, r->p75,
-                r->lower_is_better ? "<= " : ">= ", r->goal, ok ? "" : "  missed");
+        bool                    ok = !r->goal || (r->lower_is_better ? r->ratio <= r->goal : r->ratio >= r->goal);
+        fprintf(out, "%-32s %-28s %8.3f %8.3f %8.3f ", r->row, r->peer, r->ratio, r->p25, r->p75);
+        if (r->goal)
+            fprintf(out, "%7s%.4g%s", r->lower_is_better ? "<= " : ">= ", r->goal, ok ? "" : "  missed");
+        else
+            fprintf(out, "%8s", "-");
+        if (*r->unit)
+            fprintf(out, "  (%.2f, %.2f %s)", r->ours, r->theirs, r->unit);
+        fputc('\n', out);
     }
 }

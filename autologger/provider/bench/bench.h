@@ -21,6 +21,8 @@ struct bench_row {
     double   goal;             /* 0 = none set */
     unsigned rounds;
     double   p25, p75;
+    double   ours, theirs;     /* the medians that the ratio is of, in `unit`; "": the ratio says it all */
+    char     unit[16];
 };
 struct bench_result {
     struct bench_row row[BENCH_ROWS_MAX];
@@ -35,4 +37,6 @@ void bench_print_json(const struct bench_result *result, FILE *out);
 void bench_print_text(const struct bench_result *result, FILE *out);
 /* The median, p25 and p75 of `count` ratios (which get sorted). */
 void bench_quartiles(double *ratio, unsigned count, struct bench_row *row);
+/* Sorts. */
+double bench_median(double *value, unsigned count);
 #endif

@@ -1,0 +1,10 @@
+/* program_find.h - the project's other programs: beside this one, or where an installation has them. Threads: any. */
+#ifndef TOOLS_PROGRAM_FIND_H
+#define TOOLS_PROGRAM_FIND_H
+#include "registry-sim/win32/wstatus.h"
+
+#include <stddef.h>
+
+/* The path of the program `name`. 2 when there is none; what to do stands in the reason. */
+wstatus program_find(const char *name, char *out, size_t size, struct reason *why);
+#endif
