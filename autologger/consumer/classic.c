@@ -130,6 +130,28 @@ static bool decode_word(const char *word, size_t length, const struct etl_event 
     return kind != VALUE_KINDS && field_read(sink, c, kind, e->is_64bit);
 }
 
+/* TRACE_LOGFILE_HEADER; the pointers and the time zone are of no use to a person */
+static const char header[] =
+    "BufferSize:u32 MajorVersion:u8 MinorVersion:u8 SubVersion:u8 SubMinorVersion:u8 ProviderVersion:u32 "
+    "NumberOfProcessors:u32 EndTime:filetime TimerResolution:u32 MaximumFileSize:u32 LogFileMode:x32 "
+    "BuffersWritten:u32 StartBuffers:u32 PointerSize:u32 EventsLost:u32 CpuSpeedInMHz:u32 LoggerName:p "
+    "LogFileName:p -176 BootTime:filetime PerfFreq:u64 StartTime:filetime ReservedFlags:u32 BuffersLost:u32 "
+    "?SessionName:w ?SessionFileName:w";
+
+const char *classic_fields(uint16_t hook, uint8_t version)
+{
+    const struct row *row = find(hook, version);
+    return row && hook == 0 ? header : row ? row->layout : NULL;
+}
+
+struct guid classic_guid(uint16_t hook)
+{
+    for (size_t i = 0; i < EXTRA_COUNT; i++)
+        if (extras[i].hook >> 8 == hook >> 8)
+            return extras[i].guid;
+    return etl_group_guid(hook);
+}
+
 enum decode_result classic_layout(const char *layout, const struct etl_event *e, struct field_sink *sink,
                                   uint32_t *used)
 {
@@ -149,18 +171,9 @@ enum decode_result classic_layout(const char *layout, const struct etl_event *e,
 
 enum decode_result classic_decode(const struct etl_event *e, struct field_sink *sink, uint32_t *used)
 {
-    /* TRACE_LOGFILE_HEADER; the pointers and the time zone are of no use to a person */
-    static const char header[] =
-        "BufferSize:u32 MajorVersion:u8 MinorVersion:u8 SubVersion:u8 SubMinorVersion:u8 ProviderVersion:u32 "
-        "NumberOfProcessors:u32 EndTime:filetime TimerResolution:u32 MaximumFileSize:u32 LogFileMode:x32 "
-        "BuffersWritten:u32 StartBuffers:u32 PointerSize:u32 EventsLost:u32 CpuSpeedInMHz:u32 LoggerName:p "
-        "LogFileName:p -176 BootTime:filetime PerfFreq:u64 StartTime:filetime ReservedFlags:u32 BuffersLost:u32 "
-        "?SessionName:w ?SessionFileName:w";
-    uint16_t          hook = classic_hook(e);
-    const struct row *row  = hook == CLASSIC_NONE ? NULL : find(hook, e->version);
+    uint16_t    hook   = classic_hook(e);
+    const char *layout = hook == CLASSIC_NONE ? NULL : classic_fields(hook, e->version);
 
     *used = 0;
-    if (row && hook == 0)
-        return classic_layout(header, e, sink, used);
-    return row && row->layout ? classic_layout(row->layout, e, sink, used) : DECODE_UNKNOWN;
+    return layout ? classic_layout(layout, e, sink, used) : DECODE_UNKNOWN;
 }

@@ -17,6 +17,9 @@ uint16_t classic_hook(const struct etl_event *event);
 const char *classic_class(uint16_t hook);
 /* "Process/Start" into `out`; opcodes without a name: "Process/55"; returns false for hooks of no known class. */
 bool classic_name(uint16_t hook, char *out, size_t size);
+/* The layout of a version, as in classic.def; NULL: none is known. The GUID of its class. */
+const char *classic_fields(uint16_t hook, uint8_t version);
+struct guid classic_guid(uint16_t hook);
 /* Gives each field to the sink. DECODE_UNKNOWN: no layout for it; DECODE_MISMATCH: payload too short or bytes left
  * over; *used tells how many were accounted for. */
 enum decode_result classic_decode(const struct etl_event *event, struct field_sink *sink, uint32_t *used);

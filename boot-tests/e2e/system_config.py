@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 
 from harness import check, skip, tool
 
@@ -69,6 +70,10 @@ def processors(events):
     same("clock source", kernel["ClockSource"], read("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
     if platform.machine() == "x86_64":
         same("hypervisor", kernel["Hypervisor"] != "", "Hypervisor vendor" in cpu)
+        same("its id", kernel["HypervisorId"] != "", "Hypervisor vendor" in cpu)
+    born = subprocess.run(["stat", "-c", "%W", "/"], capture_output=True, text=True, check=True).stdout.strip()
+    date = fields(events, "BuildInfo")[0]["InstallDate"][:19]
+    same("install date", date, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(int(born))) if born not in ("0", "-") else "1601-01-01T00:00:00")
 
 
 def disks(events):
@@ -85,6 +90,8 @@ def disks(events):
     if mounts["/"].split(" - ")[1].split()[1].startswith("/dev/"):
         st = os.statvfs("/")
         same("the root's blocks", [v["TotalNumberOfClusters"] for v in root], [st.f_blocks])
+        same("their size", [v["SectorsPerCluster"] * v["BytesPerSector"] for v in root], [st.f_frsize])
+        check(0 < root[0]["NumberOfFreeClusters"] < st.f_blocks, "its free blocks", root[0]["NumberOfFreeClusters"], st.f_bfree)
         same("its file system", [v["FileSystem"] for v in root], [mounts["/"].split(" - ")[1].split()[0]])
 
 
@@ -95,6 +102,8 @@ def network(events):
     for index, card in cards.items():
         same("name", found[index]["NICDescription"].split()[0], card["ifname"])
         same("addresses", set(filter(None, found[index]["IpAddresses"].split(";"))), {a["local"] for a in card["addr_info"]})
+        servers = [l.split()[1] for l in read("/etc/resolv.conf").splitlines() if l.startswith("nameserver ")] if card["addr_info"] else []
+        same("name servers", list(filter(None, found[index]["DnsServerAddresses"].split(";"))), servers)
         if re.fullmatch("([0-9a-f]{2}:){5}[0-9a-f]{2}", card.get("address", "")):
             same("MAC", int(str(found[index]["PhysicalAddr"]), 0), int.from_bytes(bytes.fromhex(card["address"].replace(":", "")), "little"))
     same("ports", [n["MaxUserPort"] for n in fields(events, "Network")], [int(read("/proc/sys/net/ipv4/ip_local_port_range").split()[1])])

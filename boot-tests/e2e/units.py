@@ -3,6 +3,8 @@ the provider and of the daemon; Unit= narrows it; a systemd that refuses, dies o
 condition says so. Proves: LEG-12."""
 import json
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -31,6 +33,9 @@ MatchAnyKeyword = 0x1
 TIMES = {"InactiveExitTimestampMonotonic": "UnitActivating", "ActiveEnterTimestampMonotonic": "UnitActive",
          "ActiveExitTimestampMonotonic": "UnitDeactivating", "InactiveEnterTimestampMonotonic": "UnitInactive",
          "ExecMainStartTimestampMonotonic": "UnitMainProcessStart", "ExecMainExitTimestampMonotonic": "UnitMainProcessExit"}
+
+# of the record: its unit that failed has no invocation, and none was left by a rundown of before
+EMPTY = {"UnitFailed": ["InvocationId"], "UnitRundown": ["ActiveExitMonotonicUs"]}
 
 
 def record():
@@ -94,7 +99,7 @@ def run_told(m):
     time.sleep(0.5)
     for i, pid in enumerate((4242, 4343, 4444)):
         at = us_now()
-        systemd.set("late.service", ActiveState="active", SubState="running", Result="success", MainPID=pid, ExecMainPID=pid,
+        systemd.set("late.service", ActiveState="active", SubState="running", Result="success", MainPID=pid, ExecMainPID=pid, ControlGroup="/", InvocationID="00112233445566778899aabbccddeeff",
                     ExecMainStartTimestampMonotonic=at + 1, InactiveExitTimestampMonotonic=at, ActiveEnterTimestampMonotonic=at + 2)
         expected.setdefault("late.service", set()).update({("UnitActivating", at), ("UnitMainProcessStart", at + 1), ("UnitActive", at + 2)})
         if i == 0:
@@ -107,6 +112,11 @@ def run_told(m):
             os.kill(m.daemon_pid(), signal.SIGKILL)
             m.wait_ready()
             time.sleep(1)
+    at = us_now()
+    systemd.set("late.service", ActiveState="inactive", SubState="dead", MainPID=0, ExecMainCode=1, ExecMainStatus=3, ControlGroup="",
+                ActiveExitTimestampMonotonic=at, ExecMainExitTimestampMonotonic=at + 1, InactiveEnterTimestampMonotonic=at + 2)
+    expected["late.service"].update({("UnitDeactivating", at), ("UnitMainProcessExit", at + 1), ("UnitInactive", at + 2)})
+    time.sleep(0.3)
     ended = us_now()
     m.shutdown()
     return expected, began, ended
@@ -145,6 +155,21 @@ def check_clock(found, what):
     check(rates and max(rates) / min(rates) < 1.02, what, "times and their fields do not run alike:", rates)
 
 
+def check_classes(found):
+    """Each class of ours in written.def was there, with the fields that its row has, each filled at least once."""
+    rows = re.findall(r'OWN\(UNITS, "(\w+)", "([^"]*)", "([^"]*)"', pathlib.Path(SOURCE, "autologger/kernel/written.def").read_text())
+    check(len(rows) > 10, "rows of written.def:", rows)
+    told = {e["event"] for e in found}
+    check(told == {name for name, *_ in rows}, "events without a row, or the other way round:", told ^ {name for name, *_ in rows})
+    for name, fields, never in rows:
+        wanted = [f.split(":")[0] for f in fields.split()]
+        each = [e["fields"] for e in found if e["event"] == name]
+        check(all(list(f) == wanted for f in each), name, "has the fields", each[0], "wanted", wanted)
+        empty = [w for w in wanted if not any(f[w] for f in each)]
+        check(empty == never.split() + EMPTY.get(name, []), name, "empty:", empty)
+    print("classes read back:", len(rows))
+
+
 def check_told(m):
     expected, began, ended = run_told(m)
     expected = {unit: e for unit, e in expected.items() if e}
@@ -154,6 +179,7 @@ def check_told(m):
     check(count == sum(map(len, expected.values())), count, "events, some of them twice")
     check_order(everything, "xboot")
     check_clock(everything, "xboot")
+    check_classes(everything)
     jobs = [(e["event"], e["fields"]["JobId"], e["fields"].get("Result")) for e in everything if e["event"].startswith("UnitJob")]
     check(jobs == [("UnitJobQueued", 7, None), ("UnitJobRunning", 7, None), ("UnitJobEnd", 7, "done")], "jobs:", jobs)
     first = [e["fields"] for e in everything if e["event"] == "UnitActivating" and e["fields"]["Unit"] == "late.service"][0]

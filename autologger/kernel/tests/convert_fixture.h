@@ -5,6 +5,7 @@
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/tests/raw_maker.h"
 #include "autologger/wire/etl.h"
+#include "tools/dev/read_back.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,6 +45,7 @@ static inline void take(const struct klog_record *r, unsigned cpu)
     struct etl_system_header h = {0};
     assert_true(out.count < OUT_MAX && out.used + r->size + 8 < OUT_BYTES && r->size >= 16);
     memcpy(&h, r->data, r->size < sizeof h ? r->size : sizeof h);
+    read_back_see(r->data, r->size);
     size_t head = h.header_type == ETL_PERFINFO64 ? 16 : h.header_type == ETL_FULL64 ? 48 : h.header_type == ETL_EVENT64 ? 80 : 32;
     struct one *e = &out.event[out.count++];
     *e = (struct one){(uint16_t)(h.group << 8 | h.type), (uint8_t)h.version, h.header_type, cpu, h.process_id, h.thread_id,

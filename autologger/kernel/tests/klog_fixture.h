@@ -3,6 +3,7 @@
 #ifndef AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
 #include "autologger/kernel/klog.h"
+#include "autologger/kernel/written.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -75,18 +76,23 @@ static inline void *drain_main(void *arg)
     return NULL;
 }
 
-/* The name of an event that describes itself, and where its payload begins. */
+/* The name of an event that describes itself, and where its payload begins. Unless it is a tracepoint's, its class must have a row. */
 static inline size_t described_body(const uint8_t *data, size_t size, char name[32])
 {
+    const char *provider = "";
     struct etl_ext_item item = {.linkage = 1};
     size_t              at   = sizeof(struct etl_event_header);
     while (item.linkage & 1) {
         assert_true(at + sizeof item <= size);
         memcpy(&item, data + at, sizeof item);
+        if (item.type == ETL_EXT_PROV_TRAITS)
+            provider = (const char *)data + at + sizeof item + 2;
         if (item.type == ETL_EXT_SCHEMA_TL)
             snprintf(name, 32, "%s", (const char *)data + at + sizeof item + 3);
         at += item.total;
     }
+    if (strncmp(provider, "Autologger-", 11) == 0 && !written_find_own(provider, name))
+        fail_msg("written.def has no row of %s/%s", provider, name);
     assert_true(at <= size);
     return at;
 }
@@ -104,6 +110,8 @@ static inline void take(struct collector *c, unsigned cpu, const struct klog_rec
     *s             = (struct seen){.hook = (uint16_t)(h.group << 8 | h.type), .version = h.version, .header_type = h.header_type,
                                    .cpu = cpu, .time = r->time};
     size_t head    = h.header_type == ETL_PERFINFO64 ? 16 : 32;
+    if ((h.header_type == ETL_PERFINFO64 || h.header_type == ETL_SYSTEM64) && !written_find(s->hook, (uint8_t)s->version))
+        fail_msg("written.def has no row of %04x v%u", s->hook, s->version);
     if (h.header_type == ETL_SYSTEM64) {
         assert_int_equal(h.time, r->time);
         assert_int_equal(h.size, r->size);

@@ -229,6 +229,6 @@ static void units_of_cgroups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(every_process_has_a_unit_or_none), T(the_kernel_says_it_at_the_exec), T(who_did_not_ask_gets_nothing),
-                                       T(a_successor_goes_on), cmocka_unit_test(units_of_cgroups)};
+                                       T(a_successor_goes_on), cmocka_unit_test(units_of_cgroups), cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,7 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(fork_exec_exit), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(samples_ready_and_dpc),
         T(order_over_cpus_and_horizon), T(equal_times_are_moved_on), T(adoption_doubles_nothing), T(damaged_snapshot_is_refused),
-        T(hostile_bytes), T(start_and_stop_bookkeeping),
+        T(hostile_bytes), T(start_and_stop_bookkeeping), cmocka_unit_test(every_class_is_read_back)
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);

@@ -167,7 +167,7 @@ static void messages(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(at_the_end), T(at_the_stop), T(successor), T(messages)};
+    const struct CMUnitTest tests[] = {T(at_the_end), T(at_the_stop), T(successor), T(messages), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

@@ -102,7 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(as_the_kernel_sends_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(as_nobody_should, setup, teardown),
+        cmocka_unit_test_setup_teardown(as_nobody_should, setup, teardown), cmocka_unit_test(every_class_is_read_back)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -432,7 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         F(open_read_close), F(names_follow_renames), F(path_that_comes_late), F(every_call), F(damaged_records),
         F(successor_knows_open_operations), C(system_calls), C(memory_calls), C(narrow_programs_are_left_out),
-        C(successor_knows_open_calls), cmocka_unit_test(filter_asks_for_what_is_wanted),
+        C(successor_knows_open_calls), cmocka_unit_test(filter_asks_for_what_is_wanted), cmocka_unit_test(every_class_is_read_back)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,7 +295,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(mapped_and_unmapped), T(told_again), T(fork_exec_and_exit), T(at_start_and_stop), T(classes),
-                                       T(hard_faults), T(violations), T(successor)};
+                                       T(hard_faults), T(violations), T(successor), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

@@ -98,7 +98,7 @@ static void damaged(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(machine), T(working_sets), T(successor), T(damaged)};
+    const struct CMUnitTest tests[] = {T(machine), T(working_sets), T(successor), T(damaged), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

@@ -164,15 +164,21 @@ static void datagrams_and_retransmits(void **state)
     (void)state;
     length(SRC_SEND_LENGTH, 1000, 600, 0xB0, 2, UDP, 100, 0);
     length(SRC_RECV_LENGTH, 1100, 601, 0xB4, 10, UDP, 99, 0);
+    length(SRC_SEND_LENGTH, 1200, 602, 0xB8, 10, UDP, 98, 0);
+    length(SRC_RECV_LENGTH, 1300, 603, 0xBC, 2, UDP, 97, 0);
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
     state_change(2000, 600, 0xB0, CLOSED, SENT, client_end(false));
     v4(r.saddr, 0x0A000001);
     v4(r.daddr, 0x0A000002);
     assert_int_equal(offsetof(__typeof__(r), saddr), 42);
     maker_sample(&maker, 0, SRC_RETRANSMIT, 3000, 0, 0, 0, 0, &r, sizeof r);
+    memcpy(r.saddr, client_end(true).saddr, 16);
+    memcpy(r.daddr, client_end(true).daddr, 16);
+    maker_sample(&maker, 0, SRC_RETRANSMIT, 3100, 0, 0, 0, 0, &r, sizeof r);
     finish();
     const struct one *sent = nth(0x080A, 0), *received = nth(0x081B, 0), *again = nth(0x060E, 0);
-    assert_true(out.count == 3 && sent->size == 32 && received->size == 56 && again->size == 32);
+    assert_true(out.count == 6 && sent->size == 32 && received->size == 56 && again->size == 32);
+    assert_true(u32(nth(0x081A, 0), 0) == 602 && u32(nth(0x080B, 0), 4) == 97 && nth(0x061E, 0)->size == 56);
     assert_true(u32(sent, 0) == 600 && u32(sent, 4) == 100 && u32(received, 0) == 601 && u32(received, 4) == 99);
     assert_true(u32(again, 0) == 600 && memcmp(again->payload + 8, "\x0A\0\0\2\x0A\0\0\1\x1F\x90\x9C\x40", 12) == 0);
 }
@@ -216,7 +222,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(ipv4_connection), T(ipv6_connection), T(never_connected), T(older_than_the_trace),
-                                       T(datagrams_and_retransmits), T(successor)};
+                                       T(datagrams_and_retransmits), T(successor), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

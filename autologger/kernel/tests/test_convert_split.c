@@ -87,7 +87,7 @@ static void successor(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(in_three_parts), T(handed_down), T(successor)};
+    const struct CMUnitTest tests[] = {T(in_three_parts), T(handed_down), T(successor), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

@@ -226,7 +226,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(interrupts), T(deferred_work), T(clock_and_ipi), T(timers), T(power), T(priorities_and_counters),
-                                       T(log_lines)};
+                                       T(log_lines), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

@@ -5,6 +5,10 @@
 #include "autologger/kernel/tests/raw_maker.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"
+/* Only a living machine has these: boot-tests/e2e/system_config.py holds them against statx, statvfs, getifaddrs,
+ * resolv.conf and lscpu. */
+#define READ_BACK_LIVE "InstallDate Hypervisor HypervisorId SectorsPerCluster NumberOfFreeClusters TotalNumberOfClusters IpAddresses DnsServerAddresses"
+#include "tools/dev/read_back.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -73,9 +77,46 @@ static int gone(const char *path, const struct stat *st, int type, struct FTW *a
     return remove(path);
 }
 
+/* What was collected, as the drainer keeps it. */
+static void put_all(struct maker *maker)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct raw_config h = event[i].head;
+        h.own.time          = 1000 + i;
+        h.own.size          = (uint16_t)((sizeof h + h.body_size + 7) & ~7u);
+        maker_put(maker, &h, sizeof h);
+        maker_put(maker, event[i].body, h.body_size);
+        memset(maker->chunk + maker->used, 0, 8);
+        maker->used += h.own.size - sizeof h - h.body_size;
+        maker->records++;
+    }
+}
+
+/* And as it stands in the file: each class is read back (the last test). */
+static void read_all_back(void)
+{
+    static struct maker maker;
+    struct klog_config  config = {.mask = {1}, .clock = {1, CLOCK_READ_RAW, 1000000000}};
+    struct convert      c;
+    struct klog_record  r;
+    if (count > 1000)
+        return; /* more than a chunk holds */
+    maker_init(&maker, 1, 1 << 20);
+    put_all(&maker);
+    maker_chunk(&maker, 0, RAW_CHUNK_OWN);
+    maker_pass(&maker, 100000, UINT64_MAX);
+    assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
+    disk_number(&c, 259 << 20); /* so that theirs is not 0 */
+    for (; convert_peek(&c, 0, &r); convert_pop(&c, 0))
+        read_back_see(r.data, r.size);
+    convert_finish(&c);
+    maker_finish(&maker);
+}
+
 static int teardown(void **state)
 {
     (void)state;
+    read_all_back();
     for (unsigned i = 0; i < count; i++)
         free(event[i].body);
     count = 0;
@@ -158,7 +199,7 @@ static void machine_make(void)
     file("sys/devices/system/cpu/cpu0/topology/thread_siblings_list", "0,2\n");
     file("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1\n");
     file("sys/devices/system/cpu/cpu2/topology/thread_siblings_list", "0,2\n");
-    file("sys/power/state", "freeze mem disk\n");
+    file("sys/power/state", "freeze standby mem disk\n");
     file("sys/power/mem_sleep", "s2idle [deep]\n");
     file("sys/class/dmi/id/sys_vendor", "LENOVO\n");
     file("sys/class/dmi/id/product_name", "20Q5S00000\n");
@@ -203,7 +244,7 @@ static void cpu_and_power(void **state)
     assert_string_equal(text(e, 12, NULL), "Intel(R) Core(TM) i5-8265U CPU @ 1.60GHz");
     e = nth(0x0B10, ETL_SYSTEM64, 0);
     assert_int_equal(e->head.body_size, 8);
-    assert_int_equal(number(e, 0, 8), UINT64_C(0x0000010101010000)); /* S3, S4, S5, AoAc */
+    assert_int_equal(number(e, 0, 8), UINT64_C(0x0000010101010001)); /* S1, S3, S4, S5, AoAc */
     size_t at;
     e = nth(0x0B19, ETL_SYSTEM64, 0);
     assert_string_equal(text(e, 0, &at), "LENOVO");
@@ -225,9 +266,9 @@ static void storage(void **state)
     file("sys/block/sda/dev", "8:0\n");
     file("sys/block/sda/queue/logical_block_size", "512\n");
     file("sys/block/sda/queue/write_cache", "write back\n");
-    file("sys/block/sda/0:0:0:0/vendor", "ATA     \n");
-    file("sys/block/sda/0:0:0:0/model", "SAMSUNG MZ7LN512\n");
-    link_to("sys/block/sda/device", "0:0:0:0");
+    file("sys/block/sda/2:1:3:4/vendor", "ATA     \n");
+    file("sys/block/sda/2:1:3:4/model", "SAMSUNG MZ7LN512\n");
+    link_to("sys/block/sda/device", "2:1:3:4");
     file("sys/block/sda/sda1/partition", "1\n");
     file("sys/block/sda/sda1/start", "2048\n");
     file("sys/block/sda/sda1/size", "1048576\n");
@@ -254,6 +295,7 @@ static void storage(void **state)
     assert_int_equal(e->head.disk_at, 0);
     assert_int_equal(number(e, 4, 4), 512);
     assert_int_equal(number(e, 16, 8), 1000215216 / (63 * 255));
+    assert_true(number(e, 24, 4) == 2 && number(e, 28, 4) == 1 && number(e, 32, 4) == 3 && number(e, 36, 4) == 4);
     assert_string_equal(text(e, 40, NULL), "ATA SAMSUNG MZ7LN512");
     assert_int_equal(number(e, 552, 4), 2);
     assert_int_equal(number(e, 556, 1), 1);
@@ -407,6 +449,7 @@ static void boot_times(uint64_t want_firmware, uint64_t want_loader, const char 
     assert_int_equal(firmware, want_firmware);
     assert_int_equal(loader, want_loader);
     assert_string_equal(p + 16, source);
+    read_all_back();
     for (unsigned i = 0; i < count; i++)
         free(event[i].body);
     count = 0;
@@ -423,18 +466,22 @@ static void firmware_and_loader(void **state)
     file("sys/firmware/acpi/fpdt/boot/exitbootservice_end_ns", "4100000000\n");
     boot_times(3300000000, 800000000, "FPDT");
     efi_text("LoaderTimeInitUSec", "3000000");
+    efi_text("LoaderTimeMenuUSec", "3500000");
     efi_text("LoaderTimeExecUSec", "4500000");
+    efi_text("LoaderFirmwareInfo", "UEFI 2.70");
     efi_text("LoaderInfo", "systemd-boot 252");
     boot_times(3000000000, 1500000000, "LoaderTime");
     const uint8_t secure[5] = {6, 0, 0, 0, 1};
     file_bytes("sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", secure, 5);
     link_to("run/autologger/initramfs", "dracut");
     file("proc/sys/kernel/osrelease", "6.1\n");
+    file("proc/sys/kernel/version", "#1 SMP\n");
     file("proc/cmdline", "quiet\n");
+    file("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
     file("sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
     collect(0, SYSCFG_SYSTEM);
     const char *p = (const char *)nth(BOOTENV_LOADER, ETL_EVENT64, 0)->body;
-    static const char *const loader[] = {"systemd-boot 252", "", "EFI", "on"}, *const kernel[] = {"6.1", "", "quiet", "", "integrity", "", "", "dracut"};
+    static const char *const loader[] = {"systemd-boot 252", "UEFI 2.70", "EFI", "on"}, *const kernel[] = {"6.1", "#1 SMP", "quiet", "tsc", "integrity", "", "", "dracut"};
     for (size_t i = 0; i < 4; p += strlen(p) + 1)
         assert_string_equal(p, loader[i++]);
     p = (const char *)nth(BOOTENV_KERNEL, ETL_EVENT64, 0)->body;
@@ -524,6 +571,7 @@ static void modules(void **state)
     assert_int_equal(number(e, 20, 4), 0);
     assert_int_equal(number(e, 24, 4), 1);
     assert_string_equal(text(e, 56, NULL), "notes_gone.ko");
+    read_all_back();
     for (unsigned i = 0; i < count; i++)
         free(event[i].body);
     count = 0;
@@ -549,16 +597,7 @@ static void converted(void **state)
     file("sys/block/sdb/dev", "8:16\n");
     collect(0, SYSCFG_SYSTEM | SYSCFG_STORAGE);
     maker_init(&maker, 1, 1 << 20);
-    for (unsigned i = 0; i < count; i++) {
-        struct raw_config h = event[i].head;
-        h.own.time          = 1000 + i;
-        h.own.size          = (uint16_t)((sizeof h + h.body_size + 7) & ~7u);
-        maker_put(&maker, &h, sizeof h);
-        maker_put(&maker, event[i].body, h.body_size);
-        memset(maker.chunk + maker.used, 0, 8);
-        maker.used += h.own.size - sizeof h - h.body_size;
-        maker.records++;
-    }
+    put_all(&maker);
     struct raw_config bad = {.own = {RAW_CONFIG, 0, sizeof bad, 900, 0, 0}, .header = ETL_EVENT64, .disk_at = RAW_NO_DISK, .body_size = 60000};
     maker_put(&maker, &bad, sizeof bad); /* lies about its length */
     bad.body_size = 0;
@@ -601,6 +640,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(classes_are_chosen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_of_each, setup, teardown),
         cmocka_unit_test_setup_teardown(converted, setup, teardown),
+        cmocka_unit_test(every_class_is_read_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -236,12 +236,18 @@ static void get_all(DBusMessage *m, DBusMessageIter *at)
     dbus_message_get_args(m, NULL, DBUS_TYPE_STRING, &interface, DBUS_TYPE_INVALID);
     if (strcmp(interface, SYSTEMD ".Manager") == 0 || sscanf(path, "/org/freedesktop/systemd1/job/%u", &id) == 1) {
         dbus_message_iter_open_container(at, DBUS_TYPE_ARRAY, "{sv}", &array);
-        if (strcmp(interface, SYSTEMD ".Manager") == 0)
-            append_pair(&array, "UserspaceTimestampMonotonic", "1234567");
-        else
+        if (strcmp(interface, SYSTEMD ".Manager") == 0) {
+            static const char *const times[][2] = {{"FirmwareTimestampMonotonic", "9000000"}, {"LoaderTimestampMonotonic", "4000000"},
+                                                   {"InitRDTimestampMonotonic", "600000"}, {"UserspaceTimestampMonotonic", "1234567"},
+                                                   {"UnitsLoadStartTimestampMonotonic", "1300000"}, {"UnitsLoadFinishTimestampMonotonic", "1400000"},
+                                                   {"FinishTimestampMonotonic", "5000000"}};
+            for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+                append_pair(&array, times[i][0], times[i][1]);
+        } else {
             for (unsigned i = 0; i < JOBS; i++)
                 if (jobs[i].id == id)
                     append_pair(&array, "JobType", jobs[i].type);
+        }
         dbus_message_iter_close_container(at, &array);
         return;
     }
