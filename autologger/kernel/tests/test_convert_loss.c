@@ -173,6 +173,6 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(gaps_are_placed), T(the_rest_is_told_at_the_end), T(conversion_and_throttling),
-                                       T(a_successor_tells_nothing_twice)};
+                                       T(a_successor_tells_nothing_twice), cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
