@@ -1,0 +1,143 @@
+/* storm_count - what a trace says of a storm (storm.c): storm_count FILE FROM_RAW FROM_TSC TO_RAW TO_TSC, for two windows
+ * (one inside of the other), then PID... of programs, then "-", then TID... of threads. Prints one JSON object: for each window
+ * the context switches and the threads that began; for each program the processes that it began, and how many of those ended; for each
+ * thread how often it was switched away from; and the places where a CPU's switches do not follow one another: what comes in is what
+ * goes out next, else one is missing (named on stderr). Exit codes: 0 read, 100 called wrongly, 111 not to be read. */
+#include "autologger/etl/reader.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CPUS_MAX = 1024, LIST_MAX = 512, PIDS = 1 << 22, CLASS_SWITCH = 0x0524, CLASS_THREAD_START = 0x0501, CLASS_PROCESS_START = 0x0301,
+       CLASS_PROCESS_END = 0x0302, WINDOWS = 2 };
+
+struct list { uint32_t id[LIST_MAX]; uint64_t a[LIST_MAX], b[LIST_MAX]; unsigned count; };
+struct window { int64_t from, to; uint64_t switches, threads; };
+struct counts {
+    struct window window[WINDOWS];
+    struct list   program, thread;
+    uint16_t     *parent; /* by pid: which program it is of, + 1 */
+    uint32_t      running[CPUS_MAX];
+    bool          known[CPUS_MAX];
+    uint64_t      switches, inversions;
+    uint32_t     *outs, *missing; /* by thread: switches away from it that are there, that are not */
+    int64_t       last[CPUS_MAX];
+};
+
+static unsigned place(const struct list *l, uint32_t id)
+{
+    unsigned i = 0;
+    while (i < l->count && l->id[i] != id)
+        i++;
+    return i;
+}
+
+static uint32_t u32(const struct etl_event *e, uint32_t at)
+{
+    uint32_t v = 0;
+    if (at + sizeof v <= e->payload_size)
+        memcpy(&v, e->payload + at, sizeof v);
+    return v;
+}
+
+static void context_switch(struct counts *c, const struct etl_event *e)
+{
+    uint32_t in = u32(e, 0), out = u32(e, 4);
+    unsigned t  = place(&c->thread, out);
+    c->switches++;
+    if (t < c->thread.count)
+        c->thread.a[t]++;
+    if (e->cpu >= CPUS_MAX)
+        return;
+    c->outs[out % PIDS]++;
+    if (c->known[e->cpu] && c->running[e->cpu] != out)
+        c->missing[c->running[e->cpu] % PIDS]++; /* the switch away from it, if not more */
+    c->running[e->cpu] = in;
+    c->known[e->cpu]   = true;
+}
+
+static void process(struct counts *c, const struct etl_event *e, bool start)
+{
+    uint32_t pid = u32(e, 8) % PIDS, parent = u32(e, 12);
+    unsigned p = start ? place(&c->program, parent) : c->parent[pid] ? c->parent[pid] - 1u : LIST_MAX;
+    if (p < c->program.count)
+        (start ? c->program.a : c->program.b)[p]++;
+    c->parent[pid] = start && p < c->program.count ? (uint16_t)(p + 1) : 0;
+}
+
+static void event(struct counts *c, const struct etl_event *e)
+{
+    if (e->cpu < CPUS_MAX) {
+        c->inversions += e->raw_time < c->last[e->cpu];
+        c->last[e->cpu] = e->raw_time;
+    }
+    for (unsigned i = 0; i < WINDOWS; i++) {
+        bool in = e->raw_time >= c->window[i].from && e->raw_time <= c->window[i].to;
+        c->window[i].switches += in && e->hook == CLASS_SWITCH;
+        c->window[i].threads += in && e->hook == CLASS_THREAD_START && e->thread_id != u32(e, 4); /* by itself: an exec */
+    }
+    if (e->hook == CLASS_SWITCH)
+        context_switch(c, e);
+    else if (e->hook == CLASS_PROCESS_START || e->hook == CLASS_PROCESS_END)
+        process(c, e, e->hook == CLASS_PROCESS_START);
+}
+
+static void list_print(const char *name, const struct list *l)
+{
+    printf("\"%s\": {", name);
+    for (unsigned i = 0; i < l->count; i++)
+        printf("%s\"%" PRIu32 "\": [%" PRIu64 ", %" PRIu64 "]", i ? ", " : "", l->id[i], l->a[i], l->b[i]);
+    printf("}, ");
+}
+
+/* A thread that is never switched away from is one whose events the kernel gives to nobody: some guests' kernels do so with idle tasks, and
+ * with what their host runs in them. */
+static void broken_print(const struct counts *c)
+{
+    uint64_t broken = 0, silent = 0;
+    for (uint32_t tid = 0; tid < PIDS; tid++) {
+        *(c->outs[tid] && tid ? &broken : &silent) += c->missing[tid];
+        if (c->missing[tid] && c->outs[tid] && tid)
+            fprintf(stderr, "thread %" PRIu32 " came in, and another one went out, %" PRIu32 " times\n", tid, c->missing[tid]);
+    }
+    printf("\"broken\": %" PRIu64 ", \"silent\": %" PRIu64 ", ", broken, silent);
+}
+
+int main(int argc, char **argv)
+{
+    enum { FIXED = 2 + WINDOWS * 4 };
+    static struct counts c;
+    struct etl_reader   *r = NULL;
+    struct etl_event     e;
+    struct reason        why = {0};
+    if (argc < FIXED || !(c.parent = calloc(PIDS, sizeof *c.parent)) || !(c.outs = calloc(PIDS, sizeof *c.outs)) ||
+        !(c.missing = calloc(PIDS, sizeof *c.missing)))
+        return fprintf(stderr, "storm_count FILE WINDOW... PID... - TID...\n"), 100;
+    if (etl_reader_open(argv[1], &r, &why))
+        return fprintf(stderr, "storm_count: %s\n", why.text), 111;
+    bool raw = etl_reader_header(r)->raw.perf_freq == 1000000000;
+    for (int i = 0; i < WINDOWS; i++)
+        c.window[i] = (struct window){.from = strtoll(argv[2 + i * 4 + !raw], NULL, 10), .to = strtoll(argv[4 + i * 4 + !raw], NULL, 10)};
+    struct list *list = &c.program;
+    for (int i = FIXED; i < argc; i++)
+        if (strcmp(argv[i], "-") == 0)
+            list = &c.thread;
+        else if (list->count < LIST_MAX)
+            list->id[list->count++] = (uint32_t)strtoul(argv[i], NULL, 10);
+    while (etl_next(r, &e))
+        event(&c, &e);
+    printf("{\"lost\": %" PRIu32 ", \"switches\": %" PRIu64 ", \"inversions\": %" PRIu64 ", ", etl_reader_header(r)->raw.events_lost,
+           c.switches, c.inversions);
+    broken_print(&c);
+    list_print("programs", &c.program);
+    list_print("threads", &c.thread);
+    printf("\"windows\": [");
+    for (int i = 0; i < WINDOWS; i++)
+        printf("%s[%" PRIu64 ", %" PRIu64 "]", i ? ", " : "", c.window[i].switches, c.window[i].threads);
+    printf("]}\n");
+    etl_reader_close(r);
+    return 0;
+}
