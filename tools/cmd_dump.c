@@ -40,11 +40,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct dump_options *o = &a->options;
     switch (key) {
     case 'f':
-        o->json = !strcmp(arg, "json");
-        if (!o->json && strcmp(arg, "text"))
+        o->format = !strcmp(arg, "json") ? DUMP_JSON : DUMP_TEXT;
+        if (o->format == DUMP_TEXT && strcmp(arg, "text"))
             argp_error(state, "--format is text or json, not \"%s\"", arg);
         return 0;
-    case KEY_JSON: o->json = true; return 0;
+    case KEY_JSON: o->format = DUMP_JSON; return 0;
     case 'i': o->iso = true; return 0;
     case 'p':
         if (a->providers == DUMP_PROVIDERS_MAX)
@@ -125,7 +125,7 @@ static void symbols_show(const struct dump_args *a, struct symbols *symbols)
     if (!symbols_counts(symbols, &n))
         return;
     fflush(stdout);
-    if (a->options.json)
+    if (a->options.format == DUMP_JSON)
         symbols_print_json(&n, stdout);
     else
         symbols_print(&n, stderr);

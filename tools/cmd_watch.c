@@ -44,7 +44,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!a->session)
             argp_error(state, "the session's NAME is missing. Do: autologger sessions");
-        a->options.json = a->common.json;
+        a->options.format = a->common.json ? DUMP_JSON : DUMP_TEXT;
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }

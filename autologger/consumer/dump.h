@@ -23,9 +23,11 @@ struct dump_provider {
     const struct guid *guid;
     const char        *name; /* a TraceLogging name, a class name, or one that hashes to the GUID */
 };
+enum dump_format { DUMP_TEXT, DUMP_JSON };
 /* All zeros: everything, as text. */
 struct dump_options {
-    bool                 json, iso;
+    enum dump_format     format;
+    bool                 iso;
     struct dump_provider providers[DUMP_PROVIDERS_MAX + 1]; /* only these; ends at the first without both */
     bool                 by_process;
     uint32_t             process_id; /* with by_process; which events are about it: process_filter.h */

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (etl_reader_open_memory(data, size, &r, NULL) != W_SUCCESS)
             return 0;
         if (round < 2) {
-            struct dump_options options = {.json = round == 0, .by_process = round == 1, .process_id = 4,
+            struct dump_options options = {.format = round == 0 ? DUMP_JSON : DUMP_TEXT, .by_process = round == 1, .process_id = 4,
                                            .providers = {{.name = round == 0 ? NULL : "Process"}}};
             if (dump_events(r, &options, null, &counts, NULL) == W_SUCCESS && counts.written > counts.read)
                 abort();

@@ -56,7 +56,7 @@ static void every_event_is_dumped(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (int json = 0; json < 2; json++) {
-            struct dumped d = dump(file(rows[i].name, path), &(struct dump_options){.json = json});
+            struct dumped d = dump(file(rows[i].name, path), &(struct dump_options){.format = json ? DUMP_JSON : DUMP_TEXT});
             size_t        lines = 0;
             for (char *line = d.text, *end; (end = strchr(line, '\n')); line = end + 1) {
                 lines++;

@@ -103,7 +103,7 @@ static yajl_val get(yajl_val v, const char *a, const char *b)
 static void json_lines(void **state)
 {
     struct dump_counts counts;
-    char              *text = run(&(struct dump_options){.json = true}, &counts), *line = text;
+    char              *text = run(&(struct dump_options){.format = DUMP_JSON}, &counts), *line = text;
     yajl_val           v[9];
     (void)state;
     for (int i = 0; i < 9; i++) {

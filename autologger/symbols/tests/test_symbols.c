@@ -306,7 +306,7 @@ static void the_dump_shows_them(void **state)
     assert_int_equal(all(NULL, 0, &s, seen), 1);
     struct frame_namer namer = symbols_namer(s);
     for (int json = 0; json < 2; json++) {
-        struct dump_options options = {.frames = &namer, .json = json};
+        struct dump_options options = {.frames = &namer, .format = json ? DUMP_JSON : DUMP_TEXT};
         struct dump_counts  counts;
         struct reason       why;
         struct etl_reader  *r;

@@ -1,0 +1,148 @@
+/* dump_text.c - events as lines of text. See dump.h. */
+#include "autologger/consumer/dump_writer.h"
+#include "registry-sim/win32/filetime.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static void frame_text(struct text *line, const struct frame_name *f)
+{
+    static const char *const why[] = {
+        "", "no function there", "", "of no image in the trace: made at run time, no Image event, or the chain is broken",
+        "no address: the chain is broken here"};
+
+    text_printf(line, "    ");
+    if (f->module)
+        text_utf8(line, f->module, strlen(f->module));
+    if (f->state == FRAME_NAMED) {
+        text_printf(line, "!");
+        text_utf8(line, f->function, strlen(f->function));
+        text_printf(line, "+0x%" PRIx64 "\n", f->offset);
+        return;
+    }
+    if (f->module && f->offset)
+        text_printf(line, "+0x%" PRIx64, f->offset);
+    else
+        text_printf(line, "%s0x%" PRIx64, f->module ? " " : "", f->address);
+    if (f->state == FRAME_NO_FILE) {
+        text_printf(line, " (needs ");
+        text_utf8(line, f->path ? f->path : f->module, strlen(f->path ? f->path : f->module));
+        text_printf(line, *f->build_id ? ", build id %s)\n" : "%s, which has no build id)\n", f->build_id);
+    } else {
+        text_printf(line, " (%s)\n", why[f->state]);
+    }
+}
+
+/* A value that would be mistaken for something else, or break the line, is quoted with JSON's escapes. */
+void dump_add_value(struct text *line, const char *p, size_t size)
+{
+    bool plain = size > 0;
+
+    for (size_t i = 0; i < size && plain; i++)
+        plain = (unsigned char)p[i] > ' ' && p[i] != '"' && p[i] != '=' && p[i] != '\\' && p[i] != 0x7F;
+    if (plain) {
+        text_add(line, p, size);
+        return;
+    }
+    text_add(line, "\"", 1);
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)p[i];
+        if (c == '"' || c == '\\')
+            text_printf(line, "\\%c", c);
+        else if (c == '\n')
+            text_add(line, "\\n", 2);
+        else if (c < ' ' || c == 0x7F)
+            text_printf(line, "\\u%04x", c);
+        else
+            text_add(line, p + i, 1);
+    }
+    text_add(line, "\"", 1);
+}
+
+/* Names: as they are, but nothing that breaks the line. */
+void dump_add_name(struct text *line, const char *name)
+{
+    size_t start = line->length;
+
+    text_utf8(line, name, strlen(name));
+    for (size_t i = start; i < line->length; i++)
+        if ((unsigned char)line->data[i] <= ' ' || line->data[i] == 0x7F)
+            line->data[i] = '_';
+}
+
+static void emit_text(void *self, const struct field *f)
+{
+    struct dump *d = self;
+
+    text_add(&d->line, " ", 1);
+    dump_add_name(&d->line, f->path);
+    text_add(&d->line, "=", 1);
+    dump_add_value(&d->line, f->text, f->length);
+}
+
+static void add_id(struct text *line, const char *label, uint32_t id)
+{
+    if (id == (uint32_t)DUMP_NO_ID)
+        text_printf(line, " %s -", label);
+    else
+        text_printf(line, " %s %u", label, id);
+}
+
+static void add_time(struct dump *d, const struct etl_event *e)
+{
+    char    text[FILETIME_TEXT_SIZE];
+    int64_t ticks = (int64_t)(e->filetime - (uint64_t)d->header->raw.start_time);
+
+    if (d->options->iso)
+        text_printf(&d->line, "%s", filetime_format(e->filetime, text));
+    else
+        text_printf(&d->line, "%s%" PRIu64 ".%07" PRIu64, ticks < 0 ? "-" : "",
+                    (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) / 10000000,
+                    (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) % 10000000);
+}
+
+static enum decode_result write_text(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    uint64_t frames[DUMP_FRAMES_MAX];
+    char     guid[GUID_TEXT_SIZE];
+    uint32_t used;
+
+    text_cut(&d->line, 0);
+    add_time(d, e);
+    text_printf(&d->line, " cpu %u", e->cpu);
+    add_id(&d->line, "pid", e->process_id);
+    add_id(&d->line, "tid", e->thread_id);
+    const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
+    if (unit) {
+        text_add(&d->line, " unit ", 6);
+        dump_add_name(&d->line, *unit ? unit : "none");
+    }
+    text_add(&d->line, " ", 1);
+    dump_add_name(&d->line, names->provider ? names->provider : guid_format(&e->provider, guid));
+    text_add(&d->line, "/", 1);
+    dump_add_name(&d->line, names->event);
+    enum decode_result result = decoded_fields(e, names, &d->sink, &used);
+    unsigned           n      = decoded_stack(e, frames, DUMP_FRAMES_MAX);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&d->line, "%s0x%" PRIx64, i ? "," : " stack=", frames[i]);
+    if (result != DECODE_OK) {
+        text_printf(&d->line, " payload=");
+        text_hex(&d->line, e->payload + used, e->payload_size - used);
+        text_printf(&d->line, " (%u bytes not decoded)", e->payload_size - used);
+    }
+    text_add(&d->line, "\n", 1);
+    n = dump_frames(d, e);
+    for (unsigned i = 0; i < n; i++)
+        frame_text(&d->line, &d->frames[i]);
+    fwrite(text_get(&d->line), 1, d->line.length, d->out);
+    return result;
+}
+
+static bool begin(struct dump *d)
+{
+    (void)d;
+    return true;
+}
+static void end(struct dump *d) { (void)d; }
+
+const struct dump_writer dump_text = {begin, write_text, emit_text, end};

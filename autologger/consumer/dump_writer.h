@@ -1,0 +1,43 @@
+/* dump_writer.h - how each format of dump.h writes an event: shared by dump.c, which reads and filters, and the formats' files. Nothing else
+ * includes it. A format keeps what it needs in struct dump; what begin made, end frees. Threads: one per dump. */
+#ifndef AUTOLOGGER_CONSUMER_DUMP_WRITER_H
+#define AUTOLOGGER_CONSUMER_DUMP_WRITER_H
+#include "autologger/consumer/decoded.h"
+#include "autologger/consumer/dump.h"
+#include "autologger/consumer/process_filter.h"
+#include "autologger/consumer/process_units.h"
+
+#include <yajl/yajl_gen.h>
+
+enum { DUMP_FRAMES_MAX = 1024, DUMP_NO_ID = -1 };
+
+struct dump {
+    const struct dump_options    *options;
+    const struct etl_file_header *header;
+    FILE                         *out;
+    yajl_gen                      json; /* of DUMP_JSON */
+    struct field_sink             sink;
+    struct text                   line, name;
+    struct process_filter         process, unit;
+    struct actors                 actors;
+    struct process_units          units;
+    struct guid                   hashed[DUMP_PROVIDERS_MAX]; /* of the names of providers */
+    struct dump_counts           *counts;
+    struct frame_name            *frames; /* DUMP_FRAMES_MAX of them; NULL: no names are wanted */
+};
+
+struct dump_writer {
+    bool (*begin)(struct dump *d); /* false: no memory */
+    /* Writes one event. What can't be decoded is written as hex, and the result says so. */
+    enum decode_result (*event)(struct dump *d, const struct etl_event *e, const struct decoded *names);
+    void (*emit)(void *dump, const struct field *field); /* for the sink */
+    void (*end)(struct dump *d);
+};
+extern const struct dump_writer dump_text, dump_json;
+
+/* The frames of the event's stack with their names, into d->frames; 0 when none are wanted. */
+unsigned dump_frames(struct dump *d, const struct etl_event *e);
+/* A value as text lines have it, quoted where it would be mistaken for something else; a name, without what breaks a line. */
+void dump_add_value(struct text *line, const char *p, size_t size);
+void dump_add_name(struct text *line, const char *name);
+#endif
