@@ -1,6 +1,7 @@
 /* session_view.c - see session_view.h. One table drives text and JSON. */
 #include "tools/session_view.h"
 
+#include "autologger/kernel/flags.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/wstatus.h"
 
@@ -72,6 +73,12 @@ uint64_t session_lost(const struct ctl_session_info *s)
     return s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file + s->withheld;
 }
 
+static void events_text(const struct ctl_session_info *s, char *flags, size_t flags_size, char *stacks, size_t stacks_size)
+{
+    group_mask_format(s->group_mask, flags, flags_size);
+    hooks_format(s->hooks, s->hook_count < HOOK_MAX ? s->hook_count : HOOK_MAX, stacks, stacks_size);
+}
+
 void session_view_print(const struct ctl_session_info *s, FILE *to)
 {
     char guid[GUID_TEXT_SIZE];
@@ -82,6 +89,12 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
     if (s->status)
         fprintf(to, "%-26s %s. Do: %s\n", "", wstatus_text(s->status), wstatus_advice(s->status));
     fprintf(to, "%-26s %s\n", "file:", session_file_text(s));
+    if (s->kernel) {
+        char flags[2048], stacks[HOOK_MAX * 32];
+        events_text(s, flags, sizeof flags, stacks, sizeof stacks);
+        fprintf(to, "%-26s %s\n", "kernel flags:", *flags ? flags : "(none)");
+        fprintf(to, "%-26s %s\n", "stacks:", *stacks ? stacks : "(none)");
+    }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char label[40];
         snprintf(label, sizeof label, "%s:", fields[i].text);
@@ -102,6 +115,13 @@ void session_view_json(const struct ctl_session_info *s, const char *name, struc
     json_number(j, "status", s->status);
     json_text(j, "status_name", wstatus_name(s->status));
     json_text(j, "log_path", s->log_path);
+    if (s->kernel) {
+        char flags[2048], stacks[HOOK_MAX * 32];
+        events_text(s, flags, sizeof flags, stacks, sizeof stacks);
+        json_text(j, "kernel_flags", flags);
+        json_text(j, "stacks", stacks);
+        json_number(j, "updates", s->updates);
+    }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         json_number(j, fields[i].json, field_get(s, &fields[i]));
     json_number(j, "events_lost", session_lost(s));

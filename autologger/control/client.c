@@ -310,6 +310,28 @@ wstatus control_flush(struct control_client *c, const char *name, struct reason 
     return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
 }
 
+wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name, struct ctl_update_answer *out,
+                       struct reason *why)
+{
+    struct ctl_session_request named = {0};
+    wstatus                    st    = name_set(&named, name, why);
+    if (st)
+        return st;
+    memcpy(r->name, named.name, sizeof r->name);
+    r->header = (struct ctl_header){.size = sizeof *r, .type = CTL_UPDATE};
+    st        = ask(c, &r->header, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+    if (c->size >= sizeof *out && (!st || ((const struct ctl_header *)(const void *)c->buffer)->status == st)) {
+        memcpy(out, c->buffer, sizeof *out);
+        out->text[sizeof out->text - 1] = 0;
+        session_terminate(&out->session);
+        if (st)
+            reason_set(why, st, "%s", out->text);
+    } else if (!st) {
+        st = reason_set(why, W_INVALID_DATA, "the daemon answered with %zu bytes", c->size);
+    }
+    return st;
+}
+
 /* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or NULL for lists
  * of all. *rows is malloc; c->buffer keeps the last page. */
 static wstatus pages(struct control_client *c, enum ctl_type type, const char *name, size_t head, size_t row, void **rows,

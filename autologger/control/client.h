@@ -22,6 +22,10 @@ wstatus control_query_all(struct control_client *c, struct ctl_session_info **ro
 /* Stops a session, waits for its file to be complete; *final (may be NULL) gets the last numbers. */
 wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why);
 wstatus control_flush(struct control_client *c, const char *name, struct reason *why);
+/* Other kernel flags or stacks for a session that runs: what, group_mask, hooks and hook_count of *r say which. out->text: what could not be
+ * had of them, a line each. 4201; 87 not a session of kernel events; 5; and what the change itself may fail with. */
+wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name, struct ctl_update_answer *out,
+                       struct reason *why);
 wstatus control_fs_ready(struct control_client *c, struct reason *why);
 /* Stops the sessions of the machine's boot and has their files merged. Status 0: done; 170: the merge goes on, ask again; 50: the daemon
  * does not trace a boot; 4201: no session of a boot ran. */

@@ -3,6 +3,7 @@
 #include "autologger/control/access.h"
 #include "autologger/control/declaration.h"
 #include "autologger/control/message.h"
+#include "autologger/control/update.h"
 #include "registry-sim/base/cursor.h"
 
 #include <errno.h>
@@ -364,6 +365,16 @@ static wstatus on_end_boot(struct control_server *v, unsigned c, const void *mes
     return W_SUCCESS;
 }
 
+static wstatus on_update(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_update_request *m      = message;
+    struct ctl_update_answer        *answer = (void *)v->out;
+    (void)size;
+    update_answer(v->table, &v->hooks, m, answer);
+    tell(v, c, answer, sizeof *answer, NULL, 0);
+    return W_SUCCESS;
+}
+
 static wstatus on_state(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_header *m = message;
@@ -547,6 +558,7 @@ static const struct request {
     {CTL_FS_READY, sizeof(struct ctl_header), true, false, on_fs_ready},
     {CTL_SHUTDOWN, sizeof(struct ctl_header), true, false, on_shutdown},
     {CTL_END_BOOT, sizeof(struct ctl_header), true, true, on_end_boot},
+    {CTL_UPDATE, sizeof(struct ctl_update_request), true, true, on_update},
     {CTL_STATE, sizeof(struct ctl_header), false, false, on_state},
     {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, false, on_providers},
     {CTL_DECLARATION, sizeof(struct ctl_session_request), false, false, on_declaration},

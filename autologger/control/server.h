@@ -15,6 +15,8 @@ struct control_hooks {
     wstatus (*stop)(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why);
     wstatus (*fs_ready)(void *ctx, struct reason *why);
     wstatus (*shutdown)(void *ctx, struct reason *why); /* the loop ends after the answer */
+    /* NULL: not here. found: what could not be had of it */
+    wstatus (*update)(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
     wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
 };
 

@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
-                                      .store_open = regstore_open, .save = results_save, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
+                                      .store_open = regstore_open, .save = results_save, .update = session_update, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
                           .guard_path = "/" GUARD_PATH, .systemd_dir = "/run/systemd/system", .proc_stat = "/proc/stat"};
     const struct argp argp = {options, parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"

@@ -375,6 +375,22 @@ static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final
     return W_SUCCESS; /* it is stopped; what became of its file is in `final` */
 }
 
+static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+{
+    struct service *v = ctx;
+    struct reason   ignored;
+    if (!v->options.update)
+        return reason_set(why, W_NOT_SUPPORTED, "this program does not change sessions while they run");
+    kernel_finish(v, true); /* its sources may be being opened */
+    wstatus st = v->options.update(s, terms, found, why);
+    if (!st) {
+        boot_update(&v->table, s, &v->results);
+        rows_keep(v);
+        save(v, &ignored);
+    }
+    return st;
+}
+
 static bool is_declared(const struct session *s) { return s && *s->state->key; }
 
 /* User sessions first: the kernel session then covers their whole life. */
@@ -574,7 +590,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->handed   = handed;
     v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = -1;
     limit_raise();
-    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked};
+    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked, .update = update};
     if ((st = signals_open(v, why)) || (st = listen_open(v, why)) || (st = state_adopt(v, &adopted, why)) ||
         (!adopted && (st = state_create(v, why))))
         goto out;

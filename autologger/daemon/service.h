@@ -36,6 +36,8 @@ struct service_options {
     const struct realtime_part *realtime; /* real-time delivery; NULL: an early program's, which has none */
     /* as in session_env */
     klog_collect system_config;
+    /* changes flags and stacks of a session that runs (session_update). NULL: an early program's, which does not */
+    wstatus (*update)(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
     /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
     wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */

@@ -257,8 +257,38 @@ bool group_mask_has(const uint32_t mask[GROUP_MASK_WORDS], const char *keyword)
     return false;
 }
 
+static const struct { const char *guid; uint8_t group; } classes[] = {
+#define C(guid, group) {guid, group},
+#include "autologger/kernel/classes.def"
+#undef C
+};
+
+/* "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:36": a class and a type, as the functions of Windows take them. */
+static bool hook_from_class(const char *word, uint16_t *hook)
+{
+    enum { GROUP_PROCESS = 0x03, GROUP_IMAGE = 0x14, TYPE_IMAGE_LOAD = 10 };
+    char          text[GUID_TEXT_SIZE + 2] = "", *end;
+    const char   *colon                    = strchr(word, ':');
+    struct guid   guid, known;
+    if (!colon || (size_t)(colon - word) >= sizeof text || !isdigit((unsigned char)colon[1]))
+        return false;
+    memcpy(text, word, (size_t)(colon - word));
+    unsigned long type = strtoul(colon + 1, &end, 0);
+    if (!guid_parse(text, &guid) || *end || type > UINT8_MAX)
+        return false;
+    for (size_t i = 0; i < COUNT(classes); i++)
+        if (guid_parse(classes[i].guid, &known) && guid_equal(&guid, &known)) {
+            bool load = classes[i].group == GROUP_IMAGE && type == TYPE_IMAGE_LOAD; /* the one of its class with another group */
+            *hook     = (uint16_t)((load ? GROUP_PROCESS : classes[i].group) << 8 | type);
+            return true;
+        }
+    return false;
+}
+
 static bool hook_from_word(const char *word, uint16_t *hook)
 {
+    if (hook_from_class(word, hook))
+        return true;
     if (strncasecmp(word, "0x", 2) == 0 && isxdigit((unsigned char)word[2]) && strlen(word + 2) <= 4) {
         char *end;
         *hook = (uint16_t)strtoul(word + 2, &end, 16);

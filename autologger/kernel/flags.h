@@ -46,7 +46,7 @@ wstatus group_mask_from_bytes(const uint8_t *data, size_t size, uint32_t mask[GR
  * group_mask_parse gives the same mask back; an empty mask is "". Returns the length needed, NUL not counted. */
 size_t  group_mask_format(const uint32_t mask[GROUP_MASK_WORDS], char *out, size_t capacity);
 bool    group_mask_has(const uint32_t mask[GROUP_MASK_WORDS], const char *keyword); /* any of its bits */
-/* "Profile+CSwitch+0x0501" ('+' or white space between) -> hook ids. 87 unknown name, 1784 more than HOOK_MAX. */
+/* "Profile+CSwitch+0x0501+{class GUID}:type" ('+' or white space between) -> hook ids. 87 unknown name, 1784 more than HOOK_MAX. */
 wstatus hooks_parse(const char *text, uint16_t hooks[HOOK_MAX], unsigned *count, struct reason *why);
 wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_MAX], unsigned *count,
                          struct reason *why);

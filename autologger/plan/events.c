@@ -3,6 +3,7 @@
 #include "autologger/plan/reading.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Stacks that this version records, as in kernel/sources.def: Profile, CSwitch, ReadyThread, the start of disk I/O, page
@@ -104,6 +105,22 @@ static void report_hooks(struct reading *r)
     if (p->hook_count && !(group_mask_has(p->group_mask, "LOADER") && group_mask_has(p->group_mask, "PROC_THREAD")))
         reading_condition(r, W_INVALID_PARAMETER, true, VALUE_STACK_WALKING_FILTER, "add PROC_THREAD+LOADER",
                           "stacks will have addresses only: module names need the kernel flags PROC_THREAD and LOADER");
+}
+
+void plan_events_report(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, struct condition_list *out)
+{
+    struct plan   *p = calloc(1, sizeof *p);
+    struct reading r = {.plan = p};
+    if (!p)
+        return;
+    memcpy(p->group_mask, mask, sizeof p->group_mask);
+    memcpy(p->hooks, hooks, hook_count * sizeof *hooks);
+    p->hook_count = hook_count;
+    p->conditions = *out;
+    report_flags(&r);
+    report_hooks(&r);
+    *out = p->conditions;
+    free(p);
 }
 
 wstatus reading_kernel_events(struct reading *r)

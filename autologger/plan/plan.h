@@ -104,4 +104,6 @@ uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned c
 /* The INI words (registry-sim/text/dialect.h) by values.def. */
 struct ini_vocabulary;
 const struct ini_vocabulary *plan_vocabulary(void);
+/* What of these flags and stacks gives no events, as conditions; for a session that is changed while it runs. */
+void plan_events_report(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, struct condition_list *out);
 #endif

@@ -108,6 +108,12 @@ static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *
 
     session_klog_config(s, &s->conditions, &c);
     wstatus status = klog_adopt(&c, find_klog, f, &s->klog, why);
+    if (!status && s->state->kernel) { /* a predecessor may have died behind a change that it had made */
+        klog_terms(s->klog, &c);
+        memcpy(s->state->group_mask, c.mask, sizeof c.mask);
+        memcpy(s->state->hooks, c.hooks, sizeof c.hooks);
+        s->state->hook_count = c.hook_count;
+    }
     /* what was published is in the file, also when the predecessor did not live to release it */
     for (unsigned cpu = 0; !status && cpu < s->state->cpus; cpu++)
         klog_suppress(s->klog, cpu, time[cpu]);

@@ -90,6 +90,10 @@ void session_info(struct session *s, struct ctl_session_info *out)
     out->state            = (uint32_t)atomic_load(&s->phase);
     out->status           = st->status;
     out->kernel           = st->kernel;
+    out->hook_count       = st->hook_count;
+    out->updates          = st->updates;
+    memcpy(out->group_mask, st->group_mask, sizeof out->group_mask);
+    memcpy(out->hooks, st->hooks, sizeof out->hooks);
     for (unsigned i = 0; i < STATE_ENABLES; i++)
         out->provider_count += st->enable[i].in_use != 0;
     info_streams(s, out);

@@ -9,4 +9,6 @@ wstatus session_new(struct session_env *env, struct directory *directory, struct
 wstatus session_setup(struct session *s, struct reason *why);
 /* The kernel logger's configuration, by the mapped state. */
 void    session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c);
+/* As the session's environment keeps a descriptor of its kernel logger's; fd -1: drops it. */
+void    session_keep_klog(void *session, const char *klog_name, int fd, size_t ring_bytes);
 #endif

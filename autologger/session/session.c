@@ -42,7 +42,7 @@ static void keep(struct session *s, const char *kind, int number, int fd)
     s->env->keep(s->env->keep_ctx, name, fd, 0);
 }
 
-static void keep_klog_fd(void *ctx, const char *klog_name, int fd, size_t ring_bytes)
+void session_keep_klog(void *ctx, const char *klog_name, int fd, size_t ring_bytes)
 {
     struct session *s = ctx;
     char            name[128];
@@ -53,7 +53,7 @@ static void keep_klog_fd(void *ctx, const char *klog_name, int fd, size_t ring_b
 static void keep_klog(struct session *s)
 {
     if (s->klog && s->env->keep)
-        klog_fds(s->klog, keep_klog_fd, s);
+        klog_fds(s->klog, session_keep_klog, s);
 }
 
 static void note_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
@@ -418,7 +418,7 @@ wstatus session_start(struct session *s, struct reason *why)
         if (st)
             return st;
         if (s->env->keep)
-            klog_fds_started(s->klog, keep_klog_fd, s);
+            klog_fds_started(s->klog, session_keep_klog, s);
     }
     if (!s->env->threads)
         return W_SUCCESS;
@@ -550,7 +550,7 @@ static void drop_kept(struct session *s)
 static void drop_klog_fd(void *ctx, const char *klog_name, int fd, size_t ring_bytes)
 {
     (void)fd, (void)ring_bytes;
-    keep_klog_fd(ctx, klog_name, -1, 0);
+    session_keep_klog(ctx, klog_name, -1, 0);
 }
 
 void session_destroy(struct session *s)

@@ -124,6 +124,16 @@ void session_destroy(struct session *s); /* stops first if needed; NULL is fine 
 /* Enables a provider (directory entry, remembered for adoption). 1450, 8. */
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
                        unsigned *slot, unsigned *entry, struct reason *why);
+/* Other kernel flags or stacks, or both, for a session that runs: all of it or, with `why`, nothing. 87 not a session of kernel events, or one
+ * that must not be changed; 21 not recording, and as klog_update. What can't be had goes to `found` and to the session's conditions.
+ * In a file of its own (update.c), which the early program does not have. */
+struct session_terms {
+    bool     flags, stacks; /* which of them */
+    uint32_t group_mask[GROUP_MASK_WORDS];
+    uint16_t hooks[HOOK_MAX];
+    unsigned hook_count;
+};
+wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
 /* The streams that programs of `uid` write; made at first use. Never NULL except when out of memory. */
 const struct session_uid *session_admit(struct session *s, uint32_t uid);
 /* Lets the logger wait for a UID's event descriptor too. */

@@ -28,6 +28,7 @@ enum ctl_type {
     CTL_END_BOOT = 24, /* stop all sessions of the boot and merge their files; 170 while that goes on: ask again */
     CTL_CONSUME = 25,  /* consumer: from now on this connection reads the real-time session that is named (ctl_session_request) */
     CTL_CONSUME_NEXT = 26, /* consumer: acknowledges buffers and asks for one; the answer waits until there is one */
+    CTL_UPDATE = 27,   /* controller: other kernel flags or stacks for a session that runs (ctl_update_request); 1237 as with CTL_STOP */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
@@ -134,6 +135,25 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    late_events; /* found after a quiesce: must be 0 */
     uint64_t    clock_error_ns;
     uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not lost by us, not in the file */
+    uint32_t group_mask[8]; /* in force: flags and stacks of kernel events */
+    uint32_t hook_count;
+    uint32_t updates; /* how often these were changed since the session began */
+    uint16_t hooks[256];
+};
+/* CTL_UPDATE: what is not named in `what` stays. */
+enum { CTL_UPDATE_FLAGS = 1, CTL_UPDATE_STACKS = 2 };
+struct ctl_update_request {
+    struct ctl_header header;
+    char              name[CTL_NAME];
+    uint32_t          what;
+    uint32_t          hook_count;
+    uint32_t          group_mask[8];
+    uint16_t          hooks[256];
+};
+struct ctl_update_answer { /* also with a Status that is not 0 */
+    struct ctl_header       header;
+    char                    text[4096]; /* why not; of an update that was made: what could not be had, one a line */
+    struct ctl_session_info session;
 };
 struct ctl_query_answer {
     struct ctl_header       header;

@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 7, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 8, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
@@ -113,6 +113,7 @@ struct state_session {
     uint64_t    memory_bytes;
     uint32_t    group_mask[8], hook_count;
     uint16_t    hooks[256];
+    uint32_t    updates; /* of the two above while it ran */
     uint32_t    tracepoint_count;
     struct tracepoint_wish tracepoint[TRACEPOINT_WISHES];
     uint32_t    state, status; /* as in ctl_session_info */

@@ -45,7 +45,7 @@ static bool server_fixture_init(struct server_fixture *f)
     struct enable_terms  all  = {0};
     struct session      *s    = NULL;
     unsigned             slot, entry;
-    struct control_hooks hooks = {f, fixture_stop, fixture_ready, fixture_shutdown, NULL};
+    struct control_hooks hooks = {.ctx = f, .stop = fixture_stop, .fs_ready = fixture_ready, .shutdown = fixture_shutdown};
 
     memset(f, 0, sizeof *f);
     f->env.os              = os_linux();

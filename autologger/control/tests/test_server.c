@@ -108,7 +108,7 @@ static void only_the_owner_controls(void **state)
     (void)state;
     assert_true(server_fixture_init(&f));
     int nobody = server_fixture_client(&f, NOBODY, &peer[0]), root = server_fixture_client(&f, 0, &peer[1]);
-    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN, CTL_CONSUME};
+    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN, CTL_CONSUME, CTL_UPDATE};
     for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
         assert_int_equal(ask(&f, nobody, peer[0], &r, sizeof r, guarded[i]), geteuid() == NOBODY ? 0 : W_ACCESS_DENIED);
     assert_int_equal(f.stops + f.readies + f.shutdowns, 0);
@@ -128,7 +128,7 @@ static void only_the_owner_controls(void **state)
 /* What an early program holds can't be written yet: a stop would lose it. It asks its successor to hurry instead. */
 static void an_early_program_does_not_stop_what_it_holds(void **state)
 {
-    static const uint16_t      held[] = {CTL_STOP, CTL_FLUSH, CTL_END_BOOT};
+    static const uint16_t      held[] = {CTL_STOP, CTL_FLUSH, CTL_END_BOOT, CTL_UPDATE};
     struct server_fixture      f;
     int                        peer;
     char                       path[] = "/tmp/al-hurry-XXXXXX";

@@ -206,6 +206,34 @@ static void hooks_round_trip(void **state)
     assert_null(hook_name(0x7fff));
 }
 
+/* As CLASSIC_EVENT_ID has them: every hook that a class of the kernel has, and no other. */
+static void hooks_by_class_and_type(void **state)
+{
+    static const struct { const char *text; unsigned hook; } rows[] = {
+        {"{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:36", 0x0524},
+        {"3D6FA8D1-FE05-11D0-9DDA-00C04FD7BA7C:0x32", 0x0532},
+        {"{ce1dbfb4-137e-4da6-87b0-3f59aa102cbc}:46", 0x0f2e},
+        {"{2cb15d1d-5fc1-11d2-abe1-00a0c911f518}:10", 0x030a}, /* ImageLoad: of the group of processes */
+        {"{2cb15d1d-5fc1-11d2-abe1-00a0c911f518}:2", 0x1402},
+        {"{3d6fa8d4-fe05-11d0-9dda-00c04fd7ba7c}:13", 0x010d},
+    };
+    static const char *const wrong[] = {"{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:256", "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:",
+                                        "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:x", "{00000000-fe05-11d0-9dda-00c04fd7ba7c}:1",
+                                        "{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}", "{3d6fa8d1}:1"};
+    uint16_t hooks[HOOK_MAX];
+    unsigned n;
+    (void)state;
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        assert_int_equal(hooks_parse(rows[i].text, hooks, &n, NULL), W_SUCCESS);
+        assert_int_equal(n, 1);
+        assert_int_equal(hooks[0], rows[i].hook);
+    }
+    for (size_t i = 0; i < ROWS(wrong); i++)
+        assert_int_equal(hooks_parse(wrong[i], hooks, &n, NULL), W_INVALID_PARAMETER);
+    assert_int_equal(hooks_parse("CSwitch+{3d6fa8d1-fe05-11d0-9dda-00c04fd7ba7c}:50 0x0f2e", hooks, &n, NULL), W_SUCCESS);
+    assert_true(n == 3 && hooks[0] == 0x0524 && hooks[1] == 0x0532 && hooks[2] == 0x0f2e);
+}
+
 static void hook_limits(void **state)
 {
     static uint8_t bytes[1028];
@@ -333,7 +361,7 @@ int main(void)
         cmocka_unit_test(every_keyword_and_group_round_trips),
         cmocka_unit_test(every_flag_is_one_bit_in_place),
         cmocka_unit_test(hooks_round_trip),
-        cmocka_unit_test(hook_limits),
+        cmocka_unit_test(hooks_by_class_and_type), cmocka_unit_test(hook_limits),
         cmocka_unit_test(mistakes_are_named_with_a_suggestion),
         cmocka_unit_test(tables_equal_the_lists),
     };

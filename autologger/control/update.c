@@ -1,0 +1,46 @@
+/* update.c - see update.h. */
+#include "autologger/control/update.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void lines(const struct condition_list *found, char *out, size_t size)
+{
+    size_t used = 0;
+    for (unsigned i = 0; i < found->count && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s %u %s: %s. Do: %s", i ? "\n" : "", found->items[i].note ? "note" : "condition",
+                                 found->items[i].number, found->items[i].item, found->items[i].reason, found->items[i].advice);
+}
+
+void update_answer(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *m,
+                   struct ctl_update_answer *answer)
+{
+    struct session_terms  terms = {.flags = m->what & CTL_UPDATE_FLAGS, .stacks = m->what & CTL_UPDATE_STACKS};
+    struct condition_list found = {0};
+    struct reason         why   = {0};
+    char                  name[CTL_NAME];
+    wstatus               st;
+    snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, m->name);
+    struct session *s = table_find(table, name);
+    if (!s)
+        st = reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", name);
+    else if (!hooks->update)
+        st = reason_set(&why, W_NOT_SUPPORTED, "this daemon does not change sessions while they run");
+    else if (m->hook_count > HOOK_MAX || m->what & ~(uint32_t)(CTL_UPDATE_FLAGS | CTL_UPDATE_STACKS))
+        st = reason_set(&why, W_INVALID_PARAMETER, "more than %d stacks, or a kind of change that is not known", HOOK_MAX);
+    else {
+        memcpy(terms.group_mask, m->group_mask, sizeof terms.group_mask);
+        memcpy(terms.hooks, m->hooks, sizeof terms.hooks);
+        terms.hook_count = m->hook_count;
+        st               = hooks->update(hooks->ctx, s, &terms, &found, &why);
+    }
+    memset(answer, 0, sizeof *answer);
+    answer->header = (struct ctl_header){sizeof *answer, CTL_UPDATE, CTL_VERSION, m->header.sequence, st};
+    if (st)
+        snprintf(answer->text, sizeof answer->text, "%s", why.text);
+    else
+        lines(&found, answer->text, sizeof answer->text);
+    if (s)
+        session_info(s, &answer->session);
+    condition_list_finish(&found);
+}
