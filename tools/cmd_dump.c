@@ -40,9 +40,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct dump_options *o = &a->options;
     switch (key) {
     case 'f':
-        o->format = !strcmp(arg, "json") ? DUMP_JSON : DUMP_TEXT;
-        if (o->format == DUMP_TEXT && strcmp(arg, "text"))
-            argp_error(state, "--format is text or json, not \"%s\"", arg);
+        for (o->format = 0; o->format < DUMP_FORMATS && strcmp(arg, dump_format_words[o->format]);)
+            o->format++;
+        if (o->format == DUMP_FORMATS)
+            argp_error(state, "--format is text, json, xml or csv, not \"%s\"", arg);
         return 0;
     case KEY_JSON: o->format = DUMP_JSON; return 0;
     case 'i': o->iso = true; return 0;
@@ -173,7 +174,7 @@ static int dump(struct dump_args *a)
 int cmd_dump(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"format", 'f', "FORMAT", 0, "text (the default) or json (a line an event)", 0},
+        {"format", 'f', "FORMAT", 0, "text (the default) or json (a line an event), xml or csv (as tracerpt writes them)", 0},
         {"json", KEY_JSON, NULL, 0, "the same as --format json", 0},
         {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the file", 0},
         {"provider", 'p', "PROVIDER", 0, "only events of this provider: a name or a {GUID} (repeat for more)", 0},

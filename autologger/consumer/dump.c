@@ -64,6 +64,14 @@ static bool passes(struct dump *d, const struct etl_event *e, const struct decod
 
 /* --- */
 
+const char *const dump_format_words[DUMP_FORMATS] = {
+#define F(name, word, about) word,
+#include "autologger/consumer/dump_formats.def"
+#undef F
+};
+static const struct dump_writer *const writers[DUMP_FORMATS] = {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json, [DUMP_XML] = &dump_xml,
+                                                                [DUMP_CSV] = &dump_csv};
+
 unsigned dump_frames(struct dump *d, const struct etl_event *e)
 {
     const struct frame_namer *namer = d->options->frames;
@@ -73,7 +81,6 @@ unsigned dump_frames(struct dump *d, const struct etl_event *e)
 wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
                     struct reason *why)
 {
-    static const struct dump_writer *const writers[] = {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json};
     const struct dump_writer *writer = writers[options->format];
     struct dump      d  = {.options = options, .header = etl_reader_header(r), .out = out};
     wstatus          st = W_SUCCESS;

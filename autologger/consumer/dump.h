@@ -1,4 +1,4 @@
-/* dump.h - writes events as text lines or JSON lines, in time order. No event that passes the filters is dropped: what
+/* dump.h - writes events as text lines, JSON lines, XML or CSV, in time order. No event that passes the filters is dropped: what
  * can't be decoded is written as hex and counted.
  * Text:  TIME cpu N pid N tid N [unit NAME] Provider/Event name=value ... [stack=A,B] [payload=HEX (n bytes not decoded)]
  *        TIME: seconds since the file's start with 7 digits, or ISO with `iso`; "-" for an id that the header lacks.
@@ -9,6 +9,10 @@
  * trace has not told it.
  * With names of frames: text has a line for each frame below its stack: "    module!function+0x12"; JSON has
  *        frames[{address, module, function, offset}], and path, build_id, state of those without a name.
+ * XML:   as tracerpt writes it: Events, and in it an Event with System, EventData (BinaryEventData where nothing describes the payload,
+ *        ProcessingErrorData where it is not as described), RenderingInfo, ExtendedTracingInfo. What that format has no place for (unit,
+ *        stack with names) is below it, in a namespace of our own. The schemas are in schema/. Characters that XML has not are U+FFFD.
+ * CSV:   RFC 4180, tracerpt's columns; the last one has the fields as text lines have them.
  * Threads: one per reader. Not for: opening files (etl/reader). */
 #ifndef AUTOLOGGER_CONSUMER_DUMP_H
 #define AUTOLOGGER_CONSUMER_DUMP_H
@@ -23,7 +27,13 @@ struct dump_provider {
     const struct guid *guid;
     const char        *name; /* a TraceLogging name, a class name, or one that hashes to the GUID */
 };
-enum dump_format { DUMP_TEXT, DUMP_JSON };
+enum dump_format {
+#define F(name, word, about) DUMP_##name,
+#include "autologger/consumer/dump_formats.def"
+#undef F
+    DUMP_FORMATS
+};
+extern const char *const dump_format_words[DUMP_FORMATS];
 /* All zeros: everything, as text. */
 struct dump_options {
     enum dump_format     format;

@@ -70,7 +70,7 @@ void dump_add_name(struct text *line, const char *name)
             line->data[i] = '_';
 }
 
-static void emit_text(void *self, const struct field *f)
+void dump_emit_text(void *self, const struct field *f)
 {
     struct dump *d = self;
 
@@ -145,4 +145,4 @@ static bool begin(struct dump *d)
 }
 static void end(struct dump *d) { (void)d; }
 
-const struct dump_writer dump_text = {begin, write_text, emit_text, end};
+const struct dump_writer dump_text = {begin, write_text, dump_emit_text, end};

@@ -23,6 +23,7 @@ struct dump {
     struct process_units          units;
     struct guid                   hashed[DUMP_PROVIDERS_MAX]; /* of the names of providers */
     struct dump_counts           *counts;
+    const char                   *class_name; /* of the event being written; NULL: no kernel class */
     struct frame_name            *frames; /* DUMP_FRAMES_MAX of them; NULL: no names are wanted */
 };
 
@@ -33,11 +34,14 @@ struct dump_writer {
     void (*emit)(void *dump, const struct field *field); /* for the sink */
     void (*end)(struct dump *d);
 };
-extern const struct dump_writer dump_text, dump_json;
+extern const struct dump_writer dump_text, dump_json, dump_xml, dump_csv;
 
+/* Of a header's processor times, which are counted in the file's timer resolution. */
+static inline uint64_t dump_milliseconds(const struct dump *d, uint32_t ticks) { return (uint64_t)ticks * d->header->raw.timer_resolution / 10000; }
 /* The frames of the event's stack with their names, into d->frames; 0 when none are wanted. */
 unsigned dump_frames(struct dump *d, const struct etl_event *e);
 /* A value as text lines have it, quoted where it would be mistaken for something else; a name, without what breaks a line. */
+void dump_emit_text(void *dump, const struct field *field); /* " path=value" at the end of d->line */
 void dump_add_value(struct text *line, const char *p, size_t size);
 void dump_add_name(struct text *line, const char *name);
 #endif

@@ -214,7 +214,8 @@ bool field_read(struct field_sink *sink, struct cursor *c, enum value_kind kind,
         return false;
     const char  *path = text_get(&sink->path), *dot = strrchr(path, '.');
     struct field f = {.path = path, .name = dot ? dot + 1 : path, .text = text_get(&sink->value),
-                      .length = sink->value.length, .json = json};
+                      .length = sink->value.length, .json = json,
+                      .hex = kinds[kind].form == form_HEX || kinds[kind].form == form_POINTER};
     sink->emit(sink->self, &f);
     return true;
 }

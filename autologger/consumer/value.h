@@ -24,6 +24,7 @@ struct field {
     const char     *text; /* NUL-terminated, but may hold NULs */
     size_t          length;
     enum value_json json;
+    bool            hex; /* the text is 0x and digits */
 };
 /* Takes the fields of an event one by one. */
 struct field_sink {

@@ -85,9 +85,11 @@ static void decode_system(struct cursor *c, const struct shape *s, struct etl_ev
 {
     struct etl_system_header h = {0};
     cur_copy(c, &h, s->fixed);
-    e->raw_time   = h.time;
-    e->process_id = h.process_id;
-    e->thread_id  = h.thread_id;
+    e->raw_time    = h.time;
+    e->process_id  = h.process_id;
+    e->thread_id   = h.thread_id;
+    e->kernel_time = h.kernel_time;
+    e->user_time   = h.user_time;
     e->hook       = (uint16_t)(h.group << 8 | h.type);
     e->opcode     = h.type;
     e->version    = (uint8_t)h.version;
@@ -110,11 +112,19 @@ static void decode_perfinfo(struct cursor *c, const struct shape *s, struct etl_
 static void decode_full(struct cursor *c, const struct shape *s, struct etl_event *e)
 {
     struct etl_full_header h;
+    size_t                 parts = s->fixed - sizeof h; /* of INSTANCE: two ids, the parent's GUID */
+
     cur_copy(c, &h, sizeof h);
-    cur_take(c, s->fixed - sizeof h); /* the instance ids of INSTANCE */
-    e->raw_time   = h.time;
-    e->process_id = h.process_id;
-    e->thread_id  = h.thread_id;
+    if (parts) {
+        e->instance        = cur_u32(c);
+        e->parent_instance = cur_u32(c);
+        cur_take(c, parts - 2 * sizeof e->instance);
+    }
+    e->raw_time    = h.time;
+    e->process_id  = h.process_id;
+    e->thread_id   = h.thread_id;
+    e->kernel_time = h.kernel_time;
+    e->user_time   = h.user_time;
     e->provider   = h.guid;
     e->opcode     = h.type;
     e->version    = (uint8_t)h.version;
@@ -163,9 +173,11 @@ static bool decode_event(struct cursor *c, struct etl_event *e)
     struct etl_ext_item     item = {.linkage = 1};
 
     cur_copy(c, &h, sizeof h);
-    e->raw_time   = h.time;
-    e->process_id = h.process_id;
-    e->thread_id  = h.thread_id;
+    e->raw_time    = h.time;
+    e->process_id  = h.process_id;
+    e->thread_id   = h.thread_id;
+    e->kernel_time = h.flags & ETL_EVENT_NO_CPUTIME ? 0 : h.kernel_time;
+    e->user_time   = h.flags & ETL_EVENT_NO_CPUTIME ? 0 : h.user_time;
     e->provider   = h.provider;
     e->id         = h.id;
     e->task       = h.task;

@@ -126,7 +126,7 @@ AT(struct etl_event_header, provider, 0x18);
 AT(struct etl_event_header, id, 0x28);
 AT(struct etl_event_header, keyword, 0x30);
 AT(struct etl_event_header, activity, 0x40);
-enum { ETL_EVENT_EXTENDED = 0x0001, ETL_EVENT_STRING_ONLY = 0x0004 };
+enum { ETL_EVENT_EXTENDED = 0x0001, ETL_EVENT_STRING_ONLY = 0x0004, ETL_EVENT_NO_CPUTIME = 0x0010 };
 
 /* Extended data item, followed by its data, padded to 8 */
 struct etl_ext_item {

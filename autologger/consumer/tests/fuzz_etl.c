@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (!null)
         null = fopencookie(NULL, "w", (cookie_io_functions_t){.write = swallow});
-    for (int round = 0; round < 4; round++) {
+    for (int round = 0; round < DUMP_FORMATS + 2; round++) {
         struct etl_reader *r;
         struct dump_counts counts;
         struct summary    *s;
@@ -53,12 +53,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         unsigned           damage;
         if (etl_reader_open_memory(data, size, &r, NULL) != W_SUCCESS)
             return 0;
-        if (round < 2) {
-            struct dump_options options = {.format = round == 0 ? DUMP_JSON : DUMP_TEXT, .by_process = round == 1, .process_id = 4,
-                                           .providers = {{.name = round == 0 ? NULL : "Process"}}};
+        if (round < DUMP_FORMATS) {
+            struct dump_options options = {.format = (enum dump_format)round, .by_process = round == DUMP_TEXT, .process_id = 4,
+                                           .providers = {{.name = round == DUMP_TEXT ? "Process" : NULL}}};
             if (dump_events(r, &options, null, &counts, NULL) == W_SUCCESS && counts.written > counts.read)
                 abort();
-        } else if (round == 3) {
+        } else if (round == DUMP_FORMATS) {
             names(r);
         } else if (summary_create(r, &s, NULL) == W_SUCCESS) {
             summary_print(s, null);
