@@ -58,7 +58,7 @@ static enum kernel_offer keyword_offer(const struct kernel_keyword *k, const str
 }
 
 static const char *const offer_words[] = {
-    [KERNEL_OFFER_NOW] = "yes", [KERNEL_OFFER_PARTLY] = "in part", [KERNEL_OFFER_LATER] = "not in this version", [KERNEL_OFFER_NONE] = "not on Linux"};
+    [KERNEL_OFFER_NOW] = "yes", [KERNEL_OFFER_PARTLY] = "in part", [KERNEL_OFFER_NONE] = "not on Linux"};
 
 static void kernel_text(void)
 {

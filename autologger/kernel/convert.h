@@ -325,6 +325,15 @@ uint64_t file_in_call(const struct convert *c, uint32_t tid); /* the key of the 
 void convert_sys_enter(struct convert *c, const struct sample *s);
 void convert_sys_exit(struct convert *c, const struct sample *s);
 uint32_t ntstatus_of(int64_t result); /* of a system call: 0 and more is success, else -errno */
+/* convert_copy.c: told as it is */
+void convert_copied(struct convert *c, const struct sample *s);
+/* convert_span.c: locks, work of the kernel's queues, debuggers */
+void convert_lock_begin(struct convert *c, const struct sample *s);
+void convert_lock_end(struct convert *c, const struct sample *s);
+void convert_work_start(struct convert *c, const struct sample *s);
+void convert_work_end(struct convert *c, const struct sample *s);
+void convert_ptrace_enter(struct convert *c, const struct sample *s);
+void convert_ptrace_exit(struct convert *c, const struct sample *s);
 /* convert_tracepoint.c */
 bool tracepoint_learn(struct convert *c, const uint8_t *record, size_t size);
 void convert_tracepoint(struct convert *c, const struct sample *s);

@@ -16,7 +16,6 @@ enum { GROUP_MASK_WORDS = 8, HOOK_MAX = 256 };
 enum kernel_offer {
     KERNEL_OFFER_NOW,    /* delivered */
     KERNEL_OFFER_PARTLY, /* comes with a keyword that is delivered; `source` says what is missing */
-    KERNEL_OFFER_LATER,  /* Linux has a source, this version does not use it */
     KERNEL_OFFER_NONE,   /* Linux has no counterpart */
 };
 

@@ -18,7 +18,8 @@ static const struct {
     void (*collect)(struct sysconfig *s);
 } collectors[] = {
     {SYSCFG_SYSTEM, config_system},     {SYSCFG_STORAGE, config_storage}, {SYSCFG_NETWORK, config_network},
-    {SYSCFG_SERVICES, config_services}, {SYSCFG_PNP, config_devices},     {SYSCFG_SYSTEM, config_boot},
+    {SYSCFG_SERVICES, config_services}, {SYSCFG_PNP, config_devices},     {SYSCFG_GRAPHICS, config_graphics},
+    {SYSCFG_SYSTEM, config_boot},
 };
 
 static unsigned collect(struct sysconfig *s)

@@ -53,6 +53,7 @@ void config_storage(struct sysconfig *s);
 void config_network(struct sysconfig *s);
 void config_services(struct sysconfig *s);
 void config_devices(struct sysconfig *s);
+void config_graphics(struct sysconfig *s);
 void config_boot(struct sysconfig *s);
 void config_modules(struct sysconfig *s); /* with LOADER */
 #endif

@@ -44,10 +44,6 @@ static void report_flags(struct reading *r)
         if (f->offer == KERNEL_OFFER_PARTLY)
             condition_add(&p->conditions, W_NOT_SUPPORTED, more, item, v->source_file, v->source_line,
                           "nothing to do", "%s: %s", item, f->source);
-        else if (f->offer == KERNEL_OFFER_LATER)
-            condition_add(&p->conditions, W_NOT_SUPPORTED, false, item, v->source_file, v->source_line,
-                          "remove the flag, or wait for a version that has it",
-                          "%s gives no events in this version (it would come from: %s)", item, f->source);
         else
             condition_add(&p->conditions, W_NOT_SUPPORTED, false, item, v->source_file, v->source_line,
                           "remove the flag", "%s gives no events: %s", item, f->source);

@@ -6,7 +6,6 @@
 static const char *const offers[] = {
     [KERNEL_OFFER_NOW]    = "yes",
     [KERNEL_OFFER_PARTLY] = "in part",
-    [KERNEL_OFFER_LATER]  = "not in this version",
     [KERNEL_OFFER_NONE]   = "no",
 };
 

@@ -494,6 +494,39 @@ static void firmware_and_loader(void **state)
     boot_times(0, 0, "kexec");
 }
 
+static void graphics(void **state)
+{
+    (void)state;
+    size_t at;
+    file("sys/class/graphics/fb0/name", "EFI VGA\n"); /* a machine without a controller that is known */
+    file("sys/class/graphics/fb0/virtual_size", "1024,768\n");
+    file("sys/class/graphics/fb0/bits_per_pixel", "32\n");
+    collect(0, SYSCFG_GRAPHICS);
+    const struct event_copy *e = nth(0x0B0E, ETL_SYSTEM64, 0);
+    assert_true(e->head.version == 2 && e->head.body_size == 20 + 5 * 512 + 4 && number(e, 4, 4) == 1024 && number(e, 8, 4) == 768 && number(e, 12, 4) == 32);
+    assert_string_equal(text(e, 20, &at), "EFI VGA");
+    file("sys/bus/pci/devices/0000:00:02.0/class", "0x030000\n");
+    file("sys/bus/pci/devices/0000:00:02.0/vendor", "0x1002\n");
+    file("sys/bus/pci/devices/0000:00:02.0/device", "0x687f\n");
+    file("sys/bus/pci/devices/0000:00:02.0/boot_vga", "1\n");
+    file("sys/bus/pci/devices/0000:00:02.0/mem_info_vram_total", "2147483648\n");
+    link_to("sys/bus/pci/devices/0000:00:02.0/driver", "../../../bus/pci/drivers/amdgpu");
+    file("sys/bus/pci/devices/0000:00:02.0/drm/card0/card0-DP-1/status", "disconnected\n");
+    file("sys/bus/pci/devices/0000:00:02.0/drm/card0/card0-HDMI-A-1/status", "connected\n");
+    file("sys/bus/pci/devices/0000:00:02.0/drm/card0/card0-HDMI-A-1/modes", "2560x1440\n1920x1080\n");
+    file("sys/bus/pci/devices/0000:00:02.0/drm/renderD128/dev", "226:128\n");
+    file("sys/bus/pci/devices/0000:00:02.0/graphics/fb0/bits_per_pixel", "32\n");
+    file("sys/bus/pci/devices/0000:00:03.0/class", "0x020000\n");
+    collect(0, SYSCFG_GRAPHICS);
+    assert_int_equal(having(0x0B0E, ETL_SYSTEM64), 2); /* the frame buffer is not told again: the second one is the controller */
+    e = nth(0x0B0E, ETL_SYSTEM64, 1);
+    assert_true(number(e, 0, 4) == 2147483648u && number(e, 4, 4) == 2560 && number(e, 8, 4) == 1440 && number(e, 12, 4) == 32 && number(e, 16, 4) == 0);
+    assert_string_equal(text(e, 20, NULL), "amdgpu");
+    assert_string_equal(text(e, 20 + 2 * 512, NULL), "PCI device 1002:687f, class 030000");
+    assert_string_equal(text(e, 20 + 4 * 512, NULL), "PCI\\VEN_1002&DEV_687F\\0000:00:02.0");
+    assert_int_equal(number(e, 20 + 5 * 512, 4), 5); /* in use, and the first */
+}
+
 /* ---- choice, bounds ---- */
 
 static void classes_are_chosen(void **state)
@@ -637,6 +670,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(network_and_devices, setup, teardown),
         cmocka_unit_test_setup_teardown(services, setup, teardown),
         cmocka_unit_test_setup_teardown(firmware_and_loader, setup, teardown),
+        cmocka_unit_test_setup_teardown(graphics, setup, teardown),
         cmocka_unit_test_setup_teardown(classes_are_chosen, setup, teardown),
         cmocka_unit_test_setup_teardown(a_thousand_of_each, setup, teardown),
         cmocka_unit_test_setup_teardown(converted, setup, teardown),
