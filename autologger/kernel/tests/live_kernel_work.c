@@ -115,7 +115,7 @@ static void MEMORY(void **state)
     }
     print_message("  %zu pages allocated, %zu freed\n", allocated, freed);
     assert_in_range(allocated + n.withheld, N, N + MORE + n.withheld);
-    assert_in_range(freed + n.withheld, N, N + MORE + n.withheld);
+    assert_in_range(freed + n.withheld, N * 9 / 10, N + MORE + n.withheld); /* the last ones wait in a list of their processor */
     finish(&c);
 }
 
