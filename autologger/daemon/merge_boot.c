@@ -51,6 +51,10 @@ static void select_rows(struct os *os, struct result_list *rows, bool merged, st
                 (*row->merged_path != 0) != merged || strcmp(row->merged_path, row->log_path) == 0 ||
                 os->stat(os, row->log_path, &st) < 0)
                 continue;
+            if (kernel && !merged && out->count) {
+                out->own[out->own_count++] = row;
+                continue;
+            }
             out->row[out->count++] = row;
             out->bytes += st.size;
         }
@@ -77,6 +81,14 @@ void merge_parts_note(struct merge_parts *parts)
 {
     for (unsigned i = 0; i < parts->count; i++)
         snprintf(parts->row[i]->merged_path, sizeof parts->row[i]->merged_path, "%s", parts->target);
+    for (unsigned i = 0; i < parts->own_count; i++) {
+        struct result_row *row = parts->own[i];
+        snprintf(row->merged_path, sizeof row->merged_path, "%s", row->log_path);
+        condition_add(&row->conditions, W_NOT_SUPPORTED, true, "merge", row->source_file, row->source_line,
+                      "read it beside the merged file, or merge it yourself: autologger merge",
+                      "its events stay in a file of their own: session \"%s\" has processes and images, too, and each would be in the merged file twice",
+                      parts->row[0]->session);
+    }
 }
 
 /* The file's first event that is none of the format's own: ns since the kernel began by the file's own anchor; 0: it has none. */

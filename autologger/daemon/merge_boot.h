@@ -14,6 +14,8 @@ enum { MERGE_PARTS = 64 };
 struct merge_parts {
     struct result_row *row[MERGE_PARTS]; /* the kernel session's first: the merged file has its header and its name */
     unsigned           count; /* 0: there is nothing to merge */
+    struct result_row *own[MERGE_PARTS]; /* further sessions of kernel events: theirs would be in the file twice, so they keep their own */
+    unsigned           own_count;
     char               target[1024];
     uint64_t           bytes; /* of all files together */
 };
@@ -24,7 +26,7 @@ void merge_parts_select(struct os *os, struct result_list *rows, struct merge_pa
 void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out);
 /* Makes the target. Status as merge_files. */
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why);
-/* Writes the target into the rows (which are then to be saved). */
+/* Writes the target into the rows (which are then to be saved); a file that is not merged is its own target. */
 void merge_parts_note(struct merge_parts *parts);
 /* Notes in `rows` when the first kernel event and the first user event of the files happened. Before they are removed. */
 void merge_parts_times(const struct merge_parts *parts, struct result_list *rows);

@@ -2,19 +2,18 @@
 
 #include "autologger/plan/modes.h"
 #include "autologger/plan/reading.h"
+#include "registry-sim/win32/utf16.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define KERNEL_LOGGER_NAME "NT Kernel Logger"
 
 /* Session GUIDs that mean something. `kernel`: the session holds kernel events whatever its mode. */
 static const struct reserved {
     const char *guid, *name; /* name: forced, or NULL */
     bool        kernel, system;
 } reserved[] = {
-    {"{9e814aad-3204-11d2-9a82-006008a86939}", KERNEL_LOGGER_NAME, true, true},
-    {"{54dea73a-ed1f-42a4-af71-3e63d056f174}", "Circular Kernel Context Logger", true, true},
+    {"{9e814aad-3204-11d2-9a82-006008a86939}", PLAN_KERNEL_LOGGER, true, true},
+    {"{54dea73a-ed1f-42a4-af71-3e63d056f174}", PLAN_CIRCULAR_LOGGER, true, true},
     {"{0e66e20b-b802-ba6a-9272-31199d0ed295}", "Eventlog-Security", false, true},
 };
 static const char global_logger_guid[] = "{e8908abc-aa84-11d2-9a93-00805f85d7c6}";
@@ -72,7 +71,7 @@ static wstatus identity(struct reading *r, uint32_t mode, bool *system)
     if (p->global_logger) {
         guid_parse(global_logger_guid, &p->guid);
         p->kernel = *system = reading_value(r, VALUE_ENABLE_KERNEL_FLAGS)->present;
-        return p->kernel ? set_name(r, KERNEL_LOGGER_NAME) : W_SUCCESS;
+        return p->kernel ? set_name(r, PLAN_KERNEL_LOGGER) : W_SUCCESS;
     }
     if (!guid->present) {
         struct guid own = guid_from_name(p->name);
@@ -92,6 +91,8 @@ static wstatus identity(struct reading *r, uint32_t mode, bool *system)
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
         struct guid known;
         guid_parse(reserved[i].guid, &known);
+        if (reserved[i].kernel && name_compare(p->name, reserved[i].name) == 0) /* the name means the GUID, and the GUID the name */
+            p->guid = known;
         if (!guid_equal(&known, &p->guid))
             continue;
         p->kernel = p->kernel || reserved[i].kernel;

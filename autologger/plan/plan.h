@@ -103,6 +103,9 @@ uint64_t plan_memory_ceiling(uint64_t ram_bytes);
 uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors, uint64_t left);
 /* The INI words (registry-sim/text/dialect.h) by values.def. */
 struct ini_vocabulary;
+/* Sessions whose names mean something. */
+#define PLAN_KERNEL_LOGGER "NT Kernel Logger"
+#define PLAN_CIRCULAR_LOGGER "Circular Kernel Context Logger"
 const struct ini_vocabulary *plan_vocabulary(void);
 /* What of these flags and stacks gives no events, as conditions; for a session that is changed while it runs. */
 void plan_events_report(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, struct condition_list *out);

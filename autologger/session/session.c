@@ -65,7 +65,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
 {
     const struct state_session *st = s->state;
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
-                              .units = st->units, .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase,
+                              .units = st->units, .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase && st->phase,
                               .condition = note_condition, .condition_ctx = found,
                               .system_config = s->env->system_config, .devices = st->devices};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
@@ -181,6 +181,11 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->cpus                 = cpus;
     st->kernel               = plan->kernel;
     st->units                = plan->kernel && plan->units;
+    st->phase                = plan->kernel && !s->env->phase_taken;
+    s->env->phase_taken |= st->phase;
+    if (s->env->kernel_phase && plan->kernel && !st->phase)
+        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "kernel phase", "", 0, "put the flags that matter then into that session",
+                      "the time before the initramfs is in the first session of kernel events alone; this one begins later");
     st->guid                 = plan->guid;
     copy_text(st->name, sizeof st->name, plan->name);
     copy_text(st->key, sizeof st->key, plan->key);

@@ -49,7 +49,7 @@ struct session_env {
     const char *tight_file; /* an early program's: made when memory becomes tight while no file may be written, for whoever is to allow it may wait; or NULL */
     int  proc_fd; /* of /proc, or 0: klog_config */
     /* an early program's: sessions of kernel events begin with the kernel's own trace buffer, which the command line has armed */
-    bool kernel_phase;
+    bool kernel_phase, phase_taken; /* taken: by the first of them, there is one such buffer */
     const struct realtime_part *realtime; /* NULL: an early program's; real-time sessions hold their events */
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
     /* as in klog_config; NULL: an early program's, and of a boot that is recovered on what may be another machine */

@@ -5,6 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Windows has eight places for system loggers: the first two are the NT Kernel Logger's and the Circular Kernel Context Logger's alone. */
+enum { SYSTEM_LOGGERS = 8, SYSTEM_LOGGERS_OTHERS = SYSTEM_LOGGERS - 2 };
+
+static bool has_own_place(const char *name)
+{
+    return name_compare(name, PLAN_KERNEL_LOGGER) == 0 || name_compare(name, PLAN_CIRCULAR_LOGGER) == 0;
+}
+
+static wstatus system_logger_place(const struct session_table *t, const struct plan *plan, struct reason *why)
+{
+    unsigned others = 0;
+    for (int i = 0; i < SHM_SESSIONS; i++)
+        others += t->slot[i] && t->slot[i]->state->kernel && !has_own_place(t->slot[i]->state->name);
+    if (!plan->kernel || has_own_place(plan->name) || others < SYSTEM_LOGGERS_OTHERS)
+        return W_SUCCESS;
+    return reason_set(why, W_NO_SYSTEM_RESOURCES,
+                      "%d sessions of kernel events run already; of the %d places one is for the NT Kernel Logger alone, one for the "
+                      "Circular Kernel Context Logger. Do: stop one, or put its flags into another",
+                      others, SYSTEM_LOGGERS);
+}
+
 wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why)
 {
     int  free_slot = -1;
@@ -25,9 +46,12 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
         if (plan->log_path && strcmp(s->state->log_path, plan->log_path) == 0)
             return reason_set(why, W_SHARING_VIOLATION, "session \"%s\" already writes %s", s->state->name, plan->log_path);
     }
+    wstatus st = system_logger_place(t, plan, why);
+    if (st)
+        return st;
     if (free_slot < 0)
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d session slots are in use", SHM_SESSIONS);
-    wstatus st = session_create(t->env, t->directory, plan, (unsigned)free_slot, ++t->generation, out, why);
+    st = session_create(t->env, t->directory, plan, (unsigned)free_slot, ++t->generation, out, why);
     if (st)
         return st;
     t->slot[free_slot] = *out;

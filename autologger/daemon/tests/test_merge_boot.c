@@ -62,6 +62,32 @@ static void names(void **state)
     }
 }
 
+/* Two sessions of kernel events: the first one's file is merged, the other's stays, and is not taken for one that is left over. */
+static void a_second_kernel_session_keeps_its_file(void **state)
+{
+    struct result_list rows = {0};
+    struct merge_parts parts;
+    (void)state;
+    row_add(&rows, "NT Kernel Logger", true, "k.etl");
+    row_add(&rows, "second", true, "second.etl");
+    row_add(&rows, "web", false, "web.etl");
+    merge_parts_select(os_linux(), &rows, &parts);
+    assert_true(parts.count == 2 && parts.own_count == 1 && parts.bytes == 10);
+    assert_string_equal(parts.row[1]->session, "web");
+    merge_parts_note(&parts);
+    assert_string_equal(rows.rows[1].merged_path, rows.rows[1].log_path);
+    assert_string_equal(name_of(rows.rows[2].merged_path), "NT Kernel Logger-merged.etl");
+    assert_int_equal(rows.rows[1].conditions.count, 1);
+    assert_true(rows.rows[1].conditions.items[0].note);
+    merge_parts_select(os_linux(), &rows, &parts);
+    assert_true(parts.count == 0 && parts.own_count == 0);
+    merge_parts_left(os_linux(), &rows, &parts);
+    assert_int_equal(parts.count, 2); /* these may be removed */
+    for (unsigned i = 0; i < rows.count; i++)
+        unlink(rows.rows[i].log_path);
+    result_list_finish(&rows);
+}
+
 /* A folder whose name has the tail keeps it. */
 static void only_the_file_name_is_cut(void **state)
 {
@@ -149,7 +175,7 @@ static int folder_remove(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(only_the_file_name_is_cut),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names), cmocka_unit_test(only_the_file_name_is_cut), cmocka_unit_test(a_second_kernel_session_keeps_its_file),
                                        cmocka_unit_test(who_gives_the_name),
                                        cmocka_unit_test(selection_and_what_is_left)};
     return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -206,6 +206,42 @@ static void names_guids_and_files_are_unique(void **state)
 }
 
 /* At the bound everything is whole, one byte beyond it is a Status. */
+/* Eight sessions of kernel events, of which two places have names; other sessions have none to do with it. */
+static void system_loggers_have_eight_places(void **state)
+{
+    static struct fixture f;
+    struct plan_text      t;
+    struct session       *s = NULL, *last = NULL;
+    struct reason         why = {0};
+    (void)state;
+    fixture_init(&f, false);
+    f.env.kernel_later = true; /* no kernel is asked */
+    for (int i = 0; i < 7; i++) {
+        char        name[16];
+        snprintf(name, sizeof name, "other-%d", i);
+        struct plan p = plan_make(&f, &t, name, 16, 8, 16);
+        p.kernel      = true;
+        wstatus st    = table_add(&f.table, &p, &s, &why);
+        assert_int_equal(st, i < 6 ? W_SUCCESS : W_NO_SYSTEM_RESOURCES);
+        last = st ? last : s;
+    }
+    assert_non_null(strstr(why.text, "6 sessions of kernel events run already"));
+    static const char *const named[] = {"Circular Kernel Context Logger", "nt kernel logger"};
+    for (int i = 0; i < 2; i++) { /* theirs are kept for them */
+        struct plan p = plan_make(&f, &t, named[i], 16, 8, 16);
+        p.kernel      = true;
+        assert_int_equal(table_add(&f.table, &p, &s, &why), 0);
+        assert_int_equal(table_add(&f.table, &p, &s, &why), W_ALREADY_EXISTS); /* there is one of them */
+    }
+    struct plan user = plan_make(&f, &t, "user", 16, 8, 16);
+    assert_int_equal(table_add(&f.table, &user, &s, &why), 0);
+    table_remove(&f.table, last);
+    struct plan again = plan_make(&f, &t, "again", 16, 8, 16);
+    again.kernel      = true;
+    assert_int_equal(table_add(&f.table, &again, &s, &why), 0);
+    fixture_finish(&f);
+}
+
 static void names_and_keys_are_never_cut(void **state)
 {
     struct fixture      f;
@@ -441,7 +477,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(what_is_kept_out_is_known), cmocka_unit_test(memory_full_is_refused_and_counted),
-        cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(names_guids_and_files_are_unique),
+        cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(system_loggers_have_eight_places), cmocka_unit_test(names_guids_and_files_are_unique),
         cmocka_unit_test(names_and_keys_are_never_cut),
         cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
         cmocka_unit_test(links_below_the_log_folder_are_refused),  cmocka_unit_test(the_smallest_session_starts),
