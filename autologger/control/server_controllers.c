@@ -1,0 +1,167 @@
+/* server_controllers.c - requests about sessions, providers and the daemon. See server.h. */
+#include "autologger/control/server_parts.h"
+
+#include "autologger/control/declaration.h"
+#include "autologger/control/update.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+wstatus server_on_query(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct ctl_query_answer          *answer = (void *)v->out;
+    struct session                   *one    = *m->name ? server_named(v, m) : NULL;
+    unsigned                          skip   = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
+    (void)size;
+
+    if (*m->name && !one)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    memset(answer, 0, sizeof *answer);
+    for (unsigned i = 0; i < SHM_SESSIONS; i++) {
+        struct session *s = v->table->slot[i];
+        if (!s || (one && s != one))
+            continue;
+        answer->total++;
+        if (skip) {
+            skip--;
+            continue;
+        }
+        if (answer->count < room)
+            session_info(s, &answer->row[answer->count++]);
+    }
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_QUERY,
+                                         CTL_VERSION, m->header.sequence, 0};
+    server_tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_stop(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct session                   *s      = server_named(v, m);
+    struct ctl_query_answer          *answer = (void *)v->out;
+    struct reason                     why;
+    (void)size;
+
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    memset(answer, 0, sizeof *answer + sizeof answer->row[0]);
+    wstatus st     = v->hooks.stop(v->hooks.ctx, s, &answer->row[0], &why);
+    answer->header = (struct ctl_header){sizeof *answer + sizeof answer->row[0], CTL_STOP, CTL_VERSION, m->header.sequence, st};
+    answer->total = answer->count = 1;
+    server_tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_flush(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m = message;
+    struct session                   *s = server_named(v, m);
+    (void)size;
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    server_answer(v, c, &m->header, session_flush(s));
+    return W_SUCCESS;
+}
+
+wstatus server_on_fs_ready(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct reason why;
+    (void)size;
+    server_answer(v, c, message, v->hooks.fs_ready(v->hooks.ctx, &why));
+    return W_SUCCESS;
+}
+
+wstatus server_on_shutdown(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct reason why;
+    (void)size;
+    server_answer(v, c, message, v->hooks.shutdown(v->hooks.ctx, &why));
+    v->quit = true;
+    return W_SUCCESS;
+}
+
+wstatus server_on_end_boot(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct reason why;
+    (void)size;
+    server_answer(v, c, message, v->hooks.end_boot ? v->hooks.end_boot(v->hooks.ctx, &why) : W_NOT_SUPPORTED);
+    return W_SUCCESS;
+}
+
+wstatus server_on_update(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_update_request *m      = message;
+    struct ctl_update_answer        *answer = (void *)v->out;
+    (void)size;
+    update_answer(v->table, &v->hooks, m, answer);
+    server_tell(v, c, answer, sizeof *answer, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_state(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_header *m = message;
+    struct ctl_state_answer  a = {.header = {sizeof a, CTL_STATE, CTL_VERSION, m->sequence, 0}, .pid = (uint32_t)getpid(),
+                                  .sessions = table_count(v->table), .clients = server_clients(v),
+                                  .fs_ready = v->state->fs_ready, .adopted = v->state->adopted,
+                                  .uptime_ns = v->table->env->os->raw_ns(v->table->env->os) - v->state->start_raw_ns,
+                                  .files_created_early = v->state->files_created_early,
+                                  .files_created = v->state->files_created};
+    (void)size;
+    for (int i = 0; i < v->table->directory->used; i++)
+        a.providers += v->table->directory->shm->provider[i].generation & 1;
+    snprintf(a.store, sizeof a.store, "%s", v->state->store);
+    snprintf(a.log_dir, sizeof a.log_dir, "%s", v->state->log_dir);
+    server_tell(v, c, &a, sizeof a, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_providers(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct ctl_providers_answer      *answer = (void *)v->out;
+    const struct directory           *d      = v->table->directory;
+    unsigned                          skip   = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
+    (void)size;
+
+    memset(answer, 0, sizeof *answer);
+    for (int i = 0; i < d->used; i++) {
+        const struct shm_provider *p = &d->shm->provider[i];
+        if (!(p->generation & 1))
+            continue;
+        answer->total++;
+        if (skip) {
+            skip--;
+            continue;
+        }
+        if (answer->count == room)
+            continue;
+        struct ctl_provider_row *row = &answer->row[answer->count++];
+        *row = (struct ctl_provider_row){.guid = p->guid, .registrations = d->registrations[i],
+                                         .enabled_count = (uint32_t)__builtin_popcount(p->mask)};
+        snprintf(row->name, sizeof row->name, "%s", d->name[i] ? d->name[i] : "");
+    }
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_PROVIDERS,
+                                         CTL_VERSION, m->header.sequence, 0};
+    server_tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    const struct session             *s      = server_named(v, m);
+    struct ctl_declaration_answer    *answer = (void *)v->out;
+    (void)size;
+
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    declaration_answer(s, v->table->directory, m->start, answer, CTL_MAX);
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_DECLARATION,
+                                         CTL_VERSION, m->header.sequence, 0};
+    server_tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}

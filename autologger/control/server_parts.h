@@ -1,0 +1,50 @@
+/* server_parts.h - what the files of the server share: server.c (connections, the table of requests), server_providers.c,
+ * server_controllers.c, server_consumers.c. Nothing else includes it. A request's function returns a Status, which is then its answer, or
+ * has answered itself and returns 0; V1 holds: the size was checked. Threads: one. */
+#ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
+#define AUTOLOGGER_CONTROL_SERVER_PARTS_H
+#include "autologger/control/server.h"
+
+/* A connection that reads a real-time session. */
+struct consumer {
+    bool                       waits; /* for the buffer that `request` wants */
+    struct ctl_consume_request request;
+    struct ctl_consume_answer  farewell; /* its session has ended: flags is not 0 */
+    int                        fds[REALTIME_FILES];
+    unsigned                   fd_count;
+};
+
+struct control_server {
+    int                   listen_fd;
+    struct session_table *table;
+    struct state_daemon  *state;
+    struct control_hooks  hooks;
+    int                   fd[STATE_CONNECTIONS]; /* -1 = none */
+    struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
+    bool                  quit;
+    uint64_t              instance;
+    uint32_t              ticket;
+    _Alignas(8) uint8_t   in[CTL_MAX];
+    _Alignas(8) uint8_t   out[CTL_MAX];
+};
+
+typedef wstatus server_request(struct control_server *v, unsigned c, const void *message, size_t size);
+
+/* ---- server.c ---- */
+/* A client that does not read is dropped (V3), with all that it had. */
+void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count);
+void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status); /* with a Status alone */
+struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
+
+/* ---- server_providers.c ---- */
+server_request server_on_register, server_on_unregister;
+void           server_registration_drop(struct control_server *v, struct state_registration *r);
+
+/* ---- server_controllers.c ---- */
+server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update,
+    server_on_state, server_on_providers, server_on_declaration;
+
+/* ---- server_consumers.c ---- */
+server_request server_on_consume, server_on_consume_next;
+void           server_consumer_drop(struct control_server *v, unsigned c);
+#endif

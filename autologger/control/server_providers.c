@@ -1,0 +1,154 @@
+/* server_providers.c - provider libraries: registrations, what is enabled for them (V2). See server.h. */
+#include "autologger/control/server_parts.h"
+
+#include "registry-sim/base/cursor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void server_registration_drop(struct control_server *v, struct state_registration *r)
+{
+    if (!r->in_use)
+        return;
+    r->in_use = 0;
+    directory_register(v->table->directory, r->slot, -1);
+}
+
+/* V2. False when the client is gone. */
+static bool attach(struct control_server *v, unsigned c, struct session *s)
+{
+    uint64_t                  bit = UINT64_C(1) << s->state->index;
+    const struct session_uid *u   = v->state->connection[c].attached & bit ? NULL : session_admit(s, v->state->connection[c].uid);
+
+    if (!u)
+        return v->fd[c] >= 0;
+    struct ctl_attach m = {.header = {sizeof m, CTL_ATTACH, CTL_VERSION, 0, 0}, .session = s->state->index,
+                           .session_generation = s->state->generation, .session_guid = s->state->guid};
+    int fds[3] = {stream_set_data_fd(u->streams), stream_set_control_fd_readonly(u->streams), u->event_fd};
+    server_tell(v, c, &m, sizeof m, fds, 3);
+    v->state->connection[c].attached |= bit; /* after: a successor may say it twice, the program takes it once */
+    return v->fd[c] >= 0;
+}
+
+static void tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry,
+                        uint32_t code)
+{
+    const struct shm_enable *e = &v->table->directory->shm->provider[r->slot].enable[entry];
+    struct ctl_enable        m = {.header = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index, .enable_index = entry,
+                                  .control_code = code, .level = e->level, .any = e->any, .all = e->all,
+                                  .source = s->state->guid, .ticket = ++v->ticket};
+    server_tell(v, r->connection, &m, sizeof m, NULL, 0);
+}
+
+static void count_registration(struct control_server *v, uint32_t slot)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        for (unsigned k = 0; v->table->slot[i] && k < STATE_ENABLES; k++) {
+            struct state_enable *e = &v->table->slot[i]->state->enable[k];
+            if (e->in_use && e->slot == slot)
+                e->registrations++;
+        }
+}
+
+static struct session *enabled_session(struct control_server *v, uint32_t slot, unsigned entry)
+{
+    const struct shm_provider *p = &v->table->directory->shm->provider[slot];
+    return p->mask & 1u << entry ? v->table->slot[p->enable[entry].session % SHM_SESSIONS] : NULL;
+}
+
+static void remember_name(struct directory *d, uint32_t slot, const uint8_t *traits, size_t size)
+{
+    struct cursor c = cur_make(traits, size);
+    cur_u16(&c);
+    const char *name = cur_zstring(&c);
+    if (name && *name && !d->name[slot])
+        d->name[slot] = strndup(name, CTL_NAME - 1);
+}
+
+enum { REGISTRATIONS_OF_ONE = 1024 }; /* per program, as on Windows */
+
+/* The place for (connection, index): the one it has, or a free one; NULL when there is none for this program. */
+static struct state_registration *registration_place(struct control_server *v, unsigned c, uint32_t index)
+{
+    struct state_registration *place = NULL;
+    unsigned                   own   = 0;
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        struct state_registration *at = &v->state->registration[i];
+        if (at->in_use && at->connection == c && at->index == index)
+            return at;
+        own += at->in_use && at->connection == c;
+        if (!at->in_use && !place)
+            place = at;
+    }
+    return own < REGISTRATIONS_OF_ONE ? place : NULL;
+}
+
+wstatus server_on_register(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_register *m      = message;
+    struct state_registration *r      = m->traits_size > size - sizeof *m ? NULL : registration_place(v, c, m->index);
+    struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
+                                         .index = m->index};
+
+    /* asked again after an adoption: the same provider. Another one under the same index: the former is given up */
+    if (r && r->in_use && !guid_equal(&v->table->directory->shm->provider[r->slot].guid, &m->provider))
+        server_registration_drop(v, r);
+    int slot = !r ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
+    if (slot < 0) {
+        answer.header.status = W_NO_SYSTEM_RESOURCES;
+        server_tell(v, c, &answer, sizeof answer, NULL, 0);
+        return W_SUCCESS;
+    }
+    if (!r->in_use) {
+        *r = (struct state_registration){.connection = c, .index = m->index, .slot = (uint32_t)slot};
+        __atomic_store_n(&r->in_use, 1, __ATOMIC_RELEASE);
+        directory_register(v->table->directory, r->slot, 1);
+        remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
+        count_registration(v, r->slot);
+    }
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
+        struct session *s = enabled_session(v, r->slot, e);
+        if (s && !attach(v, c, s))
+            return W_SUCCESS;
+        answer.enabled_count += s != NULL;
+    }
+    answer.slot       = r->slot;
+    answer.generation = v->table->directory->shm->provider[r->slot].generation;
+    server_tell(v, c, &answer, sizeof answer, NULL, 0);
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS && v->fd[c] >= 0; e++) {
+        struct session *s = enabled_session(v, r->slot, e);
+        if (s)
+            tell_enable(v, r, s, e, 1);
+    }
+    return W_SUCCESS;
+}
+
+wstatus server_on_unregister(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_unregister *m = message;
+    (void)size;
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
+        if (v->state->registration[i].in_use && v->state->registration[i].connection == c &&
+            v->state->registration[i].index == m->index)
+            server_registration_drop(v, &v->state->registration[i]);
+    return W_SUCCESS;
+}
+
+void server_session_gone(struct control_server *v, const struct session *s)
+{
+    struct ctl_detach m   = {.header = {sizeof m, CTL_DETACH, CTL_VERSION, 0, 0}, .session = s->state->index,
+                             .session_generation = s->state->generation};
+    uint64_t          bit = UINT64_C(1) << s->state->index;
+
+    for (unsigned k = 0; k < STATE_ENABLES; k++)
+        for (unsigned i = 0; s->state->enable[k].in_use && i < STATE_REGISTRATIONS; i++) {
+            const struct state_registration *r = &v->state->registration[i];
+            if (r->in_use && r->slot == s->state->enable[k].slot)
+                tell_enable(v, r, s, s->state->enable[k].entry, 0);
+        }
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->state->connection[c].in_use && v->state->connection[c].attached & bit) {
+            v->state->connection[c].attached &= ~bit;
+            server_tell(v, c, &m, sizeof m, NULL, 0);
+        }
+}
