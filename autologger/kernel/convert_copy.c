@@ -24,8 +24,6 @@ static const struct copied {
     {SRC_KFREE, 0x0E22, {POOL, "KernelFree", {RELEASE}}},
     {SRC_CACHE_ALLOC, 0x0E20, {POOL, "CacheAlloc", {ALLOCATION}}},
     {SRC_CACHE_FREE, 0x0E22, {POOL, "CacheFree", {RELEASE, {"Cache", SHAPE_TEXT}}}},
-    {SRC_KMALLOC_NODE, 0x0E20, {POOL, "KernelAlloc", {ALLOCATION}}},
-    {SRC_CACHE_ALLOC_NODE, 0x0E20, {POOL, "CacheAlloc", {ALLOCATION}}},
     {SRC_PAGE_ALLOC, 0, {PAGES, "PageAlloc", {{"Frame", SHAPE_UINT64}, {"Order", SHAPE_UINT32}, {"GfpFlags", SHAPE_HEX32}, {"MigrateType", SHAPE_UINT32}}}},
     {SRC_PAGE_FREE, 0, {PAGES, "PageFree", {{"Frame", SHAPE_UINT64}, {"Order", SHAPE_UINT32}}}},
     {SRC_RECLAIM_BEGIN, 0, {PAGES, "DirectReclaimBegin", {{"Order", SHAPE_UINT32}, {"GfpFlags", SHAPE_HEX32}}}},
