@@ -6,6 +6,7 @@ import time
 MONITOR, BREAK = b"\x01c", b"\x01b"
 END_OF_LINE = 1200
 LOOKS = 6
+JIFFIES = 250  # a second, of the kernels that are booted
 PER_TASK = 9  # lines of one program's stack
 TIME = re.compile(r"^\[ *[0-9.]+\] ?")
 
@@ -69,10 +70,21 @@ def _processors(guest, path):
     return out
 
 
-def ask(guest, serial_path):
-    """A text for whoever reads that the guest hung, and whether its kernel still answers. It ends the guest's usefulness: the caller
-    kills it."""
+def _jump(text, age):
+    """How many seconds its clock has jumped, 0: it has not. A kernel that says that something starved for longer than the machine
+    exists has read another time stamp counter than before (the emulator's is this machine's, whose processors' may differ): its timers
+    then wait for as long."""
+    starved = max((int(n) for n in re.findall(r"starved for (\d+) jiffies", text)), default=0) / JIFFIES
+    return starved if starved > 2 * age else 0
+
+
+def ask(guest, serial_path, age):
+    """A text for whoever reads that the guest hung, and whether that is for the guest to answer for: its kernel answers, and its clock
+    has not jumped. age: seconds since it was switched on. It ends the guest's usefulness: the caller kills it."""
     before = _plain(_said(serial_path))
+    jump = _jump(before, age)
+    if jump:
+        return f"Its clock has jumped by {jump:.0f} s. The end of its serial line:\n{before[-END_OF_LINE:]}", False
     asked = len(_said(serial_path))
     _tell(guest, BREAK + b"9", 0.5)
     _tell(guest, BREAK + b"t", 10)

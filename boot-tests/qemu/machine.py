@@ -73,8 +73,8 @@ def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False):
 def boot(line, serial_path, timeout, cut_after=None, cut_at=None):
     """Runs the machine until it switches itself off. Stuck when its kernel stands still: on a busy machine about one boot of a hundred
     under multi-threaded emulation (QEMU 7.2) ends with a processor that halts, with interrupts on, and that no interrupt reaches any
-    more: neither its timer's ("rcu_preempt kthread timer wakeup didn't happen") nor the serial line's. cut_after: seconds after which its power is cut; cut_at: a text on the
-    serial line at which (cut_after seconds later) it is."""
+    more: neither its timer's ("rcu_preempt kthread timer wakeup didn't happen") nor the serial line's; or its clock has jumped. cut_after:
+    seconds after which its power is cut; cut_at: a text on the serial line at which (cut_after seconds later) it is."""
     with turn(), open(serial_path, "wb") as serial:
         begun = time.monotonic()
         guest = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=serial, stderr=subprocess.STDOUT)
@@ -106,7 +106,7 @@ def _wait(guest, serial_path, begun, timeout, cut_after, cut_at):
             guest.wait()
             return True
         if now - begun > timeout:
-            said, answers = autopsy.ask(guest, serial_path)
+            said, answers = autopsy.ask(guest, serial_path, now - begun)
             guest.kill()
             guest.wait()
             raise (Failed if answers else Stuck)(f"the guest did not switch itself off within {timeout} s.\n{said}")
