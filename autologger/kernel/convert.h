@@ -133,6 +133,7 @@ struct convert {
     bool     damaged; /* a chunk was: what was not loaded is lost */
     uint64_t loaded; /* event records seen in the log */
     uint64_t converted, lost, events, stacks, stacks_missing, late;
+    uint64_t unnoted; /* execs of which the drainer left no note: no command line */
 };
 enum { SCRATCH = 65536 };
 

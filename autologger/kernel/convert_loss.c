@@ -16,6 +16,7 @@ static const char *const causes[] = {[LOST_RING] = "ring", [LOST_MEMORY] = "memo
 enum { CAUSE_CONVERSION = 2, CAUSE_WITHHELD };
 
 struct part_loss {
+    uint64_t unnoted; /* as in struct convert */
     uint32_t ended, pending; /* ended: for a successor; ours is in struct convert, which needs no memory */
     struct not_converted { uint64_t count; uint16_t cpu, source; uint32_t reserved; } row[PENDING_MAX];
 };
@@ -165,6 +166,7 @@ void part_loss_put(const struct convert *c, struct sink *s)
 {
     struct part_loss p = c->loss ? *c->loss : (struct part_loss){0};
     p.ended            = c->losses_told;
+    p.unnoted          = c->unnoted;
     snapshot_put(s, &p, sizeof p);
 }
 
@@ -174,5 +176,6 @@ bool part_loss_get(struct convert *c, struct cursor *cur)
         return false;
     cur_copy(cur, c->loss, sizeof *c->loss);
     c->losses_told = c->loss->ended;
+    c->unnoted     = c->loss->unnoted;
     return c->loss->pending <= PENDING_MAX;
 }

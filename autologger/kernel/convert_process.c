@@ -145,6 +145,7 @@ static void exec_note(struct convert *c, struct process *p, const char *comm, ui
     const uint8_t     *n = note_take(c, RAW_NOTE_EXEC, pid, raw, sizeof note);
     process_text(&p->name, comm);
     process_text(&p->command, "");
+    c->unnoted += !n && c->processes;
     if (!n)
         return;
     memcpy(&note, n, sizeof note);

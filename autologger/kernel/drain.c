@@ -272,7 +272,8 @@ unsigned drain_pass(struct drain *d, bool last)
     for (unsigned c = 0; c < d->rings->cpus; c++)
         if (d->rings->ring[c].page)
             kept += ring_take(d, c);
-    enrich_triggers(d);
+    enrich_triggers(d, last);
+    pass.horizon_ns = enrich_horizon(d, pass.horizon_ns);
     if (!last)
         memory_sample(d);
     own_flush(d, d->notes);

@@ -16,9 +16,9 @@
 
 #include <pthread.h>
 
-enum { PASS_RESERVE = 4096, PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000 };
+enum { PASS_RESERVE = 4096, PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000, EXEC_WAIT_NS = 1000000000 };
 struct drain_trigger { uint64_t pos; uint16_t cpu, source; };
-struct drain_exec { uint32_t pid, tid; uint64_t time; unsigned passes; }; /* `time` of its COMM record */
+struct drain_exec { uint32_t pid, tid; uint64_t time; }; /* `time` of its COMM record */
 struct own_buffer {
     uint8_t  data[OWN_BUFFER];
     size_t   used;
@@ -50,7 +50,7 @@ struct drain {
     uint64_t              memory_next; /* when it is looked at again */
     struct drain_trigger *trigger;
     size_t                trigger_count, trigger_capacity;
-    struct drain_exec     pending[PENDING_EXECS]; /* execs that have not finished */
+    struct drain_exec     pending[PENDING_EXECS]; /* execs that have not finished: the horizon waits for them, and they for EXEC_WAIT_NS at most */
     unsigned              pending_count;
     struct elf_cache     *elves;
     struct own_buffer    *notes;
@@ -84,7 +84,8 @@ void memory_sample(struct drain *d);
 int  memory_timeout(const struct drain *d, int timeout_ms);
 
 /* Within the folder (enrich.c) */
-void enrich_triggers(struct drain *d);
+void enrich_triggers(struct drain *d, bool last);
+uint64_t enrich_horizon(const struct drain *d, uint64_t horizon); /* not beyond an exec whose note is still to come */
 /* The note of an exec that is over: `gone`: the program is another by now, /proc tells nothing of it. */
 void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name);
 /* Within the folder (enrich_image.c): the ELF behind an executable mapping. False: it is not to be found, but perhaps one with its

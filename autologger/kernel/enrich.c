@@ -80,7 +80,7 @@ static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t unti
 
 void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name)
 {
-    struct drain_exec  x = {pid, tid, time, 0};
+    struct drain_exec  x = {pid, tid, time};
     struct raw_process r = {.own = {RAW_NOTE_EXEC, 0, 0, time, pid, tid}, .flags = RAW_PROCESS_NO_COMMAND, .command_size = 1};
     if (!gone) {
         note_exec(d, &x, UINT64_MAX, file_name);
@@ -94,7 +94,7 @@ void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, boo
 
 static void pending_add(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time)
 {
-    struct drain_exec x = {pid, tid, time, 0};
+    struct drain_exec x = {pid, tid, time};
     if ((!d->has_exec && !d->argv) || d->pending_count == PENDING_EXECS)
         note_exec(d, &x, UINT64_MAX, NULL);
     else
@@ -132,6 +132,17 @@ static void exec_done(struct drain *d, const uint8_t *record, size_t size, const
         }
 }
 
+/* One that died on its way into the new program has no end. */
+static void exec_dead(struct drain *d, uint32_t pid)
+{
+    for (unsigned i = 0; i < d->pending_count; i++)
+        if (d->pending[i].pid == pid) {
+            note_exec(d, &d->pending[i], UINT64_MAX, NULL);
+            d->pending[i] = d->pending[--d->pending_count];
+            return;
+        }
+}
+
 static void note_counters(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time)
 {
     struct raw_counters r = {.own = {RAW_NOTE_COUNTERS, 0, 0, time, pid, tid}};
@@ -158,8 +169,19 @@ static size_t trigger_keep(struct drain *d, size_t kept, size_t i)
     return kept + 1;
 }
 
-void enrich_triggers(struct drain *d)
+/* Its COMM record is converted with the note; an exec may be long on its way, on a busy machine. */
+uint64_t enrich_horizon(const struct drain *d, uint64_t horizon)
 {
+    uint64_t reached = d->log->work->horizon_ns;
+    for (unsigned i = 0; i < d->pending_count; i++)
+        if (d->pending[i].time <= horizon)
+            horizon = d->pending[i].time - 1;
+    return horizon > reached ? horizon : reached;
+}
+
+void enrich_triggers(struct drain *d, bool last)
+{
+    uint64_t now = raw_now();
     argv_poll(d->argv);
     counters_poll(d->counters);
     size_t again = 0;
@@ -177,17 +199,18 @@ void enrich_triggers(struct drain *d)
             exec_done(d, p, h.size, &d->log->header->source[d->trigger[i].source]);
         else if (h.type == PERF_RECORD_COMM)
             pending_add(d, ids[0], ids[1], time);
-        else if (h.type == PERF_RECORD_EXIT && ids[0] == ids[2])
+        else if (h.type == PERF_RECORD_EXIT && ids[0] == ids[2]) {
+            exec_dead(d, ids[0]);
             note_exit(d, ids[0], time);
-        else if (h.type == PERF_RECORD_MMAP2)
+        } else if (h.type == PERF_RECORD_MMAP2)
             again = enrich_image(d, p, h.size, time) ? again : trigger_keep(d, again, i);
         if (h.type == PERF_RECORD_EXIT && d->counters)
             note_counters(d, ids[0], ids[2], time);
     }
     enrich_images_known(d, again);
     d->trigger_count = 0;
-    for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost: after two passes, without a file name */
-        if (++d->pending[i].passes <= 2) {
+    for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost, or that takes too long: without a file name */
+        if (!last && d->pending[i].time + EXEC_WAIT_NS > now) {
             i++;
             continue;
         }

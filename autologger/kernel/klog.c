@@ -516,7 +516,7 @@ void klog_counters(struct klog *k, struct klog_counters *out)
     const struct raw_slot *slot = rawlog_published(&k->log);
     *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
                                   .stacks_missing = c->stacks_missing, .throttled = slot->throttled, .raw_peak = slot->peak,
-                                  .clock_error_ns = clock_error(k), .no_command_line = slot->no_command_line, .own_lost = slot->own_lost};
+                                  .clock_error_ns = clock_error(k), .no_command_line = slot->no_command_line + c->unnoted, .own_lost = slot->own_lost};
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;
         source_counts(k, i, &attempted, &lost, &withheld);

@@ -1,4 +1,4 @@
-/* Command lines of processes that are gone before anybody can look. Proves: KRN-03, and design 11 "argv at exec". Needs
+/* Command lines of 500 processes that are gone before anybody can look. Proves: KRN-03, and issue 4 "the command line of 500 short processes". Needs
  * CAP_PERFMON, CAP_BPF, BTF, and a build with clang and bpftool; else skipped. */
 // timeout: 60
 #include "autologger/kernel/argv.h"
@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { EXECS = 100, ENOUGH = 95, TEXTS = 4096 };
+enum { EXECS = 500, ENOUGH = 495, TEXTS = 8192 };
 enum { PROCESS_START = 0x0301, PROCESS_END = 0x0302, STATUS_AT = 20, HEADER = sizeof(struct etl_system_header), USERLESS = HEADER + 36 + 16 };
 struct start { uint32_t pid; char command[300]; };
 struct end { uint32_t pid, status; };
@@ -173,7 +173,7 @@ static void run_and_find(bool hold)
     }
     print_message("  %u of %d execs of /bin/true have their command line; %llu of all processes have none\n", found, EXECS,
                   (unsigned long long)n.no_command_line);
-    assert_true(found >= ENOUGH && n.no_command_line <= EXECS - ENOUGH);
+    assert_true(found >= ENOUGH && EXECS - found <= n.no_command_line); /* every miss is counted; others on this machine may miss theirs */
 }
 
 static void short_lived_have_their_command_line(void **state)
