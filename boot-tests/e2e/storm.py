@@ -55,7 +55,7 @@ with Machine(DECLARED) as m:
           f"{seen['switches']} switches in the trace, {os.path.getsize(trace) >> 20} MB; withheld by the kernel: {last['withheld']} counted, {seen['silent']} not")
 
     # nothing lost, by our own count
-    check(last["events_lost"] == 0 and seen["lost"] == last["withheld"], "lost", seen["lost"], last)
+    check(last["events_lost"] == last["withheld"] == seen["lost"], "lost", seen["lost"], last)
     check(seen["inversions"] == 0, seen["inversions"], "inversions")
     # by the trace itself: who comes in goes out next
     check(seen["broken"] == 0, seen["broken"], "places where a switch is missing:\n", r.stderr)
