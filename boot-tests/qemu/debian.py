@@ -121,8 +121,6 @@ def _install_ours(tree, scenario):
         for path in (tree / "usr/bin" / name, tree / "usr/sbin" / name):
             path.unlink(missing_ok=True)
     payload.guest_files(tree, scenario)
-    for name in scenario.modules:
-        payload.install(next((kernel.fetch() / "lib/modules").rglob(f"{name}.ko")), tree / f"boot-test/{name}.ko", 0o644)
     payload.install(GUEST / "debian-main", tree / "boot-test/main", 0o755)
     payload.install(GUEST / "boot-test.service", tree / "etc/systemd/system/boot-test.service", 0o644)
     for folder in ("var/log/autologger", "var/lib/autologger"):

@@ -9,6 +9,7 @@
   trace PATH FIELD OP VALUE        FIELD is a path in `summary --json`
   events PATH PROVIDER EVENT OP N  how many of them the trace has; EVENT * = all of the provider, NAME:TEXT = those with that text
                                    in their fields
+  frames PATH TEXT OP N            how many frames of call stacks have a name with that text (dump --symbols)
   before PATH P1 E1 P2 E2          the first P1 E1 is earlier than the first P2 E2
   none-between PATH P1 E1 P2 E2 P3 E3   no P3 E3 from the first P1 E1 to the first P2 E2 after it
   balance NAME                     attempted = written + lost, by counts that are independent of each other
@@ -126,6 +127,10 @@ class Checker:
     def on_trace(self, name, field, op, value):
         found = path_of(self.remains.summary(name), field)
         return None if compare(found, op, value) else json.dumps(found)
+
+    def on_frames(self, name, text, op, count):
+        found = self.remains.frames(name, text)
+        return None if compare(found, op, count) else f"{found} frames"
 
     def on_events(self, name, provider, event, op, count):
         found = self.remains.count(name, provider, event)

@@ -3,6 +3,7 @@ import pathlib
 import re
 import shutil
 
+from qemu import kernel
 from qemu.places import BUILD, CACHE, GUEST, Missing, built, need, run
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
@@ -61,6 +62,21 @@ def busybox(tree):
             path.symlink_to("busybox" if path.parent.name == "bin" else "../bin/busybox")
 
 
+def modules(tree, names):
+    """Modules of the guest's kernel where modprobe looks for them, and by their bare names for insmod."""
+    for name in names:
+        source = next((kernel.fetch() / "lib/modules").rglob(f"{name}.ko"))
+        release = source.relative_to(kernel.fetch() / "lib/modules").parts[0]
+        place = source.relative_to(kernel.fetch() / "lib/modules" / release)
+        install(source, tree / "boot-test" / f"{name}.ko", 0o644)
+        folder = tree / ("usr/lib" if (tree / "lib").is_symlink() else "lib") / "modules" / release
+        if (folder / "modules.dep").exists() and (folder / "modules.builtin").exists():
+            continue  # a distribution's root knows its own
+        install(source, folder / place, 0o644)
+        with open(folder / "modules.dep", "a", encoding="utf-8") as f:
+            f.write(f"{place}:\n")
+
+
 def guest_files(tree, scenario):
     """The folder /boot-test: the scripts that every guest runs, what this scenario adds, and the clock."""
     folder = tree / "boot-test"
@@ -70,5 +86,6 @@ def guest_files(tree, scenario):
     (folder / "scenario").write_text(scenario.variables())
     (folder / "programs").write_text("".join(line + "\n" for line in scenario.run))
     install(GUEST / "workload", folder / "workload", 0o755)
+    modules(tree, scenario.modules)
     if (scenario.folder / "guest.sh").exists():
         install(scenario.folder / "guest.sh", folder / "guest.sh")

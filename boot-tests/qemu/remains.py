@@ -115,6 +115,14 @@ class Remains:
         wanted, _, text = event.partition(":")
         return ((known, raw, fields) for known, raw, fields in self._events(name, provider) if wanted in ("*", known) and text in fields)
 
+    def frames(self, name, text):
+        """How many frames of the trace's stacks have a name with that text; -1: there is no such trace."""
+        if ("frames", name) not in self._dumped:
+            found = self.logs(name)
+            self._dumped[("frames", name)] = run(built("autologger"), "dump", "--symbols", found[0], check=False).stdout if found else None
+        said = self._dumped[("frames", name)]
+        return -1 if said is None else said.count(text)
+
     def times(self, name, provider, event):
         """The raw times of such events; events of a trace are read in time order."""
         return (raw for _, raw, _ in self._matching(name, provider, event))

@@ -15,7 +15,7 @@ scenario.ini:
   arguments  added to the kernel's command line
   entry      yes = the first boot is the one of the boot entry that apply made (KernelPhase), with its words
   run        command lines run in the root, a line each
-  modules    kernel modules that lie in /boot-test, for insmod (the systemd roots have no others)
+  modules    kernel modules that lie in /boot-test, for insmod (the systemd roots have no others), and below /lib/modules, for modprobe
   writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
   stop       end = the daemon is ended; itself = the sessions end by what is declared, at first
   boots      how often the machine is started (1)

@@ -1,0 +1,4 @@
+in_initramfs() {
+    modprobe dummy
+    mark dummy-loaded
+}
