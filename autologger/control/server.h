@@ -8,6 +8,7 @@
 #include "autologger/session/table.h"
 
 struct control_server;
+struct control_hooks;
 
 /* What only the daemon can do. All return a wstatus and set `why`. */
 struct control_hooks {
@@ -15,8 +16,11 @@ struct control_hooks {
     wstatus (*stop)(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why);
     wstatus (*fs_ready)(void *ctx, struct reason *why);
     wstatus (*shutdown)(void *ctx, struct reason *why); /* the loop ends after the answer */
-    /* NULL: not here. found: what could not be had of it */
+    /* found: what could not be had of it */
     wstatus (*update)(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+    /* control/update.h, which an early program does not have: NULL there */
+    void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
+                          struct ctl_update_answer *answer);
     wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
 };
 

@@ -2,7 +2,6 @@
 #include "autologger/control/server_parts.h"
 
 #include "autologger/control/declaration.h"
-#include "autologger/control/update.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +95,9 @@ wstatus server_on_update(struct control_server *v, unsigned c, const void *messa
     const struct ctl_update_request *m      = message;
     struct ctl_update_answer        *answer = (void *)v->out;
     (void)size;
-    update_answer(v->table, &v->hooks, m, answer);
+    if (!v->hooks.update_answer)
+        return W_NOT_SUPPORTED;
+    v->hooks.update_answer(v->table, &v->hooks, m, answer);
     server_tell(v, c, answer, sizeof *answer, NULL, 0);
     return W_SUCCESS;
 }

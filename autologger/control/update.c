@@ -24,8 +24,6 @@ void update_answer(struct session_table *table, const struct control_hooks *hook
     struct session *s = table_find(table, name);
     if (!s)
         st = reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", name);
-    else if (!hooks->update)
-        st = reason_set(&why, W_NOT_SUPPORTED, "this daemon does not change sessions while they run");
     else if (m->hook_count > HOOK_MAX || m->what & ~(uint32_t)(CTL_UPDATE_FLAGS | CTL_UPDATE_STACKS))
         st = reason_set(&why, W_INVALID_PARAMETER, "more than %d stacks, or a kind of change that is not known", HOOK_MAX);
     else {

@@ -590,7 +590,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->handed   = handed;
     v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = -1;
     limit_raise();
-    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked, .update = update};
+    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked, .update = update, .update_answer = v->options.update_answer};
     if ((st = signals_open(v, why)) || (st = listen_open(v, why)) || (st = state_adopt(v, &adopted, why)) ||
         (!adopted && (st = state_create(v, why))))
         goto out;

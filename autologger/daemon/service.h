@@ -20,6 +20,7 @@ struct service_saving {
     bool                 settled; /* for the first time: the rows will not change any more */
 };
 
+struct control_hooks;
 struct service_options {
     const char *store_path;
     const char *store_saved; /* the store that gets Status and results, if it is not store_path (a snapshot); else NULL */
@@ -38,6 +39,9 @@ struct service_options {
     klog_collect system_config;
     /* changes flags and stacks of a session that runs (session_update). NULL: an early program's, which does not */
     wstatus (*update)(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+    /* update_answer of control/update.h; NULL with the one above */
+    void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
+                          struct ctl_update_answer *answer);
     /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
     wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */

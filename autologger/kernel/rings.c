@@ -1,6 +1,7 @@
 /* rings.c - opening, mapping and counting perf events. See rings.h. */
 #include "autologger/kernel/rings.h"
 #include "autologger/kernel/memcalls.h"
+#include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/kernel/tracepoints.h"
 
@@ -42,19 +43,9 @@ static struct perf_event_attr base_attr(size_t ring_bytes)
 
 static wstatus refused(int error, struct reason *why)
 {
-    char  paranoid[16] = "?";
-    FILE *f            = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
-    if (f) {
-        if (fgets(paranoid, sizeof paranoid, f))
-            paranoid[strcspn(paranoid, "\n")] = 0;
-        fclose(f);
-    }
-    if (error == EACCES || error == EPERM)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD,
-                          "kernel events may not be opened: CAP_PERFMON is missing (perf_event_paranoid is %s)", paranoid);
-    if (error == ENOSYS)
-        return reason_set(why, W_NOT_SUPPORTED, "this kernel has no perf events (CONFIG_PERF_EVENTS)");
-    return reason_set(why, W_NOT_ENOUGH_MEMORY, "kernel events cannot be opened: %s", strerror(error));
+    struct rights r;
+    rights_read("", &r);
+    return rights_refused(&r, error, why);
 }
 
 /* The side-band event carries fork, exec, exit and mappings, and the ring. Old kernels lack some of its attributes. */
@@ -187,6 +178,19 @@ static bool cgroup_sampled(void)
     return fd >= 0 || fd == -ENODEV;
 }
 
+/* A tracepoint that can't be had. */
+static void source_missing(const struct klog_config *config, const struct source_row *row, int error, bool root)
+{
+    struct rights r;
+    char          text[160];
+    const char   *advice = root ? "use a newer kernel (with CONFIG_FTRACE), or leave the flag out"
+                                : "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing";
+    rights_read("", &r);
+    if (!rights_tracefs(&r, -error, text, sizeof text, &advice))
+        snprintf(text, sizeof text, root ? "this kernel has no such tracepoint: %s" : "tracefs cannot be opened: %s", strerror(-error));
+    condition(config, row->name, text, advice);
+}
+
 /* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
 unsigned rings_sources(const struct klog_config *config, struct raw_source *sources, int *ids)
 {
@@ -206,10 +210,7 @@ unsigned rings_sources(const struct klog_config *config, struct raw_source *sour
             if (id < 0 && root >= 0 && (row->flags & SOURCE_OPTIONAL))
                 continue;
             if (id < 0) {
-                snprintf(text, sizeof text, root < 0 ? "tracefs cannot be opened: %s" : "this kernel has no such tracepoint: %s",
-                         strerror(-id));
-                condition(config, row->name, text, root < 0 ? "run with CAP_SYS_ADMIN, or mount tracefs at /sys/kernel/tracing"
-                                                            : "use a newer kernel (with CONFIG_FTRACE), or leave the flag out");
+                source_missing(config, row, id, root >= 0);
                 continue;
             }
             if (missing)

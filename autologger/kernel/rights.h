@@ -1,0 +1,23 @@
+/* rights.h - why the kernel does not let itself be traced, in words: a missing capability, perf_event_paranoid, a lockdown, a container.
+ * Threads: any. Ownership: none. Not for: asking for rights. */
+#ifndef AUTOLOGGER_KERNEL_RIGHTS_H
+#define AUTOLOGGER_KERNEL_RIGHTS_H
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rights {
+    uint64_t capabilities; /* effective */
+    bool     namespaced;   /* ... in a user namespace other than the first one */
+    bool     locked;       /* the kernel is locked down against everybody (confidentiality) */
+    char     paranoid[16]; /* kernel.perf_event_paranoid, "?" when it can't be read */
+};
+/* Of this process, from the files below `root` ("" is the machine's). */
+void rights_read(const char *root, struct rights *out);
+/* perf_event_open failed with `error`: the Status with what is missing and what to do. 1314, 50, 8. */
+wstatus rights_refused(const struct rights *r, int error, struct reason *why);
+/* A tracepoint's description can't be read: true when a right is what is missing; then reason and advice say which. */
+bool rights_tracefs(const struct rights *r, int error, char *reason, size_t size, const char **advice);
+#endif

@@ -1,0 +1,122 @@
+/* What is missing is named, with what to do: each right on a made-up machine. Proves: issue 4, missing privilege named. */
+#include "autologger/kernel/rights.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define ALL "000001ffffffffff"
+#define NONE "0000000000000000"
+#define PERFMON "0000004000000000"
+#define FIRST "         0          0 4294967295\n"
+
+struct machine { const char *capabilities, *uid_map, *paranoid, *lockdown, *cmdline; };
+
+static void file(const char *root, const char *path, const char *text)
+{
+    char full[256];
+    snprintf(full, sizeof full, "%s%s", root, path);
+    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')); p++) {
+        *p = 0;
+        mkdir(full, 0755);
+        *p = '/';
+    }
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static struct rights made_up(const struct machine *m)
+{
+    char          root[] = "/tmp/autologger-rights-XXXXXX", text[128];
+    struct rights r;
+    assert_non_null(mkdtemp(root));
+    snprintf(text, sizeof text, "Name:\tx\nCapPrm:\t%s\nCapEff:\t%s\n", ALL, m->capabilities);
+    file(root, "/proc/self/status", text);
+    file(root, "/proc/self/uid_map", m->uid_map);
+    if (m->paranoid)
+        file(root, "/proc/sys/kernel/perf_event_paranoid", m->paranoid);
+    if (m->lockdown)
+        file(root, "/sys/kernel/security/lockdown", m->lockdown);
+    if (m->cmdline)
+        file(root, "/proc/cmdline", m->cmdline);
+    rights_read(root, &r);
+    snprintf(text, sizeof text, "rm -rf '%s'", root);
+    assert_int_equal(system(text), 0);
+    return r;
+}
+
+static void each_is_named_with_what_to_do(void **state)
+{
+    static const struct {
+        struct machine machine;
+        int            error;
+        wstatus        status;
+        const char    *what, *advice;
+    } rows[] = {
+        {{NONE, FIRST, "2\n", "[none] integrity confidentiality\n", NULL}, EACCES, W_PRIVILEGE_NOT_HELD,
+         "CAP_PERFMON is missing (perf_event_paranoid is 2)", "Do: run as root or with CAP_PERFMON; or set kernel.perf_event_paranoid to -1"},
+        {{NONE, FIRST, "4\n", NULL, NULL}, EPERM, W_PRIVILEGE_NOT_HELD, "perf_event_paranoid is 4", "Do: run as root"},
+        {{NONE, FIRST, NULL, NULL, NULL}, EACCES, W_PRIVILEGE_NOT_HELD, "perf_event_paranoid is ?", "Do: run as root"},
+        {{ALL, FIRST, "2\n", "none integrity [confidentiality]\n", NULL}, EPERM, W_PRIVILEGE_NOT_HELD, "locked down (confidentiality)",
+         "Do: boot without lockdown=confidentiality"},
+        {{PERFMON, FIRST, "2\n", NULL, "quiet lockdown=confidentiality\n"}, EPERM, W_PRIVILEGE_NOT_HELD, "locked down (confidentiality)",
+         "Do: boot without"},
+        {{ALL, "0 100000 65536\n", "2\n", NULL, NULL}, EACCES, W_PRIVILEGE_NOT_HELD, "CAP_PERFMON is held in a user namespace alone",
+         "Do: run outside of the container"},
+        {{ALL, FIRST, "2\n", "none [integrity] confidentiality\n", NULL}, EPERM, W_PRIVILEGE_NOT_HELD, "although CAP_PERFMON is held",
+         "Do: allow perf_event_open"},
+        {{ALL, FIRST, "2\n", NULL, NULL}, ENOSYS, W_NOT_SUPPORTED, "CONFIG_PERF_EVENTS", ""},
+        {{ALL, FIRST, "2\n", NULL, NULL}, EMFILE, W_NOT_ENOUGH_MEMORY, "Too many open files", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct rights r   = made_up(&rows[i].machine);
+        struct reason why = {0};
+        assert_int_equal(rights_refused(&r, rows[i].error, &why), rows[i].status);
+        if (!strstr(why.text, rows[i].what) || !strstr(why.text, rows[i].advice))
+            fail_msg("row %zu: %s", i, why.text);
+    }
+}
+
+static void tracefs_too(void **state)
+{
+    struct rights locked = made_up(&(struct machine){ALL, FIRST, "2\n", "none integrity [confidentiality]\n", NULL});
+    struct rights poor   = made_up(&(struct machine){PERFMON, FIRST, "2\n", NULL, NULL});
+    struct rights inside = made_up(&(struct machine){ALL, "0 100000 65536\n", "2\n", NULL, NULL});
+    const char   *advice = NULL;
+    char          reason[160];
+    (void)state;
+    assert_true(rights_tracefs(&locked, EPERM, reason, sizeof reason, &advice));
+    assert_true(strstr(reason, "locked down") && strstr(advice, "lockdown=integrity"));
+    assert_true(rights_tracefs(&poor, EACCES, reason, sizeof reason, &advice));
+    assert_true(strstr(reason, "CAP_SYS_ADMIN is missing") && strstr(advice, "root"));
+    assert_true(rights_tracefs(&inside, EPERM, reason, sizeof reason, &advice));
+    assert_true(strstr(reason, "user namespace") && strstr(advice, "container"));
+    assert_false(rights_tracefs(&locked, ENOENT, reason, sizeof reason, &advice)); /* the kernel has none: no matter of rights */
+}
+
+static void this_machine_has_some(void **state)
+{
+    struct rights r;
+    (void)state;
+    rights_read("", &r);
+    assert_true(geteuid() != 0 || r.capabilities != 0);
+    assert_string_not_equal(r.paranoid, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_named_with_what_to_do), cmocka_unit_test(tracefs_too),
+                                       cmocka_unit_test(this_machine_has_some)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
