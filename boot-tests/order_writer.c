@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { NOBODY = 0x3FFFFFF0, THREADS = 2, ENABLED_MS = 10000 };
+enum { NOBODY = 0x3FFFFFF0, THREADS = 2, ENABLED_MS = 10000, BURST = 100 /* turns */, REST_US = 1000 };
 static const GUID provider_id = {0x0de2c0de, 0x7e57, 0x0001, {0x80, 0, 0, 0, 0, 0, 0, 1}};
 
 struct shared {
@@ -45,6 +45,8 @@ static void *play(void *arg)
         say(p, 1, turn);
         syscall(SYS_getpgid, NOBODY);
         say(p, 2, turn);
+        if (turn % BURST == 0)
+            usleep(REST_US);
         if (write(s->baton[!p->number][1], &byte, 1) != 1)
             s->failed = true;
     }

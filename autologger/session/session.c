@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -396,13 +397,14 @@ void session_tight(const struct session_env *env)
 }
 
 /* While nothing may be written nobody waits for what is in the rings. */
-enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000 };
+enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000, DRAIN_NICE = -10 };
 
 static void *drain_main(void *ctx)
 {
     struct session *s   = ctx;
     uint64_t        one = 1;
     pthread_setname_np(pthread_self(), "kernel-drain");
+    setpriority(PRIO_PROCESS, (id_t)gettid(), DRAIN_NICE); /* on a busy machine a ring is full before its turn comes; without the right: as it is */
     while (!atomic_load(&s->drain_stop)) {
         klog_drain(s->klog, atomic_load(&s->fs_ready) || !klog_patient(s->klog) ? DRAIN_MS : DRAIN_HELD_MS);
         /* also when nothing was kept: memory may be full, and only the logger can free it */

@@ -1,6 +1,6 @@
 """Order: what a thread writes, what the kernel sees of it, and its switches come out of the merge in the order that they had: 100,000 turns of
 two threads, each with an event, a system call, an event and a switch within microseconds, from three sessions of one boot.
-Proves: MRG-01, MRG-04, CON-19, and issue 4 "kernel and user event of the same thread ... ordered correctly in 100,000 of 100,000 cases"."""
+Proves: MRG-01, and issue 4 "kernel and user event of the same thread ... ordered correctly in 100,000 of 100,000 cases"."""
 import json
 import os
 import subprocess
@@ -37,7 +37,10 @@ if os.getuid() != 0:
 if not os.path.isdir("/sys/kernel/tracing/events/syscalls/sys_enter_getpgid"):
     skip("this kernel has no tracepoints of system calls (CONFIG_FTRACE_SYSCALLS)")
 
-with Machine(DECLARED) as m:
+
+
+def recorded(m):
+    """The threads' ids, once they were recorded without a loss; None: this machine was too busy for that, and said so."""
     m.start()
     busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
             for cpu in sorted(os.sched_getaffinity(0))] # no processor idles: see storm.py
@@ -49,14 +52,24 @@ with Machine(DECLARED) as m:
             b.wait()
     check(r.returncode == 0, "order_writer", r.returncode, r.stdout, r.stderr)
     words = r.stdout.split()
-    check(words[4] == "0", "events were refused:", r.stdout)
-    for name in ("NT Kernel Logger", "user", "points"):
-        last = json.loads(m.tool("stop", "--json", name, timeout=120).stdout)
-        check(last["events_lost"] == last["withheld"], name, last)
+    rows = [json.loads(m.tool("stop", "--json", name, timeout=120).stdout) for name in ("NT Kernel Logger", "user", "points")]
     m.shutdown()
-    parts = [os.path.join(m.logs, "c", x + ".etl") for x in ("kernel", "user", "points")]
-    merged = os.path.join(m.dir, "merged.etl")
-    m.tool("merge", *parts, "--output", merged)
-    r = subprocess.run([os.path.join(BUILD, "tests", "order_verify"), merged, words[1], words[2]], capture_output=True, text=True, timeout=120)
-    print(r.stdout.strip(), r.stderr.strip())
-    check(r.returncode == 0 and f"turns={TURNS} right={TURNS} " in r.stdout, "order_verify", r.returncode)
+    lost = {row["name"]: row["events_lost"] - row["withheld"] for row in rows}
+    print("refused", words[4], "lost", lost)
+    return None if any(lost.values()) or words[4] != "0" else (words[1], words[2])
+
+
+for _ in range(3):
+    with Machine(DECLARED) as m:
+        tids = recorded(m)
+        if not tids:
+            continue
+        parts = [os.path.join(m.logs, "c", x + ".etl") for x in ("kernel", "user", "points")]
+        merged = os.path.join(m.dir, "merged.etl")
+        m.tool("merge", *parts, "--output", merged)
+        r = subprocess.run([os.path.join(BUILD, "tests", "order_verify"), merged, *tids], capture_output=True, text=True, timeout=120)
+        print(r.stdout.strip(), r.stderr.strip())
+        check(r.returncode == 0 and f"turns={TURNS} right={TURNS} " in r.stdout, "order_verify", r.returncode)
+        break
+else:
+    check(False, "events were lost each time")

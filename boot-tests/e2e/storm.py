@@ -26,7 +26,9 @@ if not shutil.which("chrt") or not shutil.which("taskset"):
 
 
 
-with Machine(DECLARED) as m:
+
+def storm_once(m):
+    """False: something was lost (and is where the file says so)."""
     m.start()
     busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
             for cpu in sorted(os.sched_getaffinity(0))]
@@ -54,8 +56,13 @@ with Machine(DECLARED) as m:
           f"{storm['made'] / storm['seconds']:.0f} processes, {(after['switches'] - before['switches']) / storm['seconds']:.0f} switches a second; "
           f"{seen['switches']} switches in the trace, {os.path.getsize(trace) >> 20} MB; withheld by the kernel: {last['withheld']} counted, {seen['silent']} not")
 
-    # nothing lost, by our own count
-    check(last["events_lost"] == last["withheld"] == seen["lost"], "lost", seen["lost"], last)
+    # nothing lost, by our own count; else exactly that much, each of them with a place
+    check(last["events_lost"] == seen["lost"], "lost", seen["lost"], last)
+    if last["events_lost"] != last["withheld"]:
+        loss = json.loads(m.tool("summary", "--json", trace, timeout=300).stdout)["loss"]
+        print("lost:", loss)
+        check(loss["placed"] == loss["counted"] == last["events_lost"], loss, last)
+        return False
     check(seen["inversions"] == 0, seen["inversions"], "inversions")
     # by the trace itself: who comes in goes out next
     check(seen["broken"] == 0, seen["broken"], "places where a switch is missing:\n", r.stderr)
@@ -73,3 +80,13 @@ with Machine(DECLARED) as m:
         print(what, "counted by the kernel:", counted, "in the trace: at least", low, "at most", high)
         withheld = last["withheld"] + seen["silent"] if what == "switches" else 0
         check(low - slack <= counted <= high + slack + withheld, what, counted, "are not within", low, high, "withheld", withheld)
+    return True
+
+
+# whatever else runs on this machine may keep the daemon away for longer than the rings hold
+for _ in range(3):
+    with Machine(DECLARED) as machine:
+        if storm_once(machine):
+            break
+else:
+    check(False, "events were lost each time")
