@@ -1,7 +1,7 @@
 /* autologger import: a configuration file into the store, all or nothing. */
 #include "autologger/plan/plan.h"
+#include "registry-sim/store/key_names.h"
 #include "tools/json_out.h"
-#include "tools/key_names.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 

@@ -1,7 +1,7 @@
 /* declared.c - see declared.h. */
-#include "tools/declared.h"
 #include "autologger/plan/values.h"
-#include "tools/key_names.h"
+#include "registry-sim/store/key_names.h"
+#include "tools/declared.h"
 
 #include <stdio.h>
 #include <stdlib.h>

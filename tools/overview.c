@@ -1,9 +1,9 @@
 /* overview.c - `autologger` without a verb: is a daemon running, what does the store declare, what became of the last boot,
  * and what to do next. */
 #include "autologger/boot/result.h"
+#include "registry-sim/store/key_names.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/filetime.h"
-#include "tools/key_names.h"
 #include "tools/result_view.h"
 #include "tools/session_view.h"
 #include "tools/store_access.h"

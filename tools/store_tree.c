@@ -1,8 +1,8 @@
 /* store_tree.c - see store_tree.h. */
-#include "tools/store_tree.h"
 #include "autologger/plan/values.h"
+#include "registry-sim/store/key_names.h"
 #include "registry-sim/text/dialect.h"
-#include "tools/key_names.h"
+#include "tools/store_tree.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 
 #include "autologger/daemon/guard.h"
 #include "autologger/plan/boot_settings.h"
+#include "registry-sim/store/key_names.h"
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/filetime.h"
@@ -49,38 +50,20 @@ static void count_session(struct counted *c, const char *key)
     c->f->idle += !starts;
 }
 
-struct names {
-    char   **items;
-    unsigned count;
-};
-static wstatus name_add(void *ctx, const struct regkey_info *info)
-{
-    struct names *n     = ctx;
-    char        **items = realloc(n->items, (n->count + 1) * sizeof *items);
-    if (!items)
-        return W_NOT_ENOUGH_MEMORY;
-    n->items = items;
-    if (!(items[n->count] = strdup(info->name)))
-        return W_NOT_ENOUGH_MEMORY;
-    n->count++;
-    return W_SUCCESS;
-}
-
 static void look_at_declarations(struct regstore *store, struct untraced_facts *f)
 {
-    struct counted c = {store, f};
-    struct names   n = {0};
+    struct counted   c = {store, f};
+    struct key_names n = {0};
     if (regstore_key_exists(store, WINPATH_WMI "\\GlobalLogger"))
         count_session(&c, WINPATH_WMI "\\GlobalLogger");
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
-        regstore_enum_keys(store, WINPATH_WMI "\\Autologger", name_add, &n);
+        key_names_load(store, WINPATH_WMI "\\Autologger", &n);
     for (unsigned i = 0; i < n.count; i++) {
         char key[1024];
-        snprintf(key, sizeof key, WINPATH_WMI "\\Autologger\\%s", n.items[i]);
+        snprintf(key, sizeof key, WINPATH_WMI "\\Autologger\\%s", n.names[i]);
         count_session(&c, key);
-        free(n.items[i]);
     }
-    free(n.items);
+    key_names_finish(&n);
 }
 
 static void look_at_guard(const struct machine *m, struct regstore *store, struct untraced_facts *f)

@@ -53,18 +53,12 @@ static void add_activities(struct dump *d, const struct etl_event *e)
 /* As a text line has it: fields, stack, unit, what is not decoded. */
 static enum decode_result user_data(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
-    uint64_t frames[DUMP_FRAMES_MAX];
     uint32_t used;
 
     text_cut(&d->line, 0);
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
-    unsigned           n      = decoded_stack(e, frames, DUMP_FRAMES_MAX);
-    for (unsigned i = 0; i < n; i++)
-        text_printf(&d->line, "%s0x%" PRIx64, i ? ";" : " stack=", frames[i]);
-    if (result != DECODE_OK) {
-        text_printf(&d->line, " payload=");
-        text_hex(&d->line, e->payload + used, e->payload_size - used);
-    }
+    dump_add_stack(d, e, ';');
+    dump_add_payload(d, e, result, used);
     return result;
 }
 

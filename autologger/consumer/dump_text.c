@@ -101,9 +101,27 @@ static void add_time(struct dump *d, const struct etl_event *e)
                     (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) % 10000000);
 }
 
-static enum decode_result write_text(struct dump *d, const struct etl_event *e, const struct decoded *names)
+void dump_add_stack(struct dump *d, const struct etl_event *e, char between)
 {
     uint64_t frames[DUMP_FRAMES_MAX];
+    unsigned n = decoded_stack(e, frames, DUMP_FRAMES_MAX);
+
+    for (unsigned i = 0; i < n; i++) {
+        text_add(&d->line, i ? &between : " stack=", i ? 1 : 7);
+        text_printf(&d->line, "0x%" PRIx64, frames[i]);
+    }
+}
+
+void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used)
+{
+    if (result == DECODE_OK)
+        return;
+    text_printf(&d->line, " payload=");
+    text_hex(&d->line, e->payload + used, e->payload_size - used);
+}
+
+static enum decode_result write_text(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
     char     guid[GUID_TEXT_SIZE];
     uint32_t used;
 
@@ -122,16 +140,12 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
     text_add(&d->line, "/", 1);
     dump_add_name(&d->line, names->event);
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
-    unsigned           n      = decoded_stack(e, frames, DUMP_FRAMES_MAX);
-    for (unsigned i = 0; i < n; i++)
-        text_printf(&d->line, "%s0x%" PRIx64, i ? "," : " stack=", frames[i]);
-    if (result != DECODE_OK) {
-        text_printf(&d->line, " payload=");
-        text_hex(&d->line, e->payload + used, e->payload_size - used);
+    dump_add_stack(d, e, ',');
+    dump_add_payload(d, e, result, used);
+    if (result != DECODE_OK)
         text_printf(&d->line, " (%u bytes not decoded)", e->payload_size - used);
-    }
     text_add(&d->line, "\n", 1);
-    n = dump_frames(d, e);
+    unsigned n = dump_frames(d, e);
     for (unsigned i = 0; i < n; i++)
         frame_text(&d->line, &d->frames[i]);
     fwrite(text_get(&d->line), 1, d->line.length, d->out);

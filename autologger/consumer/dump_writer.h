@@ -40,6 +40,9 @@ extern const struct dump_writer dump_text, dump_json, dump_xml, dump_csv;
 static inline uint64_t dump_milliseconds(const struct dump *d, uint32_t ticks) { return (uint64_t)ticks * d->header->raw.timer_resolution / 10000; }
 /* The frames of the event's stack with their names, into d->frames; 0 when none are wanted. */
 unsigned dump_frames(struct dump *d, const struct etl_event *e);
+/* " stack=A;B" at the end of d->line, when the event has one in its header's items; and " payload=HEX" of what was not decoded. */
+void dump_add_stack(struct dump *d, const struct etl_event *e, char between);
+void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used);
 /* A value as text lines have it, quoted where it would be mistaken for something else; a name, without what breaks a line. */
 void dump_emit_text(void *dump, const struct field *field); /* " path=value" at the end of d->line */
 void dump_add_value(struct text *line, const char *p, size_t size);

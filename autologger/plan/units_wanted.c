@@ -1,28 +1,10 @@
 /* units_wanted.c - does a boot trace systemd's units? See plan.h. */
 #include "autologger/plan/plan.h"
+#include "registry-sim/store/key_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct names {
-    char   **items;
-    unsigned count;
-};
-
-/* Only names: the store may not be asked for more while it enumerates. */
-static wstatus name_add(void *ctx, const struct regkey_info *info)
-{
-    struct names *n     = ctx;
-    char        **items = realloc(n->items, (n->count + 1) * sizeof *items);
-    if (!items)
-        return W_OUTOFMEMORY;
-    n->items = items;
-    if (!(items[n->count] = strdup(info->name)))
-        return W_OUTOFMEMORY;
-    n->count++;
-    return W_SUCCESS;
-}
 
 static bool is_set(struct regstore *store, const char *key, const char *value)
 {
@@ -54,15 +36,12 @@ bool plan_units_wanted(struct regstore *store, char *const *keys, unsigned count
     bool wanted = false;
 
     for (unsigned i = 0; i < count && !wanted; i++) {
-        struct names providers = {0};
-        if (!is_set(store, keys[i], "Start"))
+        struct key_names providers = {0};
+        if (!is_set(store, keys[i], "Start") || key_names_load(store, keys[i], &providers))
             continue;
-        regstore_enum_keys(store, keys[i], name_add, &providers);
-        for (unsigned k = 0; k < providers.count; k++) {
-            wanted |= is_units(store, keys[i], providers.items[k]);
-            free(providers.items[k]);
-        }
-        free(providers.items);
+        for (unsigned k = 0; k < providers.count; k++)
+            wanted |= is_units(store, keys[i], providers.names[k]);
+        key_names_finish(&providers);
     }
     return wanted;
 }

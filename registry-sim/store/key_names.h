@@ -1,7 +1,7 @@
 /* key_names.h - the names of the keys below a key, taken out of the store so that the store may be asked again meanwhile.
- * Threads: one. Ownership: load/finish; finish is fine with a zeroed list. */
-#ifndef TOOLS_KEY_NAMES_H
-#define TOOLS_KEY_NAMES_H
+ * In the order of regstore_enum_keys. Threads: one. Ownership: load/finish; finish is fine with a zeroed list. */
+#ifndef REGISTRY_SIM_STORE_KEY_NAMES_H
+#define REGISTRY_SIM_STORE_KEY_NAMES_H
 #include "registry-sim/store/regstore.h"
 
 struct key_names {

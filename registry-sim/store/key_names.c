@@ -1,5 +1,5 @@
 /* key_names.c - see key_names.h. */
-#include "tools/key_names.h"
+#include "registry-sim/store/key_names.h"
 
 #include <stdlib.h>
 #include <string.h>
