@@ -223,6 +223,18 @@ static uint64_t samples_read(int fd, uint64_t *with_stack, bool stacks)
     return count;
 }
 
+/* "Warning:\nProcessed N events and lost M chunks!": what is lost costs less. */
+static bool perf_lost(const struct bench_bed *bed)
+{
+    char text[512], path[PATH_BYTES];
+    FILE  *f = fopen(below(bed, "said", path), "re");
+    size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+    text[n]  = 0;
+    if (f)
+        fclose(f);
+    return strstr(text, " lost ") != NULL;
+}
+
 static wstatus perf_script(struct bench_bed *bed, const char *data, struct bench_taken *out, struct reason *why)
 {
     char        message[160];
@@ -234,6 +246,8 @@ static wstatus perf_script(struct bench_bed *bed, const char *data, struct bench
         out->switches = samples_read(fd, &out->stacks, bed->stacks);
     if (program_end(pid, &out->cpu_ns))
         return reason_set(why, W_RETRY, "perf script failed: %s", said(bed, message));
+    if (perf_lost(bed))
+        return reason_set(why, W_RETRY, "perf record lost events");
     return W_SUCCESS;
 }
 
