@@ -535,6 +535,10 @@ void session_stop(struct session *s)
         condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "rundown", "", 0, "raise MaximumBuffers",
                       "%llu records of the rundown or the system configuration did not fit into memory and are not in the file",
                       (unsigned long long)s->kernel_final.own_lost);
+    if (s->kernel_final.throttled)
+        condition_add(&s->conditions, W_NOT_FOUND, true, "PROFILE", "", 0, "lengthen the profile interval, or raise kernel.perf_event_max_sample_rate",
+                      "the kernel held sampling back %llu times: samples are missing between Throttled and Unthrottled of Autologger-Loss",
+                      (unsigned long long)s->kernel_final.throttled);
     if (s->kernel_final.no_command_line)
         condition_add(&s->conditions, W_NOT_FOUND, true, "CommandLine", "", 0,
                       "nothing: their Process Start events have an empty CommandLine",
