@@ -46,9 +46,9 @@ void bench_print_text(const struct bench_result *result, FILE *out)
     fprintf(out, "%-32s %-28s %8s %8s %8s %8s\n", "row", "against", "ratio", "p25", "p75", "goal");
     for (unsigned i = 0; i < result->count; i++) {
         const struct bench_row *r = &result->row[i];
-        bool                    ok = !r->goal || (r->lower_is_better ? r->ratio <= r->goal : r->ratio >= r->goal);
+        bool                    ok = r->goal == 0 || (r->lower_is_better ? r->ratio <= r->goal : r->ratio >= r->goal);
         fprintf(out, "%-32s %-28s %8.3f %8.3f %8.3f ", r->row, r->peer, r->ratio, r->p25, r->p75);
-        if (r->goal)
+        if (r->goal > 0)
             fprintf(out, "%7s%.4g%s", r->lower_is_better ? "<= " : ">= ", r->goal, ok ? "" : "  missed");
         else
             fprintf(out, "%8s", "-");
