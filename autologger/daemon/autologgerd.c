@@ -3,6 +3,7 @@
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
 #include "autologger/control/update.h"
+#include "autologger/daemon/cpu_watch.h"
 #include "autologger/daemon/results_save.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
@@ -190,7 +191,8 @@ int main(int argc, char **argv)
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
-                                      .store_open = regstore_open, .save = results_save, .update = session_update, .update_answer = update_answer, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
+                                      .store_open = regstore_open, .save = results_save, .update = session_update, .update_answer = update_answer,
+                                      .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
                           .guard_path = "/" GUARD_PATH, .systemd_dir = "/run/systemd/system", .proc_stat = "/proc/stat"};
     const struct argp argp = {options, parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,7 @@ struct service {
     struct handed         *handed;
     struct state_daemon   *state;
     int                    state_fd, listen_fd, signal_fd, epoll_fd;
+    int                    cpu_fd; /* readable: processors came or went; -1 */
     int                    consumers_fd; /* eventfd: a session has something for its consumers */
     struct created         edge;
     struct session_env     env;
@@ -247,6 +249,30 @@ static void booted(struct service *v)
         v->options.booted(v->options.ctx, &v->results);
 }
 
+static void cpus_look(struct service *v)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS && v->options.cpus_look; i++)
+        if (v->table.slot[i])
+            v->options.cpus_look(v->table.slot[i]);
+}
+
+static void cpus_watch(struct service *v)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+    v->cpu_fd = e.data.fd = v->options.cpus_open ? v->options.cpus_open() : -1;
+    if (v->cpu_fd >= 0)
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->cpu_fd, &e);
+}
+
+static void cpus_step(struct service *v)
+{
+    struct pollfd p = {.fd = v->cpu_fd, .events = POLLIN};
+    if (v->cpu_fd < 0 || poll(&p, 1, 0) <= 0)
+        return;
+    v->options.cpus_empty(v->cpu_fd);
+    cpus_look(v);
+}
+
 /* Also those of a predecessor that died while it opened them. */
 static void kernel_begin(struct service *v)
 {
@@ -266,6 +292,7 @@ static void kernel_finish(struct service *v, bool wait)
     kernel_start_finish(v->kernel);
     v->kernel          = NULL;
     v->state->armed_ns = boot_ns();
+    cpus_look(v); /* since they were opened one may have come */
     booted(v);
 }
 
@@ -588,7 +615,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the daemon");
     v->options  = *options;
     v->handed   = handed;
-    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = -1;
+    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = v->cpu_fd = -1;
     limit_raise();
     const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked, .update = update, .update_answer = v->options.update_answer};
     if ((st = signals_open(v, why)) || (st = listen_open(v, why)) || (st = state_adopt(v, &adopted, why)) ||
@@ -613,6 +640,9 @@ wstatus service_create(const struct service_options *options, struct handed *han
         stop_asked(v);
     boot_ready(v);
     beside_begin(v);
+    cpus_watch(v);
+    if (adopted)
+        cpus_look(v); /* a processor may have come or gone while nobody looked */
     handed_notify(v->handed, "READY=1");
     *out = v;
     return W_SUCCESS;
@@ -664,6 +694,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             leave(v, info.ssi_signo == SIGUSR1);
             return W_SUCCESS;
         }
+        cpus_step(v);
         if (read(v->consumers_fd, &count, sizeof count) == sizeof count)
             server_consumers(v->server);
         if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
@@ -695,7 +726,7 @@ void service_destroy(struct service *v)
     result_list_finish(&v->results);
     if (v->state)
         munmap(v->state, sizeof *v->state);
-    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->consumers_fd, v->env.proc_fd ? v->env.proc_fd : -1};
+    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->consumers_fd, v->cpu_fd, v->env.proc_fd ? v->env.proc_fd : -1};
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);

@@ -39,6 +39,10 @@ struct service_options {
     klog_collect system_config;
     /* changes flags and stacks of a session that runs (session_update). NULL: an early program's, which does not */
     wstatus (*update)(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+    /* processors that come and go (cpu_watch.h, session_cpus). NULL: an early program's, whose successor looks */
+    int  (*cpus_open)(void);
+    void (*cpus_empty)(int fd);
+    void (*cpus_look)(struct session *s);
     /* update_answer of control/update.h; NULL with the one above */
     void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
                           struct ctl_update_answer *answer);

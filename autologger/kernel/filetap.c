@@ -15,8 +15,8 @@
 #include <filetap.skel.h> /* made by bpftool; needs libc alone */
 #endif
 
-enum { FD_ENTER, FD_EXIT, FD_CONFIG, FDS };
-static const char *const fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config"};
+enum { FD_ENTER, FD_EXIT, FD_CONFIG, FD_ENTERS, FD_EXITS, FDS };
+static const char *const fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config", "filetap.enters", "filetap.exits"};
 struct filetap { int fd[FDS]; };
 
 static unsigned source_index(const struct rawlog *log, unsigned kind)
@@ -117,6 +117,14 @@ static int maps_fill(const struct filetap_bpf *p, const struct rings *rings, con
     return r;
 }
 
+void filetap_cpu(const struct filetap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
+{
+    const unsigned source[] = {source_index(log, SRC_FILE_ENTER), source_index(log, SRC_FILE_EXIT)};
+    for (unsigned k = 0; t && k < 2; k++)
+        if (t->fd[FD_ENTERS + k] >= 0 && source[k] < rings->count && rings->ring[cpu].fd[source[k]] >= 0)
+            map_set(t->fd[FD_ENTERS + k], cpu, &rings->ring[cpu].fd[source[k]]);
+}
+
 static int fd_take(int *fd)
 {
     int taken = *fd > 0 ? *fd : -1;
@@ -141,6 +149,8 @@ wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool e
         t->fd[FD_ENTER]  = fd_take(&p->links.on_enter_fd);
         t->fd[FD_EXIT]   = fd_take(&p->links.on_exit_fd);
         t->fd[FD_CONFIG] = fd_take(&p->maps.config.map_fd);
+        t->fd[FD_ENTERS] = fd_take(&p->maps.enters.map_fd);
+        t->fd[FD_EXITS]  = fd_take(&p->maps.exits.map_fd);
         *out             = t;
         t                = NULL;
     }
@@ -158,6 +168,11 @@ static int own_set(int map)
 {
     (void)map;
     return 0;
+}
+
+void filetap_cpu(const struct filetap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
+{
+    (void)t, (void)rings, (void)log, (void)cpu;
 }
 
 wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)

@@ -18,6 +18,8 @@ bool filetap_wanted(const struct rawlog *log);
 wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why);
 /* Goes on with a predecessor's. find: a descriptor that is then owned, or -1. NULL when there are none. */
 struct filetap *filetap_adopt(int (*find)(void *ctx, const char *name), void *ctx);
+/* A CPU that came online has events of its own now. */
+void            filetap_cpu(const struct filetap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu);
 void            filetap_close(struct filetap *t); /* NULL is fine, also below */
 /* What a successor needs. */
 void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);

@@ -286,8 +286,8 @@ wstatus rings_source_open(struct rings *rings, const struct klog_config *config,
     return W_SUCCESS;
 }
 
-static wstatus cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources,
-                        const int *ids, unsigned cpu, struct reason *why)
+wstatus rings_cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources, const int *ids,
+                       unsigned cpu, struct reason *why)
 {
     struct ring *r  = &rings->ring[cpu];
     int          fd = sideband_open(config, base_attr(rings->bytes), cpu);
@@ -298,7 +298,8 @@ static wstatus cpu_open(struct rings *rings, const struct klog_config *config, c
     r->fd[0]       = fd;
     wstatus status = ring_map(rings, cpu, why);
     for (unsigned i = 1; i < rings->count && !status; i++)
-        status = rings_source_open(rings, config, &sources[i], ids[i], i, cpu, why);
+        if (ids[i] >= 0)
+            status = rings_source_open(rings, config, &sources[i], ids[i], i, cpu, why);
     return status;
 }
 
@@ -334,7 +335,7 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     if (!status)
         rings->count = rings_sources(config, sources, ids);
     for (unsigned c = 0; c < rings->cpus && !status; c++)
-        status = cpu_open(rings, config, sources, ids, c, why);
+        status = rings_cpu_open(rings, config, sources, ids, c, why);
     if (status)
         rings_close(rings);
     return status;

@@ -40,6 +40,9 @@ unsigned rings_sources(const struct klog_config *config, struct raw_source *sour
  * can be opened at all. */
 wstatus rings_source_open(struct rings *rings, const struct klog_config *config, const struct raw_source *s, int id, unsigned slot,
                           unsigned cpu, struct reason *why);
+/* A CPU's ring and all sources (ids[i] < 0: not that one), disabled. It stays without a ring when it is not online. */
+wstatus rings_cpu_open(struct rings *rings, const struct klog_config *config, const struct raw_source *sources, const int *ids,
+                       unsigned cpu, struct reason *why);
 void    rings_source_enable(const struct rings *rings, unsigned slot, bool on);
 void    rings_ids(const struct rings *rings, struct rawlog *log);
 void    rings_enable(const struct rings *rings, bool on);

@@ -134,6 +134,9 @@ struct session_terms {
     unsigned hook_count;
 };
 wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+/* Processors came or went, perhaps: its kernel logger takes them up, or lets them go; conditions say which, and when. In a file of its
+ * own (cpus.c), which the early program does not have. */
+void session_cpus(struct session *s);
 /* The streams that programs of `uid` write; made at first use. Never NULL except when out of memory. */
 const struct session_uid *session_admit(struct session *s, uint32_t uid);
 /* Lets the logger wait for a UID's event descriptor too. */

@@ -45,6 +45,7 @@ wstatus session_update(struct session *s, const struct session_terms *terms, str
     wstatus            status = may_update(s, terms, why);
     if (status)
         return status;
+    session_cpus(s); /* where it cannot be opened it is not asked for */
     session_klog_config(s, found, &config);
     if (terms->flags)
         memcpy(config.mask, terms->group_mask, sizeof config.mask);
