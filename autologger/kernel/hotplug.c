@@ -44,13 +44,13 @@ static bool list_read(char *out, size_t size)
 static void say(const struct klog *k, wstatus number, bool note, unsigned cpu, const char *what, const char *advice)
 {
     struct timespec t;
-    char            item[24], reason[200];
+    char            item[40];
     if (!k->config.condition)
         return;
     clock_gettime(CLOCK_BOOTTIME, &t);
-    snprintf(item, sizeof item, "CPU %u", cpu);
-    snprintf(reason, sizeof reason, "%s; noticed %lld.%03ld s after the kernel began", what, (long long)t.tv_sec, t.tv_nsec / 1000000);
-    k->config.condition(k->config.condition_ctx, number, note, item, reason, advice);
+    /* since the kernel began; in the item, because it happens more than once */
+    snprintf(item, sizeof item, "CPU %u at %lld.%03ld s", cpu, (long long)t.tv_sec, t.tv_nsec / 1000000);
+    k->config.condition(k->config.condition_ctx, number, note, item, what, advice);
 }
 
 /* ---- offline ---- */

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NO_SYSCONFIG = 0x10000000, RING_DEFAULT = 4 << 20, RING_ROOM = 3 << 19, PMC_PERIOD = 1000003 /* a prime: in step with nothing */ };
+enum { NO_SYSCONFIG = 0x10000000, RING_DEFAULT = 4 << 20, RING_LEAST = 64 << 10, RINGS_TOGETHER = 64 << 20, RING_ROOM = 3 << 19, PMC_PERIOD = 1000003 /* a prime: in step with nothing */ };
 
 /* The drainer is woken when a ring is half full, or later where that still leaves room enough until it runs: what it does
  * during a boot is part of what the boot costs. */
@@ -303,13 +303,34 @@ wstatus rings_cpu_open(struct rings *rings, const struct klog_config *config, co
     return status;
 }
 
+size_t rings_size(unsigned cpus, size_t asked, uint64_t session_bytes, size_t page)
+{
+    const uint64_t bound = session_bytes > RINGS_TOGETHER ? session_bytes : RINGS_TOGETHER;
+    size_t         bytes = page;
+    while (bytes < asked)
+        bytes *= 2;
+    while (bytes > RING_LEAST && bytes > page && (uint64_t)bytes * cpus > bound)
+        bytes /= 2;
+    return bytes;
+}
+
+static size_t ring_asked(const struct klog_config *config) { return config->ring_bytes ? config->ring_bytes : RING_DEFAULT; }
+
+static void smaller_tell(const struct rings *rings, const struct klog_config *config)
+{
+    char text[200];
+    if (rings->bytes >= ring_asked(config) || !config->condition)
+        return;
+    snprintf(text, sizeof text, "%u processors: the rings of kernel events have %zu KB each instead of %zu KB, so that they take %llu MB together",
+             rings->cpus, rings->bytes / 1024, ring_asked(config) / 1024, (unsigned long long)rings->bytes * rings->cpus >> 20);
+    config->condition(config->condition_ctx, W_NOT_ENOUGH_MEMORY, true, "rings", text, "raise MaximumBuffers or BufferSize, if events of a ring are lost");
+}
+
 static wstatus rings_init(struct rings *rings, const struct klog_config *config, struct reason *why)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = config->ring_bytes ? config->ring_bytes : RING_DEFAULT;
-    long   cpus = sysconf(_SC_NPROCESSORS_CONF);
-    *rings      = (struct rings){.cpus = cpus < 1 ? 1 : (unsigned)cpus, .bytes = page};
-    while (rings->bytes < bytes)
-        rings->bytes *= 2;
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    *rings    = (struct rings){.cpus = cpus < 1 ? 1 : (unsigned)cpus};
+    rings->bytes = rings_size(rings->cpus, ring_asked(config), config->raw_bytes, (size_t)sysconf(_SC_PAGESIZE));
     rings->ring = calloc(rings->cpus, sizeof *rings->ring);
     if (!rings->ring)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", rings->cpus);
@@ -334,6 +355,8 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
         close(fd);
     if (!status)
         rings->count = rings_sources(config, sources, ids);
+    if (!status)
+        smaller_tell(rings, config);
     for (unsigned c = 0; c < rings->cpus && !status; c++)
         status = rings_cpu_open(rings, config, sources, ids, c, why);
     if (status)
