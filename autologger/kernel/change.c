@@ -366,6 +366,26 @@ static struct filetap *tap_renew(struct change *g)
     return old;
 }
 
+/* The same for the ends of datagrams. */
+static struct nettap *net_tap_renew(struct change *g)
+{
+    struct klog   *k    = g->k;
+    struct nettap *new = NULL, *old = k->net_tap;
+    struct reason  why  = {0};
+    bool           changes = false;
+    for (unsigned i = 0; i < g->count; i++)
+        changes |= k->log.header->source[i].kind == SRC_UDP_ENDS && (k->log.header->state[i] == RAW_ARMING || k->log.header->state[i] == RAW_LEAVING);
+    if (!changes)
+        return NULL;
+    if (nettap_wanted(&k->log) && nettap_open(&k->rings, &k->log, &new, &why) && g->config.condition)
+        g->config.condition(g->config.condition_ctx, why.status, true, "NETWORKTRACE", why.text, "use a kernel with BTF");
+    k->net_tap = new;
+    nettap_fds(new ? NULL : old, drop_fd, g);
+    if (g->keep)
+        nettap_fds(new, g->keep, g->ctx);
+    return old;
+}
+
 static wstatus change_make(struct change *g)
 {
     struct klog       *k = g->k;
@@ -385,11 +405,13 @@ static wstatus change_make(struct change *g)
     for (unsigned i = 0; i < g->count; i++)
         if (h->state[i] == RAW_ARMING)
             rings_source_enable(&k->rings, i, true);
-    struct filetap *old = tap_renew(g);
+    struct filetap *old     = tap_renew(g);
+    struct nettap  *old_net = net_tap_renew(g);
     if (!k->drain.argv)
         drain_commands(&k->drain, &g->config);
     wstatus status = records_write(k, false);
     filetap_close(old);
+    nettap_close(old_net);
     change_end(g, status ? RAW_ARMING : RAW_LEAVING, !status);
     if (g->keep)
         argv_fds(k->drain.argv, g->keep, g->ctx);

@@ -254,6 +254,7 @@ void convert_socket_state(struct convert *c, const struct sample *s);
 void convert_sent(struct convert *c, const struct sample *s);
 void convert_received(struct convert *c, const struct sample *s);
 void convert_retransmit(struct convert *c, const struct sample *s);
+void convert_udp_ends(struct convert *c, const struct sample *s);
 void convert_priority(struct convert *c, const struct sample *s);
 void convert_pmc(struct convert *c, const struct sample *s);
 /* convert_irq.c */

@@ -2,8 +2,10 @@
  * A socket's state often changes in an interrupt, where the current task is an innocent one: whose it is, is kept by the socket's
  * address in the kernel, from the system calls that are made on it; an accepted one is its listener's until then.
  * saddr and sport are this machine's end, also of what is received. Addresses of IPv4 come mapped into IPv6 ones and are written as
- * IPv4. UDP sockets change no state, so nothing is known of their addresses: 0. */
+ * IPv4. UDP sockets change no state: their ends come from a BPF program (nettap.h), datagram by datagram, just before the event of the
+ * same thread; without it they are 0. */
 #include "autologger/kernel/convert.h"
+#include "autologger/kernel/nettap_record.h"
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/wire/etl.h"
@@ -12,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOCKETS_MAX = 65536, IPV4 = 2, IPV6 = 10, TCP = 6, UDP = 17, PEEK = 2 };
+enum { SOCKETS_MAX = 65536, DATAGRAMS_MAX = 4096, IPV4 = 2, IPV6 = 10, TCP = 6, UDP = 17, PEEK = 2 };
 enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3, CLOSED = 7, LISTENING = 10 };
 enum { IN_INTERRUPT = 0x18 }; /* of common_flags */
 enum { HOOK_SEND = 0x060A, HOOK_RECV = 0x060B, HOOK_CONNECT = 0x060C, HOOK_DISCONNECT = 0x060D, HOOK_RETRANSMIT = 0x060E,
@@ -27,6 +29,7 @@ struct net_socket {
 };
 struct part_net {
     struct idmap socket; /* by address in the kernel */
+    struct idmap datagram; /* by socket and thread -> struct ends: of the one that is told next. A successor misses those under way */
     struct idmap listener; /* by local address and port -> the number of its socket (an address, as above) */
 };
 
@@ -37,12 +40,21 @@ static struct part_net *net_part(struct convert *c)
     return c->net;
 }
 
+static void datagrams_drop(struct part_net *n)
+{
+    for (size_t i = 0; i < n->datagram.capacity; i++)
+        free(n->datagram.slot[i].value);
+    idmap_clear(&n->datagram);
+}
+
 void part_net_finish(struct convert *c)
 {
     if (!c->net)
         return;
     for (size_t i = 0; i < c->net->socket.capacity; i++)
         free(c->net->socket.slot[i].value);
+    datagrams_drop(c->net);
+    idmap_finish(&c->net->datagram);
     idmap_finish(&c->net->socket);
     idmap_finish(&c->net->listener);
     free(c->net);
@@ -198,6 +210,40 @@ void convert_socket_state(struct convert *c, const struct sample *s)
     }
 }
 
+static uint64_t datagram_key(uint64_t sk, uint32_t tid) { return (sk * UINT64_C(0x9E3779B97F4A7C15)) ^ tid; }
+
+void convert_udp_ends(struct convert *c, const struct sample *s)
+{
+    struct net_record r;
+    struct part_net  *n = net_part(c);
+    if (!n || s->raw_size < sizeof r)
+        return;
+    memcpy(&r, s->raw, sizeof r);
+    if (n->datagram.count >= DATAGRAMS_MAX) /* of calls that came to nothing */
+        datagrams_drop(n);
+    uint64_t     key = datagram_key(r.sk, s->tid);
+    struct ends *e   = idmap_get(&n->datagram, key);
+    if (!e && (e = malloc(sizeof *e)) != NULL && !idmap_put(&n->datagram, key, e)) {
+        free(e);
+        return;
+    }
+    if (!e)
+        return;
+    memcpy(e->saddr, r.saddr, sizeof e->saddr);
+    memcpy(e->daddr, r.daddr, sizeof e->daddr);
+    e->sport = r.sport;
+    e->dport = r.dport;
+}
+
+/* A datagram is sent or received: whose ends were told just before */
+static void datagram(struct convert *c, const struct sample *s, bool send, uint32_t pid, uint32_t bytes, bool v4)
+{
+    struct ends  none = {.sport = 0};
+    struct ends *e    = c->net ? idmap_remove(&c->net->datagram, datagram_key(send ? (uint64_t)sample_field(s, F_LENGTH_ADDRESS) : 0, s->tid)) : NULL;
+    net_event(c, s, send ? HOOK_UDP_SEND : HOOK_UDP_RECV, pid, bytes, e ? e : &none, e ? is_v4(e->daddr) : v4, ZEROS_ID);
+    free(e);
+}
+
 static void transfer(struct convert *c, const struct sample *s, bool send)
 {
     static const struct ends none;
@@ -208,7 +254,7 @@ static void transfer(struct convert *c, const struct sample *s, bool send)
         (!send && (sample_field(s, F_LENGTH_FLAGS) & PEEK)))
         return;
     if (protocol == UDP) {
-        net_event(c, s, send ? HOOK_UDP_SEND : HOOK_UDP_RECV, pid, (uint32_t)bytes, &none, family == IPV4, ZEROS_ID);
+        datagram(c, s, send, pid, (uint32_t)bytes, family == IPV4);
         return;
     }
     struct net_socket *k = socket_get(c, (uint64_t)sample_field(s, F_LENGTH_ADDRESS));

@@ -1,6 +1,7 @@
-/* filetap_none.c - filetap.c in the early program: file operations begin when its successor has taken over. Nothing is loaded here, so
+/* filetap_none.c - filetap.c and nettap.c in the early program: file operations begin when its successor has taken over. Nothing is loaded here, so
  * that the program stays small; their perf events are opened, and the successor feeds them. See filetap.h. */
 #include "autologger/kernel/filetap.h"
+#include "autologger/kernel/nettap.h"
 
 bool filetap_wanted(const struct rawlog *log)
 {
@@ -24,3 +25,25 @@ void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *na
     (void)t, (void)show, (void)ctx;
 }
 void syscall_addresses(int proc, uint64_t *out, unsigned count) { (void)proc, (void)out, (void)count; }
+
+bool nettap_wanted(const struct rawlog *log)
+{
+    (void)log;
+    return false;
+}
+wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
+{
+    (void)rings, (void)log;
+    *out = NULL;
+    return reason_set(why, W_NOT_SUPPORTED, "the early program has no such program");
+}
+struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
+{
+    (void)find, (void)ctx;
+    return NULL;
+}
+void nettap_close(struct nettap *t) { (void)t; }
+void nettap_fds(const struct nettap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+{
+    (void)t, (void)show, (void)ctx;
+}

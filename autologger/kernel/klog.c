@@ -173,6 +173,8 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         k->drain.argv = argv_adopt(find, ctx); /* else klog_start has new ones made */
     if (!status)
         k->tap = filetap_adopt(find, ctx);
+    if (!status)
+        k->net_tap = nettap_adopt(find, ctx);
     if (!status) { /* what a predecessor changed since is in the log */
         const struct raw_terms *first = &k->log.header->first;
         convert_terms(&k->convert, first->mask, first->hooks, first->hook_count);
@@ -246,6 +248,17 @@ static void tap_start(struct klog *k)
              why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF");
 }
 
+/* The ends of datagrams; an early program records none. */
+static void net_tap_start(struct klog *k)
+{
+    struct reason why = {0};
+    if (k->net_tap || !nettap_wanted(&k->log) || !rings_present(&k->rings))
+        return;
+    if (nettap_open(&k->rings, &k->log, &k->net_tap, &why))
+        tell(&k->config, true, "NETWORKTRACE", why.text,
+             why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "use a kernel with BTF");
+}
+
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */
 static void start_adopted(struct klog *k)
 {
@@ -262,6 +275,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
     if (k->log.header->started) {
         start_adopted(k);
         tap_start(k);
+        net_tap_start(k);
         return W_SUCCESS;
     }
     k->drain.hold = k->phase != NULL;
@@ -276,6 +290,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
     }
     drain_rundown(&k->drain);
     tap_start(k);
+    net_tap_start(k);
     k->log.header->started = 1;
     k->drain.function  = NULL;
     k->drain.functions = 0;
@@ -351,6 +366,8 @@ void klog_stop(struct klog *k)
     k->log.header->cut = !rings_present(&k->rings);
     rings_enable(&k->rings, false);
     filetap_close(k->tap);
+    nettap_close(k->net_tap);
+    k->net_tap = NULL;
     k->tap = NULL;
     klog_handlers_wait();
     drain_pass(&k->drain, false);
@@ -369,6 +386,7 @@ void klog_destroy(struct klog *k)
         return;
     kphase_close(k->phase);
     filetap_close(k->tap);
+    nettap_close(k->net_tap);
     convert_finish(&k->convert);
     drain_finish(&k->drain);
     rings_close(&k->rings);
@@ -405,6 +423,7 @@ void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, 
 {
     argv_fds(k->drain.argv, show, ctx);
     filetap_fds(k->tap, show, ctx);
+    nettap_fds(k->net_tap, show, ctx);
 }
 
 void klog_terms(const struct klog *k, struct klog_config *out) { terms_get(&k->log.header->now, out); }

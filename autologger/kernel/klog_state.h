@@ -5,6 +5,7 @@
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/drain.h"
 #include "autologger/kernel/filetap.h"
+#include "autologger/kernel/nettap.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@ struct klog {
     struct convert     convert;
     struct kphase     *phase; /* until klog_start has imported it */
     struct filetap    *tap; /* NULL: not wanted, or not to be had */
+    struct nettap     *net_tap; /* likewise */
     int                wake;
     int                state[2]; /* snapshots: the one in force, and the next */
     /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */

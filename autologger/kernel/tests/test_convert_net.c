@@ -1,4 +1,5 @@
 /* Network events from raw records. Proves: issue 4, NETWORKTRACE: owners, addresses of both families, ports, what was never connected. */
+#include "autologger/kernel/nettap_record.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
 enum { CLOSED = 7, LISTEN = 10, SENT = 2, RECEIVED = 3, UP = 1, WAIT1 = 4, INTERRUPT = 0x10, TCP = 6, UDP = 17 };
@@ -46,6 +47,50 @@ static void finish(void)
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 90000, UINT64_MAX);
     run();
+}
+
+/* What the BPF program tells just before: of a socket that sends (0: it was received), in the same thread. */
+static void ends_told(uint64_t time, uint32_t tid, uint64_t sk, bool six, uint8_t last)
+{
+    struct net_record r = {.sk = sk, .sport = (unsigned short)(5000 + last), .dport = 53};
+    v4(r.saddr, 0x0A000100u + last);
+    v4(r.daddr, 0x0A000200u + last);
+    if (six) {
+        memcpy(r.saddr, "\xFD\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\x0D", 15);
+        memcpy(r.daddr, "\xFE\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0A\x0B\x0C\x0D", 15);
+        r.saddr[15] = r.daddr[15] = last;
+    }
+    maker_sample(&maker, 1, SRC_UDP_ENDS, time, tid, tid, 0, 0, &r, sizeof r);
+}
+
+static void ends_of_datagrams(void **state)
+{
+    (void)state;
+    ends_told(1000, 600, 0xB0, false, 1);
+    length(SRC_SEND_LENGTH, 1010, 600, 0xB0, 2, UDP, 100, 0);
+    length(SRC_SEND_LENGTH, 1020, 600, 0xB0, 2, UDP, 101, 0); /* of this one nothing was told: nothing is made up */
+    ends_told(1100, 600, 0xB4, true, 2);
+    length(SRC_SEND_LENGTH, 1110, 600, 0xB4, 10, UDP, 102, 0);
+    ends_told(1200, 700, 0, false, 3);
+    ends_told(1210, 701, 0, true, 4); /* another thread's */
+    length(SRC_RECV_LENGTH, 1220, 700, 0xC0, 2, UDP, 103, 0);
+    length(SRC_RECV_LENGTH, 1230, 701, 0xC4, 10, UDP, 104, 0);
+    ends_told(1300, 600, 0xB4, false, 5); /* a socket of IPv6 that sends to an address of IPv4 */
+    length(SRC_SEND_LENGTH, 1310, 600, 0xB4, 10, UDP, 105, 0);
+    ends_told(1400, 600, 0xB0, false, 6); /* a failed call: the next one has its own */
+    length(SRC_SEND_LENGTH, 1410, 600, 0xB0, 2, UDP, -11, 0);
+    ends_told(1420, 600, 0xB0, false, 7);
+    length(SRC_SEND_LENGTH, 1430, 600, 0xB0, 2, UDP, 106, 0);
+    maker_sample(&maker, 1, SRC_UDP_ENDS, 1500, 600, 600, 0, 0, "short", 6);
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    finish();
+    assert_int_equal(out.count, 7);
+    const struct one *a = nth(0x080A, 0), *b = nth(0x080A, 1), *c = nth(0x080A, 2), *d = nth(0x080A, 3), *six = nth(0x081A, 0), *r = nth(0x080B, 0);
+    assert_memory_equal(a->payload + 8, "\x0A\0\2\1\x0A\0\1\1\0\x35\x13\x89", 12); /* to, from, 53, 5001 */
+    assert_memory_equal(b->payload + 8, "\0\0\0\0\0\0\0\0\0\0\0\0", 12);
+    assert_true(u32(c, 4) == 105 && c->payload[11] == 5 && u32(d, 4) == 106 && d->payload[11] == 7);
+    assert_true(u32(six, 0) == 600 && six->payload[8] == 0xFE && six->payload[23] == 2 && six->payload[24] == 0xFD);
+    assert_true(u32(r, 0) == 700 && u32(r, 4) == 103 && r->payload[11] == 3 && u32(nth(0x081B, 0), 0) == 701 && nth(0x081B, 0)->payload[23] == 4);
 }
 
 static struct state_record client_end(bool six)
@@ -222,7 +267,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(ipv4_connection), T(ipv6_connection), T(never_connected), T(older_than_the_trace),
-                                       T(datagrams_and_retransmits), T(successor), cmocka_unit_test(every_class_is_read_back)};
+                                       T(datagrams_and_retransmits), T(ends_of_datagrams), T(successor), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

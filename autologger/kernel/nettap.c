@@ -1,0 +1,130 @@
+/* nettap.c - loading nettap.bpf.c. See nettap.h. */
+#include "autologger/kernel/nettap.h"
+#include "autologger/kernel/sources.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#ifdef AL_ARGV_BPF
+#include <nettap_function.skel.h> /* made by bpftool; need libc alone */
+#include <nettap_tracepoint.skel.h>
+#endif
+
+enum { FDS = 2 };
+static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received"};
+struct nettap { int fd[FDS]; };
+
+static unsigned source_index(const struct rawlog *log)
+{
+    const struct raw_header *h = log->header;
+    unsigned                 i = 0;
+    while (i < h->source_count && (h->source[i].kind != SRC_UDP_ENDS || (h->state[i] != RAW_OPEN && h->state[i] != RAW_ARMING)))
+        i++;
+    return i;
+}
+
+bool nettap_wanted(const struct rawlog *log) { return source_index(log) < log->header->source_count; }
+
+static struct nettap *nettap_new(void)
+{
+    struct nettap *t = malloc(sizeof *t);
+    for (int i = 0; t && i < FDS; i++)
+        t->fd[i] = -1;
+    return t;
+}
+
+void nettap_close(struct nettap *t)
+{
+    for (int i = 0; t && i < FDS; i++)
+        if (t->fd[i] >= 0)
+            close(t->fd[i]);
+    free(t);
+}
+
+void nettap_fds(const struct nettap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
+{
+    for (int i = 0; t && i < FDS; i++)
+        show(ctx, fd_name[i], t->fd[i], 0);
+}
+
+struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
+{
+    struct nettap *t = nettap_new();
+    bool           all = t != NULL;
+    for (int i = 0; t && i < FDS; i++) {
+        t->fd[i] = find(ctx, fd_name[i]);
+        all &= t->fd[i] >= 0;
+    }
+    if (all)
+        return t;
+    nettap_close(t);
+    return NULL;
+}
+
+#ifdef AL_ARGV_BPF
+static int fd_take(int *fd)
+{
+    int taken = *fd > 0 ? *fd : -1;
+    *fd       = 0;
+    return taken;
+}
+
+static int map_fill(int map, const struct rings *rings, unsigned source)
+{
+    int r = 0;
+    for (uint32_t c = 0; c < rings->cpus && r >= 0 && source < rings->count; c++) {
+        union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&c, .value = (uint64_t)(uintptr_t)&rings->ring[c].fd[source]};
+        if (rings->ring[c].fd[source] >= 0 && syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) < 0)
+            r = -errno;
+    }
+    return r;
+}
+
+/* Two skeletons of one shape: LOAD(nettap_function) gives a function that loads and attaches it; 0 or -errno. */
+#define LOAD(skeleton)                                                                                                           \
+    static int load_##skeleton(const struct rings *rings, unsigned source, struct nettap *t)                                     \
+    {                                                                                                                            \
+        struct skeleton *p = skeleton##__open();                                                                                 \
+        int              r = p ? 0 : -ENOMEM;                                                                                    \
+        if (!r) {                                                                                                                \
+            p->maps.told.max_entries = rings->cpus;                                                                              \
+            r                        = skeleton##__load(p);                                                                      \
+        }                                                                                                                        \
+        if (r >= 0)                                                                                                              \
+            r = map_fill(p->maps.told.map_fd, rings, source);                                                                    \
+        if (r >= 0)                                                                                                              \
+            r = skeleton##__attach(p);                                                                                           \
+        if (r >= 0) {                                                                                                            \
+            t->fd[0] = fd_take(&p->links.on_queue_fd);                                                                           \
+            t->fd[1] = fd_take(&p->links.on_received_fd);                                                                        \
+        }                                                                                                                        \
+        skeleton##__destroy(p);                                                                                                  \
+        return r < 0 ? r : 0;                                                                                                    \
+    }
+LOAD(nettap_function)
+LOAD(nettap_tracepoint)
+
+wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
+{
+    unsigned       source = source_index(log);
+    struct nettap *t = *out = nettap_new();
+    int            r = !t ? -ENOMEM : load_nettap_function(rings, source, t) ? load_nettap_tracepoint(rings, source, t) : 0;
+    if (!r)
+        return W_SUCCESS;
+    *out = NULL;
+    nettap_close(t);
+    if (r == -EPERM || r == -EACCES)
+        return reason_set(why, W_PRIVILEGE_NOT_HELD, "addresses of UDP are not recorded: their BPF program needs CAP_BPF and CAP_PERFMON");
+    return reason_set(why, W_NOT_SUPPORTED, "addresses of UDP are not recorded: their BPF program cannot be loaded (it needs BTF): %s", strerror(-r));
+}
+#else
+wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
+{
+    (void)rings, (void)log;
+    *out = NULL;
+    return reason_set(why, W_NOT_SUPPORTED, "addresses of UDP are not recorded: this program was built without clang, bpftool and libbpf-dev");
+}
+#endif

@@ -1,0 +1,17 @@
+/* nettap.h - both ends of datagrams, by a BPF program (nettap.bpf.c) that looks at their headers; it feeds the session's source
+ * UDP_ENDS. The events themselves come from sock_send_length and sock_recv_length: without it they have no addresses.
+ * Invariants: as filetap.h: nothing is loaded unless it is wanted; what cannot be had is a reason; the programs live as long as one of
+ * their descriptors. Threads: one at a time. Ownership: open or adopt ... close. Not for: making events (convert_net.c), the early
+ * program (filetap_none.c). */
+#ifndef AUTOLOGGER_KERNEL_NETTAP_H
+#define AUTOLOGGER_KERNEL_NETTAP_H
+#include "autologger/kernel/rings.h"
+
+struct nettap;
+
+bool           nettap_wanted(const struct rawlog *log);
+wstatus        nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why);
+struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx);
+void           nettap_close(struct nettap *t); /* NULL is fine, also below */
+void           nettap_fds(const struct nettap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
+#endif
