@@ -163,6 +163,7 @@ static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep,
             ioctl(r->fd[i], PERF_EVENT_IOC_ENABLE, 0);
         }
     filetap_cpu(k->tap, &k->rings, &k->log, cpu);
+    nettap_cpu(k->net_tap, &k->rings, &k->log, cpu);
     say(k, W_NOT_READY, true, cpu, "this processor came online and is recorded from now on; what ran on it before that is not in the trace",
         "nothing to do");
 }

@@ -13,8 +13,8 @@
 #include <nettap_tracepoint.skel.h>
 #endif
 
-enum { FDS = 2 };
-static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received"};
+enum { FD_SENT, FD_RECEIVED, FD_TOLD, FDS };
+static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told"};
 struct nettap { int fd[FDS]; };
 
 static unsigned source_index(const struct rawlog *log)
@@ -72,15 +72,26 @@ static int fd_take(int *fd)
     return taken;
 }
 
+static int map_set(int map, uint32_t cpu, const int *fd)
+{
+    union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&cpu, .value = (uint64_t)(uintptr_t)fd};
+    return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) < 0 ? -errno : 0;
+}
+
 static int map_fill(int map, const struct rings *rings, unsigned source)
 {
     int r = 0;
-    for (uint32_t c = 0; c < rings->cpus && r >= 0 && source < rings->count; c++) {
-        union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&c, .value = (uint64_t)(uintptr_t)&rings->ring[c].fd[source]};
-        if (rings->ring[c].fd[source] >= 0 && syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof attr) < 0)
-            r = -errno;
-    }
+    for (uint32_t c = 0; c < rings->cpus && r >= 0 && source < rings->count; c++)
+        if (rings->ring[c].fd[source] >= 0)
+            r = map_set(map, c, &rings->ring[c].fd[source]);
     return r;
+}
+
+void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
+{
+    unsigned source = source_index(log);
+    if (t && source < rings->count && rings->ring[cpu].fd[source] >= 0)
+        map_set(t->fd[FD_TOLD], cpu, &rings->ring[cpu].fd[source]);
 }
 
 /* Two skeletons of one shape: LOAD(nettap_function) gives a function that loads and attaches it; 0 or -errno. */
@@ -98,8 +109,9 @@ static int map_fill(int map, const struct rings *rings, unsigned source)
         if (r >= 0)                                                                                                              \
             r = skeleton##__attach(p);                                                                                           \
         if (r >= 0) {                                                                                                            \
-            t->fd[0] = fd_take(&p->links.on_queue_fd);                                                                           \
-            t->fd[1] = fd_take(&p->links.on_received_fd);                                                                        \
+            t->fd[FD_SENT]     = fd_take(&p->links.on_queue_fd);                                                                 \
+            t->fd[FD_RECEIVED] = fd_take(&p->links.on_received_fd);                                                              \
+            t->fd[FD_TOLD]     = fd_take(&p->maps.told.map_fd);                                                                  \
         }                                                                                                                        \
         skeleton##__destroy(p);                                                                                                  \
         return r < 0 ? r : 0;                                                                                                    \
@@ -121,6 +133,11 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
     return reason_set(why, W_NOT_SUPPORTED, "addresses of UDP are not recorded: their BPF program cannot be loaded (it needs BTF): %s", strerror(-r));
 }
 #else
+void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
+{
+    (void)t, (void)rings, (void)log, (void)cpu;
+}
+
 wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
 {
     (void)rings, (void)log;

@@ -12,6 +12,8 @@ struct nettap;
 bool           nettap_wanted(const struct rawlog *log);
 wstatus        nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why);
 struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx);
+/* A CPU that came online has events of its own now. */
+void           nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu);
 void           nettap_close(struct nettap *t); /* NULL is fine, also below */
 void           nettap_fds(const struct nettap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
 #endif
