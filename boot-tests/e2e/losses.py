@@ -1,0 +1,61 @@
+"""Losses have a place: the daemon is stopped (SIGSTOP) in the middle of a storm for longer than its rings hold. What is lost then is counted, by
+the kernel; the file says of all of it when, on which CPU, of which source; the time is that of the stop, and summary shows it.
+Proves: ANA-12, COR-20, and issue 4 "ring losses per event id ... in EventsLost, in band with time and CPU, in the summary over time"."""
+import datetime
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import BUILD, Machine, check, skip
+
+STOPPED, SLACK = 2.5, 0.5
+DECLARED = """[GlobalLogger]
+EnableKernelFlags = PROC_THREAD+CSWITCH+DISPATCHER
+BufferSize        = 1024 KB
+MinimumBuffers    = 16
+MaximumBuffers    = 256
+FileName          = C:\\losses.etl
+"""
+if os.getuid() != 0:
+    skip("kernel events need root")
+
+
+def seconds(text):
+    return datetime.datetime.fromisoformat(text[:26] + "+00:00").timestamp()
+
+
+with Machine(DECLARED) as m:
+    m.start()
+    storm = subprocess.Popen([os.path.join(BUILD, "tests", "storm"), "6", "4", "100", "200000"], stdout=subprocess.PIPE)
+    m.processes.append(storm)
+    time.sleep(1)
+    daemon = m.daemon_pid()
+    began = time.time()
+    os.kill(daemon, signal.SIGSTOP)
+    time.sleep(STOPPED)
+    ended = time.time()
+    os.kill(daemon, signal.SIGCONT)
+    check(storm.wait(60) == 0, "the storm failed")
+    last = json.loads(m.tool("stop", "--json", "NT Kernel Logger", timeout=120).stdout)
+    m.shutdown()
+    trace = os.path.join(m.logs, "c", "losses.etl")
+    loss = json.loads(m.tool("summary", "--json", trace).stdout)["loss"]
+    print({k: last[k] for k in last if k.startswith("lost_") or k in ("withheld", "events_lost", "attempted_kernel")}, loss)
+
+    # counted, and all of it with a place
+    check(last["lost_ring"] > 1000, "too little was lost:", last)
+    check(loss["counted"] == loss["placed"] == last["events_lost"], loss, last)
+    parts = {"ring": last["lost_ring"], "memory": last["lost_memory"], "conversion": last["lost_conversion"], "withheld": last["withheld"]}
+    for cause, number in parts.items():
+        check(sum(g["count"] for g in loss["gaps"] if g["cause"] == cause) == number, cause, number, loss["gaps"])
+        check(sum(s["count"] for s in loss["sources"] if s["cause"] == cause) == number, cause, number, loss["sources"])
+    # of the sources that were recorded, while the daemon stood still
+    check({"sched:sched_switch", "sched:sched_waking"} <= {s["source"] for s in loss["sources"] if s["cause"] == "ring"}, loss["sources"])
+    ring = [g for g in loss["gaps"] if g["cause"] == "ring"]
+    check(len({g["cpu"] for g in ring}) >= 1 and all(g["cpu"] < os.cpu_count() for g in ring), ring)
+    inside = sum(g["count"] for g in ring if began - SLACK <= seconds(g["from"]) and seconds(g["to"]) <= ended + SLACK)
+    check(inside >= 0.9 * last["lost_ring"], "lost while the daemon stood still:", inside, "of", last["lost_ring"], began, ended, ring)
+    text = m.tool("summary", trace).stdout
+    check(f"loss over time  {last['events_lost']} of {last['events_lost']} events lost have a place" in text, text[:2000])
