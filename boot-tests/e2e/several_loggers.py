@@ -41,8 +41,8 @@ def work(mark):
         libc.syscall(GETPPID)
 
 
-def lines(m, name):
-    text = m.tool("dump", "--format", "json", os.path.join(m.logs, name)).stdout
+def lines(m, name, *which):
+    text = m.tool("dump", "--format", "json", *which, os.path.join(m.logs, name)).stdout
     return [json.loads(x) for x in text.splitlines()]
 
 
@@ -71,17 +71,17 @@ with Machine(DECLARED) as m:
             print(r["name"], {k: r[k] for k in ("attempted", "converted", "written", "lost")})
             check(r["attempted"] == r["converted"] + r["lost"]["total"], "attempted = written + lost", r)
     for name in ["k.etl", "calls.etl", "few-0.etl", "few-4.etl"]:
-        events = lines(m, name)
-        own = [e["fields"] for e in events if event(e, "Process", "Start") and e["fields"]["ParentId"] == os.getpid()]
+        own = [e["fields"] for e in lines(m, name, "--provider", "Process") if event(e, "Process", "Start") and e["fields"]["ParentId"] == os.getpid()]
         starts = [f for f in own if f["ImageFileName"] == "true"]
         check(len(starts) == 3 * CHILDREN, name, len(starts), "programs of", 3 * CHILDREN)
         named = {mark: sum(f["CommandLine"] == f"/bin/true {mark}" for f in starts) for mark in ["first", "second", "third"]}
         check(all(n >= CHILDREN - 1 for n in named.values()), name, "their command lines", named)
-        switches = any(event(e, "Thread", "CSwitch") for e in events)
-        stacks = any(e["provider"]["name"] == "StackWalk" for e in events)
+        summary = json.loads(m.tool("summary", "--json", os.path.join(m.logs, name)).stdout)
+        check(summary["inversions"] == 0 and not summary["damage"], name, summary["damage"])
+        switches, stacks = any(c["event"] == "CSwitch" for c in summary["counts"]), summary["stacks"]["events"] > 0
         check((switches, stacks) == ((True, True) if name == "k.etl" else (False, False)), name, switches, stacks)
-        calls = [e for e in events if event(e, "PerfInfo", "SysClEnter") and e.get("tid", e.get("thread")) == os.getpid()]
+        calls = [e for e in lines(m, name, "--provider", "PerfInfo", "--process", str(os.getpid())) if event(e, "PerfInfo", "SysClEnter")]
         same = sum(int(e["fields"]["SysCallAddress"], 16) == ADDRESS for e in calls)
         expected = {"calls.etl": 3, "few-0.etl": 1}.get(name, 0) * CALLS
         check(same == expected, name, same, "calls of getppid, not", expected)
-        print(name, len(events), "events,", len(calls), "calls of this process")
+        print(name, len(starts), "programs,", same, "calls of getppid")
