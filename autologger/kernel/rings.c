@@ -316,7 +316,7 @@ size_t rings_size(unsigned cpus, size_t asked, uint64_t session_bytes, size_t pa
 
 static size_t ring_asked(const struct klog_config *config) { return config->ring_bytes ? config->ring_bytes : RING_DEFAULT; }
 
-static void smaller_tell(const struct rings *rings, const struct klog_config *config)
+void rings_tell_smaller(const struct rings *rings, const struct klog_config *config)
 {
     char text[200];
     if (rings->bytes >= ring_asked(config) || !config->condition)
@@ -356,7 +356,7 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
     if (!status)
         rings->count = rings_sources(config, sources, ids);
     if (!status)
-        smaller_tell(rings, config);
+        rings_tell_smaller(rings, config);
     for (unsigned c = 0; c < rings->cpus && !status; c++)
         status = rings_cpu_open(rings, config, sources, ids, c, why);
     if (status)

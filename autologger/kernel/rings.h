@@ -32,6 +32,8 @@ enum { SAMPLE_ID_AT = 8, SAMPLE_IP_AT = 16, SAMPLE_TID_AT = 24, SAMPLE_TIME_AT =
 /* The size of one ring: what is asked for, or a half, a quarter ... of it, down to 64 KB, so that the rings of all CPUs take no more together
  * than the session's buffers may, or 64 MB. A power of two of pages. */
 size_t rings_size(unsigned cpus, size_t asked, uint64_t session_bytes, size_t page);
+/* A note, when they are smaller than what was asked for. */
+void   rings_tell_smaller(const struct rings *rings, const struct klog_config *config);
 /* Opens what the mask asks for, disabled; fills sources[] (count in rings->count) and, by rings_ids, the ids. */
 wstatus rings_open(struct rings *rings, const struct klog_config *config, struct raw_source sources[RAW_SOURCES],
                    struct reason *why);

@@ -291,6 +291,10 @@ static void an_update_that_fails_changes_nothing(void **state)
 
 /* ---- a daemon that dies in the middle ---- */
 
+/* What it had under way dies with it. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void) { return "leak:klog_update"; }
+
 static struct { char name[64]; int fd; } kept[8192];
 static jmp_buf                           death;
 static int                               dies_at; /* how many more descriptors it keeps (above 0) or drops (below 0) before that */
@@ -358,6 +362,7 @@ static void dies(int when, uint32_t expected_word1)
     assert_count(count_calls(&c, tid, address_of_getppid()), 3 * CALLS, n);
     assert_true((count_of(&c, HOOK_SWITCH) > 0) == (expected_word1 != 0));
     finish(&c);
+    klog_destroy(first);
     for (unsigned i = 0; i < 8192 && *kept[i].name; i++)
         if (kept[i].fd >= 0)
             close(kept[i].fd);

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -38,8 +39,29 @@ static void rings_stay_inside_of_the_bound(void **state)
     }
 }
 
+static unsigned told;
+static void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+{
+    (void)ctx;
+    told++;
+    assert_true(number == W_NOT_ENOUGH_MEMORY && note && strcmp(item, "rings") == 0 && strstr(advice, "MaximumBuffers"));
+    assert_non_null(strstr(reason, "256 processors: the rings of kernel events have 256 KB each instead of 4096 KB, so that they take 64 MB together"));
+}
+
+static void smaller_ones_are_told(void **state)
+{
+    const struct klog_config config = {.raw_bytes = 2 * MB, .condition = on_condition};
+    struct rings             rings  = {.cpus = 256, .bytes = rings_size(256, 4 * MB, config.raw_bytes, 4 * KB)};
+    (void)state;
+    rings_tell_smaller(&rings, &config);
+    assert_int_equal(told, 1);
+    rings = (struct rings){.cpus = 2, .bytes = rings_size(2, 4 * MB, config.raw_bytes, 4 * KB)};
+    rings_tell_smaller(&rings, &config);
+    assert_int_equal(told, 1);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rings_stay_inside_of_the_bound)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rings_stay_inside_of_the_bound), cmocka_unit_test(smaller_ones_are_told)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
