@@ -222,5 +222,6 @@ int main(int argc, char **argv)
     counted_print("before", &before);
     counted_print("after", &after);
     printf("\"made\": %" PRIu64 ", \"failed\": %" PRIu64 ", \"turns\": %" PRIu64 ", \"seconds\": %.3f, \"pid\": %d}\n", made, failed, turns, took, getpid());
+    free(made_by);
     return good && !failed ? 0 : 1;
 }

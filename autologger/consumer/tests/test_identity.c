@@ -288,6 +288,7 @@ static void header_of_a_file(void **state)
     assert_int_equal(etl_writer_put(w, buffer, 72, 1, info.start_raw + 5, NULL), W_SUCCESS);
     etl_writer_add_lost(w, 3);
     assert_int_equal(etl_writer_finish(w, info.start_time + 1000000, 5, true, NULL), W_SUCCESS);
+    etl_writer_destroy(w);
     assert_int_equal(etl_reader_open(input, &r, NULL), W_SUCCESS);
     assert_true(etl_next(r, &e) && e.hook == 0);
     read_back_see(e.record, e.record_size);

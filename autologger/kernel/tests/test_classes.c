@@ -179,7 +179,8 @@ static void processors(void **state)
 static void record(unsigned source, uint64_t time, unsigned numbers, const uint64_t *number, const char *text)
 {
     struct { uint64_t common, number[4]; char text[32]; } raw = {0};
-    memcpy(raw.number, number, numbers * sizeof *number);
+    if (numbers)
+        memcpy(raw.number, number, numbers * sizeof *number);
     for (unsigned i = 0; i < numbers; i++)
         maker.log.header->source[source].field[i] = (struct raw_field){(uint16_t)(8 + i * 8), 8};
     if (text) {
