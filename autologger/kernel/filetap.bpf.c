@@ -2,7 +2,8 @@
  * of those that work on files what only then can be known, which is the open file behind a descriptor, its inode, and names. It
  * writes samples of two perf events (FILE_ENTER, FILE_EXIT), so its records lie in the same ring as all others, with the same clock,
  * call chains and counts of loss. See filetap.h.
- * Programs of 32 bits are left out: their calls have other numbers. */
+ * Programs of 32 bits have other numbers (narrowcalls.def), registers, and long arguments in halves; so has any program that makes its calls
+ * their way (int 0x80), so it is the call that is asked, not the program. On arm64 they are left out. */
 #include "autologger/kernel/filetap_record.h"
 
 typedef tap_u8              __u8;
@@ -40,9 +41,10 @@ struct file___referenced { struct reference f_ref; } KERNEL;
 struct fdtable { unsigned max_fds; struct file **fd; } KERNEL;
 struct files_struct { struct fdtable *fdt; } KERNEL;
 struct fs_struct { struct path pwd; } KERNEL;
-struct task_struct { struct files_struct *files; struct fs_struct *fs; } KERNEL;
+struct thread_info { __u32 status; } KERNEL;
+struct task_struct { struct thread_info thread_info; struct files_struct *files; struct fs_struct *fs; } KERNEL;
 
-struct { __uint(type, MAP_ARRAY); __uint(max_entries, TAP_CALLS); __type(key, __u32); __type(value, struct tap_call); } calls SEC(".maps");
+struct { __uint(type, MAP_ARRAY); __uint(max_entries, TAP_CALLS + TAP_NARROW); __type(key, __u32); __type(value, struct tap_call); } calls SEC(".maps");
 struct { __uint(type, MAP_ARRAY); __uint(max_entries, 1); __type(key, __u32); __type(value, struct tap_config); } config SEC(".maps");
 struct { __uint(type, MAP_PERCPU_ARRAY); __uint(max_entries, 1); __type(key, __u32); __type(value, struct tap_record); } scratch SEC(".maps");
 /* One event per CPU. They stay when nobody has the map open any more (BPF_F_PRESERVE_ELEMS) */
@@ -59,11 +61,14 @@ struct { __uint(type, MAP_LRU_HASH); __uint(max_entries, TAP_NAMED); __type(key,
 #ifdef __TARGET_ARCH_arm64
 struct registers { __u64 x[31], sp, pc, pstate, x0, call; };
 #define ARGUMENTS(r) {(r)->x0, (r)->x[1], (r)->x[2], (r)->x[3], (r)->x[4], (r)->x[5]}
+#define NARROW_ARGUMENTS ARGUMENTS
 #define IS_NARROW(r) ((r)->pstate & 0x10)
 #else
 struct registers { __u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, call, ip, cs, flags, sp, ss; };
 #define ARGUMENTS(r) {(r)->di, (r)->si, (r)->dx, (r)->r10, (r)->r8, (r)->r9}
-#define IS_NARROW(r) ((r)->cs == 0x23)
+#define NARROW_ARGUMENTS(r) {(__u32)(r)->bx, (__u32)(r)->cx, (__u32)(r)->dx, (__u32)(r)->si, (__u32)(r)->di, (__u32)(r)->bp}
+enum { TS_COMPAT = 2 };
+#define IS_NARROW(r) (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), thread_info.status) & TS_COMPAT)
 #endif
 
 static struct file *file_behind(__u64 fd)
@@ -188,6 +193,17 @@ static __u64 path_put(struct tap_record *r, __u64 at, __u32 which, __u64 user, s
     return at;
 }
 
+static void narrow_vector_size(struct tap_record *r)
+{
+    struct { __u32 base, length; } part[TAP_VECTORS];
+    __u64 count = r->arg[2] < TAP_VECTORS ? r->arg[2] : TAP_VECTORS;
+    if (bpf_probe_read_user(part, sizeof part, (const void *)r->arg[1]))
+        return;
+    for (int i = 0; i < TAP_VECTORS; i++)
+        if ((__u64)i < count)
+            r->size += part[i].length;
+}
+
 static void vector_size(struct tap_record *r)
 {
     struct { __u64 base, length; } part[TAP_VECTORS];
@@ -215,6 +231,23 @@ static __u64 name_put(struct tap_record *r, __u64 at, struct file *file, int alw
     return at;
 }
 
+/* The arguments of a call; those in halves are put together. */
+static void arguments_put(struct tap_record *r, const struct registers *regs, const struct tap_call *call, int narrow)
+{
+    __u64 wide[6] = ARGUMENTS(regs), slim[6] = NARROW_ARGUMENTS(regs);
+    __builtin_memcpy(r->arg, narrow ? slim : wide, sizeof wide);
+    if (!narrow)
+        return;
+    switch (call->halves) { /* no computed index, as above */
+    case 1 + 1: r->arg[1] |= r->arg[2] << 32; break;
+    case 1 + 3: r->arg[3] |= r->arg[4] << 32; break;
+    case 0x10 + 1 + 2: /* fallocate */
+        r->arg[2] |= r->arg[3] << 32;
+        r->arg[3] = r->arg[4] | r->arg[5] << 32;
+        break;
+    }
+}
+
 static struct tap_record *record_begin(void)
 {
     __u32              zero = 0;
@@ -240,17 +273,20 @@ static int is_ours(__u64 id)
 SEC("raw_tp/sys_enter")
 int on_enter(__u64 *ctx)
 {
-    __u32                  number = (__u32)ctx[1];
-    const struct tap_call *call   = bpf_map_lookup_elem(&calls, &number);
-    struct registers       regs;
-    __u64                  id = bpf_get_current_pid_tgid();
-    if (!call || !call->call || is_ours(id) || bpf_probe_read_kernel(&regs, sizeof regs, (const void *)ctx[0]) || IS_NARROW(&regs))
+    __u32            number = (__u32)ctx[1];
+    struct registers regs;
+    __u64            id = bpf_get_current_pid_tgid();
+    if (number >= TAP_CALLS || bpf_probe_read_kernel(&regs, sizeof regs, (const void *)ctx[0]))
+        return 0;
+    int narrow = !!IS_NARROW(&regs);
+    number += narrow ? TAP_NARROW : 0;
+    const struct tap_call *call = bpf_map_lookup_elem(&calls, &number);
+    if (!call || !call->call || is_ours(id))
         return 0;
     struct tap_record *r = record_begin();
     if (!r)
         return 0;
-    __u64 arg[6] = ARGUMENTS(&regs);
-    __builtin_memcpy(r->arg, arg, sizeof arg);
+    arguments_put(r, &regs, call, narrow);
     r->call       = call->call;
     __u64 at      = 0;
     int   of_file = call->fd >= 0;
@@ -273,7 +309,7 @@ int on_enter(__u64 *ctx)
         if ((call->flags & TAP_CALL_CLOSES) && is_last(file))
             r->flags |= TAP_LAST;
         if (call->flags & TAP_CALL_VECTOR)
-            vector_size(r);
+            narrow ? narrow_vector_size(r) : vector_size(r);
         at = name_put(r, at, file, 0);
     }
     if (call->flags & TAP_CALL_END) {
@@ -300,8 +336,7 @@ int on_exit(__u64 *ctx)
     struct tap_record *r = record_begin();
     if (!r)
         return 0;
-    __u64 arg[6] = ARGUMENTS(&regs);
-    __builtin_memcpy(r->arg, arg, sizeof arg);
+    arguments_put(r, &regs, call, number >= TAP_CALLS);
     r->call  = call->call;
     __u64 at = 0;
     if ((how & OPEN_NO_PATH) && call->path >= 0) { /* the call itself has brought it into memory */

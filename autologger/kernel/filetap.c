@@ -90,6 +90,19 @@ static const struct { long number; struct tap_call call; } wanted[] = {
 #undef CALL
 };
 
+#ifdef __x86_64__
+/* `second` is always the one behind `first` and its other half: fallocate's. */
+static const struct { uint16_t number; uint8_t row; int8_t first, second; } narrow[] = {
+#define NARROW(number, row, first, second) {number, CALL_##row, first, second},
+#include "autologger/kernel/narrowcalls.def"
+#undef NARROW
+};
+enum { NARROW_CALLS = sizeof narrow / sizeof *narrow };
+#else
+static const struct { uint16_t number; uint8_t row; int8_t first, second; } narrow[1];
+enum { NARROW_CALLS = 0 };
+#endif
+
 static int map_set(int map, uint32_t key, const void *value)
 {
     union bpf_attr attr = {.map_fd = (uint32_t)map, .key = (uint64_t)(uintptr_t)&key, .value = (uint64_t)(uintptr_t)value};
@@ -109,6 +122,13 @@ static int maps_fill(const struct filetap_bpf *p, const struct rings *rings, con
             call.flags |= TAP_CALL_END;
         if (wanted[i].number >= 0 && wanted[i].number < TAP_CALLS)
             r = map_set(p->maps.calls.map_fd, (uint32_t)wanted[i].number, &call);
+    }
+    for (size_t i = 0; i < NARROW_CALLS && !r; i++) {
+        struct tap_call call = wanted[narrow[i].row - 1].call;
+        call.halves          = (uint8_t)(narrow[i].first < 0 ? 0 : 1 + narrow[i].first + (narrow[i].second < 0 ? 0 : 0x10));
+        if (ends || (call.flags & (TAP_CALL_OPENS | TAP_CALL_CLOSES)) || call.path >= 0)
+            call.flags |= TAP_CALL_END;
+        r = map_set(p->maps.calls.map_fd, TAP_NARROW + (uint32_t)narrow[i].number, &call);
     }
     for (unsigned k = 0; k < 2; k++)
         for (unsigned c = 0; c < rings->cpus && !r && out[k].source < rings->count; c++)

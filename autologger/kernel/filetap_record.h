@@ -9,13 +9,14 @@ typedef unsigned short     tap_u16;
 typedef unsigned int       tap_u32;
 typedef unsigned long long tap_u64;
 
-enum { TAP_CALLS = 512, TAP_PATH = 4096, TAP_TEXT = 4 * TAP_PATH, TAP_OPEN_CALLS = 32768, TAP_NAMED = 32768, TAP_STEPS = 48, TAP_VECTORS = 8 };
+enum { TAP_CALLS = 512, TAP_PATH = 4096, TAP_TEXT = 4 * TAP_PATH, TAP_OPEN_CALLS = 32768, TAP_NAMED = 32768, TAP_STEPS = 48, TAP_VECTORS = 8,
+       TAP_NARROW = TAP_CALLS /* calls of programs of 32 bits follow those of 64 */ };
 /* Of a call: where its arguments stand (0 to 5, -1 = it has none such), by its number in the table `calls` */
 struct tap_call {
     tap_u8      call; /* 1 + its row in filecalls.def; 0: none of ours */
     signed char fd, path, dir, path2, dir2;
     tap_u8      flags; /* TAP_CALL_* */
-    tap_u8      reserved;
+    tap_u8      halves; /* of 32 bits: 1 + the argument whose other half follows it; 0x10 + such: the next one, too */
 };
 enum {
     TAP_CALL_OPENS = 1, /* its result is a descriptor */

@@ -479,6 +479,64 @@ static int maps_and_unmaps(void)
     return 0;
 }
 
+/* ---- programs of 32 bits ---- */
+
+static int narrow_program(void)
+{
+    if (chdir(folder) == 0)
+        execl(AL_BINARY_DIR "/tests/narrow_files", "narrow_files", (char *)NULL);
+    return 77;
+}
+
+/* Their calls have numbers and registers of their own, and long offsets come in halves. */
+static void FILE_IO_of_32_bits(void **state)
+{
+    enum { TIMES = 10 };
+    static struct collector c;
+    struct klog_counters    n;
+    size_t                  seen[FSCONTROL + 2 - CREATE] = {0}, far = 0, cut = 0, parts = 0, gone = 0;
+    char                    path[1024];
+    (void)state;
+    if (access(AL_BINARY_DIR "/tests/narrow_files", X_OK) != 0) {
+        print_message("skipped: the compiler makes no programs of 32 bits\n");
+        skip();
+    }
+    folder_make();
+    if (!begin(&c, 0x06000000, 0, 0, NULL, 0))
+        return;
+    uint32_t pid = (uint32_t)run_child(narrow_program);
+    end(&c, &n);
+    for (size_t i = 0; i < c.count; i++) {
+        const struct seen *s = &c.event[i];
+        if (s->hook < CREATE || s->hook > RENAME_PATH || u32_at(s, s->hook == CREATE ? 16 : s->hook == READ || s->hook == WRITE || s->hook == SETINFO ? 32 : s->hook == RENAME_PATH ? 32 : 24) != pid)
+            continue;
+        if (s->hook <= FSCONTROL)
+            seen[s->hook - CREATE]++;
+        if (s->hook == CREATE && i) {
+            path_at(s, 32, path);
+            if (strstr(path, "/narrow") == NULL)
+                seen[0]--; /* what starting a program opens */
+            else
+                gone += u32_at(end_of(&c, s), 16) == 0xC0000034;
+        }
+        far += s->hook == WRITE && u64_at(s, 0) == 0x100000010 && u32_at(s, 36) == 5;
+        parts += s->hook == WRITE && u32_at(s, 36) == 70;
+        cut += s->hook == SETINFO && u64_at(s, 24) == 0x100000020 && u32_at(s, 36) == 20;
+        if (s->hook == RENAME_PATH) {
+            path_at(s, 40, path);
+            assert_non_null(strstr(path, "/other"));
+        }
+    }
+    print_message("  create %zu (%zu of what is gone) write %zu (beyond 4 GB %zu, in parts %zu) cut %zu read %zu cleanup %zu\n", seen[0], gone, seen[WRITE - CREATE],
+                  far, parts, cut, seen[READ - CREATE], seen[CLEANUP - CREATE]);
+    assert_int_equal(seen[0], 3 * TIMES);
+    assert_int_equal(gone, TIMES);
+    assert_true(far == TIMES && parts == TIMES && cut == TIMES && seen[WRITE - CREATE] == 3 * TIMES);
+    assert_true(seen[READ - CREATE] >= TIMES && seen[CLEANUP - CREATE] >= 2 * TIMES);
+    rmdir(folder);
+    finish(&c);
+}
+
 static void VIRT_ALLOC(void **state)
 {
     static struct collector c;
@@ -577,7 +635,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(FILE_IO_and_FILE_IO_INIT), cmocka_unit_test(one_of_each_kind), cmocka_unit_test(late_names), cmocka_unit_test(FILENAME),
-        cmocka_unit_test(SYSCALL),
+        cmocka_unit_test(SYSCALL), cmocka_unit_test(FILE_IO_of_32_bits),
         cmocka_unit_test(VIRT_ALLOC), cmocka_unit_test(stacks_of_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
