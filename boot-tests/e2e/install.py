@@ -157,6 +157,7 @@ def completion(prefix):
     check(complete(prefix, "autologger", "dump", "two") == ["two words.etl"], complete(prefix, "autologger", "dump", "two"))
     check(complete(prefix, "autologger", "export", "--store", "app.") == ["app.c"], "a file as a value")
     check("boot-cpu" in complete(prefix, "autologger", "rehearse", "boot-"), complete(prefix, "autologger", "rehearse", "boot-"))
+    check(complete(prefix, "autologger", "bench", "ker") == ["kernel"], complete(prefix, "autologger", "bench", "ker"))
 
 
 with tempfile.TemporaryDirectory(prefix="al-install-") as folder:
