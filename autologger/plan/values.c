@@ -9,9 +9,15 @@
 #include <string.h>
 #include <strings.h>
 
+#ifdef AL_EARLY /* nobody reads a reference there */
+#define READERS(text) ""
+#else
+#define READERS(text) text
+#endif
+
 const struct value_row value_rows[VALUE_COUNT] = {
 #define V(id, name, type, scopes, words, fallback, low, high, unit, state, absent, help)                               \
-    {name, REG_TYPE_##type, scopes, WORDS_##words, fallback, low, high, unit, STATE_##state, absent, help},
+    {name, REG_TYPE_##type, scopes, WORDS_##words, fallback, low, high, unit, STATE_##state, READERS(absent), READERS(help)},
 #include "autologger/plan/values.def"
 #undef V
 };

@@ -37,7 +37,7 @@ struct value_row {
     uint64_t         fallback, low, high; /* high 0 = no limit */
     const char      *unit;
     enum value_state state;
-    const char      *absent, *help;
+    const char      *absent, *help; /* "" in the early program */
 };
 extern const struct value_row value_rows[VALUE_COUNT];
 
