@@ -61,6 +61,16 @@ static void counts_json(const struct merge_args *a, const struct merge_counts *n
     json_flag(j, "had", n->names.had);
     json_text(j, "none", n->names.none);
     json_object_end(j);
+    json_object(j, "user_stacks");
+    json_number(j, "copies", n->stacks.copies);
+    json_number(j, "complete", n->stacks.ends[UNWIND_WHOLE]);
+    json_number(j, "end_of_copy", n->stacks.ends[UNWIND_NO_MEMORY]);
+    json_number(j, "no_table", n->stacks.ends[UNWIND_NO_TABLE]);
+    json_number(j, "too_long", n->stacks.ends[UNWIND_TOO_LONG]);
+    json_number(j, "frames", n->stacks.frames);
+    json_number(j, "left", n->stacks.left);
+    json_text(j, "none", n->stacks.none);
+    json_object_end(j);
     json_number(j, "events_lost", n->events_lost);
     json_number(j, "buffers_lost", n->buffers_lost);
     json_number(j, "inversions", n->inversions);
@@ -73,6 +83,14 @@ static void counts_json(const struct merge_args *a, const struct merge_counts *n
 static void names_print(const struct merge_counts *n)
 {
     const struct kernel_names_counts *k = &n->names;
+    const struct unwinding_counts    *s = &n->stacks;
+    if (s->copies)
+        printf("user stacks: %" PRIu64 " of %" PRIu64 " unwound to their beginning, %" PRIu64 " cut short (%" PRIu64 " at the end of what was copied, %" PRIu64
+               " without an unwind table, %" PRIu64 " too long)\n",
+               s->ends[UNWIND_WHOLE], s->copies, s->ends[UNWIND_NO_MEMORY] + s->ends[UNWIND_NO_TABLE] + s->ends[UNWIND_TOO_LONG],
+               s->ends[UNWIND_NO_MEMORY], s->ends[UNWIND_NO_TABLE], s->ends[UNWIND_TOO_LONG]);
+    if (s->left)
+        printf("user stacks: %" PRIu64 " were left as they are: %s. Do: install all of autologger's packages, and merge this file again\n", s->left, s->none);
     if (n->identity.images)
         printf("identity: %" PRIu64 " of %" PRIu64 " image events have a build id, %" PRIu64 " are of no file\n", n->identity.with_build_id,
                n->identity.images, n->identity.no_file);

@@ -39,6 +39,7 @@ struct merge {
     struct etl_writer  *writer;
     struct identity    *identity;
     struct kernel_names *names;
+    struct unwinding    *unwinding;
     struct merge_counts counts;
 };
 
@@ -254,6 +255,10 @@ static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
 
     if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");
+    uint8_t  stack[UNWINDING_RECORD];
+    uint32_t size = st == W_SUCCESS && in->kernel ? unwinding_see(m->unwinding, in->path, e, stack) : 0;
+    if (size)
+        return put(m, cpu_of(in), stack, size, e->raw_time, why);
     return st == W_SUCCESS ? put(m, cpu_of(in), e->record, e->record_size, e->raw_time, why) : st;
 }
 
@@ -328,6 +333,7 @@ static void merge_finish(struct merge *m)
     etl_writer_destroy(m->writer);
     identity_destroy(m->identity);
     kernel_names_destroy(m->names);
+    unwinding_destroy(m->unwinding);
     for (unsigned i = 0; m->inputs && i < m->count; i++)
         etl_reader_close(m->inputs[i].reader);
     for (uint32_t i = 0; m->outputs && i < m->processors; i++)
@@ -360,9 +366,10 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
     m.inputs   = calloc(count, sizeof *m.inputs);
     m.identity = identity_create();
     m.names    = kernel_names_create();
+    m.unwinding = unwinding_create();
     if (asprintf(&temporary, "%s.merging-%d", target, (int)getpid()) < 0)
         temporary = NULL;
-    if (!m.inputs || !m.identity || !m.names || !temporary) {
+    if (!m.inputs || !m.identity || !m.names || !m.unwinding || !temporary) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
         goto out;
     }
@@ -383,6 +390,7 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
     *counts          = m.counts;
     counts->identity = *identity_counts(m.identity);
     counts->names    = *kernel_names_counts(m.names);
+    counts->stacks   = *unwinding_counts(m.unwinding);
 out:
     if (made)
         os->unlink(os, temporary);

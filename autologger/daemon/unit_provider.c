@@ -2,6 +2,7 @@
 
 #include "autologger/daemon/child.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #define PROGRAM "autologger-units"
-enum { KNOWN_BYTES = 1 << 20, ROWS = 64, ROW_TEXT = 40 + 8 + STATE_UNITS, AGAIN_FIRST_S = 1, AGAIN_MOST_S = 60, PATH_ROOM = 1100 };
+enum { KNOWN_BYTES = 1 << 20, ROWS = 64, ROW_TEXT = 40 + 8 + STATE_UNITS, AGAIN_FIRST_S = 1, AGAIN_MOST_S = 60 };
 
 struct unit_provider {
     struct unit_provider_options options;
@@ -89,27 +90,12 @@ static void row_add(struct unit_provider *p, const struct session *s, const stru
     snprintf(rows[n], ROW_TEXT, "%s,%u,%s", guid, s->state->index, e->units);
 }
 
-static bool program_find(const struct unit_provider *p, char out[PATH_ROOM])
+static bool find(const struct unit_provider *p, char out[PROGRAM_PATH])
 {
-    static const char *const places[] = {"/" PROGRAM, "/../lib/autologger/" PROGRAM};
-    char                     self[1024];
-    ssize_t                  n = readlink("/proc/self/exe", self, sizeof self - 1);
-
-    if (p->options.program) {
-        snprintf(out, PATH_ROOM, "%s", p->options.program);
-        return true;
-    }
-    self[n > 0 ? n : 0] = 0;
-    char *slash         = strrchr(self, '/');
-    if (!slash)
-        return false;
-    *slash = 0;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        snprintf(out, PATH_ROOM, "%s%s", self, places[i]);
-        if (access(out, X_OK) == 0)
-            return true;
-    }
-    return false;
+    if (!p->options.program)
+        return program_beside(PROGRAM, out);
+    snprintf(out, PROGRAM_PATH, "%s", p->options.program);
+    return true;
 }
 
 static void timer_set(struct unit_provider *p, unsigned seconds)
@@ -127,12 +113,12 @@ static void later(struct unit_provider *p)
 
 static void start(struct unit_provider *p)
 {
-    char               program[PATH_ROOM], known[64];
+    char               program[PROGRAM_PATH], known[64];
     char              *argv[10 + 2 * ROWS];
     unsigned           n = 0;
     struct epoll_event e = {.events = EPOLLIN};
 
-    if (!program_find(p, program)) {
+    if (!find(p, program)) {
         trouble(p, "units are not known: the program " PROGRAM " is not installed", "install all of autologger's packages");
         return;
     }

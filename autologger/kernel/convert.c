@@ -2,6 +2,7 @@
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/rings.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/wire/stack_copy.h"
 #include "registry-sim/base/cursor.h"
 
 #include <linux/perf_event.h>
@@ -222,6 +223,20 @@ static bool load_pass(struct convert *c)
 
 /* ---- one record ---- */
 
+/* Registers only where there is a program below (not in a thread of the kernel's); the size that was asked for, and what of it was had. */
+static void copy_parse(struct cursor *cur, struct user_copy *out)
+{
+    enum { WORDS_64 = 2 };
+    uint64_t words   = cur_u64(cur);
+    out->registers   = words ? cur_take(cur, STACK_COPY_REGISTERS * sizeof(uint64_t)) : NULL;
+    uint64_t asked   = cur_u64(cur);
+    out->stack       = asked ? cur_take(cur, asked > UINT16_MAX ? SIZE_MAX : asked) : NULL;
+    uint64_t present = asked ? cur_u64(cur) : 0;
+    out->size        = (uint32_t)(present < asked ? present : asked);
+    if (words != WORDS_64)
+        out->registers = NULL;
+}
+
 static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsigned cpu, struct sample *s)
 {
     struct cursor   cur = cur_make(p, size);
@@ -245,6 +260,8 @@ static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsig
         s->raw_size = cur_u32(&cur);
         s->raw      = cur_take(&cur, s->raw_size);
     }
+    if (s->source->flags & RAW_SOURCE_USER)
+        copy_parse(&cur, &s->copy);
     if (s->source->flags & RAW_SOURCE_CGROUP)
         s->cgroup = cur_u64(&cur);
     return cur_ok(&cur);
@@ -265,9 +282,11 @@ static bool convert_sample(struct convert *c, const uint8_t *p, size_t size, uns
     convert_fn *fn = converters[s.source->kind];
     if (change_absorbs(c, &s))
         return true;
-    s.time = raw;
+    s.time  = raw;
+    c->copy = s.copy.registers ? &s.copy : NULL;
     if (fn)
         fn(c, &s);
+    c->copy = NULL;
     return fn != NULL;
 }
 

@@ -128,11 +128,12 @@ struct convert {
 #include "autologger/kernel/parts.def"
 #undef PART
     uint8_t                  *scratch; /* one payload */
+    const struct user_copy   *copy; /* goes with the stack that is written next: of the sample at hand, but see convert_switch; NULL: none */
     uint64_t replay_end, replay_horizon; /* an adopter: records before it up to that time were converted already */
     bool     losses_told; /* losses_end has */
     bool     damaged; /* a chunk was: what was not loaded is lost */
     uint64_t loaded; /* event records seen in the log */
-    uint64_t converted, lost, events, stacks, stacks_missing, late;
+    uint64_t converted, lost, events, stacks, stacks_missing, copied, late;
     uint64_t unnoted; /* execs of which the drainer left no note: no command line */
 };
 enum { SCRATCH = 65536 };
@@ -150,6 +151,11 @@ uint64_t convert_time(const struct convert *c, uint64_t raw_ns);
 /* The lowest raw position that is still needed. */
 uint64_t convert_needed(const struct convert *c);
 
+struct user_copy { /* see wire/stack_copy.h; unaligned */
+    const uint8_t *registers; /* NULL: there is none */
+    const uint8_t *stack; /* from the stack pointer on */
+    uint32_t       size;
+};
 /* Within the folder. A sample, taken apart; everything is inside the record. */
 struct sample {
     unsigned                 cpu;
@@ -160,6 +166,7 @@ struct sample {
     uint64_t                 chain_count;
     const uint8_t           *raw;
     uint32_t                 raw_size;
+    struct user_copy         copy; /* of the program's stack */
     uint64_t                 cgroup; /* of the task; 0: not told */
 };
 static inline int64_t sample_field(const struct sample *s, unsigned field)
@@ -357,6 +364,11 @@ bool losses_end(struct convert *c); /* once all is converted: what nothing else 
 /* convert_config.c: the system configuration, as it was made */
 void convert_config(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_phase(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
+/* convert_ustack.c: copies of programs' stacks */
+void copy_emit(struct convert *c, const struct actor *of, uint64_t trigger, const struct user_copy *copy);
+void copy_keep(struct convert *c, uint32_t tid, const struct user_copy *copy); /* until the thread runs again; NULL: there is none */
+const struct user_copy *copy_kept(struct convert *c, uint32_t tid); /* NULL: none */
+void copy_drop(struct convert *c, uint32_t tid);
 /* convert_cgroups.c */
 void convert_executed(struct convert *c, const struct sample *s);
 void convert_cgroup_made(struct convert *c, const struct sample *s);

@@ -85,14 +85,21 @@ void convert_switch(struct convert *c, const struct sample *s)
         old->prio = (int32_t)old_prio;
     if (!stack_wanted(c, 0x0524))
         return;
-    if (new && new->chain_count)
+    const struct user_copy *goes = c->copy;
+    c->copy                      = new ? copy_kept(c, new_tid) : NULL;
+    if (new && (new->chain_count || c->copy))
         emit_stack(c, &(struct actor){s->cpu, new->process->pid, new_tid}, time, (const uint8_t *)new->chain, new->chain_count);
     else if (new_tid)
         c->stacks_missing++; /* its first switch: nobody has seen it block */
-    if (new)
+    c->copy = goes;
+    if (new) {
         new->chain_count = 0;
-    if (old && w.state != 4)
+        copy_drop(c, new_tid);
+    }
+    if (old && w.state != 4) {
         chain_keep(old, s);
+        copy_keep(c, old_tid, goes);
+    }
 }
 
 void convert_waking(struct convert *c, const struct sample *s)

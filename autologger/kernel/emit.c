@@ -73,6 +73,19 @@ void emit(struct convert *c, const struct event *e, uint64_t *time, const void *
         memcpy(p, payload, size);
 }
 
+static void stack_event(struct convert *c, const struct actor *of, uint64_t trigger, const uint64_t *frames, unsigned n, uint64_t time)
+{
+    uint8_t *at = emit_reserve(c, &(struct event){of->cpu, 0x1820, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
+    c->stacks++;
+    if (!at)
+        return;
+    memcpy(at, &trigger, 8);
+    memcpy(at + 8, &of->pid, 4);
+    memcpy(at + 12, &of->tid, 4);
+    memcpy(at + 16, frames, n * 8);
+}
+
+/* The program's part may come apart, as a copy of its stack (c->copy). */
 void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count)
 {
     struct process *p = process_get(c, of->pid);
@@ -84,20 +97,16 @@ void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, con
         if (ip < (uint64_t)-4095) /* the rest are markers of where the frames come from */
             frames[n++] = ip;
     }
-    if (n == 0) {
+    if (n == 0 && !c->copy) {
         c->stacks_missing++;
         return;
     }
-    if (p && !p->images_shown && !(frames[n - 1] >> 63))
+    if (p && !p->images_shown && (c->copy || !(frames[n - 1] >> 63)))
         images_show(c, of->cpu, p, &time);
-    uint8_t *at = emit_reserve(c, &(struct event){of->cpu, 0x1820, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
-    c->stacks++;
-    if (!at)
-        return;
-    memcpy(at, &trigger, 8);
-    memcpy(at + 8, &of->pid, 4);
-    memcpy(at + 12, &of->tid, 4);
-    memcpy(at + 16, frames, n * 8);
+    if (n)
+        stack_event(c, of, trigger, frames, n, time);
+    if (c->copy)
+        copy_emit(c, of, trigger, c->copy);
 }
 
 static uint8_t *item_put(uint8_t *at, uint16_t type, const uint8_t *data, uint16_t size, bool more)

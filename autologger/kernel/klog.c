@@ -534,7 +534,7 @@ void klog_counters(struct klog *k, struct klog_counters *out)
     pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away from the slot */
     const struct raw_slot *slot = rawlog_published(&k->log);
     *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
-                                  .stacks_missing = c->stacks_missing, .throttled = slot->throttled, .raw_peak = slot->peak,
+                                  .stacks_missing = c->stacks_missing, .stack_copies = c->copied, .throttled = slot->throttled, .raw_peak = slot->peak,
                                   .clock_error_ns = clock_error(k), .no_command_line = slot->no_command_line + c->unnoted, .own_lost = slot->own_lost};
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;

@@ -36,6 +36,7 @@ struct klog_config {
     unsigned             hook_count;
     uint32_t             ring_bytes; /* per CPU, a power of two of pages; 0 = 4 MB */
     uint64_t             raw_bytes; /* bound of the memory for raw records */
+    uint32_t             user_stack_bytes; /* of each stack of a program so much is copied, for DWARF (wire/stack_copy.h); 0: frame pointers */
     uint32_t             profile_interval; /* 100 ns units; 0 = 10,000 (1 ms) */
     struct session_clock clock;
     bool units; /* which cgroup, and so which unit, each process is in: convert_cgroups.c */
@@ -120,6 +121,7 @@ struct klog_counters {
     uint64_t lost_ring, lost_memory, lost_conversion;
     uint64_t withheld; /* counted by the kernel, neither delivered nor called lost: a filter of that kernel; known once stopped */
     uint64_t events; /* ETL records given out, stacks and rundown included */
+    uint64_t stack_copies; /* of programs' stacks, to be unwound later */
     uint64_t stacks, stacks_missing; /* StackWalk events; triggers whose stack was asked for and empty */
     uint64_t throttled;
     uint64_t raw_peak; /* most bytes of raw memory in use */

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 9, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
+enum { RAW_VERSION = 10, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -35,6 +35,7 @@ enum {
     RAW_SOURCE_CHAIN = 1,
     RAW_SOURCE_COUNTER = 2, /* its perf counter counts events */
     RAW_SOURCE_CGROUP = 32, /* its samples end with the cgroup's id */
+    RAW_SOURCE_USER = 64, /* its samples have the program's registers and a copy of its stack, behind the tracepoint's record */
     RAW_SOURCE_ADDRESS = 16, /* its samples have an address, between time and CPU, and no tracepoint's record */
     RAW_SOURCE_RAW = 8, /* its samples carry a tracepoint's record */
     RAW_SOURCE_MEMCALLS = 0x10000, /* of the system calls only those of memory */

@@ -4,6 +4,7 @@
 #include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/kernel/tracepoints.h"
+#include "autologger/wire/stack_copy.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -20,10 +21,11 @@
 enum { NO_SYSCONFIG = 0x10000000, RING_DEFAULT = 4 << 20, RING_LEAST = 64 << 10, RINGS_TOGETHER = 64 << 20, RING_ROOM = 3 << 19, PMC_PERIOD = 1000003 /* a prime: in step with nothing */ };
 
 /* The drainer is woken when a ring is half full, or later where that still leaves room enough until it runs: what it does
- * during a boot is part of what the boot costs. */
+ * during a boot is part of what the boot costs. Rings that are larger than usual have larger records. */
 static uint32_t wake_at(size_t ring_bytes)
 {
-    return (uint32_t)(ring_bytes > 2 * (size_t)RING_ROOM ? ring_bytes - RING_ROOM : ring_bytes / 2);
+    bool late = ring_bytes > 2 * (size_t)RING_ROOM && ring_bytes <= RING_DEFAULT;
+    return (uint32_t)(late ? ring_bytes - RING_ROOM : ring_bytes / 2);
 }
 
 static int perf_open(struct perf_event_attr *attr, unsigned cpu)
@@ -81,6 +83,15 @@ static void software_attr(struct perf_event_attr *attr, unsigned kind)
     attr->sample_type |= kind == SRC_MAPPINGS ? 0 : PERF_SAMPLE_ADDR;
 }
 
+/* The program's part by its registers and its stack's memory, in the place of its frame pointers. */
+static void user_copy_attr(struct perf_event_attr *attr, uint32_t bytes)
+{
+    attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    attr->sample_regs_user       = STACK_COPY_MASK;
+    attr->sample_stack_user      = bytes;
+    attr->exclude_callchain_user = 1;
+}
+
 static int source_open(const struct raw_source *s, const struct klog_config *config, struct perf_event_attr attr, int id,
                        unsigned cpu)
 {
@@ -108,6 +119,8 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
         attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     if (s->flags & RAW_SOURCE_CGROUP)
         attr.sample_type |= PERF_SAMPLE_CGROUP;
+    if (s->flags & RAW_SOURCE_USER)
+        user_copy_attr(&attr, config->user_stack_bytes);
     int fd = perf_open(&attr, cpu);
     if (fd == -EINVAL) {
         attr.read_format = PERF_FORMAT_ID;
@@ -191,11 +204,33 @@ static void source_missing(const struct klog_config *config, const struct source
     condition(config, row->name, text, advice);
 }
 
+/* Registers and stack can be had: not without the kernel's knowledge of user registers, nor by numbers of another processor. */
+static bool user_copied(const struct klog_config *config)
+{
+    struct perf_event_attr attr = base_attr((size_t)sysconf(_SC_PAGESIZE));
+    int                    fd   = -1;
+    if (!config->user_stack_bytes)
+        return false;
+    attr.type        = PERF_TYPE_SOFTWARE;
+    attr.config      = PERF_COUNT_SW_DUMMY;
+    attr.read_format = PERF_FORMAT_ID;
+    user_copy_attr(&attr, config->user_stack_bytes);
+    if (STACK_COPY_MASK)
+        fd = perf_open(&attr, 0);
+    if (fd >= 0)
+        close(fd);
+    else if (fd != -ENODEV || !STACK_COPY_MASK)
+        condition(config, "UserStacks", "this kernel, or this processor, gives no registers and no stack of programs: their stacks go by frame pointers",
+                  "leave UserStacks out");
+    return fd >= 0 || (fd == -ENODEV && STACK_COPY_MASK);
+}
+
 /* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
 unsigned rings_sources(const struct klog_config *config, struct raw_source *sources, int *ids)
 {
-    unsigned count = 0;
-    int      root  = tracefs_open();
+    unsigned   count  = 0;
+    int        root   = tracefs_open();
+    const bool copied = user_copied(config);
     for (unsigned kind = 0; kind < SRC_COUNT; kind++) {
         const struct source_row *row = &source_table[kind];
         const char              *missing;
@@ -224,7 +259,7 @@ unsigned rings_sources(const struct klog_config *config, struct raw_source *sour
         if ((kind == SRC_SYS_ENTER || kind == SRC_SYS_EXIT) && memcalls_filter(config->mask, text, sizeof text))
             s.flags |= RAW_SOURCE_MEMCALLS;
         if (source_wants_chain(row, config))
-            s.flags |= RAW_SOURCE_CHAIN;
+            s.flags |= copied ? RAW_SOURCE_CHAIN | RAW_SOURCE_USER : RAW_SOURCE_CHAIN;
         if (kind == SRC_EXEC && config->units && cgroup_sampled())
             s.flags |= RAW_SOURCE_CGROUP;
         ids[count]       = id;

@@ -1,6 +1,6 @@
 /* rings.h - perf events of every CPU: one ring per CPU, held by the side-band event; the other sources join it.
  * Invariants: every record of a ring ends in, or (samples) starts with, the id of its source; all use CLOCK_MONOTONIC_RAW.
- *   sample:    header, id, ip, pid+tid, time, cpu, [chain], [raw]
+ *   sample:    header, id, ip, pid+tid, time, [address], cpu, [chain], [raw], [registers and stack of the program], [cgroup]
  *   the rest:  header, body, pid+tid, time, cpu, id
  * Threads: one. Ownership: rings_open/adopt ... rings_close (closing the last descriptor of an event ends it).
  * Not for: interpreting records (drain.h, convert.h). */

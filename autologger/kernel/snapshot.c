@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SNAPSHOT_MAGIC UINT64_C(0x50414e534b4c41) /* "ALKSNAP" */
-enum { SNAPSHOT_VERSION = 6 };
+enum { SNAPSHOT_VERSION = 7 };
 
 struct sink { /* grows */
     uint8_t *data;
@@ -19,7 +19,7 @@ struct sink { /* grows */
 };
 struct snapshot_head {
     uint64_t       magic, version, pos, read_pos, horizon, frontier, next_key, next_irp;
-    uint64_t       loaded, converted, lost, events, stacks, stacks_missing, late;
+    uint64_t       loaded, converted, lost, events, stacks, stacks_missing, copied, late;
     uint64_t       softirq_routine[RAW_SOFTIRQS];
     uint32_t       disk_dev[CONVERT_DISKS];
     uint32_t       disk_count, cpus, processes, requests, profile_interval, damaged;
@@ -92,7 +92,7 @@ wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, st
     *h = (struct snapshot_head){.magic = SNAPSHOT_MAGIC, .version = SNAPSHOT_VERSION, .pos = pos, .read_pos = c->read_pos,
                                 .horizon = c->horizon, .frontier = c->frontier, .next_key = c->next_key, .next_irp = c->next_irp,
                                 .loaded = c->loaded, .converted = c->converted, .lost = c->lost, .events = c->events,
-                                .stacks = c->stacks, .stacks_missing = c->stacks_missing, .late = c->late,
+                                .stacks = c->stacks, .stacks_missing = c->stacks_missing, .copied = c->copied, .late = c->late,
                                 .disk_count = c->disk_count, .cpus = c->cpus, .processes = (uint32_t)c->process.count,
                                 .requests = (uint32_t)c->request.count, .profile_interval = c->profile_interval, .map = c->map};
     memcpy(h->softirq_routine, c->softirq_routine, sizeof h->softirq_routine);
@@ -251,6 +251,7 @@ static bool get_all(struct convert *c, struct cursor *cur, const struct snapshot
     c->events         = h->events;
     c->stacks         = h->stacks;
     c->stacks_missing = h->stacks_missing;
+    c->copied         = h->copied;
     c->late           = h->late;
     c->disk_count     = h->disk_count;
     c->map            = h->map;

@@ -50,6 +50,7 @@ void thread_remove(struct convert *c, struct thread *t)
 {
     unlink_thread(t);
     idmap_remove(&c->thread, t->tid);
+    copy_drop(c, t->tid);
     free(t->chain);
     free(t);
 }

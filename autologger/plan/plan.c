@@ -2,8 +2,10 @@
 
 #include "autologger/plan/modes.h"
 #include "autologger/plan/reading.h"
+#include "autologger/wire/stack_copy.h"
 #include "registry-sim/win32/utf16.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,6 +132,24 @@ static wstatus mode_and_size(struct reading *r, bool system)
     return W_SUCCESS;
 }
 
+/* In steps of 8 bytes, as the kernel wants it; a copy has to fit into a buffer with its event. */
+static void user_stacks(struct reading *r)
+{
+    enum { STEP = 8, EVENT_HEAD = 1024, KB = 1024 };
+    struct plan *p     = r->plan;
+    uint64_t     asked = reading_value(r, VALUE_USER_STACKS)->number, most = p->given.buffer_kb * (uint64_t)KB - EVENT_HEAD;
+    uint64_t     least = asked < STACK_COPY_LEAST ? STACK_COPY_LEAST : asked, given = (least < most ? least : most) / STEP * STEP;
+    if (!asked)
+        return;
+    p->user_stack_bytes = (uint32_t)(given > STACK_COPY_MOST ? STACK_COPY_MOST : given);
+    if (p->user_stack_bytes != asked)
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_USER_STACKS, "512 bytes to 32 KB, less than BufferSize",
+                          "%" PRIu64 " bytes of each stack were asked for, %u are given", asked, p->user_stack_bytes);
+    if (!p->hook_count)
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_USER_STACKS, "add StackWalkingFilter, or leave it out",
+                          "no kernel event of this session has a stack");
+}
+
 /* Clock and flushing: adjusted, never refused. After the buffers, whose number bounds the threshold. */
 static void clock_and_flush(struct reading *r)
 {
@@ -182,6 +202,7 @@ static wstatus read_session(struct reading *r)
         (st = reading_log_file(r)) != W_SUCCESS || (st = reading_buffers(r)) != W_SUCCESS)
         return st;
     clock_and_flush(r);
+    user_stacks(r);
     value_report_strangers(r->store, r->key, p->global_logger ? IN_GLOBAL_LOGGER : IN_AUTOLOGGER, &p->conditions);
     return reading_providers(r);
 }

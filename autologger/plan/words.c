@@ -3,10 +3,12 @@
 #include "autologger/plan/amounts.h"
 #include "autologger/plan/boot_settings.h"
 #include "autologger/plan/values.h"
+#include "autologger/wire/stack_copy.h"
 #include "registry-sim/base/nearest.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/win32/utf16.h"
 
+#include <inttypes.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -289,6 +291,33 @@ static char *print_property(const struct regvalue *v)
     return print_bit_names(v, bits, count);
 }
 
+/* frame-pointers, or dwarf with the memory that is copied of each stack */
+static wstatus parse_user_stacks(const struct asked *a, struct regvalue *out, struct reason *why)
+{
+    static const char dwarf[] = "dwarf";
+    uint64_t          bytes   = STACK_COPY_USUAL;
+
+    if (!strcasecmp(a->text, "frame-pointers"))
+        return set_number(a, 0, out, why);
+    if (strncasecmp(a->text, dwarf, sizeof dwarf - 1) != 0)
+        return reason_set(why, W_INVALID_PARAMETER, "'%s' is neither frame-pointers nor dwarf", a->text);
+    const char *size = a->text + sizeof dwarf - 1;
+    size += strspn(size, " \t,");
+    wstatus st = *size ? amount_parse_size(size, "KB", &bytes, why) : W_SUCCESS;
+    if (!st && !bytes)
+        st = reason_set(why, W_INVALID_PARAMETER, "dwarf needs some of each stack, 512 bytes to 32 KB");
+    return st ? st : set_number(a, bytes, out, why);
+}
+
+static char *print_user_stacks(const struct regvalue *v)
+{
+    const uint64_t bytes = number_of(v);
+    char           text[40];
+
+    snprintf(text, sizeof text, bytes % 1024 ? "dwarf %" PRIu64 " B" : "dwarf %" PRIu64 " KB", bytes % 1024 ? bytes : bytes / 1024);
+    return strdup(bytes ? text : "frame-pointers");
+}
+
 /* -- kernel flags and stacks ------------------------------------------------------------------------------------ */
 
 static wstatus parse_kernel_flags(const struct asked *a, struct regvalue *out, struct reason *why)
@@ -523,6 +552,7 @@ static const struct {
     [WORDS_HEX]          = {parse_hex, NULL},
     [WORDS_STOP_AFTER]   = {parse_stop_after, print_text},
     [WORDS_KEEP]         = {parse_keep, print_text},
+    [WORDS_USER_STACKS]  = {parse_user_stacks, print_user_stacks},
 };
 
 static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, const char *text, const char *base_dir,

@@ -22,7 +22,7 @@ size_t state_slot_bytes(unsigned cpus)
 
 static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }
 
-enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20 };
+enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20 };
 
 /* What MaximumBuffers pays for, and one chunk for the fallback stream of the first UID: without it the smallest session that a
  * plan allows (2 buffers a CPU) could not start. */
@@ -68,7 +68,9 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
     *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
                               .units = st->units, .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase && st->phase,
                               .condition = note_condition, .condition_ctx = found,
-                              .system_config = s->env->system_config, .devices = st->devices};
+                              .system_config = s->env->system_config, .devices = st->devices,
+                              .user_stack_bytes = st->user_stack_bytes,
+                              .ring_bytes = st->user_stack_bytes ? USER_STACK_RING : 0};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     c->tracepoints      = s->state->tracepoint;
     c->tracepoint_count = st->tracepoint_count;
@@ -204,6 +206,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     memcpy(st->hooks, plan->hooks, sizeof st->hooks);
     st->realtime.persistent = !plan->forget_realtime;
     st->devices             = plan->devices;
+    st->user_stack_bytes    = plan->user_stack_bytes;
     st->hook_count     = plan->hook_count;
     for (unsigned i = 0; i < plan->provider_count && st->tracepoint_count < TRACEPOINT_WISHES; i++) {
         const struct plan_provider *p = &plan->providers[i];

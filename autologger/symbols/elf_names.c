@@ -2,6 +2,7 @@
 
 #include "autologger/consumer/classic_event.h"
 #include "autologger/kernel/idmap.h"
+#include "autologger/symbols/elf_find.h"
 #include "autologger/symbols/elf_plt.h"
 
 #include <elfutils/libdwelf.h>
@@ -16,7 +17,7 @@
 
 char *__cxa_demangle(const char *name, char *out, size_t *size, int *status); /* of libstdc++ */
 
-enum { PATH_SIZE = 4400, PAGE = 4096, CODE_RANGES = 8 };
+enum { PAGE = 4096, CODE_RANGES = 8 };
 #define PLT "@plt"
 struct function { /* in the file's addresses */
     uint64_t    start, size; /* 0: to the next one */
@@ -43,122 +44,33 @@ struct elf_names {
     struct idmap             known; /* address in the file + 1 -> struct named */
 };
 
-static bool same_build_id(const struct build_id *want, const void *id, ssize_t size)
-{
-    return size > 0 && size >= want->size && memcmp(id, want->bytes, want->size) == 0;
-}
-
-/* Is the open file the wanted one? `debug`: it only has debug information for it, so its time says nothing. */
-static bool is_wanted(const struct elf_wanted *w, int fd, bool debug)
-{
-    const void *id;
-    struct stat st;
-    Elf        *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    bool        is  = elf && elf_kind(elf) == ELF_K_ELF;
-
-    if (is && w->build_id.size) {
-        ssize_t size = dwelf_elf_gnu_build_id(elf, &id);
-        is           = same_build_id(&w->build_id, id, size);
-    } else if (is) {
-        is = !debug && fstat(fd, &st) == 0 && (uint32_t)st.st_mtim.tv_sec == w->stamp;
-    }
-    elf_end(elf);
-    return is;
-}
-
-static int open_wanted(const struct elf_wanted *w, const char *path, bool debug)
-{
-    struct stat st;
-    int         fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-    if (fd >= 0 && !is_wanted(w, fd, debug)) { /* a trace may name anything: devices are not even opened */
-        close(fd);
-        fd = -1;
-    }
-    return fd;
-}
-
-/* "FOLDER/.build-id/ab/cdef.debug". A build id of which only the beginning is known can't be looked for so. */
-static int open_by_build_id(const struct elf_wanted *w, const char *folder, bool debug, char path[PATH_SIZE])
-{
-    char text[41];
-    if (w->build_id.size < 20)
-        return -1;
-    build_id_text(&w->build_id, text);
-    snprintf(path, PATH_SIZE, "%.4000s/.build-id/%.2s/%s%s", folder, text, text + 2, debug ? ".debug" : "");
-    return open_wanted(w, path, debug);
-}
-
-#define SYSTEM_DEBUG "/usr/lib/debug"
-static int debug_open(const struct elf_wanted *w, const struct elf_search *search, char path[PATH_SIZE])
-{
-    int fd = -1;
-    for (unsigned i = 0; i < search->count && fd < 0; i++)
-        fd = open_by_build_id(w, search->folders[i], true, path);
-    return fd < 0 ? open_by_build_id(w, SYSTEM_DEBUG, true, path) : fd;
-}
-
-static int file_open(const struct elf_wanted *w, const struct elf_search *search, char path[PATH_SIZE])
-{
-    int fd = -1;
-    for (unsigned i = 0; i < search->count && fd < 0; i++) {
-        fd = open_by_build_id(w, search->folders[i], false, path);
-        if (fd >= 0)
-            break;
-        snprintf(path, PATH_SIZE, "%.200s%.4100s", search->folders[i], w->path);
-        fd = open_wanted(w, path, false);
-        if (fd >= 0)
-            break;
-        snprintf(path, PATH_SIZE, "%.200s/%.4100s", search->folders[i], image_base_name(w->path));
-        fd = open_wanted(w, path, false);
-    }
-    if (fd < 0) {
-        snprintf(path, PATH_SIZE, "%.4300s", w->path);
-        fd = open_wanted(w, path, false);
-    }
-    return fd < 0 ? debug_open(w, search, path) : fd; /* names alone, but that is what is wanted */
-}
-
 static int find_debug(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
                       GElf_Word crc, char **out)
 {
     struct elf_names *n = *userdata;
-    char              path[PATH_SIZE];
+    char              path[ELF_PATH_SIZE];
     (void)module, (void)name, (void)base, (void)file, (void)link, (void)crc;
-    int fd = n ? debug_open(&n->wanted, n->search, path) : -1;
+    int fd = n ? elf_debug_open(&n->wanted, n->search, path) : -1;
     if (fd >= 0)
         *out = strdup(path);
     return fd;
 }
 
-static uint64_t page_floor(uint64_t v) { return v & ~(uint64_t)(PAGE - 1); }
-static uint64_t page_ceil(uint64_t v) { return page_floor(v + PAGE - 1); }
-
-/* Where the image lies in the file's own addresses. The image of an event is the whole file; of a process that was gone too soon it
- * may be the one executable mapping, which then must be told by its size. */
+/* Where the image lies in the file's own addresses, and what of it is code. */
 static void place(struct elf_names *n, Elf *elf)
 {
-    uint64_t low = UINT64_MAX, high = 0, mapping = 0;
-    unsigned fits  = 0;
-    size_t   count = 0;
+    struct elf_image_place at    = elf_image_place(elf, n->wanted.size);
+    size_t           count = 0;
     elf_getphdrnum(elf, &count);
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr p;
-        if (!gelf_getphdr(elf, (int)i, &p) || p.p_type != PT_LOAD)
-            continue;
-        uint64_t from = page_floor(p.p_vaddr), to = page_ceil(p.p_vaddr + p.p_memsz);
-        low  = from < low ? from : low;
-        high = to > high ? to : high;
-        if ((p.p_flags & PF_X) && n->code_count < CODE_RANGES) {
+        if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && (p.p_flags & PF_X) && n->code_count < CODE_RANGES) {
             n->code[n->code_count].from = p.p_vaddr;
             n->code[n->code_count++].to = p.p_vaddr + p.p_memsz;
         }
-        if ((p.p_flags & PF_X) && page_ceil(p.p_vaddr + p.p_filesz) - from == n->wanted.size) {
-            mapping = from;
-            fits++;
-        }
     }
-    n->placed = high > low && (high - low == n->wanted.size || fits == 1);
-    n->shift  = high - low == n->wanted.size ? low : mapping;
+    n->placed = at.placed;
+    n->shift  = at.shift;
 }
 
 static int by_start(const void *a, const void *b)
@@ -253,7 +165,7 @@ static bool report(struct elf_names *n, int fd, const char *path)
 
 struct elf_names *elf_names_create(const struct elf_wanted *wanted, const struct elf_search *search)
 {
-    char              path[PATH_SIZE];
+    char              path[ELF_PATH_SIZE];
     struct elf_names *n = calloc(1, sizeof *n);
 
     if (!n)
@@ -262,7 +174,7 @@ struct elf_names *elf_names_create(const struct elf_wanted *wanted, const struct
     n->search = search;
     if (elf_version(EV_CURRENT) == EV_NONE || wanted->path[0] != '/')
         return n;
-    int fd = file_open(wanted, search, path);
+    int fd = elf_file_open(wanted, search, path);
     if (fd >= 0 && !report(n, fd, path)) {
         if (!n->module)
             close(fd); /* else it is libdwfl's */

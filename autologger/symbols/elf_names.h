@@ -1,4 +1,4 @@
-/* elf_names.h - names of functions in one ELF file and its debug information, by elfutils (the only file that sees it).
+/* elf_names.h - names of functions in one ELF file and its debug information, by elfutils.
  * A file counts only if it is the one that was mapped: by its build id, or by its time where it has none.
  * Looked for in this order: each folder of the search path (DIR/.build-id/xx/yyy.debug, DIR/.build-id/xx/yyy, DIR/path, DIR/name),
  * the path itself, /usr/lib/debug/.build-id. Nothing is ever fetched from the net.

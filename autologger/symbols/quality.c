@@ -42,7 +42,7 @@ void quality_expect(struct quality *q, int64_t trigger)
         q->trigger  = grown;
         q->capacity = n;
     }
-    q->trigger[q->count++] = (struct quality_trigger){trigger, QUALITY_NO_EVENT};
+    q->trigger[q->count++] = (struct quality_trigger){.time = trigger, .hook = QUALITY_NO_EVENT};
 }
 
 static int by_time(const void *a, const void *b)
@@ -65,7 +65,7 @@ void quality_ready(struct quality *q)
 
 static struct quality_trigger *trigger_at(const struct quality *q, int64_t time)
 {
-    const struct quality_trigger key = {time, 0};
+    const struct quality_trigger key = {.time = time};
     return q->count ? bsearch(&key, q->trigger, q->count, sizeof key, by_time) : NULL;
 }
 
@@ -93,36 +93,65 @@ void quality_event(struct quality *q, const struct etl_event *e)
         at->hook = e->hook;
 }
 
-static void row_add(struct quality *q, uint16_t hook, const struct quality_parts *p)
+static void frames_add(struct quality_row *row, const struct quality_parts *p)
 {
-    struct quality_row *row = row_of(q, hook);
-    if (!row) {
-        q->failed = true;
-        return;
-    }
-    if (hook == QUALITY_INSIDE) {
-        row->events++;
-        row->with_stack++;
-    }
-    enum stack_end whole = p->user != STACK_NO_PART ? p->user
-                           : p->kernel == STACK_COMPLETE && !p->kernel_root ? STACK_CUT
-                                                                            : p->kernel;
-    row->whole[whole]++;
-    row->kernel[p->kernel]++;
-    row->user[p->user]++;
     row->kernel_frames += p->kernel_frames;
     row->kernel_named += p->kernel_named;
     row->user_frames += p->user_frames;
     row->user_named += p->user_named;
 }
 
-void quality_stack(struct quality *q, int64_t trigger, const struct quality_parts *parts)
+static enum stack_end whole_of(enum stack_end kernel, bool root, enum stack_end user)
 {
-    const struct quality_trigger *at = trigger_at(q, trigger);
-    row_add(q, at ? at->hook : QUALITY_NO_EVENT, parts);
+    return user != STACK_NO_PART ? user : kernel == STACK_COMPLETE && !root ? STACK_CUT : kernel;
 }
 
-void quality_inside(struct quality *q, const struct quality_parts *parts) { row_add(q, QUALITY_INSIDE, parts); }
+/* `to` has what was told of the event before: a second part joins it, a second stack stands for itself. */
+static void row_add(struct quality_row *row, struct quality_trigger *to, const struct quality_parts *p)
+{
+    enum stack_end kernel = p->kernel, user = p->user;
+    bool           root = p->kernel_root, joins = to->whole != STACK_NO_PART && (to->kernel == STACK_NO_PART || kernel == STACK_NO_PART) &&
+                                        (to->user == STACK_NO_PART || user == STACK_NO_PART);
+    if (joins) {
+        row->whole[to->whole]--;
+        row->kernel[to->kernel]--;
+        row->user[to->user]--;
+        root   = root || to->root;
+        kernel = kernel == STACK_NO_PART ? to->kernel : kernel;
+        user   = user == STACK_NO_PART ? to->user : user;
+    }
+    to->kernel = (uint8_t)kernel;
+    to->user   = (uint8_t)user;
+    to->root   = root;
+    to->whole  = (uint8_t)whole_of(kernel, root, user);
+    row->whole[to->whole]++;
+    row->kernel[kernel]++;
+    row->user[user]++;
+    frames_add(row, p);
+}
+
+void quality_stack(struct quality *q, int64_t trigger, const struct quality_parts *parts)
+{
+    struct quality_trigger  nobody = {.hook = QUALITY_NO_EVENT}, *at = trigger_at(q, trigger);
+    struct quality_row     *row    = row_of(q, at ? at->hook : QUALITY_NO_EVENT);
+    if (row)
+        row_add(row, at ? at : &nobody, parts);
+    else
+        q->failed = true;
+}
+
+void quality_inside(struct quality *q, const struct quality_parts *parts)
+{
+    struct quality_trigger nobody = {0};
+    struct quality_row    *row    = row_of(q, QUALITY_INSIDE);
+    if (!row) {
+        q->failed = true;
+        return;
+    }
+    row->events++;
+    row->with_stack++;
+    row_add(row, &nobody, parts);
+}
 
 static uint64_t stacks(const struct quality_row *r) { return r->whole[STACK_COMPLETE] + r->whole[STACK_CUT] + r->whole[STACK_END_UNKNOWN]; }
 

@@ -4,6 +4,7 @@
  * unknown end where the last frame has no name because its file, or the kernel's symbols, are not there.
  * The whole is judged by the last part: a kernel part alone must end where threads begin; one that ends where the kernel was entered
  * lacks the program's part, and is cut.
+ * The two parts may come in events of their own (as on Windows, and by DWARF): they are one stack.
  * Invariant: for each row events = with_stack + missing; with_stack = the sum over whole[] unless stacks came twice, or were not shown.
  * Threads: one. Ownership: zeros at first, finish.
  * Order: every stack's trigger first (quality_expect), once quality_ready, then events and stacks as they come in the file.
@@ -30,6 +31,8 @@ struct quality_parts { /* of one stack */
 struct quality_trigger {
     int64_t  time;
     uint16_t hook;
+    uint8_t  kernel, user, whole; /* enum stack_end; whole STACK_NO_PART: no stack was shown yet */
+    bool     root; /* the kernel part ends where threads begin */
 };
 struct quality {
     struct quality_trigger *trigger; /* events that have a stack, by time, each once */

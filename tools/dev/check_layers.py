@@ -18,8 +18,8 @@ LIBRARIES = {
     "sqlite3.h": (("registry-sim/store/",), 1),
     "dbus/": (("autologger/units/",), 2),
     "yajl": (("tools/", "autologger/consumer/"), 99),
-    "elfutils/": (("autologger/symbols/",), 1),
-    "gelf.h": (("autologger/symbols/",), 2),
+    "elfutils/": (("autologger/symbols/",), 3),
+    "gelf.h": (("autologger/symbols/",), 4),
 }
 
 

@@ -1,5 +1,6 @@
 /* autologger-portable: the command, the daemon and all that a boot needs in one static file, for a machine on which nothing is installed.
- * Called as autologgerd it is the daemon, as autologger-units its provider of units, as autologger-demo the demo program, else the command. `apply` and `trace-boot` first put on the machine what a package would
+ * Called as autologgerd it is the daemon, as autologger-units its provider of units, as autologger-unwind what unwinds stacks for a merge, as
+ * autologger-demo the demo program, else the command. `apply` and `trace-boot` first put on the machine what a package would
  * have put there; `clean` afterwards takes all of it away again, with the logs and the store. */
 #include "tools/portable/installed.h"
 #include "tools/initramfs.h"
@@ -16,6 +17,7 @@ int command_main(int argc, char **argv);     /* tools/main.c */
 int autologgerd_main(int argc, char **argv); /* autologger/daemon/autologgerd.c */
 int demo_main(int argc, char **argv);        /* tools/demo.c */
 int units_main(int argc, char **argv);       /* autologger/units/units.c */
+int unwind_main(void);                       /* autologger/symbols/unwind_program.c */
 
 static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
 
@@ -137,6 +139,8 @@ int main(int argc, char **argv)
         return demo_main(argc, argv);
     if (!strcmp(name, "autologger-units"))
         return units_main(argc, argv);
+    if (!strcmp(name, "autologger-unwind"))
+        return unwind_main();
     bool portable = strcmp(name, "autologger") != 0; /* under that name it is the command of an installation, or of a private folder */
     if (!portable || argc < 2 || !verb_find(argv[1]) || machine_open(NULL, &machine, NULL))
         return command_main(argc, argv);

@@ -18,6 +18,7 @@ struct maker {
     size_t          used;
     uint32_t        records;
     uint64_t        drained;
+    uint64_t user_words, user_base, user_asked, user_had; /* of samples with RAW_SOURCE_USER: 2 = a 64-bit program's, 1 a 32-bit one's, 0 none */
 };
 
 /* Fields as on 6.18, where each source has those of sources.def */
@@ -169,6 +170,16 @@ static inline void maker_sample(struct maker *m, unsigned cpu, unsigned source, 
         maker_put(m, raw, raw_size);
         memset(m->chunk + m->used, 0, padded - raw_size);
         m->used += padded - raw_size;
+    }
+    if (m->log.header->source[source].flags & RAW_SOURCE_USER) {
+        maker_u64(m, m->user_words);
+        for (unsigned i = 0; m->user_words && i < 17; i++)
+            maker_u64(m, m->user_base + i);
+        maker_u64(m, m->user_asked);
+        memset(m->chunk + m->used, (int)(m->user_base & 0xFF), m->user_asked);
+        m->used += m->user_asked;
+        if (m->user_asked)
+            maker_u64(m, m->user_had);
     }
     maker_end(m, at);
 }

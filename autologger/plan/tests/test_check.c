@@ -336,12 +336,46 @@ static void the_real_configuration(void **state)
     regstore_close(store);
 }
 
+/* What is copied of each stack fits into a buffer, comes in steps of 8 bytes, and is asked for by somebody. */
+static void user_stacks_are_bounded(void **state)
+{
+    static const struct { const char *ini; unsigned bytes; size_t notes; } rows[] = {
+        {"UserStacks = dwarf\nBufferSize = 64 KB\nStackWalkingFilter = Profile\n", 8192, 0},
+        {"UserStacks = frame-pointers\nStackWalkingFilter = Profile\n", 0, 0},
+        {"StackWalkingFilter = Profile\n", 0, 0},
+        {"UserStacks = dwarf 1001 B\nStackWalkingFilter = Profile\n", 1000, 1},
+        {"UserStacks = dwarf 100 B\nStackWalkingFilter = Profile\n", 512, 1},
+        {"UserStacks = dwarf 32 KB\nBufferSize = 16 KB\nStackWalkingFilter = Profile\n", 15 * 1024, 1},
+        {"UserStacks = dwarf\n", 8192, 1},
+    };
+    struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct regstore *store;
+        struct diag_sink sink = {0};
+        struct plan      p;
+        struct reason    why;
+        char             text[400];
+        size_t           notes = 0;
+        snprintf(text, sizeof text, "[GlobalLogger]\nFileName = C:\\a.etl\nEnableKernelFlags = PROC_THREAD+LOADER+PROFILE\n%s", rows[i].ini);
+        ini_store(text, &store, &sink, W_SUCCESS);
+        assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", &limits, &p, &why), W_SUCCESS);
+        assert_int_equal(p.user_stack_bytes, rows[i].bytes);
+        for (size_t k = 0; k < p.conditions.count; k++)
+            notes += strcmp(p.conditions.items[k].item, "UserStacks") == 0;
+        assert_int_equal(notes, rows[i].notes);
+        plan_finish(&p);
+        regstore_close(store);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_in_the_order_of_boot),
         cmocka_unit_test(sessions_share_the_ceiling),  cmocka_unit_test(who_finds_nothing_left_gets_8),
         cmocka_unit_test(ini_words_become_a_plan),
+        cmocka_unit_test(user_stacks_are_bounded),
         cmocka_unit_test(ini_mistakes_come_all_at_once),
         cmocka_unit_test(the_real_configuration),
     };

@@ -126,6 +126,10 @@ static const struct {
     {WORDS_STOP_AFTER, "boot-done + 10 s", "boot-done + 10 s"},
     {WORDS_STOP_AFTER, "90 s", "90 s"},
     {WORDS_KEEP, "10 boots, 2 GB", "10 boots, 2 GB"},
+    {WORDS_USER_STACKS, "frame-pointers", "frame-pointers"},
+    {WORDS_USER_STACKS, "DWARF", "dwarf 8 KB"},
+    {WORDS_USER_STACKS, "dwarf, 2 KB", "dwarf 2 KB"},
+    {WORDS_USER_STACKS, "dwarf 1536 B", "dwarf 1536 B"},
 };
 
 static const char *key_of(const struct value_row *row)

@@ -1,0 +1,35 @@
+/* unwind_pipe.h - what goes between a merge and autologger-unwind, the program that unwinds copied stacks: messages over a socket, each a
+ * struct unwind_message with `size` bytes behind it. Images come as they are in the trace; each copy is answered at once.
+ * Both are of one build: there is no version. Not for: what a copy is (wire/stack_copy.h). */
+#ifndef AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
+#define AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
+#include "autologger/wire/stack_copy.h"
+
+enum unwind_type { UNWIND_IMAGE, UNWIND_COPY, UNWIND_ANSWER };
+enum { UNWIND_FRAMES = 192, UNWIND_MESSAGE_MOST = 64 << 10 };
+struct unwind_message {
+    uint32_t type, size;
+};
+struct unwind_image { /* the path follows, with its NUL */
+    uint64_t base, size;
+    uint32_t process_id, stamp, checksum;
+    uint32_t gone; /* 1: unmapped */
+};
+struct unwind_copy { /* `size` bytes of the stack follow */
+    uint32_t process_id, thread_id;
+    uint64_t registers[STACK_COPY_REGISTERS];
+    uint32_t size, reserved;
+};
+/* How a stack ends. */
+enum unwind_end {
+    UNWIND_WHOLE, /* where the thread begins: the tables say that nobody called it */
+    UNWIND_NO_MEMORY, /* what was copied ends before */
+    UNWIND_NO_TABLE, /* no file, or no table in it, tells how to go on from there */
+    UNWIND_TOO_LONG, /* more frames than a stack has room for */
+    UNWIND_ENDS
+};
+struct unwind_answer {
+    uint32_t end, count;
+    uint64_t frames[UNWIND_FRAMES]; /* `count` of them are sent */
+};
+#endif

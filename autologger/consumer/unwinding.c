@@ -1,0 +1,286 @@
+#include "autologger/consumer/unwinding.h"
+
+#include "autologger/consumer/classic.h"
+#include "autologger/consumer/classic_event.h"
+#include "autologger/consumer/tracelogging.h"
+#include "registry-sim/base/cursor.h"
+#include "registry-sim/base/program.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PROGRAM "autologger-unwind"
+enum { WAIT_MS = 20000, STARTS_MOST = 4, CHANNEL_TRACELOGGING = 11 };
+extern char **environ;
+
+struct unwinding {
+    struct unwinding_counts counts;
+    struct image_fields     image;
+    uint8_t                *images; /* messages: all so far */
+    size_t                  size, capacity, told; /* told: so much of it the program has */
+    pid_t                   pid; /* 0: it does not run */
+    int                     fd;
+    unsigned                starts;
+    const char             *path; /* whose rundown is among the images; borrowed */
+    bool                    failed; /* no memory */
+    uint8_t                 message[UNWIND_MESSAGE_MOST];
+};
+
+bool stack_copy_is(const struct etl_event *e)
+{
+    struct tracelogging_names names;
+
+    if (e->kind != ETL_KIND_EVENT || e->channel != CHANNEL_TRACELOGGING)
+        return false;
+    tracelogging_names(e, &names);
+    return names.event && names.provider && strcmp(names.event, STACK_COPY_EVENT) == 0 && strcmp(names.provider, STACK_COPY_PROVIDER) == 0;
+}
+
+/* ---- the program ---- */
+
+static void stop(struct unwinding *u)
+{
+    if (u->pid <= 0)
+        return;
+    close(u->fd);
+    kill(u->pid, SIGKILL);
+    while (waitpid(u->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    u->pid  = 0;
+    u->told = 0;
+}
+
+static bool start(struct unwinding *u)
+{
+    char  path[PROGRAM_PATH], name[] = PROGRAM;
+    char *argv[] = {name, NULL};
+    int   pair[2];
+
+    if (u->pid > 0)
+        return true;
+    if (u->starts >= STARTS_MOST) {
+        snprintf(u->counts.none, sizeof u->counts.none, "the program %s died or hung %d times", name, STARTS_MOST);
+        return false;
+    }
+    if (!program_beside(name, path)) {
+        snprintf(u->counts.none, sizeof u->counts.none, "the program %s is not installed", name);
+        return false;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        snprintf(u->counts.none, sizeof u->counts.none, "no socket for %s: %s", name, strerror(errno));
+        return false;
+    }
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO);
+    int error = posix_spawn(&u->pid, path, &actions, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(pair[1]);
+    if (error) {
+        close(pair[0]);
+        u->pid = 0;
+        snprintf(u->counts.none, sizeof u->counts.none, "%.150s: %s", path, strerror(error));
+        return false;
+    }
+    u->fd   = pair[0];
+    u->told = 0;
+    u->starts++;
+    return true;
+}
+
+/* It only ever waits for us, and we for an answer: neither can block for long, or it hangs. */
+static bool ready(const struct unwinding *u, short events)
+{
+    struct pollfd p = {.fd = u->fd, .events = events};
+    int           n;
+    while ((n = poll(&p, 1, WAIT_MS)) < 0 && errno == EINTR)
+        ;
+    return n > 0;
+}
+
+static bool send_all(const struct unwinding *u, const uint8_t *at, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = ready(u, POLLOUT) ? send(u->fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool receive_all(const struct unwinding *u, void *into, size_t size)
+{
+    for (uint8_t *at = into; size > 0;) {
+        ssize_t n = ready(u, POLLIN) ? recv(u->fd, at, size, MSG_DONTWAIT) : -1;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static bool ask(struct unwinding *u, size_t size, struct unwind_answer *answer)
+{
+    struct unwind_message head;
+    if (!send_all(u, u->images + u->told, u->size - u->told))
+        return false;
+    u->told = u->size;
+    return send_all(u, u->message, size) && receive_all(u, &head, sizeof head) && head.type == UNWIND_ANSWER && head.size <= sizeof *answer &&
+           head.size >= offsetof(struct unwind_answer, frames) && receive_all(u, answer, head.size) && answer->count > 0 &&
+           answer->count <= UNWIND_FRAMES && answer->end < UNWIND_ENDS &&
+           head.size == offsetof(struct unwind_answer, frames) + answer->count * sizeof(uint64_t);
+}
+
+/* ---- events ---- */
+
+static void image_keep(struct unwinding *u, uint16_t hook)
+{
+    const struct image_fields *i    = &u->image;
+    const size_t               path = strlen(i->path) + 1;
+    struct unwind_image        out  = {i->base, i->size, i->process_id, i->stamp, i->checksum, hook == HOOK_IMAGE_UNLOAD};
+    struct unwind_message      head = {UNWIND_IMAGE, (uint32_t)(sizeof out + path)};
+    const size_t               need = u->size + sizeof head + head.size;
+
+    if (!i->process_id || hook == HOOK_IMAGE_DCEND)
+        return;
+    if (need > u->capacity) {
+        size_t capacity = need * 2;
+        void  *grown    = realloc(u->images, capacity);
+        if (!grown) {
+            u->failed = true;
+            return;
+        }
+        u->images   = grown;
+        u->capacity = capacity;
+    }
+    memcpy(u->images + u->size, &head, sizeof head);
+    memcpy(u->images + u->size + sizeof head, &out, sizeof out);
+    memcpy(u->images + u->size + sizeof head + sizeof out, i->path, path);
+    u->size = need;
+}
+
+/* To the beginning: all that is known so far comes behind it. */
+static void rundown_read(struct unwinding *u, const char *path)
+{
+    struct etl_reader *r;
+    struct etl_event   e;
+    uint8_t           *known = u->images;
+    const size_t       size  = u->size;
+
+    if (u->path == path)
+        return;
+    u->path = path;
+    stop(u); /* it would hear of them too late */
+    if (etl_reader_open(path, &r, NULL) != W_SUCCESS)
+        return;
+    u->images = NULL;
+    u->size = u->capacity = 0;
+    while (!u->failed && etl_next(r, &e))
+        if (classic_hook(&e) == HOOK_IMAGE_DCSTART && image_event_read(&e, &u->image))
+            image_keep(u, HOOK_IMAGE_DCSTART);
+    etl_reader_close(r);
+    uint8_t *both = realloc(u->images, u->size + size + 1);
+    if (both && size)
+        memcpy(both + u->size, known, size);
+    u->failed   = u->failed || !both;
+    u->images   = both ? both : u->images;
+    u->capacity = u->size = both ? u->size + size : u->size;
+    free(known);
+}
+
+/* The event as a message; 0: it is not as the kernel session writes it. */
+static size_t copy_message(struct unwinding *u, const struct etl_event *e, uint64_t *trigger)
+{
+    struct cursor         c    = cur_make(e->payload, e->payload_size);
+    struct unwind_copy    copy = {0};
+    struct unwind_message head = {UNWIND_COPY, 0};
+
+    *trigger        = cur_u64(&c);
+    copy.process_id = cur_u32(&c);
+    copy.thread_id  = cur_u32(&c);
+    if (cur_u16(&c) != sizeof copy.registers)
+        return 0;
+    cur_copy(&c, copy.registers, sizeof copy.registers);
+    copy.size         = cur_u16(&c);
+    const void *stack = cur_take(&c, copy.size);
+    head.size         = (uint32_t)sizeof copy + copy.size;
+    if (!cur_ok(&c) || sizeof head + head.size > sizeof u->message)
+        return 0;
+    memcpy(u->message, &head, sizeof head);
+    memcpy(u->message + sizeof head, &copy, sizeof copy);
+    if (copy.size)
+        memcpy(u->message + sizeof head + sizeof copy, stack, copy.size);
+    return sizeof head + head.size;
+}
+
+static uint32_t stack_record(const struct etl_event *e, uint64_t trigger, const struct unwind_answer *a, uint8_t *record)
+{
+    enum { STACK_FIXED = 16, STACK_VERSION = 2 };
+    const uint32_t             size = (uint32_t)(sizeof(struct etl_perfinfo_header) + STACK_FIXED + a->count * sizeof(uint64_t));
+    struct etl_perfinfo_header head = {STACK_VERSION, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)CLASSIC_STACK, CLASSIC_STACK >> 8, e->raw_time};
+    struct cursor              c    = cur_make(e->payload, e->payload_size);
+
+    cur_u64(&c);
+    const void *ids = cur_take(&c, 2 * sizeof(uint32_t));
+    memcpy(record, &head, sizeof head);
+    memcpy(record + sizeof head, &trigger, sizeof trigger);
+    memcpy(record + sizeof head + sizeof trigger, ids, 2 * sizeof(uint32_t));
+    memcpy(record + sizeof head + STACK_FIXED, a->frames, a->count * sizeof(uint64_t));
+    return size;
+}
+
+uint32_t unwinding_see(struct unwinding *u, const char *path, const struct etl_event *e, uint8_t record[UNWINDING_RECORD])
+{
+    struct unwind_answer answer;
+    uint64_t             trigger;
+
+    if (image_event_read(e, &u->image)) {
+        image_keep(u, classic_hook(e));
+        return 0;
+    }
+    if (!stack_copy_is(e))
+        return 0;
+    u->counts.copies++;
+    rundown_read(u, path);
+    size_t size = copy_message(u, e, &trigger);
+    bool   runs = size && !u->failed && start(u);
+    if (runs && ask(u, size, &answer)) {
+        u->counts.ends[answer.end]++;
+        u->counts.frames += answer.count;
+        return stack_record(e, trigger, &answer, record);
+    }
+    if (runs)
+        stop(u);
+    if (!*u->counts.none)
+        snprintf(u->counts.none, sizeof u->counts.none, "%s", !size ? "a copy is damaged" : u->failed ? "no memory" : "the program " PROGRAM " died or hung");
+    u->counts.left++;
+    return 0;
+}
+
+const struct unwinding_counts *unwinding_counts(const struct unwinding *u) { return &u->counts; }
+
+struct unwinding *unwinding_create(void) { return calloc(1, sizeof(struct unwinding)); }
+
+void unwinding_destroy(struct unwinding *u)
+{
+    if (!u)
+        return;
+    stop(u);
+    free(u->images);
+    free(u);
+}
