@@ -427,7 +427,10 @@ wstatus klog_update(struct klog *k, const struct klog_config *terms, void (*keep
     struct change           *g;
     if (!h->started || h->stopped || h->change_begin_ns || !rings_present(&k->rings))
         return reason_set(why, W_NOT_READY, "the kernel's sources of this session are not recording");
-    if (rawlog_room(&k->log) < 4 * PASS_RESERVE + h->cpus * sizeof(uint64_t))
+    pthread_mutex_lock(&k->drain.lock);
+    uint64_t room = rawlog_room(&k->log);
+    pthread_mutex_unlock(&k->drain.lock);
+    if (room < 4 * PASS_RESERVE + h->cpus * sizeof(uint64_t))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "the memory for kernel records is full: nothing can be changed until some of it is written");
     if (!(g = calloc(1, sizeof *g)))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a change of sources");

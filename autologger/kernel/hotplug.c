@@ -129,24 +129,49 @@ static bool ids_find(struct klog *k, int *ids)
     return count > 0;
 }
 
+/* Into rings of its own: the drainer sees a CPU when all of it is there. NULL ring: it could not be. */
+static struct ring *ring_open(struct klog *k, unsigned cpu, const int *ids, struct reason *why)
+{
+    struct rings one = k->rings;
+    one.ring         = calloc(cpu + 1u, sizeof *one.ring);
+    if (!one.ring) {
+        reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a ring");
+        return NULL;
+    }
+    struct ring *r = malloc(sizeof *r);
+    for (unsigned i = 0; i < RAW_SOURCES; i++)
+        one.ring[cpu].fd[i] = -1;
+    wstatus status = r ? rings_cpu_open(&one, &k->config, k->log.header->source, ids, cpu, why) : W_NOT_ENOUGH_MEMORY;
+    if (r)
+        *r = one.ring[cpu];
+    free(one.ring);
+    if (r && !status && r->page)
+        return r;
+    if (!status)
+        reason_set(why, W_SUCCESS, "it is gone again");
+    for (unsigned i = 0; r && i < k->rings.count; i++)
+        if (r->fd[i] >= 0)
+            close(r->fd[i]);
+    if (r && r->page)
+        munmap(r->page, k->rings.bytes + (size_t)sysconf(_SC_PAGESIZE));
+    free(r);
+    return NULL;
+}
+
 static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep, void *ctx)
 {
     struct raw_header *h   = k->log.header;
     struct ring       *r   = &k->rings.ring[cpu];
     struct reason      why = {0};
     char               name[64], text[sizeof why.text];
-    wstatus            status = rings_cpu_open(&k->rings, &k->config, h->source, ids, cpu, &why);
-    if (status || !r->page) {
-        for (unsigned i = 0; i < k->rings.count; i++)
-            if (r->fd[i] >= 0) {
-                close(r->fd[i]);
-                r->fd[i] = -1;
-            }
-        snprintf(text, sizeof text, "this processor came online and is not recorded: %.300s", status ? why.text : "it is gone again");
-        say(k, status ? status : W_NOT_READY, !status, cpu, text, "start the session again when all processors are online");
+    struct ring       *new = ring_open(k, cpu, ids, &why);
+    if (!new) {
+        snprintf(text, sizeof text, "this processor came online and is not recorded: %.300s", why.text);
+        say(k, why.status ? why.status : W_NOT_READY, !why.status, cpu, text, "start the session again when all processors are online");
         return;
     }
     pthread_mutex_lock(&k->drain.lock);
+    *r                     = *new;
     k->log.work->tail[cpu] = 0;
     for (unsigned i = 0; i < k->rings.count; i++) {
         rawlog_ids(&k->log, cpu)[i] = 0;
@@ -154,6 +179,7 @@ static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep,
             ioctl(r->fd[i], PERF_EVENT_IOC_ID, &rawlog_ids(&k->log, cpu)[i]);
     }
     pthread_mutex_unlock(&k->drain.lock);
+    free(new);
     drain_pass(&k->drain, false); /* its tail is published before its first record */
     for (unsigned i = 0; i < k->rings.count; i++)
         if (r->fd[i] >= 0) {

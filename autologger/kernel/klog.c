@@ -433,7 +433,7 @@ unsigned klog_drain(struct klog *k, int timeout_ms)
     pthread_mutex_lock(&k->drain.lock); /* what is wanted may change */
     int argv = argv_wake_fd(k->drain.argv), ms = memory_timeout(&k->drain, timeout_ms);
     pthread_mutex_unlock(&k->drain.lock);
-    rings_wait(&k->rings, k->wake, (const int[]){argv, k->drain.devices_fd}, ms);
+    rings_wait(&k->rings, &k->drain.lock, k->wake, (const int[]){argv, k->drain.devices_fd}, ms);
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
         return 0;
     return drain_pass(&k->drain, false);

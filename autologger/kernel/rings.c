@@ -525,7 +525,7 @@ bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint6
     return true;
 }
 
-void rings_wait(const struct rings *rings, int wake_fd, const int other_fd[RINGS_OTHERS], int timeout_ms)
+void rings_wait(const struct rings *rings, pthread_mutex_t *lock, int wake_fd, const int other_fd[RINGS_OTHERS], int timeout_ms)
 {
     enum { POLL_MAX = 1024 };
     struct pollfd p[POLL_MAX];
@@ -534,11 +534,13 @@ void rings_wait(const struct rings *rings, int wake_fd, const int other_fd[RINGS
     p[n++]          = (struct pollfd){wake_fd, POLLIN, 0};
     for (int i = 0; i < RINGS_OTHERS; i++)
         p[n++] = (struct pollfd){other_fd[i], POLLIN, 0};
+    pthread_mutex_lock(lock);
     for (unsigned c = 0; c < rings->cpus && n < POLL_MAX; c++)
         if (rings->ring[c].page)
             p[n++] = (struct pollfd){rings->ring[c].fd[0], POLLIN, 0};
     for (unsigned c = 0; c < rings->cpus && n < POLL_MAX && rings->bell; c++)
         p[n++] = (struct pollfd){rings->bell[c].fd, POLLIN, 0}; /* -1 is passed over */
+    pthread_mutex_unlock(lock);
     if (poll(p, n, timeout_ms) > 0 && (p[0].revents & POLLIN) && read(wake_fd, &drop, sizeof drop) < 0)
         return;
 }

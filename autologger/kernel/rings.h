@@ -9,6 +9,8 @@
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/rawlog.h"
 
+#include <pthread.h>
+
 struct perf_event_mmap_page;
 struct ring {
     struct perf_event_mmap_page *page; /* NULL: this CPU is not online */
@@ -59,6 +61,6 @@ void    rings_name(char out[64], unsigned slot, const char *source, unsigned cpu
 /* The kernel's own numbers of one source on one CPU. False when it is not open. */
 bool rings_count(const struct rings *rings, unsigned cpu, unsigned source, uint64_t *value, uint64_t *lost);
 enum { RINGS_OTHERS = 2 };
-/* Waits until a ring wants draining, `wake_fd` or one of the others (-1: none) is readable, or the time is over. */
-void rings_wait(const struct rings *rings, int wake_fd, const int other_fd[RINGS_OTHERS], int timeout_ms);
+/* `lock`: held by whoever takes a CPU away or adds one. Waits until a ring wants draining, `wake_fd` or one of the others (-1: none) is readable, or the time is over. */
+void rings_wait(const struct rings *rings, pthread_mutex_t *lock, int wake_fd, const int other_fd[RINGS_OTHERS], int timeout_ms);
 #endif
