@@ -219,10 +219,10 @@ static bool user_copied(const struct klog_config *config)
         fd = perf_open(&attr, 0);
     if (fd >= 0)
         close(fd);
-    else if (fd != -ENODEV || !STACK_COPY_MASK)
+    else if (fd != -ENODEV)
         condition(config, "UserStacks", "this kernel, or this processor, gives no registers and no stack of programs: their stacks go by frame pointers",
                   "leave UserStacks out");
-    return fd >= 0 || (fd == -ENODEV && STACK_COPY_MASK);
+    return fd >= 0 || fd == -ENODEV;
 }
 
 /* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
