@@ -5,6 +5,9 @@
 #define AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
 #include "autologger/wire/stack_copy.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 enum unwind_type { UNWIND_IMAGE, UNWIND_COPY, UNWIND_ANSWER };
 enum { UNWIND_FRAMES = 192, UNWIND_MESSAGE_MOST = 64 << 10 };
 struct unwind_message {
@@ -32,4 +35,8 @@ struct unwind_answer {
     uint32_t end, count;
     uint64_t frames[UNWIND_FRAMES]; /* `count` of them are sent */
 };
+
+/* All `size` bytes; false at the other's end, or after the socket's own time (SO_RCVTIMEO, SO_SNDTIMEO). */
+bool unwind_receive(int fd, void *into, size_t size);
+bool unwind_send(int fd, const void *from, size_t size);
 #endif

@@ -7,13 +7,13 @@
 #include "registry-sim/base/program.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,58 +90,24 @@ static bool start(struct unwinding *u)
         snprintf(u->counts.none, sizeof u->counts.none, "%.150s: %s", path, strerror(error));
         return false;
     }
+    /* it only ever waits for us, and we for an answer: neither can block for long, or it hangs */
+    struct timeval wait = {.tv_sec = WAIT_MS / 1000, .tv_usec = WAIT_MS % 1000 * 1000};
+    setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
     u->fd   = pair[0];
     u->told = 0;
     u->starts++;
     return true;
 }
 
-/* It only ever waits for us, and we for an answer: neither can block for long, or it hangs. */
-static bool ready(const struct unwinding *u, short events)
-{
-    struct pollfd p = {.fd = u->fd, .events = events};
-    int           n;
-    while ((n = poll(&p, 1, WAIT_MS)) < 0 && errno == EINTR)
-        ;
-    return n > 0;
-}
-
-static bool send_all(const struct unwinding *u, const uint8_t *at, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = ready(u, POLLOUT) ? send(u->fd, at, size, MSG_NOSIGNAL | MSG_DONTWAIT) : -1;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool receive_all(const struct unwinding *u, void *into, size_t size)
-{
-    for (uint8_t *at = into; size > 0;) {
-        ssize_t n = ready(u, POLLIN) ? recv(u->fd, at, size, MSG_DONTWAIT) : -1;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 static bool ask(struct unwinding *u, size_t size, struct unwind_answer *answer)
 {
     struct unwind_message head;
-    if (!send_all(u, u->images + u->told, u->size - u->told))
+    if (!unwind_send(u->fd, u->images + u->told, u->size - u->told))
         return false;
     u->told = u->size;
-    return send_all(u, u->message, size) && receive_all(u, &head, sizeof head) && head.type == UNWIND_ANSWER && head.size <= sizeof *answer &&
-           head.size >= offsetof(struct unwind_answer, frames) && receive_all(u, answer, head.size) && answer->count > 0 &&
+    return unwind_send(u->fd, u->message, size) && unwind_receive(u->fd, &head, sizeof head) && head.type == UNWIND_ANSWER && head.size <= sizeof *answer &&
+           head.size >= offsetof(struct unwind_answer, frames) && unwind_receive(u->fd, answer, head.size) && answer->count > 0 &&
            answer->count <= UNWIND_FRAMES && answer->end < UNWIND_ENDS &&
            head.size == offsetof(struct unwind_answer, frames) + answer->count * sizeof(uint64_t);
 }

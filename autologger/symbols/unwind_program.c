@@ -3,40 +3,11 @@
  * with it. See consumer/unwind_pipe.h. Nobody calls it by hand. */
 #include "autologger/symbols/unwind.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-static bool read_all(void *into, size_t size)
-{
-    for (uint8_t *at = into; size > 0;) {
-        ssize_t n = read(STDIN_FILENO, at, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool write_all(const void *from, size_t size)
-{
-    for (const uint8_t *at = from; size > 0;) {
-        ssize_t n = write(STDIN_FILENO, at, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
 
 static bool on_image(struct unwind *u, const uint8_t *body, uint32_t size)
 {
@@ -61,7 +32,7 @@ static bool on_copy(struct unwind *u, const uint8_t *body, uint32_t size)
         return false;
     unwind_stack(u, &copy, body + sizeof copy, &out.answer);
     out.head = (struct unwind_message){UNWIND_ANSWER, (uint32_t)(offsetof(struct unwind_answer, frames) + out.answer.count * sizeof(uint64_t))};
-    return write_all(&out, sizeof out.head + out.head.size);
+    return unwind_send(STDIN_FILENO, &out, sizeof out.head + out.head.size);
 }
 
 int main(void)
@@ -73,8 +44,8 @@ int main(void)
     bool                    good = u != NULL;
 
     setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    while (good && read_all(&head, sizeof head)) {
-        good = head.size <= sizeof body && read_all(body, head.size);
+    while (good && unwind_receive(STDIN_FILENO, &head, sizeof head)) {
+        good = head.size <= sizeof body && unwind_receive(STDIN_FILENO, body, head.size);
         if (good && head.type == UNWIND_IMAGE)
             good = on_image(u, body, head.size);
         else if (good)

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -82,6 +83,31 @@ static inline void run(void)
     assert_int_equal(c.lost, 0);
     assert_int_equal(c.events, out.count);
     convert_finish(&c);
+}
+
+/* A converter that ends where it is, and a successor: what the second one gives of the log is in `out` alone. */
+static int      handed_over_fd;
+static uint64_t handed_over_needed; /* from here on the log is there for the successor */
+static inline void left_behind(void)
+{
+    struct convert c;
+    assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
+    take_all(&c);
+    handed_over_fd     = memfd_create("snapshot", MFD_CLOEXEC);
+    handed_over_needed = convert_needed(&c);
+    assert_int_equal(convert_snapshot_write(&c, handed_over_needed, handed_over_fd, NULL), 0);
+    convert_finish(&c);
+}
+static inline void take_over(void)
+{
+    struct convert c;
+    out.count                  = 0;
+    maker.log.header->free_pos = handed_over_needed;
+    assert_int_equal(convert_init(&c, &config, &maker.log, NULL), 0);
+    assert_int_equal(convert_snapshot_read(&c, handed_over_fd, NULL), 0);
+    take_all(&c);
+    convert_finish(&c);
+    close(handed_over_fd);
 }
 
 static inline uint32_t u32(const struct one *e, size_t at) { uint32_t v; memcpy(&v, e->payload + at, 4); return v; }

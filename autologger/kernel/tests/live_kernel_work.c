@@ -2,7 +2,7 @@
  * events. Proves: issue 4, POOL, MEMORY, CC, KQUEUE, SYNCOBJECTS, SPINLOCK, AFFINITY, DEBUG_EVENTS, CONTMEMGEN, WS, KE_CLOCK. Needs
  * CAP_PERFMON; else skipped. */
 // timeout: 60
-#include "autologger/kernel/tests/klog_fixture.h"
+#include "autologger/kernel/tests/keyword_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,27 +14,6 @@
 #include <sys/wait.h>
 
 enum { PAGE = 4096 };
-struct keyword { uint32_t word0, word1, word2, word4; };
-
-static bool begin(struct collector *c, struct keyword k)
-{
-    struct klog_config config = config_make(c, k.word0, k.word1);
-    config.mask[2]    = k.word2;
-    config.mask[4]    = k.word4;
-    config.hook_count = 0;
-    if (start(c, &config))
-        return true;
-    skip();
-    return false;
-}
-
-static void end(struct collector *c, struct klog_counters *n)
-{
-    halt(c);
-    check_balance(c, n);
-    assert_int_equal(n->lost_ring + n->lost_memory, 0);
-}
-
 static bool is(const struct seen *s, const char *name) { return s->hook == HOOK_DESCRIBED && strcmp(s->name, name) == 0; }
 static uint32_t mine(void) { return (uint32_t)syscall(SYS_gettid); }
 

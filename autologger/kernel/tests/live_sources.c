@@ -2,7 +2,7 @@
  * after, against what the events say. Each test is named by its keyword. Proves: KRN-06 and the sources of issue 4. Needs CAP_PERFMON;
  * else skipped. */
 // timeout: 60
-#include "autologger/kernel/tests/klog_fixture.h"
+#include "autologger/kernel/tests/keyword_fixture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,27 +10,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
-
-struct keyword { uint32_t word0, word1, word2, word4; };
-
-static bool begin(struct collector *c, struct keyword k)
-{
-    struct klog_config config = config_make(c, k.word0, k.word1);
-    config.mask[2]    = k.word2;
-    config.mask[4]    = k.word4;
-    config.hook_count = 0;
-    if (start(c, &config))
-        return true;
-    skip();
-    return false;
-}
-
-static void end(struct collector *c, struct klog_counters *n)
-{
-    halt(c);
-    check_balance(c, n);
-    assert_int_equal(n->lost_ring + n->lost_memory, 0);
-}
 
 /* The kernel's own count over all CPUs: lines of /proc/interrupts or /proc/softirqs whose names are wanted ("#": numbers). */
 static uint64_t kernel_count(const char *path, const char *const *names)

@@ -79,33 +79,21 @@ static void at_the_stop(void **state)
 
 static void successor(void **state)
 {
-    struct convert a, b;
     (void)state;
     history();
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     note(600, 601, 3000, 10, 1000);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 3900, 3500);
-    assert_int_equal(convert_init(&a, &config, &maker.log, NULL), 0);
-    take_all(&a);
-    int      fd     = memfd_create("snapshot", MFD_CLOEXEC);
-    uint64_t needed = convert_needed(&a);
-    assert_int_equal(convert_snapshot_write(&a, needed, fd, NULL), 0);
-    convert_finish(&a);
+    left_behind();
     ends();
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     note(600, 600, 5000, 32, 900);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 9000, UINT64_MAX);
-    out.count                  = 0;
-    maker.log.header->free_pos = needed;
-    assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
-    assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
-    take_all(&b);
+    take_over();
     assert_int_equal(count(0x0320), 1);
     check_end(nth(0x0320, 0));
-    convert_finish(&b);
-    close(fd);
 }
 
 /* What the kernel sends of one thread: AGGR_PID {PID, padding, STATS} */

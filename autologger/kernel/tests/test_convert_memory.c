@@ -57,28 +57,16 @@ static void working_sets(void **state)
 /* A successor does not tell again what is in the file. */
 static void successor(void **state)
 {
-    struct convert a, b;
     (void)state;
     sets(1000, 60);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 1500, 1400);
-    assert_int_equal(convert_init(&a, &config, &maker.log, NULL), 0);
-    take_all(&a);
-    int      fd     = memfd_create("snapshot", MFD_CLOEXEC);
-    uint64_t needed = convert_needed(&a);
-    assert_int_equal(convert_snapshot_write(&a, needed, fd, NULL), 0);
-    convert_finish(&a);
+    left_behind();
     sets(2000, 61);
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
     maker_pass(&maker, 9000, UINT64_MAX);
-    out.count                  = 0;
-    maker.log.header->free_pos = needed;
-    assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
-    assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
-    take_all(&b);
+    take_over();
     assert_true(out.count == 1 && out.event[0].pid == 600);
-    convert_finish(&b);
-    close(fd);
 }
 
 /* Counts that the record has no room for */

@@ -231,7 +231,6 @@ static void datagrams_and_retransmits(void **state)
 /* A successor knows whose sockets are open, and who listens. */
 static void successor(void **state)
 {
-    struct convert      a, b;
     struct state_record client = client_end(false), server = turned(client), listener = {.sport = 8080};
     (void)state;
     state_change(1000, 700, 0xA0, CLOSED, LISTEN, listener);
@@ -239,28 +238,17 @@ static void successor(void **state)
     state_change(2100, 999, 0xB0, SENT, UP, client);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 3000, 2500);
-    assert_int_equal(convert_init(&a, &config, &maker.log, NULL), 0);
-    take_all(&a);
-    int      fd     = memfd_create("snapshot", MFD_CLOEXEC);
-    uint64_t needed = convert_needed(&a);
-    assert_int_equal(convert_snapshot_write(&a, needed, fd, NULL), 0);
-    convert_finish(&a);
+    left_behind();
     server.flags = INTERRUPT;
     state_change(4000, 999, 0xC0, LISTEN, RECEIVED, server);
     state_change(4100, 999, 0xC0, RECEIVED, UP, server);
     state_change(4200, 999, 0xB0, UP, CLOSED, client);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 9000, UINT64_MAX);
-    out.count                  = 0;
-    maker.log.header->free_pos = needed;
-    assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
-    assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
-    take_all(&b);
+    take_over();
     assert_int_equal(out.count, 2);
     assert_int_equal(u32(nth(0x060F, 0), 0), 700);
     assert_int_equal(u32(nth(0x060D, 0), 0), 600);
-    convert_finish(&b);
-    close(fd);
 }
 
 int main(void)

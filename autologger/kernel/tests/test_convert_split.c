@@ -59,29 +59,17 @@ static void handed_down(void **state)
 
 static void successor(void **state)
 {
-    struct convert a, b;
     (void)state;
     split(1000, 500, DISK, 100, 108, "W");
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 1500, 1400);
-    assert_int_equal(convert_init(&a, &config, &maker.log, NULL), 0);
-    take_all(&a);
-    uint64_t child  = u64(nth(0x1B20, 0), 8);
-    int      fd     = memfd_create("snapshot", MFD_CLOEXEC);
-    uint64_t needed = convert_needed(&a);
-    assert_int_equal(convert_snapshot_write(&a, needed, fd, NULL), 0);
-    convert_finish(&a);
+    left_behind();
+    uint64_t child = u64(nth(0x1B20, 0), 8);
     maker_block(&maker, 0, SRC_RQ_ISSUE, 2000, 500, 108, 8, "W");
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 9000, UINT64_MAX);
-    out.count                  = 0;
-    maker.log.header->free_pos = needed;
-    assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
-    assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
-    take_all(&b);
+    take_over();
     assert_int_equal(u64(nth(0x010D, 0), 0), child);
-    convert_finish(&b);
-    close(fd);
 }
 
 int main(void)

@@ -113,30 +113,18 @@ static void only_what_was_asked_for(void **state)
 /* A successor knows what began. */
 static void successor(void **state)
 {
-    struct convert a, b;
     (void)state;
     RECORD(SRC_LOCK_BEGIN, 1000, 0xffff888000004000, 32);
     RECORD(SRC_WORK_START, 1100, 0xffff888000003000, 0xffffffff81000500);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 1500, 1400);
-    assert_int_equal(convert_init(&a, &config, &maker.log, NULL), 0);
-    take_all(&a);
-    int      fd     = memfd_create("snapshot", MFD_CLOEXEC);
-    uint64_t needed = convert_needed(&a);
-    assert_int_equal(convert_snapshot_write(&a, needed, fd, NULL), 0);
-    convert_finish(&a);
+    left_behind();
     RECORD(SRC_LOCK_END, 2000, 0xffff888000004000, 0);
     RECORD(SRC_WORK_END, 2100, 0xffff888000003000, 0xffffffff81000500);
     maker_chunk(&maker, 0, RAW_CHUNK_PERF);
     maker_pass(&maker, 9000, UINT64_MAX);
-    out.count                  = 0;
-    maker.log.header->free_pos = needed;
-    assert_int_equal(convert_init(&b, &config, &maker.log, NULL), 0);
-    assert_int_equal(convert_snapshot_read(&b, fd, NULL), 0);
-    take_all(&b);
+    take_over();
     assert_true(out.count == 4 && count(0x0539) == 1 && u64(nth(0x0539, 0), 4) == 1100);
-    convert_finish(&b);
-    close(fd);
 }
 
 int main(void)
