@@ -377,8 +377,9 @@ static struct nettap *net_tap_renew(struct change *g)
         changes |= k->log.header->source[i].kind == SRC_UDP_ENDS && (k->log.header->state[i] == RAW_ARMING || k->log.header->state[i] == RAW_LEAVING);
     if (!changes)
         return NULL;
-    if (nettap_wanted(&k->log) && nettap_open(&k->rings, &k->log, &new, &why) && g->config.condition)
-        g->config.condition(g->config.condition_ctx, why.status, true, "NETWORKTRACE", why.text, "use a kernel with BTF");
+    wstatus status = nettap_wanted(&k->log) ? nettap_open(&k->rings, &k->log, &new, &why) : W_SUCCESS;
+    if (why.text[0] && g->config.condition)
+        g->config.condition(g->config.condition_ctx, W_NOT_SUPPORTED, true, "NETWORKTRACE", why.text, nettap_advice(status));
     k->net_tap = new;
     nettap_fds(new ? NULL : old, drop_fd, g);
     if (g->keep)

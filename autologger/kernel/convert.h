@@ -262,6 +262,7 @@ void convert_sent(struct convert *c, const struct sample *s);
 void convert_received(struct convert *c, const struct sample *s);
 void convert_retransmit(struct convert *c, const struct sample *s);
 void convert_udp_ends(struct convert *c, const struct sample *s);
+void net_gap(struct convert *c); /* records are missing: nothing belongs to what comes next */
 void convert_priority(struct convert *c, const struct sample *s);
 void convert_pmc(struct convert *c, const struct sample *s);
 /* convert_irq.c */

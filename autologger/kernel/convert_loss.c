@@ -56,6 +56,7 @@ void convert_lost(struct convert *c, const uint8_t *record, size_t size, uint64_
     struct raw_lost r;
     struct cursor   cur = cur_make(record, size);
     cur_copy(&cur, &r, sizeof r);
+    net_gap(c);
     for (uint32_t i = 0; i < r.count && cur_ok(&cur) && r.cause <= LOST_MEMORY; i++) {
         uint64_t source = cur_u64(&cur), lost = cur_u64(&cur);
         if (cur_ok(&cur))
@@ -97,6 +98,8 @@ void loss_converting(struct convert *c, unsigned cpu, const struct raw_source *s
     uint16_t          s = source ? (uint16_t)(source - c->log->header->source) : NO_SOURCE;
     unsigned          i = 0;
     c->lost += count;
+    if (count)
+        net_gap(c);
     if (!p)
         return; /* none, or no memory to tell of it */
     while (i < p->pending && (p->row[i].cpu != cpu || p->row[i].source != s))

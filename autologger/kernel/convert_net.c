@@ -2,8 +2,9 @@
  * A socket's state often changes in an interrupt, where the current task is an innocent one: whose it is, is kept by the socket's
  * address in the kernel, from the system calls that are made on it; an accepted one is its listener's until then.
  * saddr and sport are this machine's end, also of what is received. Addresses of IPv4 come mapped into IPv6 ones and are written as
- * IPv4. UDP sockets change no state: their ends come from a BPF program (nettap.h), datagram by datagram, just before the event of the
- * same thread; without it they are 0. */
+ * IPv4. UDP sockets change no state: their ends come from a BPF program (nettap.h), datagram by datagram, in the call of the
+ * thread that the event ends; without it they are 0. Never another datagram's: what was told serves the next event of its thread and socket or
+ * none, and nothing does across a gap in what was recorded. */
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/nettap_record.h"
 #include "autologger/kernel/snapshot.h"
@@ -210,7 +211,13 @@ void convert_socket_state(struct convert *c, const struct sample *s)
     }
 }
 
-static uint64_t datagram_key(uint64_t sk, uint32_t tid) { return (sk * UINT64_C(0x9E3779B97F4A7C15)) ^ tid; }
+static uint64_t datagram_key(uint64_t sk, bool received, uint32_t tid) { return ((sk + received) * UINT64_C(0x9E3779B97F4A7C15)) ^ tid; }
+
+void net_gap(struct convert *c)
+{
+    if (c->net)
+        datagrams_drop(c->net);
+}
 
 void convert_udp_ends(struct convert *c, const struct sample *s)
 {
@@ -221,7 +228,7 @@ void convert_udp_ends(struct convert *c, const struct sample *s)
     memcpy(&r, s->raw, sizeof r);
     if (n->datagram.count >= DATAGRAMS_MAX) /* of calls that came to nothing */
         datagrams_drop(n);
-    uint64_t     key = datagram_key(r.sk, s->tid);
+    uint64_t     key = datagram_key(r.sk, r.received != 0, s->tid);
     struct ends *e   = idmap_get(&n->datagram, key);
     if (!e && (e = malloc(sizeof *e)) != NULL && !idmap_put(&n->datagram, key, e)) {
         free(e);
@@ -235,33 +242,32 @@ void convert_udp_ends(struct convert *c, const struct sample *s)
     e->dport = r.dport;
 }
 
-/* A datagram is sent or received: whose ends were told just before */
-static void datagram(struct convert *c, const struct sample *s, bool send, uint32_t pid, uint32_t bytes, bool v4)
-{
-    struct ends  none = {.sport = 0};
-    struct ends *e    = c->net ? idmap_remove(&c->net->datagram, datagram_key(send ? (uint64_t)sample_field(s, F_LENGTH_ADDRESS) : 0, s->tid)) : NULL;
-    net_event(c, s, send ? HOOK_UDP_SEND : HOOK_UDP_RECV, pid, bytes, e ? e : &none, e ? is_v4(e->daddr) : v4, ZEROS_ID);
-    free(e);
-}
-
 static void transfer(struct convert *c, const struct sample *s, bool send)
 {
     static const struct ends none;
+    uint64_t sk    = (uint64_t)sample_field(s, F_LENGTH_ADDRESS);
     int64_t  bytes = (int32_t)sample_field(s, F_LENGTH_RESULT), family = sample_field(s, F_LENGTH_FAMILY),
             protocol = sample_field(s, F_LENGTH_PROTOCOL);
     uint32_t pid = shown_pid(c, s->pid, s->tid);
+    bool     v4  = family == IPV4;
+    /* Also that of a call which failed or only looked is no other's */
+    struct ends *told = c->net ? idmap_remove(&c->net->datagram, datagram_key(sk, !send, s->tid)) : NULL;
     if ((family != IPV4 && family != IPV6) || (protocol != TCP && protocol != UDP) || bytes <= 0 ||
-        (!send && (sample_field(s, F_LENGTH_FLAGS) & PEEK)))
-        return;
-    if (protocol == UDP) {
-        datagram(c, s, send, pid, (uint32_t)bytes, family == IPV4);
+        (!send && (sample_field(s, F_LENGTH_FLAGS) & PEEK))) {
+        free(told);
         return;
     }
-    struct net_socket *k = socket_get(c, (uint64_t)sample_field(s, F_LENGTH_ADDRESS));
+    if (protocol == UDP) {
+        net_event(c, s, send ? HOOK_UDP_SEND : HOOK_UDP_RECV, pid, (uint32_t)bytes, told ? told : &none, told ? is_v4(told->daddr) : v4, ZEROS_ID);
+        free(told);
+        return;
+    }
+    free(told);
+    struct net_socket *k = socket_get(c, sk);
     if (k)
         k->pid = pid; /* accepted, or handed on */
-    const struct ends *e  = k ? &k->ends : &none; /* older than the trace: not known */
-    bool               v4 = k ? is_v4(e->daddr) : family == IPV4;
+    const struct ends *e = k ? &k->ends : &none; /* older than the trace: not known */
+    v4                   = k ? is_v4(e->daddr) : v4;
     net_event(c, s, send ? HOOK_SEND : HOOK_RECV, pid, (uint32_t)bytes, e, v4, send ? ZEROS_SEND : ZEROS_ID);
 }
 void convert_sent(struct convert *c, const struct sample *s) { transfer(c, s, true); }

@@ -37,6 +37,12 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
     *out = NULL;
     return reason_set(why, W_NOT_SUPPORTED, "the early program has no such program");
 }
+const char *nettap_advice(wstatus status)
+{
+    (void)status;
+    return "nothing to do";
+}
+
 struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
 {
     (void)find, (void)ctx;

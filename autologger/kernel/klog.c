@@ -254,9 +254,9 @@ static void net_tap_start(struct klog *k)
     struct reason why = {0};
     if (k->net_tap || !nettap_wanted(&k->log) || !rings_present(&k->rings))
         return;
-    if (nettap_open(&k->rings, &k->log, &k->net_tap, &why))
-        tell(&k->config, true, "NETWORKTRACE", why.text,
-             why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "use a kernel with BTF");
+    wstatus status = nettap_open(&k->rings, &k->log, &k->net_tap, &why);
+    if (status || why.text[0])
+        tell(&k->config, true, "NETWORKTRACE", why.text, nettap_advice(status));
 }
 
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */

@@ -1,9 +1,10 @@
-/* nettap.bpf.c - runs in the kernel where a packet is handed to a network card (net_dev_queue) and where one is done with (consume_skb),
- * while a session has NETWORKTRACE: tells both ends of a datagram from its own headers, which no tracepoint does. A program that sends is
- * still in its call then, and so is one that has just taken a datagram: sock_send_length and sock_recv_length come next in that thread.
- * It writes samples of the perf event UDP_ENDS. See nettap.h.
- * Two programs for what is received: by the function that takes a datagram (NETTAP_BY_FUNCTION), where the kernel can be called from
- * functions; else where a packet is done with, which since Linux 6.18 need not happen in the call that took it. */
+/* nettap.bpf.c - runs in the kernel where a packet is handed to a network card (net_dev_queue) and where a program takes a datagram
+ * (skb_consume_udp), while a session has NETWORKTRACE: tells both ends of a datagram from its own headers, which no tracepoint does. The
+ * thread is still in its call then: sock_send_length and sock_recv_length come next in it. It writes samples of the perf event UDP_ENDS.
+ * Invariant: a sample is of the call that its thread is in, or there is none. So nothing is told in a softirq, which may send what
+ * another call left waiting (for an address of the other's card); nor of a packet that does not have its socket's port: a tunnel's own.
+ * And nothing is told of what is received but by the function that takes it (NETTAP_RECEIVED): where a packet's memory is given back
+ * need not be the call that took it, and then it is somebody else's. See nettap.h. */
 #include "autologger/kernel/nettap_record.h"
 
 typedef unsigned char      __u8;
@@ -19,13 +20,14 @@ typedef __u32              __wsum;
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-enum { MAP_PERF_EVENT_ARRAY = 4, KEEP = 1 << 11, PROTOCOL_UDP = 17, FRAGMENT = 0x1FFF };
+enum { MAP_PERF_EVENT_ARRAY = 4, MAP_PERCPU_ARRAY = 6, KEEP = 1 << 11, PROTOCOL_UDP = 17, FRAGMENT = 0x1FFF };
 #define CURRENT_CPU 0xffffffffULL
 
 /* The kernel's types, as far as they are looked at; where their fields lie is found when the program is loaded. */
 #define KERNEL __attribute__((preserve_access_index))
-struct sock;
-struct sk_buff { struct sock *sk; unsigned char *head; __u16 transport_header, network_header; int skb_iif; } KERNEL;
+struct sock_common { __u16 skc_num; } KERNEL;
+struct sock { struct sock_common __sk_common; } KERNEL;
+struct sk_buff { struct sock *sk; unsigned char *head; __u16 transport_header, network_header; } KERNEL;
 
 struct { __uint(type, MAP_PERF_EVENT_ARRAY); __uint(max_entries, 1); __uint(key_size, 4); __uint(value_size, 4); __uint(map_flags, KEEP); } told SEC(".maps");
 
@@ -61,44 +63,70 @@ static int headers(struct sk_buff *skb, unsigned char from[16], unsigned char to
     return bpf_probe_read_kernel(port, 4, head + transport) == 0;
 }
 
+static int told_of(__u64 *ctx, struct net_record *r, const __be16 port[2])
+{
+    r->sport = SWAPPED(port[0]);
+    r->dport = SWAPPED(port[1]);
+    bpf_perf_event_output(ctx, &told, CURRENT_CPU, r, sizeof *r);
+    return 0;
+}
+
+#ifdef NETTAP_RECEIVED
+/* A length below 0: it was looked at, and stays. */
+SEC("fentry/skb_consume_udp")
+int on_received(__u64 *ctx)
+{
+    struct net_record r = {.sk = ctx[0], .received = 1};
+    __be16            port[2], turned[2];
+    if ((__s32)ctx[2] < 0 || !headers((struct sk_buff *)ctx[1], r.daddr, r.saddr, port))
+        return 0;
+    turned[0] = port[1];
+    turned[1] = port[0];
+    return told_of(ctx, &r, turned);
+}
+#endif
+
+/* ---- what is sent ---- */
+
+struct { __uint(type, MAP_PERCPU_ARRAY); __uint(max_entries, 1); __type(key, __u32); __type(value, __u32); } softirq SEC(".maps");
+
+static __u32 *in_softirq(void)
+{
+    __u32 first = 0;
+    return bpf_map_lookup_elem(&softirq, &first);
+}
+
+SEC("raw_tp/softirq_entry")
+int on_softirq(__u64 *ctx)
+{
+    (void)ctx;
+    __u32 *in = in_softirq();
+    if (in)
+        *in = 1;
+    return 0;
+}
+
+SEC("raw_tp/softirq_exit")
+int on_softirq_end(__u64 *ctx)
+{
+    (void)ctx;
+    __u32 *in = in_softirq();
+    if (in)
+        *in = 0;
+    return 0;
+}
+
 SEC("raw_tp/net_dev_queue")
 int on_queue(__u64 *ctx)
 {
     struct sk_buff   *skb = (struct sk_buff *)ctx[0];
-    struct net_record r   = {.sk = (__u64)BPF_CORE_READ(skb, sk)};
+    struct sock      *sk  = BPF_CORE_READ(skb, sk);
+    struct net_record r   = {.sk = (__u64)sk};
+    __u32            *in = in_softirq();
     __be16            port[2];
-    if (!r.sk || !headers(skb, r.saddr, r.daddr, port))
+    if (!sk || !in || *in || !headers(skb, r.saddr, r.daddr, port) || SWAPPED(port[0]) != BPF_CORE_READ(sk, __sk_common.skc_num))
         return 0;
-    r.sport = SWAPPED(port[0]);
-    r.dport = SWAPPED(port[1]);
-    bpf_perf_event_output(ctx, &told, CURRENT_CPU, &r, sizeof r);
-    return 0;
+    return told_of(ctx, &r, port);
 }
-
-static int received(__u64 *ctx, struct sk_buff *skb)
-{
-    struct net_record r = {.sk = 0};
-    __be16            port[2];
-    if (!headers(skb, r.daddr, r.saddr, port))
-        return 0;
-    r.dport = SWAPPED(port[0]);
-    r.sport = SWAPPED(port[1]);
-    bpf_perf_event_output(ctx, &told, CURRENT_CPU, &r, sizeof r);
-    return 0;
-}
-
-#ifdef NETTAP_BY_FUNCTION
-/* A length below 0: it was looked at, and stays. */
-SEC("fentry/skb_consume_udp")
-int on_received(__u64 *ctx) { return (__s32)ctx[2] < 0 ? 0 : received(ctx, (struct sk_buff *)ctx[1]); }
-#else
-/* Only what came in has the number of a card; what was sent is freed, too, at any time. */
-SEC("raw_tp/consume_skb")
-int on_received(__u64 *ctx)
-{
-    struct sk_buff *skb = (struct sk_buff *)ctx[0];
-    return BPF_CORE_READ(skb, skb_iif) ? received(ctx, skb) : 0;
-}
-#endif
 
 char license_text[] SEC("license") = "Dual MIT/GPL";

@@ -9,13 +9,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #ifdef AL_ARGV_BPF
-#include <nettap_function.skel.h> /* made by bpftool; need libc alone */
-#include <nettap_tracepoint.skel.h>
+#include <nettap_both.skel.h> /* made by bpftool; need libc alone */
+#include <nettap_sent.skel.h>
 #endif
 
-enum { FD_SENT, FD_RECEIVED, FD_TOLD, FDS };
-static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told"};
-struct nettap { int fd[FDS]; };
+enum { FD_SENT, FD_RECEIVED, FD_TOLD, FD_SOFTIRQ, FD_SOFTIRQ_END, FDS };
+static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told", "nettap.softirq", "nettap.softirq-end"};
+struct nettap { int fd[FDS]; }; /* FD_RECEIVED: -1 where the kernel lets no program be called from its functions */
 
 static unsigned source_index(const struct rawlog *log)
 {
@@ -47,21 +47,26 @@ void nettap_close(struct nettap *t)
 void nettap_fds(const struct nettap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx)
 {
     for (int i = 0; t && i < FDS; i++)
-        show(ctx, fd_name[i], t->fd[i], 0);
+        if (t->fd[i] >= 0)
+            show(ctx, fd_name[i], t->fd[i], 0);
 }
 
 struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
 {
     struct nettap *t = nettap_new();
-    bool           all = t != NULL;
-    for (int i = 0; t && i < FDS; i++) {
+    for (int i = 0; t && i < FDS; i++)
         t->fd[i] = find(ctx, fd_name[i]);
-        all &= t->fd[i] >= 0;
-    }
-    if (all)
+    if (t && t->fd[FD_SENT] >= 0 && t->fd[FD_TOLD] >= 0 && t->fd[FD_SOFTIRQ] >= 0 && t->fd[FD_SOFTIRQ_END] >= 0)
         return t;
     nettap_close(t);
     return NULL;
+}
+
+const char *nettap_advice(wstatus status)
+{
+    return status == W_SUCCESS              ? "use a kernel with CONFIG_FUNCTION_TRACER and CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
+           : status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
+                                            : "use a kernel with BTF";
 }
 
 #ifdef AL_ARGV_BPF
@@ -94,8 +99,10 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
         map_set(t->fd[FD_TOLD], cpu, &rings->ring[cpu].fd[source]);
 }
 
-/* Two skeletons of one shape: LOAD(nettap_function) gives a function that loads and attaches it; 0 or -errno. */
-#define LOAD(skeleton)                                                                                                           \
+#define RECEIVED_both(p) fd_take(&(p)->links.on_received_fd)
+#define RECEIVED_sent(p) -1
+/* Two skeletons of one shape: LOAD(nettap_both, both) gives a function that loads and attaches it; 0 or -errno. */
+#define LOAD(skeleton, way)                                                                                                      \
     static int load_##skeleton(const struct rings *rings, unsigned source, struct nettap *t)                                     \
     {                                                                                                                            \
         struct skeleton *p = skeleton##__open();                                                                                 \
@@ -109,23 +116,28 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
         if (r >= 0)                                                                                                              \
             r = skeleton##__attach(p);                                                                                           \
         if (r >= 0) {                                                                                                            \
-            t->fd[FD_SENT]     = fd_take(&p->links.on_queue_fd);                                                                 \
-            t->fd[FD_RECEIVED] = fd_take(&p->links.on_received_fd);                                                              \
-            t->fd[FD_TOLD]     = fd_take(&p->maps.told.map_fd);                                                                  \
+            t->fd[FD_SENT]        = fd_take(&p->links.on_queue_fd);                                                              \
+            t->fd[FD_RECEIVED]    = RECEIVED_##way(p);                                                                           \
+            t->fd[FD_TOLD]        = fd_take(&p->maps.told.map_fd);                                                               \
+            t->fd[FD_SOFTIRQ]     = fd_take(&p->links.on_softirq_fd);                                                            \
+            t->fd[FD_SOFTIRQ_END] = fd_take(&p->links.on_softirq_end_fd);                                                        \
         }                                                                                                                        \
         skeleton##__destroy(p);                                                                                                  \
         return r < 0 ? r : 0;                                                                                                    \
     }
-LOAD(nettap_function)
-LOAD(nettap_tracepoint)
+LOAD(nettap_both, both)
+LOAD(nettap_sent, sent)
 
 wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
 {
     unsigned       source = source_index(log);
     struct nettap *t = *out = nettap_new();
-    int            r = !t ? -ENOMEM : load_nettap_function(rings, source, t) ? load_nettap_tracepoint(rings, source, t) : 0;
+    int            r = !t ? -ENOMEM : load_nettap_both(rings, source, t);
     if (!r)
         return W_SUCCESS;
+    if (t && !load_nettap_sent(rings, source, t))
+        return reason_set(why, W_SUCCESS, "addresses of UDP datagrams that programs receive are not recorded: this kernel lets no BPF program be "
+                                          "called from its functions (%s)", strerror(-r));
     *out = NULL;
     nettap_close(t);
     if (r == -EPERM || r == -EACCES)

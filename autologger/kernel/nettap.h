@@ -10,7 +10,10 @@
 struct nettap;
 
 bool           nettap_wanted(const struct rawlog *log);
+/* W_SUCCESS with a reason: what is received is not told of. */
 wstatus        nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why);
+/* What to do about the reason that nettap_open() gave. */
+const char    *nettap_advice(wstatus status);
 struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx);
 /* A CPU that came online has events of its own now. */
 void           nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu);

@@ -49,10 +49,10 @@ static void finish(void)
     run();
 }
 
-/* What the BPF program tells just before: of a socket that sends (0: it was received), in the same thread. */
-static void ends_told(uint64_t time, uint32_t tid, uint64_t sk, bool six, uint8_t last)
+/* What the BPF program tells just before, in the same thread. */
+static void ends_told(uint64_t time, uint32_t tid, uint64_t sk, bool received, bool six, uint8_t last)
 {
-    struct net_record r = {.sk = sk, .sport = (unsigned short)(5000 + last), .dport = 53};
+    struct net_record r = {.sk = sk, .received = received, .sport = (unsigned short)(5000 + last), .dport = 53};
     v4(r.saddr, 0x0A000100u + last);
     v4(r.daddr, 0x0A000200u + last);
     if (six) {
@@ -66,20 +66,20 @@ static void ends_told(uint64_t time, uint32_t tid, uint64_t sk, bool six, uint8_
 static void ends_of_datagrams(void **state)
 {
     (void)state;
-    ends_told(1000, 600, 0xB0, false, 1);
+    ends_told(1000, 600, 0xB0, false, false, 1);
     length(SRC_SEND_LENGTH, 1010, 600, 0xB0, 2, UDP, 100, 0);
     length(SRC_SEND_LENGTH, 1020, 600, 0xB0, 2, UDP, 101, 0); /* of this one nothing was told: nothing is made up */
-    ends_told(1100, 600, 0xB4, true, 2);
+    ends_told(1100, 600, 0xB4, false, true, 2);
     length(SRC_SEND_LENGTH, 1110, 600, 0xB4, 10, UDP, 102, 0);
-    ends_told(1200, 700, 0, false, 3);
-    ends_told(1210, 701, 0, true, 4); /* another thread's */
+    ends_told(1200, 700, 0xC0, true, false, 3);
+    ends_told(1210, 701, 0xC4, true, true, 4); /* another thread's */
     length(SRC_RECV_LENGTH, 1220, 700, 0xC0, 2, UDP, 103, 0);
     length(SRC_RECV_LENGTH, 1230, 701, 0xC4, 10, UDP, 104, 0);
-    ends_told(1300, 600, 0xB4, false, 5); /* a socket of IPv6 that sends to an address of IPv4 */
+    ends_told(1300, 600, 0xB4, false, false, 5); /* a socket of IPv6 that sends to an address of IPv4 */
     length(SRC_SEND_LENGTH, 1310, 600, 0xB4, 10, UDP, 105, 0);
-    ends_told(1400, 600, 0xB0, false, 6); /* a failed call: the next one has its own */
+    ends_told(1400, 600, 0xB0, false, false, 6); /* a failed call: the next one has its own */
     length(SRC_SEND_LENGTH, 1410, 600, 0xB0, 2, UDP, -11, 0);
-    ends_told(1420, 600, 0xB0, false, 7);
+    ends_told(1420, 600, 0xB0, false, false, 7);
     length(SRC_SEND_LENGTH, 1430, 600, 0xB0, 2, UDP, 106, 0);
     maker_sample(&maker, 1, SRC_UDP_ENDS, 1500, 600, 600, 0, 0, "short", 6);
     maker_chunk(&maker, 1, RAW_CHUNK_PERF);
@@ -91,6 +91,50 @@ static void ends_of_datagrams(void **state)
     assert_true(u32(c, 4) == 105 && c->payload[11] == 5 && u32(d, 4) == 106 && d->payload[11] == 7);
     assert_true(u32(six, 0) == 600 && six->payload[8] == 0xFE && six->payload[23] == 2 && six->payload[24] == 0xFD);
     assert_true(u32(r, 0) == 700 && u32(r, 4) == 103 && r->payload[11] == 3 && u32(nth(0x081B, 0), 0) == 701 && nth(0x081B, 0)->payload[23] == 4);
+}
+
+static void lost_on(uint32_t cpu, uint64_t from, uint64_t to)
+{
+    struct { struct raw_lost head; struct raw_lost_row row; } r = {.head = {.own = {.type = RAW_LOST, .time = to}, .from_ns = from, .cpu = cpu,
+                                                                            .cause = LOST_RING, .count = 1}};
+    r.row.lost = 1;
+    maker_own(&maker, &r, sizeof r, NULL, NULL);
+}
+
+/* What was told of one datagram is never said of another, whatever became of its own event: nothing is better. */
+static void ends_of_no_other(void **state)
+{
+    (void)state;
+    ends_told(1000, 600, 0xB0, false, false, 1); /* a call that failed behind the card; the next waits for the other's address */
+    length(SRC_SEND_LENGTH, 1010, 600, 0xB0, 2, UDP, -105, 0);
+    length(SRC_SEND_LENGTH, 1020, 600, 0xB0, 2, UDP, 100, 0);
+    ends_told(1100, 600, 0xC0, true, false, 2); /* it only looked, and another thread took it: nobody's */
+    length(SRC_RECV_LENGTH, 1110, 600, 0xC0, 2, UDP, 50, 2);
+    length(SRC_RECV_LENGTH, 1120, 600, 0xC0, 2, UDP, 101, 0);
+    ends_told(1200, 600, 0xC0, true, false, 3); /* an empty one */
+    length(SRC_RECV_LENGTH, 1210, 600, 0xC0, 2, UDP, 0, 0);
+    length(SRC_RECV_LENGTH, 1220, 600, 0xC0, 2, UDP, 102, 0);
+    ends_told(1300, 600, 0xC0, true, false, 4); /* a raw socket's, of another family */
+    length(SRC_RECV_LENGTH, 1310, 600, 0xC0, 17, UDP, 10, 0);
+    length(SRC_RECV_LENGTH, 1320, 600, 0xC0, 2, UDP, 103, 0);
+    ends_told(1400, 600, 0xC0, true, false, 5); /* what was taken is not what is sent, nor another socket's */
+    length(SRC_SEND_LENGTH, 1410, 600, 0xC0, 2, UDP, 104, 0);
+    length(SRC_RECV_LENGTH, 1420, 600, 0xC8, 2, UDP, 105, 0);
+    ends_told(1500, 600, 0xB0, false, false, 6); /* its event is lost, and what was told of the next, too */
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    lost_on(1, 1500, 1510);
+    maker_chunk(&maker, 0, RAW_CHUNK_OWN);
+    length(SRC_SEND_LENGTH, 1600, 600, 0xB0, 2, UDP, 106, 0);
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    finish();
+    static const uint8_t none[12];
+    unsigned             sent = 0, received = 0;
+    for (const struct one *o; (o = nth(0x080A, sent)) != NULL; sent++)
+        assert_true(u32(o, 4) >= 100 && memcmp(o->payload + 8, none, sizeof none) == 0);
+    for (const struct one *o; (o = nth(0x080B, received)) != NULL; received++)
+        assert_true(u32(o, 4) >= 100 && memcmp(o->payload + 8, none, sizeof none) == 0);
+    assert_int_equal(sent, 3);
+    assert_int_equal(received, 4);
 }
 
 static struct state_record client_end(bool six)
@@ -255,7 +299,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(ipv4_connection), T(ipv6_connection), T(never_connected), T(older_than_the_trace),
-                                       T(datagrams_and_retransmits), T(ends_of_datagrams), T(successor), cmocka_unit_test(every_class_is_read_back)};
+                                       T(datagrams_and_retransmits), T(ends_of_datagrams), T(ends_of_no_other), T(successor), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
