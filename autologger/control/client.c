@@ -310,16 +310,10 @@ wstatus control_flush(struct control_client *c, const char *name, struct reason 
     return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
 }
 
-wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name, struct ctl_update_answer *out,
-                       struct reason *why)
+/* The answer to `request`, also one with a Status: its text is the reason then. */
+static wstatus told_ask(struct control_client *c, struct ctl_header *request, struct ctl_update_answer *out, struct reason *why)
 {
-    struct ctl_session_request named = {0};
-    wstatus                    st    = name_set(&named, name, why);
-    if (st)
-        return st;
-    memcpy(r->name, named.name, sizeof r->name);
-    r->header = (struct ctl_header){.size = sizeof *r, .type = CTL_UPDATE};
-    st        = ask(c, &r->header, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+    wstatus st = ask(c, request, sizeof(struct ctl_header), WAIT_LONG_MS, why);
     if (c->size >= sizeof *out && (!st || ((const struct ctl_header *)(const void *)c->buffer)->status == st)) {
         memcpy(out, c->buffer, sizeof *out);
         out->text[sizeof out->text - 1] = 0;
@@ -329,6 +323,54 @@ wstatus control_update(struct control_client *c, struct ctl_update_request *r, c
     } else if (!st) {
         st = reason_set(why, W_INVALID_DATA, "the daemon answered with %zu bytes", c->size);
     }
+    return st;
+}
+
+wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name, struct ctl_update_answer *out,
+                       struct reason *why)
+{
+    struct ctl_session_request named = {0};
+    wstatus                    st    = name_set(&named, name, why);
+    if (st)
+        return st;
+    memcpy(r->name, named.name, sizeof r->name);
+    r->header = (struct ctl_header){.size = sizeof *r, .type = CTL_UPDATE};
+    return told_ask(c, &r->header, out, why);
+}
+
+wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out, struct reason *why)
+{
+    struct ctl_start_request *r = NULL;
+    if (size > CTL_MAX - sizeof *r)
+        return reason_set(why, W_INVALID_PARAMETER, "the declaration has %zu bytes, more than a message of %d holds. Do: declare it in the store, "
+                          "for the next boot", size, CTL_MAX);
+    if (!(r = malloc(sizeof *r + size)))
+        return reason_set(why, W_OUTOFMEMORY, "not enough memory");
+    *r = (struct ctl_start_request){.header = {.size = (uint32_t)(sizeof *r + size), .type = CTL_START}, .bytes = (uint32_t)size};
+    memcpy(r + 1, snapshot, size);
+    wstatus st = told_ask(c, &r->header, out, why);
+    free(r);
+    return st;
+}
+
+wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, const char *name, unsigned wait_ms, struct reason *why)
+{
+    struct ctl_session_request named = {0};
+    wstatus                    st    = name_set(&named, name, why);
+    if (st)
+        return st;
+    memcpy(r->name, named.name, sizeof r->name);
+    r->header = (struct ctl_header){.size = sizeof *r, .type = CTL_ENABLE_PROVIDER};
+    r->wait   = wait_ms != 0;
+    st        = ask(c, &r->header, sizeof(struct ctl_header), wait_ms && wait_ms < WAIT_LONG_MS ? (int)wait_ms : WAIT_LONG_MS, why);
+    if (st == W_TIMEOUT && r->wait)
+        return reason_set(why, st, "it was asked for, and not every program's callback has come back within %u ms", wait_ms);
+    if (st == W_WMI_INSTANCE_NOT_FOUND)
+        return reason_set(why, st, "no session named \"%s\" is running", name);
+    if (st == W_WMI_GUID_NOT_FOUND)
+        return reason_set(why, st, "the provider is not enabled in session \"%s\"", name);
+    if (st == W_NOT_SUPPORTED && r->property)
+        return reason_set(why, st, "EnableProperty 0x%x: of its bits only IGNORE_KEYWORD_0 (0x10) works in this version; nothing was changed", r->property);
     return st;
 }
 

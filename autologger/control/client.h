@@ -26,6 +26,13 @@ wstatus control_flush(struct control_client *c, const char *name, struct reason 
  * had of them, a line each. 4201; 87 not a session of kernel events; 5; and what the change itself may fail with. */
 wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name, struct ctl_update_answer *out,
                        struct reason *why);
+/* Starts the one session that a sealed snapshot (registry-sim/store/snapshot.h) declares; it is in no store. out->text: what could not be
+ * had, a line each. 183 name or Guid taken, 1450 no place, 8, 5, 50 the daemon is too old; 87 and others: what a boot would give it. */
+wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out, struct reason *why);
+/* Enables, changes or disables a provider in a session that runs, or has it tell its state (r->code): provider, level, any, all and property
+ * of *r say the rest. wait_ms: not 0: until every program that has it registered has run its callback; 1460 when that takes longer
+ * (it was done all the same). 4201 no such session; 4200 not enabled there; 1450 in 8 sessions already; 50 property. */
+wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, const char *name, unsigned wait_ms, struct reason *why);
 wstatus control_fs_ready(struct control_client *c, struct reason *why);
 /* Stops the sessions of the machine's boot and has their files merged. Status 0: done; 170: the merge goes on, ask again; 50: the daemon
  * does not trace a boot; 4201: no session of a boot ran. */

@@ -33,6 +33,8 @@ static void connection_drop(struct control_server *v, unsigned c)
     if (v->fd[c] >= 0)
         close(v->fd[c]);
     v->fd[c] = -1;
+    if (v->hooks.enabling)
+        v->hooks.enabling->gone(v, c);
 }
 
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count)
@@ -86,12 +88,6 @@ static wstatus on_hello(struct control_server *v, unsigned c, const void *messag
     return W_SUCCESS;
 }
 
-static wstatus on_nothing(struct control_server *v, unsigned c, const void *message, size_t size)
-{
-    (void)v, (void)c, (void)message, (void)size;
-    return W_SUCCESS;
-}
-
 void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status)
 {
     struct ctl_header m = {sizeof m, to->type, CTL_VERSION, to->sequence, status};
@@ -117,7 +113,7 @@ static const struct request {
     {CTL_HELLO, sizeof(struct ctl_hello), false, false, on_hello},
     {CTL_REGISTER, sizeof(struct ctl_register), false, false, server_on_register},
     {CTL_UNREGISTER, sizeof(struct ctl_unregister), false, false, server_on_unregister},
-    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), false, false, on_nothing},
+    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), false, false, server_on_enable_ack},
     {CTL_QUERY, sizeof(struct ctl_session_request), false, false, server_on_query},
     {CTL_STOP, sizeof(struct ctl_session_request), true, true, server_on_stop},
     {CTL_FLUSH, sizeof(struct ctl_session_request), true, true, server_on_flush},
@@ -125,6 +121,8 @@ static const struct request {
     {CTL_SHUTDOWN, sizeof(struct ctl_header), true, false, server_on_shutdown},
     {CTL_END_BOOT, sizeof(struct ctl_header), true, true, server_on_end_boot},
     {CTL_UPDATE, sizeof(struct ctl_update_request), true, true, server_on_update},
+    {CTL_START, sizeof(struct ctl_start_request), true, true, server_on_start},
+    {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), true, true, server_on_enable_provider},
     {CTL_STATE, sizeof(struct ctl_header), false, false, server_on_state},
     {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, false, server_on_providers},
     {CTL_DECLARATION, sizeof(struct ctl_session_request), false, false, server_on_declaration},

@@ -10,6 +10,16 @@
 struct control_server;
 struct control_hooks;
 
+/* Enabling while sessions run: control/enable.c, which an early program does not have. */
+struct control_enabling {
+    wstatus (*request)(struct control_server *v, unsigned c, const void *message, size_t size);
+    void (*acknowledged)(struct control_server *v, unsigned c, uint32_t ticket);
+    void (*gone)(struct control_server *v, unsigned c); /* a connection, and what it waited for */
+};
+extern const struct control_enabling control_enabling;
+/* Tells the programs that are connected of the providers that a session which has just started enables. In the same file. */
+void server_session_begun(struct control_server *v, struct session *s);
+
 /* What only the daemon can do. All return a wstatus and set `why`. */
 struct control_hooks {
     void *ctx;
@@ -21,6 +31,9 @@ struct control_hooks {
     /* control/update.h, which an early program does not have: NULL there */
     void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
                           struct ctl_update_answer *answer);
+    /* starts what the snapshot declares; NULL: an early program's. *answer is zeroed, and gets all but the header */
+    wstatus (*start)(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer);
+    const struct control_enabling *enabling; /* NULL there too */
     wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
 };
 

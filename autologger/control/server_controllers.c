@@ -102,6 +102,26 @@ wstatus server_on_update(struct control_server *v, unsigned c, const void *messa
     return W_SUCCESS;
 }
 
+wstatus server_on_start(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_start_request *m      = message;
+    struct ctl_update_answer       *answer = (void *)v->out;
+    if (!v->hooks.start)
+        return W_NOT_SUPPORTED;
+    if (m->bytes > size - sizeof *m)
+        return W_BAD_LENGTH;
+    memset(answer, 0, sizeof *answer);
+    wstatus st     = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
+    answer->header = (struct ctl_header){sizeof *answer, CTL_START, CTL_VERSION, m->header.sequence, st};
+    server_tell(v, c, answer, sizeof *answer, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_enable_provider(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    return v->hooks.enabling ? v->hooks.enabling->request(v, c, message, size) : W_NOT_SUPPORTED;
+}
+
 wstatus server_on_state(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_header *m = message;

@@ -24,6 +24,7 @@ struct control_server {
     bool                  quit;
     uint64_t              instance;
     uint32_t              ticket;
+    struct enable_wait   *waits; /* enable.c's */
     _Alignas(8) uint8_t   in[CTL_MAX];
     _Alignas(8) uint8_t   out[CTL_MAX];
 };
@@ -37,11 +38,15 @@ void server_answer(struct control_server *v, unsigned c, const struct ctl_header
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
 /* ---- server_providers.c ---- */
-server_request server_on_register, server_on_unregister;
+server_request server_on_register, server_on_unregister, server_on_enable_ack;
+/* V2: false when the client is gone. */
+bool server_attach(struct control_server *v, unsigned c, struct session *s);
+/* The ticket that its acknowledgement will have. */
+uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code);
 void           server_registration_drop(struct control_server *v, struct state_registration *r);
 
 /* ---- server_controllers.c ---- */
-server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update,
+server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider,
     server_on_state, server_on_providers, server_on_declaration;
 
 /* ---- server_consumers.c ---- */

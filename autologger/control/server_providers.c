@@ -14,8 +14,7 @@ void server_registration_drop(struct control_server *v, struct state_registratio
     directory_register(v->table->directory, r->slot, -1);
 }
 
-/* V2. False when the client is gone. */
-static bool attach(struct control_server *v, unsigned c, struct session *s)
+bool server_attach(struct control_server *v, unsigned c, struct session *s)
 {
     uint64_t                  bit = UINT64_C(1) << s->state->index;
     const struct session_uid *u   = v->state->connection[c].attached & bit ? NULL : session_admit(s, v->state->connection[c].uid);
@@ -30,14 +29,14 @@ static bool attach(struct control_server *v, unsigned c, struct session *s)
     return v->fd[c] >= 0;
 }
 
-static void tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry,
-                        uint32_t code)
+uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code)
 {
     const struct shm_enable *e = &v->table->directory->shm->provider[r->slot].enable[entry];
     struct ctl_enable        m = {.header = {sizeof m, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index, .enable_index = entry,
                                   .control_code = code, .level = e->level, .any = e->any, .all = e->all,
                                   .source = s->state->guid, .ticket = ++v->ticket};
     server_tell(v, r->connection, &m, sizeof m, NULL, 0);
+    return m.ticket;
 }
 
 static void count_registration(struct control_server *v, uint32_t slot)
@@ -108,7 +107,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     }
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, r->slot, e);
-        if (s && !attach(v, c, s))
+        if (s && !server_attach(v, c, s))
             return W_SUCCESS;
         answer.enabled_count += s != NULL;
     }
@@ -118,8 +117,17 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS && v->fd[c] >= 0; e++) {
         struct session *s = enabled_session(v, r->slot, e);
         if (s)
-            tell_enable(v, r, s, e, 1);
+            server_tell_enable(v, r, s, e, 1);
     }
+    return W_SUCCESS;
+}
+
+wstatus server_on_enable_ack(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_enable_ack *m = message;
+    (void)size;
+    if (v->hooks.enabling)
+        v->hooks.enabling->acknowledged(v, c, m->ticket);
     return W_SUCCESS;
 }
 
@@ -144,7 +152,7 @@ void server_session_gone(struct control_server *v, const struct session *s)
         for (unsigned i = 0; s->state->enable[k].in_use && i < STATE_REGISTRATIONS; i++) {
             const struct state_registration *r = &v->state->registration[i];
             if (r->in_use && r->slot == s->state->enable[k].slot)
-                tell_enable(v, r, s, s->state->enable[k].entry, 0);
+                server_tell_enable(v, r, s, s->state->enable[k].entry, 0);
         }
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->state->connection[c].in_use && v->state->connection[c].attached & bit) {

@@ -4,12 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static void lines(const struct condition_list *found, char *out, size_t size)
+void condition_lines(const struct condition_list *found, char *out, size_t size)
 {
     size_t used = 0;
-    for (unsigned i = 0; i < found->count && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s %u %s: %s. Do: %s", i ? "\n" : "", found->items[i].note ? "note" : "condition",
-                                 found->items[i].number, found->items[i].item, found->items[i].reason, found->items[i].advice);
+    for (unsigned i = 0; i < found->count && used < size; i++) {
+        const struct condition *c = &found->items[i];
+        char                    place[300] = "";
+        if (*c->source_file)
+            snprintf(place, sizeof place, "%s:%u: ", c->source_file, c->source_line);
+        int n = snprintf(out + used, size - used, "%s%s%s %u %s: %s. Do: %s", i ? "\n" : "", place, c->note ? "note" : "condition", c->number,
+                         c->item, c->reason, c->advice);
+        used += n > 0 ? (size_t)n : 0;
+    }
 }
 
 void update_answer(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *m,
@@ -37,7 +43,7 @@ void update_answer(struct session_table *table, const struct control_hooks *hook
     if (st)
         snprintf(answer->text, sizeof answer->text, "%s", why.text);
     else
-        lines(&found, answer->text, sizeof answer->text);
+        condition_lines(&found, answer->text, sizeof answer->text);
     if (s)
         session_info(s, &answer->session);
     condition_list_finish(&found);

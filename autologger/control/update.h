@@ -7,4 +7,6 @@
 /* Fills all of *answer; the Status is in its header. */
 void update_answer(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
                    struct ctl_update_answer *answer);
+/* Conditions as text, a line each: file:line, number, item, reason, advice; cut at `size`. */
+void condition_lines(const struct condition_list *found, char *out, size_t size);
 #endif

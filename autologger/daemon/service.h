@@ -6,6 +6,7 @@
 #include "autologger/daemon/beside.h"
 #include "autologger/daemon/boot_part.h"
 #include "autologger/daemon/handed.h"
+#include "autologger/daemon/start_now.h"
 #include "autologger/wire/state.h"
 #include "registry-sim/store/snapshot.h"
 
@@ -46,6 +47,9 @@ struct service_options {
     /* update_answer of control/update.h; NULL with the one above */
     void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
                           struct ctl_update_answer *answer);
+    /* start_now.h, and the server's part of enabling providers while sessions run; NULL with update */
+    wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
+    const struct control_enabling *enabling;
     /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
     wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */

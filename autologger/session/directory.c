@@ -157,6 +157,21 @@ wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, c
     return reason_set(why, W_NO_SYSTEM_RESOURCES, "the provider is already enabled in %d sessions", SHM_PROVIDER_SESSIONS);
 }
 
+void directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms)
+{
+    struct shm_enable *e      = &d->shm->provider[slot].enable[entry];
+    struct shm_enable  ticket = *e;
+    uint64_t           bytes;
+
+    __atomic_store_n(&e->any, terms->any, __ATOMIC_RELEASE);
+    __atomic_store_n(&e->all, terms->all, __ATOMIC_RELEASE);
+    ticket.level = terms->level;
+    ticket.flags = terms->flags;
+    ticket.generation++;
+    memcpy(&bytes, &ticket, sizeof bytes);
+    __atomic_store_n((uint64_t *)(void *)e, bytes, __ATOMIC_SEQ_CST); /* D2: never enabled = 0 in between, no event is missed */
+}
+
 void directory_disable(struct directory *d, unsigned slot, unsigned entry)
 {
     struct shm_provider *p = &d->shm->provider[slot];

@@ -41,6 +41,8 @@ int directory_get(struct directory *d, const struct guid *guid);
 /* Enables `slot` in `session`. *entry gets the place. 1450 when the provider is in 8 sessions already. */
 wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, const struct enable_terms *terms,
                          unsigned *entry, struct reason *why);
+/* Other terms for an enabled entry. Who writes meanwhile goes by the old or the new ones, or, between the two, by a mixture of both. */
+void directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms);
 /* Clears the entry; the caller quiesces before the session's streams are read for the last time. */
 void directory_disable(struct directory *d, unsigned slot, unsigned entry);
 /* All registrations of an adopted directory are counted: slots that nobody uses may be freed again. */

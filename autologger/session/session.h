@@ -124,6 +124,13 @@ void session_destroy(struct session *s); /* stops first if needed; NULL is fine 
 /* Enables a provider (directory entry, remembered for adoption). 1450, 8. */
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
                        unsigned *slot, unsigned *entry, struct reason *why);
+/* The same while it runs, in a file of its own (enable.c), which the early program does not have. _set: of a provider that is enabled
+ * already it changes the terms. 21: the session is ending. _find: where it is enabled, false: it is not. _clear: when it returns no
+ * event of it is written any more. */
+wstatus session_provider_set(struct session *s, const struct guid *provider, const struct enable_terms *terms, unsigned *slot, unsigned *entry,
+                             struct reason *why);
+bool    session_provider_find(const struct session *s, const struct guid *provider, unsigned *slot, unsigned *entry);
+void    session_provider_clear(struct session *s, const struct guid *provider);
 /* Other kernel flags or stacks, or both, for a session that runs: all of it or, with `why`, nothing. 87 not a session of kernel events, or one
  * that must not be changed; 21 not recording, and as klog_update. What can't be had goes to `found` and to the session's conditions.
  * In a file of its own (update.c), which the early program does not have. */

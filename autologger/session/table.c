@@ -38,8 +38,8 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
             continue;
         }
         if (name_compare(s->state->name, plan->name) == 0)
-            return reason_set(why, W_ALREADY_EXISTS, "a session named \"%s\" is already running (declared at %s)", s->state->name,
-                              s->state->key);
+            return reason_set(why, W_ALREADY_EXISTS, "a session named \"%s\" is already running (%s%s)", s->state->name,
+                              *s->state->key ? "declared at " : "a controller started it", s->state->key);
         if (guid_equal(&s->state->guid, &plan->guid))
             return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
                               guid_format(&plan->guid, text));

@@ -29,6 +29,8 @@ enum ctl_type {
     CTL_CONSUME = 25,  /* consumer: from now on this connection reads the real-time session that is named (ctl_session_request) */
     CTL_CONSUME_NEXT = 26, /* consumer: acknowledges buffers and asks for one; the answer waits until there is one */
     CTL_UPDATE = 27,   /* controller: other kernel flags or stacks for a session that runs (ctl_update_request); 1237 as with CTL_STOP */
+    CTL_START = 28,    /* controller: a session that runs from now on (ctl_start_request), in no store */
+    CTL_ENABLE_PROVIDER = 29, /* controller: enable, change, disable a provider in a session that runs, or have it tell its state */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
@@ -150,7 +152,25 @@ struct ctl_update_request {
     uint32_t          group_mask[8];
     uint16_t          hooks[256];
 };
-struct ctl_update_answer { /* also with a Status that is not 0 */
+/* A sealed snapshot (registry-sim/store/snapshot.h) of a store that declares this one session follows. */
+struct ctl_start_request {
+    struct ctl_header header;
+    uint32_t          bytes;
+    uint32_t          reserved;
+};
+enum { CTL_CODE_DISABLE = 0, CTL_CODE_ENABLE = 1, CTL_CODE_CAPTURE_STATE = 2 };
+struct ctl_enable_request { /* the answer: a header */
+    struct ctl_header header;
+    char              name[CTL_NAME]; /* of the session */
+    struct guid       provider;
+    uint32_t          code; /* CTL_CODE_* */
+    uint32_t          wait; /* not 0: answered when every program that has it registered has been told and has run its callback */
+    uint32_t          property; /* EnableProperty */
+    uint8_t           level;
+    uint8_t           reserved[3];
+    uint64_t          any, all;
+};
+struct ctl_update_answer { /* of CTL_UPDATE and CTL_START, also with a Status that is not 0 */
     struct ctl_header       header;
     char                    text[4096]; /* why not; of an update that was made: what could not be had, one a line */
     struct ctl_session_info session;

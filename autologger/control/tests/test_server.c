@@ -1,5 +1,6 @@
 /* The control server by its messages: rights, sizes, registrations, attachments, pages.
  * Proves: SEC-01, SEC-09, ENB-02, REG-25, COR-01, COR-24, CTL-19. */
+#include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
 
 #include <setjmp.h>
@@ -108,7 +109,7 @@ static void only_the_owner_controls(void **state)
     (void)state;
     assert_true(server_fixture_init(&f));
     int nobody = server_fixture_client(&f, NOBODY, &peer[0]), root = server_fixture_client(&f, 0, &peer[1]);
-    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN, CTL_CONSUME, CTL_UPDATE};
+    static const uint16_t guarded[] = {CTL_STOP, CTL_FLUSH, CTL_FS_READY, CTL_SHUTDOWN, CTL_CONSUME, CTL_UPDATE, CTL_START, CTL_ENABLE_PROVIDER};
     for (size_t i = 0; i < sizeof guarded / sizeof *guarded; i++)
         assert_int_equal(ask(&f, nobody, peer[0], &r, sizeof r, guarded[i]), geteuid() == NOBODY ? 0 : W_ACCESS_DENIED);
     assert_int_equal(f.stops + f.readies + f.shutdowns, 0);
@@ -128,7 +129,7 @@ static void only_the_owner_controls(void **state)
 /* What an early program holds can't be written yet: a stop would lose it. It asks its successor to hurry instead. */
 static void an_early_program_does_not_stop_what_it_holds(void **state)
 {
-    static const uint16_t      held[] = {CTL_STOP, CTL_FLUSH, CTL_END_BOOT, CTL_UPDATE};
+    static const uint16_t      held[] = {CTL_STOP, CTL_FLUSH, CTL_END_BOOT, CTL_UPDATE, CTL_START, CTL_ENABLE_PROVIDER};
     struct server_fixture      f;
     int                        peer;
     char                       path[] = "/tmp/al-hurry-XXXXXX";
@@ -181,6 +182,100 @@ static void a_pre_enabled_provider_is_attached_before_it_is_enabled(void **state
     assert_int_equal(((const struct ctl_enable *)(const void *)answer)->control_code, 0);
     assert_int_equal(take(peer, NULL), CTL_DETACH);
     assert_int_equal(take(peer, NULL), 0);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
+/* ENB-02, CTL-06: EnableTraceEx2 with a time-out returns when every program's callback has run, and at once when there is none. */
+static void an_enablement_waits_for_every_program(void **state)
+{
+    struct server_fixture     f;
+    int                       peer[2], root;
+    struct ctl_register       r = {.header = {sizeof r, CTL_REGISTER, CTL_VERSION, 5, 0}, .provider = {9, 9, 9, {9}}, .index = 3};
+    struct ctl_enable_request e = {.name = "one", .provider = r.provider, .code = CTL_CODE_ENABLE, .wait = 1, .level = 4, .any = 0x40};
+    struct ctl_enable_ack     ack[2];
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    f.server->hooks.enabling = &control_enabling;
+    int c = server_fixture_client(&f, 0, &root);
+    assert_int_equal(ask(&f, c, root, &e, sizeof e, CTL_ENABLE_PROVIDER), 0); /* nobody has it */
+    int p[2] = {server_fixture_client(&f, 0, &peer[0]), server_fixture_client(&f, 0, &peer[1])};
+    for (int i = 0; i < 2; i++) {
+        server_receive(f.server, (unsigned)p[i], &r, sizeof r);
+        assert_int_equal(take(peer[i], NULL), CTL_ATTACH);
+        assert_int_equal(take(peer[i], NULL), CTL_REGISTER);
+        assert_int_equal(take(peer[i], NULL), CTL_ENABLE);
+    }
+    e.level  = 2; /* changed terms */
+    e.header = (struct ctl_header){sizeof e, CTL_ENABLE_PROVIDER, CTL_VERSION, 77, 0};
+    server_receive(f.server, (unsigned)c, &e, sizeof e);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(take(peer[i], NULL), CTL_ENABLE); /* and no second CTL_ATTACH */
+        const struct ctl_enable *told = (const void *)answer;
+        assert_int_equal(told->level, 2);
+        assert_int_equal(told->any, 0x40);
+        ack[i] = (struct ctl_enable_ack){{sizeof ack[i], CTL_ENABLE_ACK, CTL_VERSION, 0, 0}, told->ticket, 0};
+    }
+    assert_int_equal(take(root, NULL), 0);
+    server_receive(f.server, (unsigned)p[1], &ack[0], sizeof ack[0]); /* another's ticket counts for nothing */
+    server_receive(f.server, (unsigned)p[0], &ack[0], sizeof ack[0]);
+    server_receive(f.server, (unsigned)p[0], &ack[0], sizeof ack[0]);
+    assert_int_equal(take(root, NULL), 0);
+    server_receive(f.server, (unsigned)p[1], &ack[1], sizeof ack[1]);
+    assert_int_equal(take(root, NULL), CTL_ENABLE_PROVIDER);
+    assert_int_equal(((const struct ctl_header *)(const void *)answer)->sequence, 77);
+    /* one answers, the other dies */
+    e.code = CTL_CODE_DISABLE;
+    server_receive(f.server, (unsigned)c, &e, sizeof e);
+    assert_int_equal(take(peer[0], NULL), CTL_ENABLE);
+    ack[0].ticket = ((const struct ctl_enable *)(const void *)answer)->ticket;
+    assert_int_equal(((const struct ctl_enable *)(const void *)answer)->control_code, 0);
+    server_receive(f.server, (unsigned)p[0], &ack[0], sizeof ack[0]);
+    assert_int_equal(take(root, NULL), 0);
+    struct ctl_header bad = {1, 0, 0, 0, 0};
+    server_receive(f.server, (unsigned)p[1], &bad, sizeof bad); /* dropped */
+    assert_int_equal(take(root, NULL), CTL_ENABLE_PROVIDER);
+    assert_int_equal(ask(&f, c, root, &e, sizeof e, CTL_ENABLE_PROVIDER), W_WMI_GUID_NOT_FOUND);
+    /* the controller dies while it waits */
+    e.code = CTL_CODE_ENABLE;
+    server_receive(f.server, (unsigned)c, &e, sizeof e);
+    server_receive(f.server, (unsigned)c, &bad, sizeof bad);
+    assert_int_equal(take(peer[0], NULL), CTL_ENABLE);
+    close(root);
+    close(peer[0]);
+    close(peer[1]);
+    server_fixture_finish(&f);
+}
+
+/* The table of what an enablement is refused for. */
+static void what_cannot_be_enabled_is_refused(void **state)
+{
+    static const struct { const char *name; uint32_t code, property, size; wstatus status; } row[] = {
+        {"one", CTL_CODE_ENABLE, 0, 0, W_SUCCESS},           {"ONE", CTL_CODE_CAPTURE_STATE, 0, 0, W_SUCCESS},
+        {"none", CTL_CODE_ENABLE, 0, 0, W_WMI_INSTANCE_NOT_FOUND}, {"one", 3, 0, 0, W_INVALID_PARAMETER},
+        {"one", CTL_CODE_ENABLE, 1, 0, W_NOT_SUPPORTED},     {"one", CTL_CODE_ENABLE, 0x10, 0, W_SUCCESS},
+        {"one", CTL_CODE_DISABLE, 0, 8, W_BAD_LENGTH},       {"one", CTL_CODE_DISABLE, 0, 0, W_SUCCESS},
+        {"one", CTL_CODE_DISABLE, 0, 0, W_WMI_GUID_NOT_FOUND}, {"one", CTL_CODE_CAPTURE_STATE, 0, 0, W_WMI_GUID_NOT_FOUND},
+    };
+    struct server_fixture f;
+    int                   peer;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    int c = server_fixture_client(&f, 0, &peer);
+    struct ctl_enable_request none = {.name = "one"};
+    assert_int_equal(ask(&f, c, peer, &none, sizeof none, CTL_ENABLE_PROVIDER), W_NOT_SUPPORTED); /* an early program */
+    assert_int_equal(ask(&f, c, peer, &none, sizeof none, CTL_START), W_NOT_SUPPORTED);
+    f.server->hooks.enabling = &control_enabling;
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct ctl_enable_request e = {.provider = {7, 7, 7, {7}}, .code = row[i].code, .property = row[i].property};
+        strcpy(e.name, row[i].name);
+        assert_int_equal(ask(&f, c, peer, &e, sizeof e - row[i].size, CTL_ENABLE_PROVIDER), row[i].status);
+    }
+    /* the same provider again and again takes one place */
+    for (unsigned i = 0; i < 2 * STATE_ENABLES; i++) {
+        struct ctl_enable_request e = {.name = "one", .provider = {8, 8, 8, {8}}, .code = i % 2 ? CTL_CODE_DISABLE : CTL_CODE_ENABLE};
+        assert_int_equal(ask(&f, c, peer, &e, sizeof e, CTL_ENABLE_PROVIDER), 0);
+    }
     close(peer);
     server_fixture_finish(&f);
 }
@@ -261,6 +356,7 @@ int main(void)
         cmocka_unit_test(only_the_owner_controls), cmocka_unit_test(an_early_program_does_not_stop_what_it_holds), cmocka_unit_test(consumers_wait_and_are_told_the_end),
         cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
         cmocka_unit_test(a_client_that_does_not_read_is_dropped),
+        cmocka_unit_test(an_enablement_waits_for_every_program), cmocka_unit_test(what_cannot_be_enabled_is_refused),
         cmocka_unit_test(providers_are_paged),
         cmocka_unit_test(a_session_can_be_declared_again),
     };

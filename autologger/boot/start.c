@@ -1,0 +1,133 @@
+#include "autologger/boot/start.h"
+
+#include "autologger/plan/boot_settings.h"
+#include "registry-sim/text/winpath.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GLOBAL_LOGGER WINPATH_WMI "\\GlobalLogger"
+#define AUTOLOGGERS WINPATH_WMI "\\Autologger"
+
+struct keys {
+    char     key[sizeof AUTOLOGGERS + STATE_NAME + 1]; /* the last one */
+    unsigned count;
+    bool     too_long;
+};
+
+static wstatus key_seen(void *ctx, const struct regkey_info *info)
+{
+    struct keys *k = ctx;
+    k->too_long |= snprintf(k->key, sizeof k->key, "%s\\%s", AUTOLOGGERS, info->name) >= (int)sizeof k->key;
+    k->count++;
+    return W_SUCCESS;
+}
+
+static wstatus key_find(struct regstore *store, struct keys *k, struct reason *why)
+{
+    if (regstore_key_exists(store, AUTOLOGGERS))
+        regstore_enum_keys(store, AUTOLOGGERS, key_seen, k);
+    if (regstore_key_exists(store, GLOBAL_LOGGER)) {
+        snprintf(k->key, sizeof k->key, "%s", GLOBAL_LOGGER);
+        k->count++;
+    }
+    if (k->count != 1)
+        return reason_set(why, W_INVALID_PARAMETER, "%u sessions are declared. Do: declare one at a time", k->count);
+    return k->too_long ? reason_set(why, W_FILENAME_EXCED_RANGE, "the session's name has more than %d bytes", STATE_NAME - 1) : W_SUCCESS;
+}
+
+static void all_of(struct condition_list *out, const struct condition_list *in)
+{
+    for (unsigned i = 0; i < in->count; i++) {
+        const struct condition *c = &in->items[i];
+        condition_add(out, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
+    }
+}
+
+static const char *shown(const struct plan_provider *p, char guid[GUID_TEXT_SIZE]) { return p->name ? p->name : guid_format(&p->guid, guid); }
+
+static void provider_start(struct session *s, const struct plan_provider *p, struct condition_list *found)
+{
+    const struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
+                                       .flags = p->enable_property & 0x10 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0, .units = p->units};
+    char          key[GUID_TEXT_SIZE], guid[GUID_TEXT_SIZE];
+    unsigned      slot, entry;
+    struct reason why = p->reason;
+    wstatus       st  = p->status;
+
+    all_of(found, &p->conditions);
+    if (!st && p->enabled)
+        st = session_enable(s, &p->guid, guid_format(&p->guid, key), &terms, &slot, &entry, &why);
+    if (st)
+        condition_add(found, st, false, shown(p, guid), p->source_file ? p->source_file : "", p->source_line, wstatus_advice(st),
+                      "the provider is not enabled: %s", why.text);
+}
+
+/* Programs do wait meanwhile; a boot's sessions are opened on a thread of their own, here somebody waits for the answer. */
+static wstatus kernel_start(struct session *s, struct reason *why)
+{
+    struct condition_list found = {0};
+    struct klog          *klog  = NULL;
+    struct reason         opened = {0};
+
+    if (!session_wants_kernel(s) || s->klog)
+        return session_start(s, why);
+    wstatus st = session_kernel_open(s, &klog, &found, &opened);
+    if (st && s->state->kernel) {
+        condition_list_finish(&found);
+        *why = opened;
+        return st;
+    }
+    *why = opened;
+    return session_kernel_start(s, klog, &found, why);
+}
+
+static wstatus run(struct session_table *table, const struct plan *plan, bool fs_ready, struct session **out, struct condition_list *found,
+                   struct reason *why)
+{
+    struct session *s  = NULL;
+    wstatus         st = table_add(table, plan, &s, why);
+    if (st)
+        return st;
+    for (unsigned i = 0; i < plan->provider_count; i++)
+        provider_start(s, &plan->providers[i], found);
+    if (fs_ready)
+        session_fs_ready(s);
+    st = kernel_start(s, why);
+    if (!st && fs_ready && s->logger_runs) {
+        session_flush(s); /* the file is made, or its Status says why not */
+        st = session_file_status(s, why);
+    }
+    all_of(found, &s->conditions);
+    if (st)
+        table_remove(table, s);
+    else
+        *out = s;
+    return st;
+}
+
+wstatus boot_start_one(struct session_table *table, const char *log_dir, struct regstore *store, bool fs_ready, struct session **out,
+                       struct condition_list *found, struct reason *why)
+{
+    struct session_env *env    = table->env;
+    struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = log_dir};
+    struct keys         keys   = {.count = 0};
+    struct plan         plan;
+    wstatus             st = key_find(store, &keys, why);
+
+    if (st)
+        return st;
+    limits.memory_left = table->ceiling > table->memory_used ? table->ceiling - table->memory_used : 0;
+    st                 = plan_from_key(store, keys.key, &limits, &plan, why);
+    if (!st && !plan.start)
+        st = reason_set(why, W_INVALID_PARAMETER, "Start is not 1 for the session at %s", keys.key);
+    all_of(found, &plan.conditions);
+    char *const list[] = {keys.key};
+    plan.units         = !st && plan_units_wanted(store, list, 1);
+    if (!st && plan.key)
+        *plan.key = 0; /* it is in no store: a boot's end does not stop it, and its Status is its controller's */
+    st = st ? st : run(table, &plan, fs_ready, out, found, why);
+    plan_finish(&plan);
+    return st;
+}

@@ -1,0 +1,146 @@
+/* enable.c - CTL_ENABLE_PROVIDER: providers of sessions that run. A controller may wait until every program that has the provider
+ * registered has run its callback: its request is then answered when the last of their tickets has come back, or its program is gone.
+ * Invariant: a wait holds tickets of living connections alone, so that every wait ends. Threads: one. See server.h. */
+#include "autologger/control/server_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ticket {
+    uint32_t number, connection;
+};
+struct enable_wait {
+    struct enable_wait *next;
+    unsigned            controller; /* connection */
+    struct ctl_header   header;     /* of the request */
+    unsigned            count;
+    struct ticket       left[];
+};
+
+/* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or is NULL. */
+static void tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait)
+{
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        const struct state_registration *r = &v->state->registration[i];
+        if (!r->in_use || r->slot != slot || !server_attach(v, r->connection, s))
+            continue;
+        const struct ticket t = {.connection = r->connection, .number = server_tell_enable(v, r, s, entry, code)};
+        if (wait && v->fd[t.connection] >= 0)
+            wait->left[wait->count++] = t;
+    }
+}
+
+/* Answers the waits that have nothing left to wait for. An answer may drop a connection, and so change the list: from the front again. */
+static void answer_done(struct control_server *v)
+{
+    for (struct enable_wait **at = &v->waits; *at;) {
+        struct enable_wait *w = *at;
+        if (w->count) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        server_answer(v, w->controller, &w->header, W_SUCCESS);
+        free(w);
+        at = &v->waits;
+    }
+}
+
+static void acknowledged(struct control_server *v, unsigned c, uint32_t number)
+{
+    for (struct enable_wait *w = v->waits; w; w = w->next)
+        for (unsigned i = 0; i < w->count; i++)
+            if (w->left[i].connection == c && w->left[i].number == number) {
+                w->left[i] = w->left[--w->count];
+                answer_done(v);
+                return;
+            }
+}
+
+static void gone(struct control_server *v, unsigned c)
+{
+    for (struct enable_wait **at = &v->waits; *at;) {
+        struct enable_wait *w = *at;
+        if (w->controller == c) {
+            *at = w->next;
+            free(w);
+            continue;
+        }
+        for (unsigned i = 0; i < w->count;)
+            if (w->left[i].connection == c)
+                w->left[i] = w->left[--w->count];
+            else
+                i++;
+        at = &w->next;
+    }
+    answer_done(v);
+}
+
+enum { PROPERTY_IGNORE_KEYWORD_0 = 0x10 };
+
+static wstatus act(struct control_server *v, const struct ctl_enable_request *m, struct session *s, struct enable_wait *wait)
+{
+    const struct enable_terms terms = {.level = m->level, .any = m->any, .all = m->all,
+                                       .flags = m->property & PROPERTY_IGNORE_KEYWORD_0 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0};
+    struct reason             why;
+    unsigned                  slot, entry;
+    if (m->code == CTL_CODE_ENABLE) {
+        wstatus st = session_provider_set(s, &m->provider, &terms, &slot, &entry, &why);
+        if (!st)
+            tell_all(v, s, slot, entry, CTL_CODE_ENABLE, wait);
+        return st;
+    }
+    if (!session_provider_find(s, &m->provider, &slot, &entry))
+        return W_WMI_GUID_NOT_FOUND;
+    tell_all(v, s, slot, entry, m->code, wait);
+    if (m->code == CTL_CODE_DISABLE)
+        session_provider_clear(s, &m->provider);
+    return W_SUCCESS;
+}
+
+static wstatus request(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_enable_request *m = message;
+    char                             name[CTL_NAME];
+    struct enable_wait              *wait = NULL;
+    (void)size;
+
+    snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, m->name);
+    struct session *s = table_find(v->table, name);
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    if (m->code > CTL_CODE_CAPTURE_STATE)
+        return W_INVALID_PARAMETER;
+    if (m->property & ~(uint32_t)PROPERTY_IGNORE_KEYWORD_0)
+        return W_NOT_SUPPORTED;
+    if (m->wait && !(wait = calloc(1, sizeof *wait + STATE_REGISTRATIONS * sizeof wait->left[0])))
+        return W_NOT_ENOUGH_MEMORY;
+    wstatus st = act(v, m, s, wait);
+    if (st || !wait) {
+        free(wait);
+        if (!st)
+            server_answer(v, c, &m->header, W_SUCCESS);
+        return st;
+    }
+    unsigned living = 0; /* who did not read was dropped meanwhile */
+    for (unsigned i = 0; i < wait->count; i++)
+        if (v->fd[wait->left[i].connection] >= 0)
+            wait->left[living++] = wait->left[i];
+    wait->count      = living;
+    wait->controller = c;
+    wait->header     = m->header;
+    wait->next       = v->waits;
+    v->waits         = wait;
+    answer_done(v);
+    return W_SUCCESS;
+}
+
+const struct control_enabling control_enabling = {request, acknowledged, gone};
+
+void server_session_begun(struct control_server *v, struct session *s)
+{
+    for (unsigned k = 0; k < STATE_ENABLES && *s->state->enable[k].key; k++)
+        if (s->state->enable[k].in_use)
+            tell_all(v, s, s->state->enable[k].slot, s->state->enable[k].entry, CTL_CODE_ENABLE, NULL);
+}

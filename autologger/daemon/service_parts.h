@@ -1,0 +1,38 @@
+/* service_parts.h - what the files of the service share: service.c (the loop, what happens), service_setup.c (what is found or made at
+ * start). Nothing else includes it. Threads: the controlling one. */
+#ifndef AUTOLOGGER_DAEMON_SERVICE_PARTS_H
+#define AUTOLOGGER_DAEMON_SERVICE_PARTS_H
+#include "autologger/control/server.h"
+#include "autologger/daemon/created.h"
+#include "autologger/daemon/kernel_start.h"
+#include "autologger/daemon/rows.h"
+#include "autologger/daemon/service.h"
+
+struct service {
+    struct service_options options;
+    struct handed         *handed;
+    struct state_daemon   *state;
+    int                    state_fd, listen_fd, signal_fd, epoll_fd;
+    int                    cpu_fd; /* readable: processors came or went; -1 */
+    int                    consumers_fd; /* eventfd: a session has something for its consumers */
+    struct created         edge;
+    struct session_env     env;
+    struct session_table   table;
+    struct journal        *journal;
+    struct rows           *rows;
+    struct result_list     results;
+    struct control_server *server;
+    struct kernel_start   *kernel; /* kernel sources are being opened; NULL: not, or no longer */
+    bool                   ending;
+    bool                   rows_stay; /* this boot had its sessions already, and its rows: there are none of ours */
+};
+
+/* ---- service_setup.c ---- */
+/* *adopted: a predecessor's state was handed over, and is this daemon's now. 13: it is another version's */
+wstatus service_state_adopt(struct service *v, bool *adopted, struct reason *why);
+wstatus service_state_create(struct service *v, struct reason *why);
+wstatus service_listen_open(struct service *v, struct reason *why);
+wstatus service_signals_open(struct service *v, struct reason *why);
+void    service_env_fill(struct service *v, bool adopted);
+void    service_keep_own(struct service *v); /* what a successor gets of the daemon itself */
+#endif

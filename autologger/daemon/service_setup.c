@@ -1,0 +1,196 @@
+/* service_setup.c - what a service finds or makes at its start: its state, its socket, signals, the environment of its sessions. See
+ * service_parts.h. */
+#include "autologger/daemon/service_parts.h"
+
+#include "autologger/kernel/kphase.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static void boot_id_read(char *out, size_t size)
+{
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+    *out    = 0;
+    if (f) {
+        if (fgets(out, (int)size, f))
+            out[strcspn(out, "\n")] = 0;
+        fclose(f);
+    }
+}
+
+static wstatus state_map(struct service *v, int fd, struct reason *why)
+{
+    struct stat st;
+
+    v->state_fd = fd;
+    if (fstat(fd, &st) < 0 || (size_t)st.st_size != sizeof *v->state)
+        return reason_set(why, W_INVALID_DATA, "the state handed over has the wrong size: it is another version's");
+    v->state = mmap(NULL, sizeof *v->state, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (v->state == MAP_FAILED) {
+        v->state = NULL;
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot map the daemon's state: %s", strerror(errno));
+    }
+    return W_SUCCESS;
+}
+
+/* The predecessor died while it booted: no program had been let in and no file been made, so the boot is simply done again. */
+static void state_forget(struct service *v)
+{
+    munmap(v->state, sizeof *v->state);
+    close(v->state_fd);
+    v->state    = NULL;
+    v->state_fd = -1;
+    handed_drop(v->handed);
+}
+
+wstatus service_state_adopt(struct service *v, bool *adopted, struct reason *why)
+{
+    int fd = handed_take(v->handed, "daemon");
+
+    *adopted = false;
+    if (fd < 0) {
+        handed_drop(v->handed);
+        return W_SUCCESS;
+    }
+    wstatus st = state_map(v, fd, why);
+    if (st)
+        return st;
+    if (v->state->magic == STATE_MAGIC_DAEMON && v->state->version != STATE_VERSION)
+        return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", v->state->version, STATE_VERSION);
+    if (v->state->magic != STATE_MAGIC_DAEMON || !v->state->boot_done) {
+        state_forget(v);
+        return W_SUCCESS;
+    }
+    *adopted = true;
+    v->state->adopted++;
+    return W_SUCCESS;
+}
+
+wstatus service_state_create(struct service *v, struct reason *why)
+{
+    int fd = os_linux()->shm_create(os_linux(), "autologger-daemon", sizeof *v->state, 0);
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(-fd), "cannot create the daemon's state: %s", strerror(-fd));
+    wstatus st = state_map(v, fd, why);
+    if (st)
+        return st;
+    v->state->version      = STATE_VERSION;
+    v->state->size         = sizeof *v->state;
+    v->state->start_raw_ns = os_linux()->raw_ns(os_linux());
+    v->state->rehearsal    = v->options.rehearsal;
+    v->state->early_ns     = v->options.begin_ns;
+    v->state->held_ns      = v->options.held_ns;
+    if (v->options.snapshot) {
+        v->state->change_number = v->options.snapshot->change_number;
+        memcpy(v->state->snapshot_content, v->options.snapshot->content, sizeof v->state->snapshot_content);
+    }
+    snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
+    snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
+    boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
+    if (v->options.boot_id)
+        snprintf(v->state->boot_id, sizeof v->state->boot_id, "%s", v->options.boot_id);
+    if (v->options.rehearsal)
+        snprintf(v->state->boot_id, sizeof v->state->boot_id, "rehearsal-%d-%llu", (int)getpid(),
+                 (unsigned long long)v->state->start_raw_ns);
+    v->state->magic = STATE_MAGIC_DAEMON;
+    return W_SUCCESS;
+}
+
+wstatus service_listen_open(struct service *v, struct reason *why)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+
+    if ((v->listen_fd = handed_take(v->handed, "listen")) >= 0)
+        return W_SUCCESS;
+    if (snprintf(a.sun_path, sizeof a.sun_path, "%s/control", v->options.runtime_dir) >= (int)sizeof a.sun_path)
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s", v->options.runtime_dir);
+    v->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    unlink(a.sun_path);
+    mode_t old = umask(0);
+    int    r   = v->listen_fd < 0 ? -1 : bind(v->listen_fd, (struct sockaddr *)&a, sizeof a);
+    umask(old);
+    if (r < 0 || listen(v->listen_fd, 256) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "cannot listen at %s: %s", a.sun_path, strerror(errno));
+    return W_SUCCESS;
+}
+
+wstatus service_signals_open(struct service *v, struct reason *why)
+{
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &signals, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    v->signal_fd      = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    v->env.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    v->epoll_fd       = epoll_create1(EPOLL_CLOEXEC);
+    v->consumers_fd   = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct epoll_event e[3] = {{.events = EPOLLIN, .data.fd = v->signal_fd}, {.events = EPOLLIN, .data.fd = v->env.changed_fd},
+                               {.events = EPOLLIN, .data.fd = v->consumers_fd}};
+    if (v->signal_fd < 0 || v->consumers_fd < 0 || v->env.changed_fd < 0 || v->epoll_fd < 0 ||
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->signal_fd, &e[0]) < 0 ||
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->env.changed_fd, &e[1]) < 0 ||
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->consumers_fd, &e[2]) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "cannot set up the daemon's waiting: %s", strerror(errno));
+    return W_SUCCESS;
+}
+
+void service_env_fill(struct service *v, bool adopted)
+{
+    struct clock_anchor *anchor = &v->env.anchor;
+
+    created_init(&v->edge, os_linux(), &v->state->files_created, &v->state->files_created_early, &v->state->fs_ready);
+    v->env.os      = &v->edge.os;
+    v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
+    v->env.threads = true;
+    v->env.kernel_later = v->options.kernel_beside;
+    v->env.realtime     = v->options.realtime;
+    v->env.system_config = v->options.system_config;
+    v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
+    v->env.tight_file   = v->options.tight_file;
+    v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */
+    v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();
+    v->env.keep    = handed_keep;
+    v->env.keep_ctx = v->handed;
+    v->env.log_dir    = v->state->log_dir;
+    v->env.free_floor = UINT64_C(64) << 20;
+    clock_machine_find(&v->env.machine);
+    _Static_assert(sizeof *anchor == sizeof v->state->anchor, "the anchor is handed over as it is");
+    if (adopted) { /* one anchor and one frequency per boot */
+        memcpy(anchor, v->state->anchor, sizeof *anchor);
+        v->env.machine.tsc_usable &= anchor->tsc_hz != 0; /* a boot that is recovered may have been another machine's */
+        v->env.machine.tsc_hz = anchor->tsc_hz;
+    } else {
+        clock_anchor_take(&v->env.machine, anchor);
+        if (v->env.kernel_phase)
+            clock_anchor_back(anchor, 0); /* then no event of this boot is older than the files say that they begin */
+        memcpy(v->state->anchor, anchor, sizeof *anchor);
+    }
+    v->table.env     = &v->env;
+    v->table.ceiling = plan_memory_ceiling(v->env.os->ram_bytes(v->env.os));
+}
+
+void service_keep_own(struct service *v)
+{
+    handed_keep(v->handed, "daemon", v->state_fd, 0);
+    handed_keep(v->handed, "listen", v->listen_fd, 0);
+    handed_keep(v->handed, "directory", v->table.directory->fd, 0);
+    handed_keep(v->handed, "journal", journal_fd(v->journal), 0);
+    handed_keep(v->handed, "rows", rows_fd(v->rows), 0);
+}

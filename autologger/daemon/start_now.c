@@ -1,0 +1,30 @@
+#include "autologger/daemon/start_now.h"
+
+#include "autologger/boot/start.h"
+#include "autologger/control/update.h"
+#include "registry-sim/store/snapshot.h"
+
+#include <stdio.h>
+
+wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer)
+{
+    struct session_env   *env   = host->table->env;
+    struct regstore      *store = NULL;
+    struct session       *s     = NULL;
+    struct condition_list found = {0};
+    struct reason         why   = {0};
+
+    env->kernel_phase = false; /* what the kernel recorded before the initramfs is the boot's */
+    wstatus st        = regstore_open_snapshot_bytes(snapshot, size, "the declaration", &store, NULL, &why);
+    st                = st ? st : boot_start_one(host->table, host->log_dir, store, host->fs_ready, &s, &found, &why);
+    regstore_close(store);
+    if (st)
+        snprintf(answer->text, sizeof answer->text, "%s", why.text);
+    else {
+        server_session_begun(host->server, s);
+        condition_lines(&found, answer->text, sizeof answer->text);
+        session_info(s, &answer->session);
+    }
+    condition_list_finish(&found);
+    return st;
+}

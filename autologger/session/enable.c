@@ -1,0 +1,76 @@
+/* enable.c - providers that are enabled, changed and disabled while a session runs. See session.h. */
+#include "autologger/ring/quiesce.h"
+#include "autologger/session/internal.h"
+
+#include <stdio.h>
+
+/* The place of a provider in the session's list: the one that is in use, or that was; ended places are used again. */
+static struct state_enable *place(const struct session *s, const struct guid *provider)
+{
+    for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
+        if (guid_equal(&s->state->enable[i].guid, provider))
+            return &s->state->enable[i];
+    return NULL;
+}
+
+bool session_provider_find(const struct session *s, const struct guid *provider, unsigned *slot, unsigned *entry)
+{
+    const struct state_enable *e = place(s, provider);
+    if (!e || !e->in_use)
+        return false;
+    *slot  = e->slot;
+    *entry = e->entry;
+    return true;
+}
+
+/* Its counts go on from where they stood. */
+static wstatus enable_again(struct session *s, struct state_enable *e, const struct enable_terms *terms, struct reason *why)
+{
+    unsigned entry;
+    int      slot = directory_get(s->directory, &e->guid);
+    if (slot < 0)
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d provider places are taken", SHM_PROVIDERS);
+    wstatus st = directory_enable(s->directory, (unsigned)slot, s->state->index, terms, &entry, why);
+    if (st)
+        return st;
+    e->slot  = (uint32_t)slot;
+    e->entry = entry;
+    e->registrations += s->directory->registrations[slot];
+    for (unsigned u = 0; u < s->uid_count; u++)
+        stream_refused_forget(s->uid[u].streams, (unsigned)slot);
+    __atomic_store_n(&e->in_use, 1, __ATOMIC_RELEASE);
+    return W_SUCCESS;
+}
+
+wstatus session_provider_set(struct session *s, const struct guid *provider, const struct enable_terms *terms, unsigned *slot, unsigned *entry,
+                             struct reason *why)
+{
+    struct state_enable *e = place(s, provider);
+    char                 key[GUID_TEXT_SIZE]; /* no declaration has it: there is none */
+    wstatus              st = W_SUCCESS;
+
+    if (s->sealed || atomic_load(&s->phase) >= SESSION_STOPPING)
+        return reason_set(why, W_NOT_READY, "session \"%s\" is ending", s->state->name);
+    if (!e)
+        return session_enable(s, provider, guid_format(provider, key), terms, slot, entry, why);
+    if (e->in_use)
+        directory_change(s->directory, e->slot, e->entry, terms);
+    else
+        st = enable_again(s, e, terms, why);
+    *slot  = e->slot;
+    *entry = e->entry;
+    return st;
+}
+
+void session_provider_clear(struct session *s, const struct guid *provider)
+{
+    struct state_enable *e   = place(s, provider);
+    struct reason        why = {0};
+
+    if (!e || !e->in_use)
+        return;
+    directory_disable(s->directory, e->slot, e->entry);
+    __atomic_store_n(&e->in_use, 0, __ATOMIC_RELEASE);
+    if (s->uid_count && quiesce_all_cpus(&why) != W_SUCCESS)
+        condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
+}

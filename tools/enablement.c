@@ -1,0 +1,108 @@
+/* enablement.c - see enablement.h. */
+#include "tools/enablement.h"
+
+#include "autologger/plan/plan.h"
+#include "registry-sim/text/winpath.h"
+#include "tools/json_out.h"
+#include "tools/session_start.h"
+#include "tools/store_access.h"
+#include "tools/verb.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* By the words of a declaration's value of that name. */
+static uint64_t words(struct argp_state *state, const char *value, const char *text)
+{
+    const struct ini_vocabulary *v   = plan_vocabulary();
+    struct regvalue              out = {0};
+    struct reason                why = {0};
+    uint64_t                     n   = 0;
+    uint32_t                     n32 = 0;
+    wstatus st = v->parse(v->ctx, WINPATH_WMI "\\Autologger\\x\\{00000000-0000-0000-0000-000000000001}", value, text, NULL, &out, &why);
+    if (!st && out.type == REG_TYPE_QWORD)
+        st = regvalue_get_qword(&out, &n, &why);
+    else if (!st && !(st = regvalue_get_dword(&out, &n32, &why)))
+        n = n32;
+    free((void *)(uintptr_t)out.data);
+    if (st)
+        argp_error(state, "%s", why.text);
+    return n;
+}
+
+error_t enablement_option(int key, char *arg, struct argp_state *state)
+{
+    struct enablement *a = state->input;
+    struct reason       why;
+    char               *end;
+    switch (key) {
+    case 'l': a->request.level = (uint8_t)words(state, "EnableLevel", arg); return 0;
+    case 'k': a->request.any = words(state, "MatchAnyKeyword", arg); return 0;
+    case ENABLEMENT_ALL: a->request.all = words(state, "MatchAllKeyword", arg); return 0;
+    case ENABLEMENT_PROPERTY: a->request.property = (uint32_t)words(state, "EnableProperty", arg); return 0;
+    case ENABLEMENT_CAPTURE: a->request.code = CTL_CODE_CAPTURE_STATE; return 0;
+    case ENABLEMENT_WAIT:
+        errno              = 0;
+        unsigned long wait = strtoul(arg, &end, 10);
+        if (errno || end == arg || *end || *arg == '-' || wait > 600000)
+            argp_error(state, "--wait takes 0 to 600000 ms, not \"%s\"", arg);
+        a->wait_ms = (unsigned)wait;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (a->provider)
+            argp_error(state, "one provider at a time: \"%s\"", arg);
+        *(a->session ? &a->provider : &a->session) = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->provider)
+            argp_error(state, "SESSION and PROVIDER are needed. Do: autologger sessions");
+        if (provider_guid(a->provider, &a->request.provider, &why))
+            argp_error(state, "%s", why.text);
+        return 0;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+static const char *const done_words[] = {"disabled", "enabled", "asked for the state of"};
+
+static void report(const struct enablement *a)
+{
+    char         guid[GUID_TEXT_SIZE];
+    struct json *j = a->common.json ? json_create(stdout, true) : NULL;
+    guid_format(&a->request.provider, guid);
+    if (!j) {
+        printf("%s %s in \"%s\"\n", done_words[a->request.code], a->provider, a->session);
+        return;
+    }
+    json_object(j, NULL);
+    json_text(j, "session", a->session);
+    json_text(j, "provider", guid);
+    json_text(j, "done", done_words[a->request.code]);
+    json_number(j, "level", a->request.level);
+    json_number(j, "match_any", a->request.any);
+    json_number(j, "match_all", a->request.all);
+    json_object_end(j);
+    json_destroy(j);
+}
+
+int enablement_run(const struct argp *argp, int argc, char **argv, struct enablement *a)
+{
+    char                   verb[32];
+    struct control_client *client = NULL;
+    struct reason          why    = {0};
+    int                    code;
+    snprintf(verb, sizeof verb, "autologger %s", a->request.code == CTL_CODE_DISABLE ? "disable" : "enable");
+    if (!cmdline_parse(argp, argc, argv, a, &code))
+        return code;
+    wstatus st = control_open(a->common.runtime_dir, &client, &why);
+    if (st)
+        return failure_print_about(ABOUT_DAEMON, verb, st, &why);
+    st = control_enable(client, &a->request, a->session, a->wait_ms, &why);
+    control_close(client);
+    if (st)
+        return failure_print(verb, st, &why);
+    report(a);
+    return VERB_FINE;
+}
