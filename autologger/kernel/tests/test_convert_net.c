@@ -95,10 +95,12 @@ static void ends_of_datagrams(void **state)
 
 static void lost_on(uint32_t cpu, uint64_t from, uint64_t to)
 {
-    struct { struct raw_lost head; struct raw_lost_row row; } r = {.head = {.own = {.type = RAW_LOST, .time = to}, .from_ns = from, .cpu = cpu,
-                                                                            .cause = LOST_RING, .count = 1}};
-    r.row.lost = 1;
-    maker_own(&maker, &r, sizeof r, NULL, NULL);
+    _Alignas(struct raw_lost) uint8_t bytes[sizeof(struct raw_lost) + sizeof(struct raw_lost_row)];
+    struct raw_lost    *r   = (void *)bytes;
+    struct raw_lost_row row = {.source = 0, .lost = 1};
+    *r = (struct raw_lost){.own = {.type = RAW_LOST, .time = to}, .from_ns = from, .cpu = cpu, .cause = LOST_RING, .count = 1};
+    memcpy(bytes + sizeof *r, &row, sizeof row);
+    maker_own(&maker, bytes, sizeof bytes, NULL, NULL);
 }
 
 /* What was told of one datagram is never said of another, whatever became of its own event: nothing is better. */
