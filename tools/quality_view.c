@@ -1,7 +1,7 @@
 /* quality_view.c - see quality_view.h. */
 #include "tools/quality_view.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "tools/json_out.h"
 #include "tools/text_table.h"
 

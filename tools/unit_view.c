@@ -1,7 +1,7 @@
 /* unit_view.c - see unit_view.h. */
 #include "tools/unit_view.h"
 
-#include "autologger/consumer/text.h"
+#include "autologger/schema/text.h"
 #include "tools/json_out.h"
 #include "tools/text_table.h"
 

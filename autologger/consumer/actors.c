@@ -1,6 +1,6 @@
 #include "autologger/consumer/actors.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "registry-sim/base/cursor.h"
 
 #include <stdlib.h>

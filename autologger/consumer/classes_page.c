@@ -1,6 +1,6 @@
 #include "autologger/consumer/classes_page.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "autologger/kernel/written.h"
 #include "registry-sim/win32/guid.h"
 

@@ -1,7 +1,7 @@
 #include "autologger/consumer/classic_event.h"
 
-#include "autologger/consumer/classic.h"
-#include "autologger/consumer/text.h"
+#include "autologger/schema/classic.h"
+#include "autologger/schema/text.h"
 #include "registry-sim/base/cursor.h"
 
 #include <string.h>

@@ -1,68 +1,84 @@
 #include "autologger/consumer/decoded.h"
 
-#include "autologger/consumer/classic.h"
-#include "autologger/consumer/tracelogging.h"
+#include "autologger/schema/classic.h"
+#include "autologger/schema/tracelogging.h"
 
 #include <stdio.h>
 
-/* Copies a name from the file as valid UTF-8; too long ones are cut at a whole character. */
-static void copy_name(char *out, size_t size, const char *name)
+static enum description described_by(const struct schema_event *schema)
 {
-    size_t n = strlen(name), i = 0;
-
-    while (i < n && (unsigned char)name[i] < 0x80)
-        i++;
-    if (i == n && n < size) {
-        memcpy(out, name, n + 1);
-        return;
-    }
-    struct text clean = {0};
-    text_utf8(&clean, name, n);
-    n = clean.length < size ? clean.length : size - 1;
-    while (n > 0 && n < clean.length && ((unsigned char)clean.data[n] & 0xC0) == 0x80)
-        n--;
-    memcpy(out, text_get(&clean), n);
-    out[n] = 0;
-    text_finish(&clean);
+    static const enum description of[] = {[SCHEMA_SELF] = DESCRIBED_TRACELOGGING, [SCHEMA_MANIFEST] = DESCRIBED_MANIFEST,
+                                          [SCHEMA_EMBEDDED] = DESCRIBED_EMBEDDED, [SCHEMA_CLASSIC] = DESCRIBED_CLASSIC,
+                                          [SCHEMA_STRING] = DESCRIBED_STRING, [SCHEMA_NONE] = DESCRIBED_NOT};
+    return of[schema->source];
 }
 
-void decoded_names(const struct etl_event *e, struct decoded *out)
+static const char *number_name(struct decoded *out, unsigned number)
 {
-    struct tracelogging_names names = {0};
+    snprintf(out->own, sizeof out->own, "%u", number);
+    return out->own;
+}
 
-    *out = (struct decoded){.hook = classic_hook(e)};
-    if (out->hook != CLASSIC_NONE && (out->provider = classic_class(out->hook)) != NULL) {
-        char full[sizeof out->event];
-        classic_name(out->hook, full, sizeof full);
-        snprintf(out->event, sizeof out->event, "%s", strchr(full, '/') + 1);
-        out->by = DESCRIBED_CLASSIC;
+/* A kernel's event by its class: some have names, but no layout. */
+static void class_names(const struct etl_event *e, struct decoded *out)
+{
+    char full[sizeof out->own];
+
+    out->provider = classic_class(out->hook);
+    if (!out->provider)
+        return;
+    out->by = DESCRIBED_CLASSIC;
+    if (out->schema) {
+        out->event = out->schema->name;
         return;
     }
-    if (e->kind == ETL_KIND_EVENT)
-        tracelogging_names(e, &names);
-    out->provider = names.provider && *names.provider ? names.provider : NULL;
-    if (names.event) {
-        copy_name(out->event, sizeof out->event, names.event);
-        out->by = DESCRIBED_TRACELOGGING;
-    } else if (e->kind == ETL_KIND_EVENT && e->flags & ETL_EVENT_STRING_ONLY) {
-        snprintf(out->event, sizeof out->event, "String");
-        out->by = DESCRIBED_STRING;
-    } else {
-        snprintf(out->event, sizeof out->event, "%u",
-                 e->kind == ETL_KIND_EVENT || e->kind == ETL_KIND_MESSAGE ? e->id : e->opcode);
+    classic_name(out->hook, full, sizeof full);
+    snprintf(out->own, sizeof out->own, "%s", strchr(full, '/') + 1);
+    out->event = out->own;
+    (void)e;
+}
+
+/* "Task/Opcode" of a manifest that gives its event no name. */
+static const char *task_name(const struct schema_event *s, struct decoded *out)
+{
+    if (s->task_name && s->opcode_name && s->opcode) {
+        snprintf(out->own, sizeof out->own, "%s/%s", s->task_name, s->opcode_name);
+        return out->own;
     }
+    return s->task_name && *s->task_name ? s->task_name : NULL;
+}
+
+void decoded_names(struct schema_set *set, const struct etl_event *e, struct decoded *out)
+{
+    struct schema_key key;
+
+    schema_key_of(e, &key);
+    const struct schema_event *s = schema_set_find(set, &key);
+    out->schema   = s;
+    out->hook     = key.hook;
+    out->provider = NULL;
+    out->event    = NULL;
+    out->by       = s ? described_by(s) : DESCRIBED_NOT;
+    if (key.hook != CLASSIC_NONE && (!s || s->source == SCHEMA_CLASSIC))
+        class_names(e, out);
+    else if (s && s->source != SCHEMA_STRING) {
+        out->provider = *s->provider->name ? s->provider->name : NULL;
+        out->event    = s->name && *s->name ? s->name : task_name(s, out);
+        if (s->source == SCHEMA_SELF)
+            out->event = s->name;
+    } else if (s) {
+        out->event = s->name;
+    }
+    if (!out->event)
+        out->event = number_name(out, e->kind == ETL_KIND_EVENT || e->kind == ETL_KIND_MESSAGE ? e->id : e->opcode);
 }
 
 enum decode_result decoded_fields(const struct etl_event *e, const struct decoded *names, struct field_sink *sink,
                                   uint32_t *used)
 {
     *used = 0;
-    switch (names->by) {
-    case DESCRIBED_TRACELOGGING: return tracelogging_decode(e, sink, used);
-    case DESCRIBED_CLASSIC: return classic_decode(e, sink, used);
-    case DESCRIBED_STRING: return classic_layout("Message:w", e, sink, used);
-    case DESCRIBED_NOT: break;
-    }
+    if (names->schema)
+        return walk_fields(names->schema, e->payload, e->payload_size, e->is_64bit, sink, used);
     return e->payload_size ? DECODE_UNKNOWN : DECODE_OK; /* no payload: nothing is missing */
 }
 

@@ -1,6 +1,6 @@
 #include "autologger/consumer/dump_writer.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "registry-sim/win32/utf16.h"
 
 #include <errno.h>
@@ -78,34 +78,61 @@ unsigned dump_frames(struct dump *d, const struct etl_event *e)
     return d->frames ? namer->stack(namer->ctx, e, d->frames, DUMP_FRAMES_MAX) : 0;
 }
 
+/* False: no memory. */
+static bool dump_begin(struct dump *d)
+{
+    const struct dump_options *o = d->options;
+
+    if (!(d->schemas = o->schemas ? o->schemas : schema_set_new()) || (o->frames && !(d->frames = malloc(DUMP_FRAMES_MAX * sizeof *d->frames))))
+        return false;
+    d->process = (struct process_filter){.wanted = process_wanted, .ctx = d, .actors = &d->actors};
+    d->unit    = (struct process_filter){.wanted = unit_wanted, .field = unit_field, .ctx = d, .actors = &d->actors};
+    for (unsigned i = 0; i < DUMP_PROVIDERS_MAX; i++)
+        if (o->providers[i].name)
+            d->hashed[i] = guid_from_name(o->providers[i].name);
+    d->sink.self = d;
+    d->sink.emit = writers[o->format]->emit;
+    return writers[o->format]->begin(d);
+}
+
+/* False: memory was missing at some place. */
+static bool dump_end(struct dump *d)
+{
+    bool failed = d->sink.path.failed || d->sink.value.failed || d->line.failed || d->name.failed || d->process.failed || d->unit.failed ||
+                  d->actors.failed || d->units.failed;
+
+    field_sink_finish(&d->sink);
+    process_filter_finish(&d->process);
+    process_filter_finish(&d->unit);
+    d->counts->units_told = d->units.count > 0;
+    process_units_finish(&d->units);
+    actors_finish(&d->actors);
+    text_finish(&d->line);
+    text_finish(&d->name);
+    free(d->frames);
+    if (d->schemas != d->options->schemas)
+        schema_set_free(d->schemas);
+    return !failed;
+}
+
 wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
                     struct reason *why)
 {
     const struct dump_writer *writer = writers[options->format];
-    struct dump      d  = {.options = options, .header = etl_reader_header(r), .out = out};
+    struct dump      d  = {.options = options, .header = etl_reader_header(r), .out = out, .counts = counts};
     wstatus          st = W_SUCCESS;
     struct etl_event e;
     struct decoded   names;
 
-    *counts     = (struct dump_counts){0};
-    d.counts    = counts;
-    if (options->frames && !(d.frames = malloc(DUMP_FRAMES_MAX * sizeof *d.frames)))
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for frames");
-    d.process = (struct process_filter){.wanted = process_wanted, .ctx = &d, .actors = &d.actors};
-    d.unit    = (struct process_filter){.wanted = unit_wanted, .field = unit_field, .ctx = &d, .actors = &d.actors};
-    for (unsigned i = 0; i < DUMP_PROVIDERS_MAX; i++)
-        if (options->providers[i].name)
-            d.hashed[i] = guid_from_name(options->providers[i].name);
-    d.sink.self = &d;
-    d.sink.emit = writer->emit;
-    if (!writer->begin(&d)) {
-        free(d.frames);
+    *counts = (struct dump_counts){0};
+    if (!dump_begin(&d)) {
+        dump_end(&d);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the output's writer");
     }
     errno = 0;
     while ((!options->limit || counts->written < options->limit) && !ferror(out) && etl_next(r, &e)) {
         counts->read++;
-        decoded_names(&e, &names);
+        decoded_names(d.schemas, &e, &names);
         if (!passes(&d, &e, &names))
             continue;
         enum decode_result result = writer->event(&d, &e, &names);
@@ -117,17 +144,7 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     if (fflush(out) != 0 || ferror(out))
         st = reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "the output can't be written: %s",
                         strerror(errno));
-    if (d.sink.path.failed || d.sink.value.failed || d.line.failed || d.name.failed || d.process.failed || d.unit.failed || d.actors.failed ||
-        d.units.failed)
+    if (!dump_end(&d))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the text of an event");
-    field_sink_finish(&d.sink);
-    process_filter_finish(&d.process);
-    process_filter_finish(&d.unit);
-    counts->units_told = d.units.count > 0;
-    process_units_finish(&d.units);
-    actors_finish(&d.actors);
-    text_finish(&d.line);
-    text_finish(&d.name);
-    free(d.frames);
     return st;
 }

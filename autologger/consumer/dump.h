@@ -21,6 +21,7 @@
 
 #include <stdio.h>
 
+struct schema_set;
 enum { DUMP_PROVIDERS_MAX = 16, DUMP_UNITS_MAX = 16 };
 /* One of the two. A kernel class has the GUID of its class. */
 struct dump_provider {
@@ -44,6 +45,7 @@ struct dump_options {
     const char          *units[DUMP_UNITS_MAX + 1]; /* only events about processes of these units, by glob, and about the units themselves; NULL ends them */
     uint64_t             from, to; /* FILETIME, inclusive; 0 = open */
     uint64_t             limit; /* events at most; 0 = all */
+    struct schema_set *schemas; /* borrowed; NULL: what describes itself, and the kernel's classes */
     const struct frame_namer *frames; /* names for the frames of stacks; NULL: addresses alone */
 };
 struct dump_counts {

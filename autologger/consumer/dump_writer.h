@@ -16,6 +16,7 @@ struct dump {
     const struct etl_file_header *header;
     FILE                         *out;
     yajl_gen                      json; /* of DUMP_JSON */
+    struct schema_set            *schemas;
     struct field_sink             sink;
     struct text                   line, name;
     struct process_filter         process, unit;

@@ -1,6 +1,6 @@
 #include "autologger/consumer/kernel_names.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/kernel_symbols.h"
 #include "autologger/consumer/names_event.h"

@@ -1,6 +1,6 @@
 #include "autologger/consumer/names_event.h"
 
-#include "autologger/consumer/tracelogging.h"
+#include "autologger/schema/tracelogging.h"
 #include "autologger/wire/names.h"
 
 enum { CHANNEL_TRACELOGGING = 11, LEVEL_INFORMATION = 4 };

@@ -1,6 +1,6 @@
 #include "autologger/consumer/summary.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "autologger/consumer/decoded.h"
 
 #include <stdlib.h>
@@ -16,6 +16,7 @@ struct collector {
     size_t           *table; /* open addressing: index of a row + 1 */
     size_t            slots;
     struct times      triggers, stacks;
+    struct schema_set *schemas;
     struct field_sink sink; /* decodes only to see whether it can be done */
 };
 
@@ -176,7 +177,7 @@ static bool collect(struct collector *c, struct etl_reader *r, const struct summ
     uint32_t         used;
 
     while (etl_next(r, &e)) {
-        decoded_names(&e, &names);
+        decoded_names(c->schemas, &e, &names);
         if (more)
             more->see(more->ctx, &e, &names);
         if (!count_event(c, &e, &names) || !count_stack(c, &e, &names) || !losses_add(&c->s->losses, &e, &names))
@@ -200,10 +201,10 @@ wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason
 
 wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why)
 {
-    struct collector c  = {.s = calloc(1, sizeof *c.s), .sink.emit = ignore};
+    struct collector c  = {.s = calloc(1, sizeof *c.s), .schemas = schema_set_new(), .sink.emit = ignore};
     wstatus          st = W_SUCCESS;
 
-    if (!c.s || !collect(&c, r, more)) {
+    if (!c.s || !c.schemas || !collect(&c, r, more)) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a summary");
         summary_destroy(c.s);
     } else {
@@ -213,6 +214,7 @@ wstatus summary_create_with(struct etl_reader *r, const struct summary_more *mor
     free(c.triggers.list);
     free(c.stacks.list);
     field_sink_finish(&c.sink);
+    schema_set_free(c.schemas);
     return st;
 }
 

@@ -1,7 +1,7 @@
 /* The two faces of a summary: text for people, one JSON object for programs. */
 #include "autologger/consumer/summary.h"
 
-#include "autologger/consumer/text.h"
+#include "autologger/schema/text.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>

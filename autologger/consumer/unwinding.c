@@ -1,8 +1,8 @@
 #include "autologger/consumer/unwinding.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "autologger/consumer/classic_event.h"
-#include "autologger/consumer/tracelogging.h"
+#include "autologger/schema/tracelogging.h"
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/base/program.h"
 

@@ -1,9 +1,9 @@
 #include "autologger/daemon/phase_count.h"
 
 #include "autologger/boot/phases.h"
-#include "autologger/consumer/decoded.h"
 #include "autologger/etl/reader.h"
 #include "autologger/kernel/bootenv.h"
+#include "autologger/schema/tracelogging.h"
 
 #include <string.h>
 
@@ -46,12 +46,12 @@ static void new_program(struct counting *c, uint64_t ns)
 /* How long firmware and loader took, as the kernel session says at its end. */
 static void machine_told(struct counting *c, const struct etl_event *e)
 {
-    struct decoded names;
+    struct tracelogging_names names;
     uint64_t       ns[2];
     if (e->payload_size < sizeof ns)
         return;
-    decoded_names(e, &names);
-    if (strcmp(names.event, BOOTENV_TIMES_NAME) != 0)
+    tracelogging_names(e, &names);
+    if (!names.event || strcmp(names.event, BOOTENV_TIMES_NAME) != 0)
         return;
     memcpy(ns, e->payload, sizeof ns);
     c->times.phases.firmware_ns   = ns[0];

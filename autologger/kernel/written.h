@@ -1,6 +1,6 @@
 /* written.h - every class of events that kernel sessions, the merge and our own providers write, as a table (written.def): what it is
  * made of, which keyword asks for it, and which test reads it back field by field (tools/dev/read_back.h).
- * Threads: constant data. Not for: layouts of Windows' classes (consumer/classic.def), which the readers have. */
+ * Threads: constant data. Not for: layouts of Windows' classes (schema/classic.def), which the readers have. */
 #ifndef AUTOLOGGER_KERNEL_WRITTEN_H
 #define AUTOLOGGER_KERNEL_WRITTEN_H
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 enum { WRITTEN_OWN = 0xFFFE /* in the place of a hook: it describes itself */ };
 struct written_class {
-    uint16_t    hook; /* group << 8 | opcode as consumer/classic.h counts, or WRITTEN_OWN */
+    uint16_t    hook; /* group << 8 | opcode as schema/classic.h counts, or WRITTEN_OWN */
     uint8_t     version;
     const char *provider, *event; /* of an event of our own; "*": any */
     const char *fields;           /* and its fields: "Name:type Name:type" */

@@ -1,6 +1,6 @@
 #include "autologger/symbols/saved.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "autologger/consumer/names_event.h"
 #include "autologger/consumer/vdso.h"
 #include "autologger/wire/names.h"

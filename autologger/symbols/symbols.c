@@ -1,6 +1,6 @@
 #include "autologger/symbols/symbols.h"
 
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 #include "autologger/consumer/decoded.h"
 #include "autologger/symbols/elf_names.h"
 #include "autologger/symbols/saved.h"

@@ -102,7 +102,10 @@ static inline void read_back_see(const void *record, size_t size)
     struct read_back  r    = {0};
     uint32_t          used;
     assert_true(etl_record_decode(record, (uint32_t)size, 0, &e));
-    decoded_names(&e, &names);
+    static struct schema_set *set; /* for all records of the test */
+    if (!set)
+        set = schema_set_new();
+    decoded_names(set, &e, &names);
     sink.self = &r;
     if (names.hook != WRITTEN_OWN + 1) {
         snprintf(r.key, sizeof r.key, "%s/%s %04X v%u", names.provider, names.event, names.hook, e.version);

@@ -95,12 +95,14 @@ static void units_by_processes(void **state)
     switches(3001000, 100, 0);
     image_event(&m, 3001700, 1); /* the end: 700 more */
     assert_int_equal(etl_reader_open_memory(m.data, m.size, &r, NULL), W_SUCCESS);
+    struct schema_set *set = schema_set_new();
     uint64_t events = 0;
     while (etl_next(r, &e)) {
-        decoded_names(&e, &names);
+        decoded_names(set, &e, &names);
         unit_table_see(&t, &e, &names);
         events++;
     }
+    schema_set_free(set);
     unsigned n = unit_table_end(&t, &rows);
     assert_int_equal(row(rows, n, "web.service")->processes, 2);
     assert_int_equal(row(rows, n, "init.scope")->processes, 2);

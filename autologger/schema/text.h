@@ -1,7 +1,7 @@
 /* text.h - a growing UTF-8 text. Invariant: what is in it is valid UTF-8 when it came through text_utf8 or text_utf16.
  * Out of memory sets `failed` and drops; the rest goes on. Threads: one. Ownership: init by zeros, text_finish. */
-#ifndef AUTOLOGGER_CONSUMER_TEXT_H
-#define AUTOLOGGER_CONSUMER_TEXT_H
+#ifndef AUTOLOGGER_SCHEMA_TEXT_H
+#define AUTOLOGGER_SCHEMA_TEXT_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,4 +22,8 @@ void text_utf8(struct text *t, const void *bytes, size_t size);
 /* Adds UTF-16LE; unpaired surrogates become U+FFFD. */
 void text_utf16(struct text *t, const void *bytes, size_t size);
 void text_hex(struct text *t, const void *bytes, size_t size);
+/* Numbers, as %llu, %lld and 0x%llx would write them, but without a format to read. */
+void text_unsigned(struct text *t, uint64_t v);
+void text_signed(struct text *t, int64_t v);
+void text_hexnumber(struct text *t, uint64_t v);
 #endif

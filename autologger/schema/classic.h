@@ -1,9 +1,9 @@
 /* classic.h - names and fields of the kernel's built-in classes and of the events that a merge adds, or a real-time consumer.
  * One table (classic.def) tells, by hook and version, the name and the layout. Threads: constant data, any. */
-#ifndef AUTOLOGGER_CONSUMER_CLASSIC_H
-#define AUTOLOGGER_CONSUMER_CLASSIC_H
-#include "autologger/consumer/value.h"
+#ifndef AUTOLOGGER_SCHEMA_CLASSIC_H
+#define AUTOLOGGER_SCHEMA_CLASSIC_H
 #include "autologger/etl/reader.h"
+#include "autologger/schema/walk.h"
 
 enum {
     CLASSIC_IMAGE_ID = 0xF000, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, CLASSIC_RT_LOST = 0xF300, /* ours */
@@ -20,10 +20,12 @@ bool classic_name(uint16_t hook, char *out, size_t size);
 /* The layout of a version, as in classic.def; NULL: none is known. The GUID of its class. */
 const char *classic_fields(uint16_t hook, uint8_t version);
 struct guid classic_guid(uint16_t hook);
+/* The layout as a schema, and what describes text events (one field, Message). They are made once and stay. NULL: none, or no memory. */
+const struct schema_event *classic_schema(uint16_t hook, uint8_t version);
+const struct schema_event *classic_string_schema(void);
+/* All of the built-in classes: their events by class GUID, opcode and highest version first. NULL: no memory. */
+const struct schema_provider *const *classic_providers(unsigned *count);
 /* Gives each field to the sink. DECODE_UNKNOWN: no layout for it; DECODE_MISMATCH: payload too short or bytes left
  * over; *used tells how many were accounted for. */
 enum decode_result classic_decode(const struct etl_event *event, struct field_sink *sink, uint32_t *used);
-/* A layout as in classic.def ("Name:kind ...") over a payload: for classes that are described elsewhere. */
-enum decode_result classic_layout(const char *layout, const struct etl_event *event, struct field_sink *sink,
-                                  uint32_t *used);
 #endif

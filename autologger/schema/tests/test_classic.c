@@ -1,6 +1,6 @@
 /* The table of the built-in classes, and chosen events field by field.
  * Proves: KRN-03..09 (their fields by name), CON-05, CON-15. */
-#include "autologger/consumer/classic.h"
+#include "autologger/schema/classic.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

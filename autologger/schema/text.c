@@ -1,4 +1,4 @@
-#include "autologger/consumer/text.h"
+#include "autologger/schema/text.h"
 
 #include "registry-sim/win32/utf16.h"
 
@@ -126,4 +126,38 @@ void text_hex(struct text *t, const void *bytes, size_t size)
         t->data[t->length++] = digits[p[i] & 15];
     }
     t->data[t->length] = 0;
+}
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354"
+                            "555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
+
+void text_unsigned(struct text *t, uint64_t v)
+{
+    char  digits[20], *p = digits + sizeof digits;
+
+    for (; v >= 100; v /= 100)
+        memcpy(p -= 2, pairs + v % 100 * 2, 2);
+    if (v >= 10)
+        memcpy(p -= 2, pairs + v * 2, 2);
+    else
+        *--p = (char)('0' + v);
+    text_add(t, p, (size_t)(digits + sizeof digits - p));
+}
+
+void text_signed(struct text *t, int64_t v)
+{
+    if (v < 0)
+        text_add(t, "-", 1);
+    text_unsigned(t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
+}
+
+void text_hexnumber(struct text *t, uint64_t v)
+{
+    char digits[18], *p = digits + sizeof digits;
+
+    do
+        *--p = "0123456789abcdef"[v & 15];
+    while (v >>= 4);
+    memcpy(p -= 2, "0x", 2);
+    text_add(t, p, (size_t)(digits + sizeof digits - p));
 }

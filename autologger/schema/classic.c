@@ -1,0 +1,284 @@
+#include "autologger/schema/classic.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct row {
+    uint16_t    hook;
+    uint8_t     lowest, highest;
+    const char *name, *layout;
+};
+static const struct row rows[] = {
+#define K(hook, lowest, highest, name, layout) {hook, lowest, highest, name, layout},
+#include "autologger/schema/classic.def"
+#undef K
+};
+static const char *const classes[] = {
+#define C(name) name,
+#include "autologger/schema/classes.def"
+#undef C
+};
+static const struct {
+    uint16_t    hook;
+    const char *name;
+    struct guid guid;
+} extras[] = {
+    {CLASSIC_IMAGE_ID, "ImageID", {0xb3e675d7, 0x2554, 0x4f18, {0x83, 0x0b, 0x27, 0x62, 0x73, 0x25, 0x60, 0xde}}},
+    {CLASSIC_SYSTEM_CONFIG_EX, "SystemConfigEx",
+     {0x9b79ee91, 0xb5fd, 0x41c0, {0xa2, 0x43, 0x42, 0x48, 0xe2, 0x66, 0xe9, 0xd0}}},
+    {CLASSIC_EVENT_METADATA, "EventMetadata",
+     {0xbbccf6c1, 0x6cd1, 0x48c4, {0x80, 0xff, 0x83, 0x94, 0x82, 0xe3, 0x76, 0x71}}},
+    {CLASSIC_RT_LOST, "RT_LostEvent", {0x6a399ae0, 0x4bc6, 0x4de9, {0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}}},
+};
+/* What a word of a layout is as a type. */
+static const struct {
+    uint16_t kind, in, out, flags, length;
+} types[] = {
+    {VALUE_I8, IN_INT8, OUT_BYTE, 0, 0},
+    {VALUE_I16, IN_INT16, OUT_SHORT, 0, 0},
+    {VALUE_I32, IN_INT32, OUT_INT, 0, 0},
+    {VALUE_I64, IN_INT64, OUT_LONG, 0, 0},
+    {VALUE_U8, IN_UINT8, OUT_UNSIGNEDBYTE, 0, 0},
+    {VALUE_U16, IN_UINT16, OUT_UNSIGNEDSHORT, 0, 0},
+    {VALUE_U32, IN_UINT32, OUT_UNSIGNEDINT, 0, 0},
+    {VALUE_U64, IN_UINT64, OUT_UNSIGNEDLONG, 0, 0},
+    {VALUE_X8, IN_UINT8, OUT_HEXINT8, 0, 0},
+    {VALUE_X16, IN_UINT16, OUT_HEXINT16, 0, 0},
+    {VALUE_X32, IN_UINT32, OUT_HEXINT32, 0, 0},
+    {VALUE_X64, IN_UINT64, OUT_HEXINT64, 0, 0},
+    {VALUE_F32, IN_FLOAT, OUT_FLOAT, 0, 0},
+    {VALUE_F64, IN_DOUBLE, OUT_DOUBLE, 0, 0},
+    {VALUE_BOOL8, IN_UINT8, OUT_BOOLEAN, 0, 0},
+    {VALUE_BOOL32, IN_BOOLEAN, OUT_BOOLEAN, 0, 0},
+    {VALUE_PORT, IN_UINT16, OUT_PORT, 0, 0},
+    {VALUE_IPV4, IN_UINT32, OUT_IPV4, 0, 0},
+    {VALUE_IPV6, IN_BINARY, OUT_IPV6, FIELD_FIXED_LENGTH, 16},
+    {VALUE_GUID, IN_GUID, OUT_GUID, 0, 0},
+    {VALUE_FILETIME, IN_FILETIME, OUT_DATETIME, 0, 0},
+    {VALUE_POINTER, IN_POINTER, OUT_HEXINT64, 0, 0},
+    {VALUE_UTF16, IN_UNICODESTRING, OUT_STRING, 0, 0},
+    {VALUE_ANSI, IN_ANSISTRING, OUT_STRING, 0, 0},
+    {VALUE_SID_BLOCK, IN_WBEMSID, OUT_STRING, 0, 0},
+    {VALUE_ADDRESSES, IN_POINTER, OUT_HEXINT64, FIELD_TO_END, 0},
+    {VALUE_BYTES, IN_BINARY, OUT_HEXBINARY, FIELD_TO_END, 0},
+};
+enum { CLASS_COUNT = sizeof classes / sizeof *classes, EXTRA_COUNT = sizeof extras / sizeof *extras, ROW_COUNT = sizeof rows / sizeof *rows,
+       IMAGE_LOAD = 0x030A, IMAGE_LOAD_BY_CLASS = 0x140A };
+
+uint16_t classic_hook(const struct etl_event *e)
+{
+    if (e->kind == ETL_KIND_SYSTEM || e->kind == ETL_KIND_PERFINFO)
+        return e->hook;
+    if (e->kind != ETL_KIND_FULL && e->kind != ETL_KIND_INSTANCE)
+        return CLASSIC_NONE;
+    for (size_t i = 0; i < EXTRA_COUNT; i++)
+        if (guid_equal(&e->provider, &extras[i].guid))
+            return (uint16_t)(extras[i].hook | e->opcode);
+    for (uint16_t group = 0; group < CLASS_COUNT; group++) {
+        struct guid g = etl_group_guid((uint16_t)(group << 8));
+        if (guid_equal(&e->provider, &g)) {
+            uint16_t hook = (uint16_t)(group << 8 | e->opcode);
+            return hook == IMAGE_LOAD_BY_CLASS ? IMAGE_LOAD : hook;
+        }
+    }
+    return CLASSIC_NONE;
+}
+
+const char *classic_class(uint16_t hook)
+{
+    unsigned group = hook == IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
+
+    if (group < CLASS_COUNT)
+        return classes[group];
+    for (size_t i = 0; i < EXTRA_COUNT; i++)
+        if (extras[i].hook >> 8 == (int)group)
+            return extras[i].name;
+    return NULL;
+}
+
+static const struct row *any_row(uint16_t hook);
+
+bool classic_name(uint16_t hook, char *out, size_t size)
+{
+    const char *class_name = hook == CLASSIC_NONE ? NULL : classic_class(hook);
+
+    if (!class_name)
+        return false;
+    const struct row *row = any_row(hook);
+    if (row)
+        snprintf(out, size, "%s/%s", class_name, row->name);
+    else
+        snprintf(out, size, "%s/%u", class_name, hook & 0xFF);
+    return true;
+}
+
+/* TRACE_LOGFILE_HEADER; the pointers and the time zone are of no use to a person */
+static const char header[] =
+    "BufferSize:u32 MajorVersion:u8 MinorVersion:u8 SubVersion:u8 SubMinorVersion:u8 ProviderVersion:u32 "
+    "NumberOfProcessors:u32 EndTime:filetime TimerResolution:u32 MaximumFileSize:u32 LogFileMode:x32 "
+    "BuffersWritten:u32 StartBuffers:u32 PointerSize:u32 EventsLost:u32 CpuSpeedInMHz:u32 LoggerName:p "
+    "LogFileName:p -176 BootTime:filetime PerfFreq:u64 StartTime:filetime ReservedFlags:u32 BuffersLost:u32 "
+    "?SessionName:w ?SessionFileName:w";
+
+struct guid classic_guid(uint16_t hook)
+{
+    for (size_t i = 0; i < EXTRA_COUNT; i++)
+        if (extras[i].hook >> 8 == hook >> 8)
+            return extras[i].guid;
+    return etl_group_guid(hook);
+}
+
+/* ---- schemas ---- */
+
+/* One word of a layout: "Name:kind", "?Name:kind" (may be absent at the end), "-N" (bytes of no meaning). False: it is none. */
+static bool make_field(struct schema_provider *p, const char *word, size_t length, struct schema_field *f)
+{
+    if (*word == '-') {
+        f->in     = IN_BINARY;
+        f->flags  = FIELD_FIXED_LENGTH | FIELD_HIDDEN;
+        f->length = (uint16_t)atoi(word + 1);
+        return true;
+    }
+    if (*word == '?') {
+        f->flags |= FIELD_OPTIONAL;
+        word++;
+        length--;
+    }
+    const char *colon = memchr(word, ':', length);
+    if (!colon || !(f->name = schema_text(p, word, (size_t)(colon - word))))
+        return false;
+    size_t          kind_length = (size_t)(word + length - colon - 1);
+    enum value_kind kind        = value_kind_find(colon + 1, kind_length);
+    if (kind == VALUE_KINDS && colon[1] == 'w') {
+        f->in = IN_UNICODESTRING;
+        f->flags |= FIELD_FIXED_LENGTH;
+        f->length = (uint16_t)atoi(colon + 2);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].kind == kind) {
+            f->in  = types[i].in;
+            f->out = types[i].out;
+            f->flags |= types[i].flags;
+            f->length = types[i].length;
+            return true;
+        }
+    return false;
+}
+
+static struct schema_event *make_event(struct schema_provider *p, const char *layout)
+{
+    unsigned n = 0;
+    for (const char *word = layout; *word; word += strspn(word, " "), n++)
+        word += strcspn(word, " ");
+    struct schema_event *e = schema_event_new(p, n, n);
+    n                      = 0;
+    for (const char *word = layout; e && *word; word += strspn(word, " ")) {
+        size_t length = strcspn(word, " ");
+        if (!make_field(p, word, length, &e->fields[n++]))
+            return NULL;
+        word += length;
+    }
+    return e;
+}
+
+/* Made once; what could not be made stays NULL. */
+static pthread_once_t          once = PTHREAD_ONCE_INIT;
+static struct schema_provider *providers[CLASS_COUNT + EXTRA_COUNT + 1];
+static struct schema_event    *events[ROW_COUNT], *string_event;
+static uint16_t                first_row[0x10000]; /* by hook: the index of its first row, + 1 */
+
+static struct schema_provider *provider_of(uint16_t hook)
+{
+    unsigned place = hook == IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
+    for (size_t i = 0; place >= CLASS_COUNT && i < EXTRA_COUNT; i++)
+        if (extras[i].hook >> 8 == (int)place)
+            place = CLASS_COUNT + (unsigned)i;
+    if (place >= CLASS_COUNT + EXTRA_COUNT)
+        return NULL;
+    if (!providers[place]) {
+        struct guid guid = classic_guid(hook);
+        providers[place] = schema_provider_new(&guid, classic_class(hook));
+    }
+    return providers[place];
+}
+
+static void make_all(void)
+{
+    static const struct guid none;
+    struct reason            why;
+
+    for (unsigned i = ROW_COUNT; i-- > 0;) {
+        struct schema_provider *p      = provider_of(rows[i].hook);
+        const char             *layout = rows[i].hook == 0 ? header : rows[i].layout;
+        first_row[rows[i].hook]        = (uint16_t)(i + 1);
+        struct schema_event *e         = p && layout ? make_event(p, layout) : NULL;
+        if (!e)
+            continue;
+        e->source     = SCHEMA_CLASSIC;
+        e->opcode     = (uint8_t)rows[i].hook;
+        e->version    = rows[i].highest == UINT8_MAX ? rows[i].lowest : rows[i].highest;
+        e->class_guid = p->guid;
+        e->name = e->opcode_name = rows[i].name;
+        if (!schema_event_finish(p, e, &why))
+            events[i] = e;
+    }
+    struct schema_provider *p = providers[CLASS_COUNT + EXTRA_COUNT] = schema_provider_new(&none, "");
+    struct schema_event    *e = p ? make_event(p, "Message:w") : NULL;
+    if (e && !schema_event_finish(p, e, &why)) {
+        e->source    = SCHEMA_STRING;
+        e->name      = "String";
+        string_event = e;
+    }
+}
+
+const struct schema_event *classic_string_schema(void)
+{
+    pthread_once(&once, make_all);
+    return string_event;
+}
+
+static const struct row *any_row(uint16_t hook)
+{
+    pthread_once(&once, make_all);
+    return first_row[hook] ? &rows[first_row[hook] - 1] : NULL;
+}
+
+/* The row that covers the version; NULL: none does. */
+static const struct row *find(uint16_t hook, uint8_t version)
+{
+    pthread_once(&once, make_all);
+    for (unsigned i = first_row[hook]; i && i <= ROW_COUNT && rows[i - 1].hook == hook; i++) /* those of a hook stand together */
+        if (version >= rows[i - 1].lowest && version <= rows[i - 1].highest)
+            return &rows[i - 1];
+    return NULL;
+}
+
+const struct schema_event *classic_schema(uint16_t hook, uint8_t version)
+{
+    const struct row *row = find(hook, version);
+    return row ? events[row - rows] : NULL;
+}
+
+const struct schema_provider *const *classic_providers(unsigned *count)
+{
+    pthread_once(&once, make_all);
+    *count = CLASS_COUNT + EXTRA_COUNT;
+    return (const struct schema_provider *const *)providers;
+}
+
+const char *classic_fields(uint16_t hook, uint8_t version)
+{
+    const struct row *row = find(hook, version);
+    return row && hook == 0 ? header : row ? row->layout : NULL;
+}
+
+enum decode_result classic_decode(const struct etl_event *e, struct field_sink *sink, uint32_t *used)
+{
+    uint16_t                   hook   = classic_hook(e);
+    const struct schema_event *schema = hook == CLASSIC_NONE ? NULL : classic_schema(hook, e->version);
+
+    *used = 0;
+    return schema ? walk_fields(schema, e->payload, e->payload_size, e->is_64bit, sink, used) : DECODE_UNKNOWN;
+}

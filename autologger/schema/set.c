@@ -1,0 +1,368 @@
+#include "autologger/schema/set.h"
+
+#include "autologger/schema/arena.h"
+#include "autologger/schema/classic.h"
+#include "autologger/schema/tracelogging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SELF_MAX = 4096, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256 };
+
+/* A description that an event brought, by the bytes of its two items. */
+struct self {
+    uint64_t                hash;
+    struct schema_provider *provider; /* NULL: the bytes describe nothing */
+    uint32_t                traits_size, metadata_size;
+    struct guid             guid;
+    uint8_t                *bytes; /* traits, then metadata */
+};
+struct added {
+    struct schema_provider *provider;
+    enum schema_source      source;
+};
+struct schema_set {
+    struct added        *added;
+    size_t               added_count;
+    struct schema_event const **table; /* of manifests and embedded metadata, by key; a power of two */
+    size_t               table_size, table_used;
+    struct self         *self; /* an open table of 2 * SELF_MAX */
+    size_t               self_count, self_bytes;
+    struct guid         *asked; /* an open table of 2 * ASKED_MAX, made at the first question */
+    size_t               asked_count;
+    schema_set_asker    *ask;
+    void                *ask_ctx;
+    schema_set_searcher *search;
+    void                *search_ctx;
+};
+
+struct schema_set *schema_set_new(void) { return calloc(1, sizeof(struct schema_set)); }
+
+static void self_clear(struct schema_set *s)
+{
+    for (size_t i = 0; s->self && i < 2 * SELF_MAX; i++) {
+        schema_provider_free(s->self[i].provider);
+        free(s->self[i].bytes);
+        s->self[i] = (struct self){0};
+    }
+    s->self_count = s->self_bytes = 0;
+}
+
+void schema_set_free(struct schema_set *s)
+{
+    if (!s)
+        return;
+    self_clear(s);
+    for (size_t i = 0; i < s->added_count; i++)
+        schema_provider_free(s->added[i].provider);
+    free(s->added);
+    free((void *)s->table);
+    free(s->self);
+    free(s->asked);
+    free(s);
+}
+
+/* ---- hashes ---- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9E3779B97F4A7C15);
+    return h ^ h >> 32;
+}
+
+static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t size)
+{
+    uint64_t v;
+    for (; size >= 8; p += 8, size -= 8) {
+        memcpy(&v, p, 8);
+        h = mix(h, v);
+    }
+    v = size;
+    for (size_t i = 0; i < size; i++)
+        v = v << 8 | p[i];
+    return mix(h, v);
+}
+
+static uint64_t hash_key(const struct guid *guid, bool classic, unsigned number, unsigned version)
+{
+    return mix(hash_bytes(0, (const uint8_t *)guid, sizeof *guid), (uint64_t)classic << 32 | (uint64_t)number << 8 | version);
+}
+
+/* ---- manifests and metadata of the file ---- */
+
+static bool of_class(const struct schema_event *e) { return !guid_is_zero(&e->class_guid); }
+
+static uint64_t hash_event(const struct schema_event *e)
+{
+    bool classic = of_class(e);
+    return hash_key(classic ? &e->class_guid : &e->provider->guid, classic, classic ? e->opcode : e->id, e->version);
+}
+
+static bool same_key(const struct schema_event *e, const struct guid *guid, bool classic, unsigned number, unsigned version)
+{
+    return of_class(e) == classic && (classic ? e->opcode : e->id) == number && e->version == version &&
+           guid_equal(classic ? &e->class_guid : &e->provider->guid, guid);
+}
+
+static bool same_event(const struct schema_event *a, const struct schema_event *b)
+{
+    bool classic = of_class(b);
+    return same_key(a, classic ? &b->class_guid : &b->provider->guid, classic, classic ? b->opcode : b->id, b->version);
+}
+
+/* There is room. A better source wins, and of one source the later. */
+static void enter(struct schema_set *s, const struct schema_event *e)
+{
+    size_t i = hash_event(e) & (s->table_size - 1);
+
+    for (; s->table[i]; i = (i + 1) & (s->table_size - 1))
+        if (same_event(s->table[i], e)) {
+            if (e->source <= s->table[i]->source)
+                s->table[i] = e;
+            return;
+        }
+    s->table[i] = e;
+    s->table_used++;
+}
+
+static bool rebuild(struct schema_set *s)
+{
+    size_t events = 0, size = 64;
+
+    for (size_t i = 0; i < s->added_count; i++)
+        events += s->added[i].provider->event_count;
+    while (size < events * 2)
+        size *= 2;
+    const struct schema_event **table = calloc(size, sizeof *table);
+    if (!table)
+        return false;
+    free((void *)s->table);
+    s->table      = table;
+    s->table_size = size;
+    s->table_used = 0;
+    for (size_t i = 0; i < s->added_count; i++)
+        for (unsigned j = 0; j < s->added[i].provider->event_count; j++)
+            enter(s, s->added[i].provider->events[j]);
+    return true;
+}
+
+wstatus schema_set_add(struct schema_set *s, enum schema_source source, struct schema_provider *p)
+{
+    struct added *grown = realloc(s->added, (s->added_count + 1) * sizeof *grown);
+
+    if (grown)
+        s->added = grown;
+    for (unsigned i = 0; i < p->event_count; i++)
+        p->events[i]->source = source;
+    if (!grown) {
+        schema_provider_free(p);
+        return W_NOT_ENOUGH_MEMORY;
+    }
+    s->added[s->added_count++] = (struct added){p, source};
+    if (s->table && (s->table_used + p->event_count) * 2 <= s->table_size) {
+        for (unsigned i = 0; i < p->event_count; i++)
+            enter(s, p->events[i]);
+        return W_SUCCESS;
+    }
+    if (rebuild(s))
+        return W_SUCCESS;
+    s->added_count--;
+    schema_provider_free(p);
+    return W_NOT_ENOUGH_MEMORY;
+}
+
+unsigned schema_set_remove(struct schema_set *s, enum schema_source source, const char *origin)
+{
+    struct schema_provider *gone[DEAD_MAX];
+    unsigned                n = 0, all = 0;
+
+    do {
+        size_t kept = 0;
+        for (size_t i = n = 0; i < s->added_count; i++)
+            if (n < DEAD_MAX && s->added[i].source == source && strcmp(s->added[i].provider->origin, origin) == 0)
+                gone[n++] = s->added[i].provider;
+            else
+                s->added[kept++] = s->added[i];
+        s->added_count = kept;
+        all += n;
+        if (n && !rebuild(s)) { /* no memory: nothing may be found then that is no longer there */
+            memset((void *)s->table, 0, s->table_size * sizeof *s->table);
+            s->table_used = 0;
+        }
+        for (unsigned i = 0; i < n; i++)
+            schema_provider_free(gone[i]);
+    } while (n == DEAD_MAX);
+    return all;
+}
+
+void schema_set_ask(struct schema_set *s, schema_set_asker *ask, void *ctx)
+{
+    s->ask     = ask;
+    s->ask_ctx = ctx;
+}
+
+void schema_set_search(struct schema_set *s, schema_set_searcher *search, void *ctx)
+{
+    s->search     = search;
+    s->search_ctx = ctx;
+}
+
+const struct schema_provider *schema_set_provider(const struct schema_set *s, size_t i, enum schema_source *source)
+{
+    if (i >= s->added_count)
+        return NULL;
+    *source = s->added[i].source;
+    return s->added[i].provider;
+}
+
+static const struct schema_event *lookup(const struct schema_set *s, const struct guid *guid, const struct schema_key *k)
+{
+    if (!s->table_used)
+        return NULL;
+    unsigned number = k->classic ? k->opcode : k->id;
+    for (size_t i = hash_key(guid, k->classic, number, k->version) & (s->table_size - 1); s->table[i]; i = (i + 1) & (s->table_size - 1))
+        if (same_key(s->table[i], guid, k->classic, number, k->version))
+            return s->table[i];
+    return NULL;
+}
+
+/* True the first time for each GUID. */
+static bool first_question(struct schema_set *s, const struct guid *guid)
+{
+    if (!s->asked && !(s->asked = calloc(2 * ASKED_MAX, sizeof *s->asked)))
+        return false;
+    size_t i = hash_key(guid, false, 0, 0) & (2 * ASKED_MAX - 1);
+    for (; !guid_is_zero(&s->asked[i]); i = (i + 1) & (2 * ASKED_MAX - 1))
+        if (guid_equal(&s->asked[i], guid))
+            return false;
+    if (s->asked_count == ASKED_MAX || guid_is_zero(guid))
+        return false; /* a file of made-up GUIDs: its events are not described anyhow */
+    s->asked[i] = *guid;
+    s->asked_count++;
+    return true;
+}
+
+static bool has_manifest(const struct schema_set *s, const struct guid *guid)
+{
+    for (size_t i = 0; i < s->added_count; i++)
+        if (s->added[i].source == SCHEMA_MANIFEST && guid_equal(&s->added[i].provider->guid, guid))
+            return true;
+    return false;
+}
+
+static const struct schema_event *find_added(struct schema_set *s, const struct guid *guid, const struct schema_key *k)
+{
+    const struct schema_event *e = lookup(s, guid, k);
+
+    if ((!e || e->source != SCHEMA_MANIFEST) && s->ask && first_question(s, guid) && !has_manifest(s, guid)) {
+        s->ask(s->ask_ctx, s, guid);
+        e = lookup(s, guid, k);
+    }
+    if (!e && s->search) {
+        schema_set_searcher *search = s->search;
+        s->search                   = NULL;
+        search(s->search_ctx, s);
+        e = lookup(s, guid, k);
+    }
+    return e;
+}
+
+/* ---- events that describe themselves ---- */
+
+static bool self_is(const struct self *x, uint64_t hash, const struct schema_key *k)
+{
+    return x->hash == hash && x->metadata_size == k->metadata_size && x->traits_size == k->traits_size &&
+           guid_equal(&x->guid, &k->provider) && (!k->traits_size || memcmp(x->bytes, k->traits, k->traits_size) == 0) &&
+           memcmp(x->bytes + k->traits_size, k->metadata, k->metadata_size) == 0;
+}
+
+/* Fills the free place x. */
+static bool self_make(struct schema_set *s, struct self *x, uint64_t hash, const struct schema_key *k)
+{
+    size_t   size  = (size_t)k->traits_size + k->metadata_size;
+    uint8_t *bytes = malloc(size);
+
+    if (!bytes)
+        return false;
+    if (k->traits_size)
+        memcpy(bytes, k->traits, k->traits_size);
+    memcpy(bytes + k->traits_size, k->metadata, k->metadata_size);
+    struct schema_provider *p = tracelogging_schema(&k->provider, k->traits, k->traits_size, k->metadata, k->metadata_size);
+    *x = (struct self){hash, p, k->traits_size, k->metadata_size, k->provider, bytes};
+    s->self_count++;
+    s->self_bytes += size + (p ? schema_arena_bytes(p->arena) : 0);
+    return true;
+}
+
+static const struct schema_event *find_self(struct schema_set *s, const struct schema_key *k)
+{
+    uint64_t hash = hash_bytes(k->metadata_size, k->metadata, k->metadata_size);
+
+    if (k->traits_size)
+        hash = hash_bytes(hash, k->traits, k->traits_size);
+    if (!s->self && !(s->self = calloc(2 * SELF_MAX, sizeof *s->self)))
+        return NULL;
+    if (s->self_count == SELF_MAX || s->self_bytes > SELF_BYTES_MAX)
+        self_clear(s);
+    struct self *x = &s->self[hash & (2 * SELF_MAX - 1)];
+    for (; x->bytes && !self_is(x, hash, k); x = x == &s->self[2 * SELF_MAX - 1] ? s->self : x + 1)
+        ;
+    if (!x->bytes && !self_make(s, x, hash, k))
+        return NULL;
+    return x->provider ? x->provider->events[0] : NULL;
+}
+
+/* ---- */
+
+void schema_key_of(const struct etl_event *e, struct schema_key *out)
+{
+    struct etl_ext_walk walk = {0};
+
+    *out = (struct schema_key){.provider = e->provider, .id = e->id, .hook = CLASSIC_NONE, .version = e->version, .opcode = e->opcode,
+                               .classic = e->kind != ETL_KIND_EVENT && e->kind != ETL_KIND_MESSAGE,
+                               .message = e->kind == ETL_KIND_MESSAGE || e->kind == ETL_KIND_OTHER};
+    if (out->classic)
+        out->hook = classic_hook(e);
+    if (e->kind != ETL_KIND_EVENT)
+        return;
+    out->string_only = e->flags & ETL_EVENT_STRING_ONLY;
+    while (etl_ext_next(e, &walk))
+        if (walk.type == ETL_EXT_SCHEMA_TL && !out->metadata) {
+            out->metadata      = walk.data;
+            out->metadata_size = walk.size;
+        } else if (walk.type == ETL_EXT_PROV_TRAITS && !out->traits) {
+            out->traits      = walk.data;
+            out->traits_size = walk.size;
+        }
+}
+
+static bool decode_guid(const struct schema_key *k, struct guid *out)
+{
+    struct tracelogging_names names;
+    if (!k->traits_size)
+        return false;
+    tracelogging_names_of(k->traits, k->traits_size, NULL, 0, &names);
+    *out = names.decode;
+    return names.has_decode;
+}
+
+const struct schema_event *schema_set_find(struct schema_set *s, const struct schema_key *k)
+{
+    const struct schema_event *e = NULL;
+    struct guid                decode;
+
+    if (k->metadata_size && (e = find_self(s, k)))
+        return e;
+    if (k->message)
+        return NULL;
+    if (k->hook != CLASSIC_NONE && (e = classic_schema(k->hook, k->version)) && !s->table_used)
+        return e; /* as most are, and no one can say anything else */
+    if (k->hook == CLASSIC_NONE || s->table_used || !e) {
+        const struct schema_event *better = k->hook == CLASSIC_NONE ? find_added(s, &k->provider, k) : lookup(s, &k->provider, k);
+        if (!better && decode_guid(k, &decode))
+            better = find_added(s, &decode, k);
+        if (better)
+            return better;
+    }
+    return e ? e : k->string_only ? classic_string_schema() : NULL;
+}

@@ -1,0 +1,191 @@
+#include "autologger/schema/walk.h"
+
+enum { STEPS_MAX = 100000 };
+
+struct walk {
+    const struct schema_event *event;
+    struct cursor              payload;
+    walk_visitor              *visit;
+    void                      *ctx;
+    unsigned                   steps;
+    bool                       enough;
+    size_t                     shown; /* payload up to the last value that is not hidden */
+    struct walk_place          place;
+    uint64_t                   said[SCHEMA_SLOTS_MAX]; /* by slot: what fields said that others refer to; set before it is read (schema.h, S2) */
+};
+
+static bool walk_run(struct walk *w, unsigned first, unsigned count);
+
+static int64_t length_of(const struct walk *w, const struct schema_field *f)
+{
+    if (f->flags & FIELD_LENGTH_OF) {
+        uint64_t said = w->said[w->event->fields[f->length].slot];
+        return said > UINT32_MAX ? UINT32_MAX : (int64_t)said; /* it does not fit anyhow */
+    }
+    return f->flags & FIELD_FIXED_LENGTH ? f->length : VALUE_NO_LENGTH;
+}
+
+/* One value, or one round over the members of a struct. */
+static bool walk_one(struct walk *w, const struct schema_field *f)
+{
+    struct value v;
+
+    if (++w->steps > STEPS_MAX)
+        return false;
+    if (f->flags & FIELD_STRUCT) {
+        w->place.depth++;
+        bool ok = walk_run(w, f->first, f->members);
+        w->place.depth--;
+        return ok;
+    }
+    if (!value_take(&w->payload, f->kind, w->place.is_64bit, length_of(w, f), &v))
+        return false;
+    if (f->flags & FIELD_REFERENCED)
+        w->said[f->slot] = value_number(&v, f->kind);
+    if (!(f->flags & FIELD_HIDDEN))
+        w->shown = w->payload.pos;
+    if (!w->visit(w->ctx, &w->place, &v))
+        w->enough = true;
+    return !w->enough;
+}
+
+static bool walk_array(struct walk *w, const struct schema_field *f, struct walk_level *level)
+{
+    uint64_t count = f->flags & FIELD_COUNT_OF ? w->said[w->event->fields[f->count].slot] : f->count;
+
+    if (count > UINT16_MAX)
+        return false;
+    level->in_array = true;
+    for (unsigned i = 0; i < count; i++) {
+        level->element = (uint16_t)i;
+        if (!walk_one(w, f))
+            return false;
+    }
+    return true;
+}
+
+static bool walk_run(struct walk *w, unsigned first, unsigned count)
+{
+    const struct schema_field *f     = &w->event->fields[first], *end = f + count;
+    struct walk_level         *level = &w->place.levels[w->place.depth];
+
+    for (; f < end; f++) {
+        *level = (struct walk_level){.field = f};
+        if (f->flags & FIELD_OPTIONAL && cur_left(&w->payload) == 0) {
+            if (f->flags & FIELD_REFERENCED)
+                w->said[f->slot] = 0;
+            continue;
+        }
+        if (!(f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT) ? walk_array(w, f, level) : walk_one(w, f)))
+            return false;
+    }
+    return true;
+}
+
+enum decode_result walk_payload(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
+                                void *ctx, uint32_t *used)
+{
+    struct walk w;
+
+    w.event          = event;
+    w.payload        = cur_make(payload ? payload : "", payload ? size : 0);
+    w.visit          = visit;
+    w.ctx            = ctx;
+    w.steps          = 0;
+    w.enough         = false;
+    w.shown          = 0;
+    w.place.depth    = 0;
+    w.place.is_64bit = is_64bit;
+    bool ok          = walk_run(&w, 0, event->top_count);
+    *used            = (uint32_t)(ok ? w.payload.pos : w.shown); /* bytes of a value that was not given stay undecoded */
+    return w.enough || (ok && !event->cut && w.payload.pos == w.payload.size) ? DECODE_OK : DECODE_MISMATCH;
+}
+
+/* ---- texts ---- */
+
+static void map_text(const struct schema_map *m, uint64_t number, struct text *out)
+{
+    size_t before = out->length;
+
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct schema_map_row *row = &m->rows[i];
+        if (m->bits ? !row->value || (number & row->value) != row->value : number != row->value)
+            continue;
+        if (out->length > before)
+            text_add(out, "|", 1);
+        text_add(out, row->text, strlen(row->text));
+        if (!m->bits)
+            return;
+        number &= ~(uint64_t)row->value;
+    }
+    if (m->bits && (number || out->length == before)) {
+        if (out->length > before)
+            text_add(out, "|", 1);
+        text_hexnumber(out, number);
+    } else if (!m->bits) {
+        text_unsigned(out, number);
+    }
+}
+
+void walk_text(const struct schema_field *f, const struct value *v, bool is_64bit, struct text *out, enum value_json *json)
+{
+    if (!f->map) {
+        value_text(v, f->kind, is_64bit, out, json);
+        return;
+    }
+    *json = JSON_STRING;
+    map_text(f->map, value_number(v, f->kind), out);
+}
+
+/* The path of a value, when that is not just its field's name. */
+static void build_path(struct text *path, const struct walk_place *p)
+{
+    text_cut(path, 0);
+    for (unsigned i = 0; i <= p->depth; i++) {
+        if (i)
+            text_add(path, ".", 1);
+        text_add(path, p->levels[i].field->name, strlen(p->levels[i].field->name));
+        if (p->levels[i].in_array) {
+            text_add(path, "[", 1);
+            text_unsigned(path, p->levels[i].element);
+            text_add(path, "]", 1);
+        }
+    }
+}
+
+static bool emit(void *ctx, const struct walk_place *place, const struct value *v)
+{
+    struct field_sink         *sink = ctx;
+    const struct walk_level   *at   = &place->levels[place->depth];
+    const struct schema_field *f    = at->field;
+    struct field               out  = {.field = f, .value = v};
+
+    if (f->flags & FIELD_HIDDEN)
+        return true;
+    text_cut(&sink->value, 0);
+    walk_text(f, v, place->is_64bit, &sink->value, &out.json);
+    out.hex    = !f->map && value_is_hex(f->kind);
+    out.text   = text_get(&sink->value);
+    out.length = sink->value.length;
+    out.path = out.name = f->name;
+    if (place->depth || at->in_array) {
+        build_path(&sink->path, place);
+        out.path        = text_get(&sink->path);
+        const char *dot = strrchr(out.path, '.');
+        out.name        = dot ? dot + 1 : out.path;
+    }
+    sink->emit(sink->self, &out);
+    return true;
+}
+
+enum decode_result walk_fields(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, struct field_sink *sink,
+                               uint32_t *used)
+{
+    return walk_payload(event, payload, size, is_64bit, emit, sink, used);
+}
+
+void field_sink_finish(struct field_sink *sink)
+{
+    text_finish(&sink->path);
+    text_finish(&sink->value);
+}
