@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300, KEY_UNIT };
+enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300, KEY_UNIT, KEY_MATCH };
 struct dump_args {
     struct cmdline      common;
     const char         *file;
@@ -65,6 +65,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "at most %d units", DUMP_UNITS_MAX);
         o->units[a->units++] = arg;
         return 0;
+    case KEY_MATCH: o->match = arg; return 0;
     case 'n':
         o->limit = (uint64_t)number_parse(arg, "limit", state);
         if (!o->limit)
@@ -113,8 +114,8 @@ static void filters_print(const struct dump_args *a, const struct dump_counts *c
         fprintf(stderr, "autologger dump: %s does not tell which unit its processes are in. Do: trace the kernel's processes (PROC_THREAD) in a "
                         "boot that also has a provider of units\n", a->file);
     if (counts->read && !counts->written)
-        fprintf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s%s\n", counts->read,
-                a->providers ? " --provider" : "", o->by_process ? " --process" : "", a->units ? " --unit" : "",
+        fprintf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s%s%s\n", counts->read,
+                a->providers ? " --provider" : "", o->by_process ? " --process" : "", a->units ? " --unit" : "", o->match ? " --match" : "",
                 a->from >= 0 && a->to >= 0 ? " --from --to" : a->from >= 0 ? " --from" : a->to >= 0 ? " --to" : "");
 }
 
@@ -182,6 +183,7 @@ int cmd_dump(int argc, char **argv)
                                    "(as far as Thread events told until then)", 0},
         {"unit", KEY_UNIT, "UNIT", 0, "only events of this systemd unit: of its processes, as far as ProcessCgroup events told until then, and "
                                       "those of the unit itself; a name with * and ?, a service where it has no suffix, or none (repeat for more)", 0},
+        {"match", KEY_MATCH, "PATTERN", 0, "only events that this regular expression fits, looked for in \"Provider/Event name=value name=value\"", 0},
         {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
         {"symbols", 's', NULL, 0, "names of the functions in stacks, and how many have one", 0},

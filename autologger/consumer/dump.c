@@ -4,6 +4,7 @@
 #include "registry-sim/win32/utf16.h"
 
 #include <errno.h>
+#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +51,72 @@ static bool unit_wanted(void *ctx, uint32_t process)
 /* What is told of the unit itself. */
 static bool unit_field(void *ctx, const struct field *f) { return strcmp(f->name, "Unit") == 0 && *f->text && unit_matches(ctx, f->text); }
 
+/* --- pattern --- */
+
+struct dump_match {
+    regex_t           pattern;
+    struct text       line;
+    struct field_sink sink;
+};
+
+static void match_field(void *self, const struct field *f)
+{
+    struct dump_match *m = self;
+    text_add(&m->line, " ", 1);
+    text_add(&m->line, f->path, strlen(f->path));
+    text_add(&m->line, "=", 1);
+    text_add(&m->line, f->text, strnlen(f->text, f->length)); /* a pattern ends at a NUL */
+}
+
+static wstatus match_begin(struct dump *d, struct reason *why)
+{
+    char text[160];
+
+    if (!d->options->match)
+        return W_SUCCESS;
+    if (!(d->match = calloc(1, sizeof *d->match)))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a pattern");
+    int error = regcomp(&d->match->pattern, d->options->match, REG_EXTENDED | REG_NOSUB);
+    if (error) {
+        regerror(error, &d->match->pattern, text, sizeof text);
+        free(d->match);
+        d->match = NULL;
+        return reason_set(why, W_INVALID_PARAMETER, "\"%s\" is no regular expression: %s. Do: put \\ before the signs that stand for themselves", d->options->match, text);
+    }
+    d->match->sink.emit = match_field;
+    d->match->sink.self = d->match;
+    return W_SUCCESS;
+}
+
+static bool matches(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    struct dump_match *m = d->match;
+    char               guid[GUID_TEXT_SIZE];
+    uint32_t           used;
+
+    if (!m)
+        return true;
+    text_cut(&m->line, 0);
+    const char *provider = names->provider ? names->provider : guid_format(&e->provider, guid);
+    text_utf8(&m->line, provider, strlen(provider));
+    text_printf(&m->line, "/%s", names->event);
+    decoded_fields(e, names, &m->sink, &used);
+    return regexec(&m->pattern, text_get(&m->line), 0, NULL, 0) == 0;
+}
+
+static bool match_end(struct dump *d)
+{
+    struct dump_match *m = d->match;
+    if (!m)
+        return true;
+    bool fine = !m->line.failed && !m->sink.path.failed && !m->sink.value.failed;
+    regfree(&m->pattern);
+    text_finish(&m->line);
+    field_sink_finish(&m->sink);
+    free(m);
+    return fine;
+}
+
 /* Whose events are was told by those before; so all are looked at, and those of units' processes by their processors, too. */
 static bool passes(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
@@ -59,7 +126,7 @@ static bool passes(struct dump *d, const struct etl_event *e, const struct decod
     bool process = !o->by_process || process_filter_passes(&d->process, e, names);
     bool unit    = !*o->units || process_filter_passes(&d->unit, e, names) || unit_wanted(d, actors_process(&d->actors, e));
     return provider_passes(d, e, names) && process && unit && (!o->from || e->filetime >= o->from) &&
-           (!o->to || e->filetime <= o->to);
+           (!o->to || e->filetime <= o->to) && matches(d, e, names);
 }
 
 /* --- */
@@ -101,6 +168,7 @@ static bool dump_end(struct dump *d)
     bool failed = d->sink.path.failed || d->sink.value.failed || d->line.failed || d->name.failed || d->process.failed || d->unit.failed ||
                   d->actors.failed || d->units.failed;
 
+    failed |= !match_end(d);
     field_sink_finish(&d->sink);
     process_filter_finish(&d->process);
     process_filter_finish(&d->unit);
@@ -125,6 +193,8 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     struct decoded   names;
 
     *counts = (struct dump_counts){0};
+    if ((st = match_begin(&d, why)) != W_SUCCESS)
+        return st;
     if (!dump_begin(&d)) {
         dump_end(&d);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the output's writer");

@@ -43,6 +43,7 @@ struct dump_options {
     bool                 by_process;
     uint32_t             process_id; /* with by_process; which events are about it: process_filter.h */
     const char          *units[DUMP_UNITS_MAX + 1]; /* only events about processes of these units, by glob, and about the units themselves; NULL ends them */
+    const char          *match; /* an extended regular expression: only events that it fits, as "Provider/Event name=value ..."; NULL: all */
     uint64_t             from, to; /* FILETIME, inclusive; 0 = open */
     uint64_t             limit; /* events at most; 0 = all */
     struct schema_set *schemas; /* borrowed; NULL: what describes itself, and the kernel's classes */
@@ -56,7 +57,7 @@ struct dump_counts {
     uint64_t mismatch; /* partly decoded: description and payload differ */
 };
 
-/* Writes the events that are still to come from `r` to `out`. 112 and others when `out` fails. */
+/* Writes the events that are still to come from `r` to `out`. 87 for a pattern that is none; 112 and others when `out` fails. */
 wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
                     struct reason *why);
 #endif

@@ -11,6 +11,7 @@
 
 enum { DUMP_FRAMES_MAX = 1024, DUMP_NO_ID = -1 };
 
+struct dump_match;
 struct dump {
     const struct dump_options    *options;
     const struct etl_file_header *header;
@@ -25,6 +26,7 @@ struct dump {
     struct guid                   hashed[DUMP_PROVIDERS_MAX]; /* of the names of providers */
     struct dump_counts           *counts;
     const char                   *class_name; /* of the event being written; NULL: no kernel class */
+    struct dump_match            *match; /* NULL: no pattern */
     struct frame_name            *frames; /* DUMP_FRAMES_MAX of them; NULL: no names are wanted */
 };
 

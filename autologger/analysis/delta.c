@@ -1,0 +1,209 @@
+#include "autologger/analysis/delta.h"
+
+#include "autologger/analysis/traced.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_MOST = 256 };
+struct open_begin {
+    struct open_begin *below; /* of the same hash, begun before */
+    char              *key;
+    uint64_t           time, cpu;
+    bool               cpu_known, by_header;
+    uint32_t           pid, tid;
+};
+struct run {
+    struct delta  *d;
+    struct traced machine;
+    struct fields  fields;
+    struct idmap   open; /* hash of the key, + 1 -> struct open_begin */
+    bool           failed;
+};
+
+static uint64_t hash(const char *key)
+{
+    uint64_t h = UINT64_C(1469598103934665603); /* FNV-1a */
+    for (; *key; key++)
+        h = (h ^ (uint8_t)*key) * UINT64_C(1099511628211);
+    return h ? h : 1;
+}
+
+/* False: the event has none. */
+static bool key_of(struct run *r, const struct trace_event *x, const char *field, char key[KEY_MOST])
+{
+    const struct delta_options *o = &r->d->options;
+    const struct etl_event     *e = &x->e;
+    static const struct guid    none;
+    char                        guid[GUID_TEXT_SIZE];
+
+    switch (o->by) {
+    case DELTA_THREAD: snprintf(key, KEY_MOST, "%u", traced_thread_of(&r->machine, e)); return true;
+    case DELTA_PROCESS: snprintf(key, KEY_MOST, "%u", traced_process_of(&r->machine, e)); return true;
+    case DELTA_ACTIVITY: snprintf(key, KEY_MOST, "%s", guid_format(&e->activity, guid)); return !guid_equal(&e->activity, &none);
+    case DELTA_FIELD: break;
+    case DELTA_ANY: *key = 0; return true;
+    }
+    const char *const wanted[] = {field, NULL};
+    bool              found    = fields_read(&r->fields, e, &x->names, wanted);
+    snprintf(key, KEY_MOST, "%s", fields_text(&r->fields, 0));
+    return found;
+}
+
+/* Processor time of the event's thread up to now; by its header where no switches are traced. */
+static bool cpu_at(const struct run *r, const struct trace_event *x, const struct etl_file_header *h, uint64_t *out, bool *by_header)
+{
+    *by_header = false;
+    if (traced_cpu_time(&r->machine, traced_thread_of(&r->machine, &x->e), x->e.filetime, out))
+        return true;
+    if (r->machine.switches || (!x->e.kernel_time && !x->e.user_time))
+        return false;
+    *by_header = true;
+    *out       = ((uint64_t)x->e.kernel_time + x->e.user_time) * h->raw.timer_resolution;
+    return true;
+}
+
+static void begin(struct run *r, const struct trace_event *x, const struct etl_file_header *h)
+{
+    char key[KEY_MOST];
+
+    r->d->begins++;
+    if (!key_of(r, x, r->d->options.begin_field, key)) {
+        r->d->keyless++;
+        r->d->open++;
+        return;
+    }
+    struct open_begin *b = calloc(1, sizeof *b);
+    if (!b || !(b->key = strdup(key))) {
+        free(b);
+        r->failed = true;
+        return;
+    }
+    b->time      = x->e.filetime;
+    b->pid       = traced_process_of(&r->machine, &x->e);
+    b->tid       = traced_thread_of(&r->machine, &x->e);
+    b->cpu_known = cpu_at(r, x, h, &b->cpu, &b->by_header);
+    uint64_t at  = hash(key);
+    b->below     = idmap_get(&r->open, at);
+    if (!idmap_put(&r->open, at, b)) {
+        free(b->key);
+        free(b);
+        r->failed = true;
+        return;
+    }
+    r->d->open++;
+}
+
+/* The latest open begin of the key, taken out. */
+static struct open_begin *take(struct run *r, const char *key)
+{
+    uint64_t           at    = hash(key);
+    struct open_begin *first = idmap_get(&r->open, at), *b = first, *above = NULL;
+
+    while (b && strcmp(b->key, key) != 0) {
+        above = b;
+        b     = b->below;
+    }
+    if (!b)
+        return NULL;
+    if (above)
+        above->below = b->below;
+    else if (b->below)
+        r->failed |= !idmap_put(&r->open, at, b->below);
+    else
+        idmap_remove(&r->open, at);
+    return b;
+}
+
+static void keep_worst(struct delta *d, const struct delta_pair *p)
+{
+    unsigned at = d->worst_count;
+
+    if (at == d->options.worst && (at == 0 || d->worst[at - 1].time >= p->time))
+        return;
+    if (at < d->options.worst)
+        d->worst_count++;
+    else
+        at--;
+    for (; at > 0 && d->worst[at - 1].time < p->time; at--)
+        d->worst[at] = d->worst[at - 1];
+    d->worst[at] = *p;
+}
+
+static void end(struct run *r, const struct trace_event *x, const struct etl_file_header *h)
+{
+    struct delta *d = r->d;
+    char          key[KEY_MOST];
+    uint64_t      cpu;
+    bool          by_header, has_key = key_of(r, x, d->options.end_field, key);
+
+    d->ends++;
+    d->keyless += !has_key;
+    struct open_begin *b = has_key ? take(r, key) : NULL;
+    if (!b) {
+        d->unmatched_ends++;
+        return;
+    }
+    struct delta_pair p = {.begin = b->time, .pid = b->pid, .tid = b->tid};
+    snprintf(p.key, sizeof p.key, "%s", key);
+    snprintf(p.process, sizeof p.process, "%s", traced_process_name(&r->machine, b->pid == TRACED_NOBODY ? TRACED_NOBODY : b->pid));
+    d->backwards += x->e.filetime < b->time;
+    p.time = x->e.filetime > b->time ? x->e.filetime - b->time : 0;
+    if (b->cpu_known && b->tid == traced_thread_of(&r->machine, &x->e) && cpu_at(r, x, h, &cpu, &by_header) && by_header == b->by_header &&
+        cpu >= b->cpu) {
+        p.cpu       = cpu - b->cpu;
+        p.cpu_known = true;
+        histogram_add(&d->cpu, p.cpu);
+    }
+    histogram_add(&d->time, p.time);
+    d->pairs++;
+    d->open--;
+    keep_worst(d, &p);
+    free(b->key);
+    free(b);
+}
+
+static void run_finish(struct run *r)
+{
+    for (size_t i = 0; i < r->open.capacity; i++)
+        for (struct open_begin *b = r->open.slot[i].value, *below; b; b = below) {
+            below = b->below;
+            free(b->key);
+            free(b);
+        }
+    idmap_finish(&r->open);
+    traced_finish(&r->machine);
+    fields_finish(&r->fields);
+}
+
+wstatus delta_create(struct trace *t, const struct delta_options *options, struct delta **out, struct reason *why)
+{
+    const struct trace_event *x;
+    struct run                r = {.d = calloc(1, sizeof *r.d)};
+
+    if (!r.d)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for pairs of events");
+    r.d->options = *options;
+    if (r.d->options.worst > DELTA_WORST)
+        r.d->options.worst = DELTA_WORST;
+    while (trace_next(t, &x)) {
+        traced_see(&r.machine, &x->e, &x->names);
+        r.d->events++;
+        /* an event that is both ends one pair and begins the next */
+        if (event_spec_matches(&options->end, &x->e, &x->names))
+            end(&r, x, trace_header(t, x->file));
+        if (event_spec_matches(&options->begin, &x->e, &x->names))
+            begin(&r, x, trace_header(t, x->file));
+    }
+    r.d->cpu_by_switches = r.machine.switches > 0;
+    r.failed |= r.machine.failed || fields_failed(&r.fields);
+    *out = r.d;
+    run_finish(&r);
+    if (!r.failed)
+        return W_SUCCESS;
+    delta_destroy(r.d);
+    return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for events that are open");
+}
+
+void delta_destroy(struct delta *d) { free(d); }

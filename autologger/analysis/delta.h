@@ -1,0 +1,39 @@
+/* delta.h - pairs of events, and what lies between them: response time, CPU time of the thread, and how both are distributed.
+ * A pair is a begin and the next end with the same key (a field's value, the thread, the process, the activity); pairs of one key may be
+ * nested. CPU time: by context switches where the trace has them, else by the processor times in the events' headers, else not known; it
+ * is known only where begin and end are of one thread.
+ * Invariants: begins = pairs + open begins; ends = pairs + ends without a begin.
+ * Memory: open begins, DELTA_WORST worst pairs; not the pairs. Threads: one. Ownership: create/destroy. */
+#ifndef AUTOLOGGER_ANALYSIS_DELTA_H
+#define AUTOLOGGER_ANALYSIS_DELTA_H
+#include "autologger/analysis/event_spec.h"
+#include "autologger/analysis/histogram.h"
+#include "autologger/analysis/trace.h"
+
+enum { DELTA_WORST = 100 };
+enum delta_by { DELTA_THREAD, DELTA_PROCESS, DELTA_ACTIVITY, DELTA_FIELD, DELTA_ANY };
+struct delta_options {
+    struct event_spec begin, end;
+    enum delta_by     by;
+    const char       *begin_field, *end_field; /* DELTA_FIELD */
+    unsigned          worst; /* DELTA_WORST at most */
+};
+struct delta_pair {
+    uint64_t begin, time; /* FILETIME, 100 ns */
+    uint64_t cpu;
+    bool     cpu_known;
+    uint32_t pid, tid;
+    char     key[80], process[64];
+};
+struct delta {
+    struct delta_options options;
+    uint64_t             events, begins, ends, pairs, open, unmatched_ends, keyless; /* keyless: without the field or activity */
+    uint64_t             backwards; /* ends before their begin: files of clocks that disagree; their time is counted as 0 */
+    struct histogram     time, cpu; /* 100 ns */
+    bool                 cpu_by_switches;
+    struct delta_pair    worst[DELTA_WORST]; /* longest first */
+    unsigned             worst_count;
+};
+wstatus delta_create(struct trace *t, const struct delta_options *options, struct delta **out, struct reason *why);
+void    delta_destroy(struct delta *d);
+#endif

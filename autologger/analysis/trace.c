@@ -1,0 +1,103 @@
+#include "autologger/analysis/trace.h"
+
+#include <stdlib.h>
+
+enum { TELL_EVERY = 0xFFFF };
+struct source {
+    const char        *path;
+    struct etl_reader *reader;
+    struct schema_set *schemas; /* its own: files may describe one event differently */
+    struct etl_event   next;
+    bool               has_next;
+};
+struct trace {
+    struct source      source[TRACE_FILES_MAX];
+    unsigned           count;
+    int                last; /* the source whose event was given; its next one is to be read */
+    uint64_t           start, end, events;
+    struct trace_event event;
+    void (*tell)(void *ctx, unsigned per_mille);
+    void    *tell_ctx;
+    uint64_t last_end; /* FILETIME, by the headers; 0: not known */
+};
+
+wstatus trace_open(const char *const *paths, unsigned count, struct trace **out, struct reason *why)
+{
+    if (!count || count > TRACE_FILES_MAX)
+        return reason_set(why, W_INVALID_PARAMETER, "%u files: 1 to %d can be read together", count, TRACE_FILES_MAX);
+    struct trace *t = calloc(1, sizeof *t);
+    if (!t)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
+    t->last = -1;
+    for (; t->count < count; t->count++) {
+        struct source *s  = &t->source[t->count];
+        s->path           = paths[t->count];
+        wstatus        st = etl_reader_open(s->path, &s->reader, why);
+        if (!st && !(s->schemas = schema_set_new()))
+            st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what describes events");
+        if (st) {
+            t->count++;
+            trace_close(t);
+            return st;
+        }
+        uint64_t start = (uint64_t)etl_reader_header(s->reader)->raw.start_time;
+        uint64_t end   = (uint64_t)etl_reader_header(s->reader)->raw.end_time;
+        t->last_end    = end > t->last_end ? end : t->last_end;
+        if (!t->start || start < t->start)
+            t->start = start;
+    }
+    t->end = t->start;
+    for (unsigned i = 0; i < count; i++)
+        t->source[i].has_next = etl_next(t->source[i].reader, &t->source[i].next);
+    *out = t;
+    return W_SUCCESS;
+}
+
+bool trace_next(struct trace *t, const struct trace_event **out)
+{
+    struct source *least = NULL;
+
+    if (t->last >= 0)
+        t->source[t->last].has_next = etl_next(t->source[t->last].reader, &t->source[t->last].next);
+    for (unsigned i = 0; i < t->count; i++) {
+        struct source *s = &t->source[i];
+        if (s->has_next && (!least || s->next.filetime < least->next.filetime))
+            least = s;
+    }
+    if (!least) {
+        t->last = -1;
+        return false;
+    }
+    t->last       = (int)(least - t->source);
+    t->event.e    = least->next;
+    t->event.file = (unsigned)t->last;
+    decoded_names(least->schemas, &t->event.e, &t->event.names);
+    t->end = t->event.e.filetime > t->end ? t->event.e.filetime : t->end;
+    if ((++t->events & TELL_EVERY) == 0 && t->tell && t->last_end > t->start && t->end >= t->start)
+        t->tell(t->tell_ctx, (unsigned)((t->end - t->start) * 1000 / (t->last_end - t->start)));
+    *out = &t->event;
+    return true;
+}
+
+unsigned                      trace_files(const struct trace *t) { return t->count; }
+const char                   *trace_path(const struct trace *t, unsigned file) { return t->source[file].path; }
+const struct etl_reader      *trace_reader(const struct trace *t, unsigned file) { return t->source[file].reader; }
+const struct etl_file_header *trace_header(const struct trace *t, unsigned file) { return etl_reader_header(t->source[file].reader); }
+uint64_t                      trace_start(const struct trace *t) { return t->start; }
+uint64_t                      trace_end(const struct trace *t) { return t->end; }
+uint64_t                      trace_events(const struct trace *t) { return t->events; }
+
+void trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx)
+{
+    t->tell     = tell;
+    t->tell_ctx = ctx;
+}
+
+void trace_close(struct trace *t)
+{
+    for (unsigned i = 0; t && i < t->count; i++) {
+        etl_reader_close(t->source[i].reader);
+        schema_set_free(t->source[i].schemas);
+    }
+    free(t);
+}

@@ -1,0 +1,31 @@
+/* trace.h - one or several .etl files as one stream of events in the order of time, each with its names: what all analyses read.
+ * Files may be of different machines or boots: their order is that of wall-clock time (FILETIME); equal times: that of the files.
+ * Invariant: every event of every file comes once; each file's own order is kept.
+ * Memory: that of one reader a file. Threads: one. Ownership: open/close; an event lives until the next call.
+ * Not for: fields (consumer/decoded.h), one output file (consumer/merge.h). */
+#ifndef AUTOLOGGER_ANALYSIS_TRACE_H
+#define AUTOLOGGER_ANALYSIS_TRACE_H
+#include "autologger/consumer/decoded.h"
+
+enum { TRACE_FILES_MAX = 64 };
+struct trace_event {
+    struct etl_event e;
+    struct decoded   names;
+    unsigned         file; /* index of its file */
+};
+struct trace;
+
+/* Status of etl_reader_open, and 87 for more than TRACE_FILES_MAX files; `why` names the file. */
+wstatus trace_open(const char *const *paths, unsigned count, struct trace **out, struct reason *why);
+bool    trace_next(struct trace *t, const struct trace_event **out);
+unsigned                      trace_files(const struct trace *t);
+const char                   *trace_path(const struct trace *t, unsigned file);
+const struct etl_reader      *trace_reader(const struct trace *t, unsigned file);
+const struct etl_file_header *trace_header(const struct trace *t, unsigned file);
+uint64_t trace_start(const struct trace *t); /* FILETIME of the file that starts first */
+uint64_t trace_end(const struct trace *t); /* of the latest event so far, or the start */
+uint64_t trace_events(const struct trace *t); /* given so far */
+/* `tell` hears now and then how far it is, by the events' times. */
+void     trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx);
+void     trace_close(struct trace *t); /* NULL is fine */
+#endif
