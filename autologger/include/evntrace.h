@@ -1,4 +1,5 @@
-/* evntrace.h - reading traces: the consumer API of Event Tracing, with the SDK's names, types and layouts.
+/* evntrace.h - controlling sessions and reading traces, with the SDK's names, types and layouts. The controller's functions (StartTrace,
+ * ControlTrace, EnableTraceEx2 ...) are in autologger_controller.h, which this header includes; the consumer's are:
  *
  *   OpenTrace      names a log file, or a real-time session of the running daemon
  *   ProcessTrace   gives its events to a callback, in time order, until the end
@@ -12,8 +13,8 @@
 #ifndef _EVNTRACE_
 #define _EVNTRACE_
 #include "autologger_types.h"
+#include "autologger_controller.h"
 
-typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
 #define INVALID_PROCESSTRACE_HANDLE ((TRACEHANDLE)-1)
 
 /* The numbers that these functions give. */

@@ -285,6 +285,24 @@ static bool hook_from_class(const char *word, uint16_t *hook)
     return false;
 }
 
+bool hook_class(uint16_t hook, struct guid *out, uint8_t *type)
+{
+    char     text[GUID_TEXT_SIZE + 5], guid[GUID_TEXT_SIZE];
+    uint16_t back;
+    *type = (uint8_t)hook;
+    for (size_t i = 0; i < COUNT(classes); i++) {
+        struct guid known;
+        if (!guid_parse(classes[i].guid, &known))
+            continue;
+        snprintf(text, sizeof text, "%s:%u", guid_format(&known, guid), *type);
+        if (hook_from_class(text, &back) && back == hook) {
+            *out = known;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool hook_from_word(const char *word, uint16_t *hook)
 {
     if (hook_from_class(word, hook))

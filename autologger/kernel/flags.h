@@ -50,6 +50,8 @@ wstatus hooks_parse(const char *text, uint16_t hooks[HOOK_MAX], unsigned *count,
 wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_MAX], unsigned *count,
                          struct reason *why);
 size_t  hooks_format(const uint16_t *hooks, unsigned count, char *out, size_t capacity);
+/* The class and the type that hooks_parse reads as this hook; false: it is of no class that is known. */
+bool    hook_class(uint16_t hook, struct guid *out, uint8_t *type);
 const char *hook_name(uint16_t hook); /* keyword, or NULL */
 /* The known word nearest to `word` by edit distance (at most 3), or NULL: for "did you mean". */
 const char *flag_suggest(const char *word);

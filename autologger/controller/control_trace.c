@@ -1,0 +1,155 @@
+/* control_trace.c - ControlTrace and its relatives, QueryAllTraces. */
+#include "autologger/controller/named.h"
+#include "autologger/controller/properties.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a code does with a session; *info, which was asked for, becomes that of afterwards. */
+typedef wstatus control_act(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info);
+
+static wstatus act_query(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+{
+    (void)c, (void)p, (void)info;
+    return W_SUCCESS;
+}
+
+static wstatus act_stop(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+{
+    struct ctl_session_info final;
+    struct reason           why;
+    (void)p;
+    wstatus st = control_stop(c, info->name, &final, &why);
+    if (!st)
+        *info = final;
+    return st;
+}
+
+static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+{
+    struct reason why;
+    (void)p;
+    wstatus st = control_flush(c, info->name, &why);
+    return st ? st : control_query(c, info->name, info, &why);
+}
+
+static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+{
+    struct ctl_update_request request = {.what = CTL_UPDATE_FLAGS};
+    struct reason             why;
+    const bool                others = (p->MaximumBuffers && p->MaximumBuffers != info->maximum_buffers) ||
+                                       (p->FlushTimer && p->FlushTimer != info->flush_timer) || p->LogFileNameOffset;
+    if (others)
+        return W_NOT_SUPPORTED;
+    if (!info->kernel)
+        return W_SUCCESS; /* nothing else is given */
+    struct ctl_update_answer *answer = calloc(1, sizeof *answer);
+    if (!answer)
+        return W_NOT_ENOUGH_MEMORY;
+    memcpy(request.group_mask, info->group_mask, sizeof request.group_mask);
+    request.group_mask[0] = p->EnableFlags;
+    if (!p->EnableFlags) /* all of them */
+        memset(request.group_mask, 0, sizeof request.group_mask);
+    wstatus st = control_update(c, &request, info->name, answer, &why);
+    if (!st)
+        *info = answer->session;
+    free(answer);
+    return st;
+}
+
+static control_act *const acts[] = {
+    [EVENT_TRACE_CONTROL_QUERY]  = act_query,
+    [EVENT_TRACE_CONTROL_STOP]   = act_stop,
+    [EVENT_TRACE_CONTROL_UPDATE] = act_update,
+    [EVENT_TRACE_CONTROL_FLUSH]  = act_flush,
+};
+
+static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERTIES *p, ULONG code, bool wide)
+{
+    struct control_client  *client = NULL;
+    struct ctl_session_info info;
+    struct reason           why;
+    char                   *name = NULL;
+    EVENT_TRACE_PROPERTIES  given;
+    wstatus                 st = p && p->Wnode.BufferSize >= sizeof *p ? W_SUCCESS : p ? W_BAD_LENGTH : W_INVALID_PARAMETER;
+
+    if (!st) {
+        given = *p; /* WNODE_FLAG_TRACED_GUID is StartTrace's to ask for */
+        given.Wnode.Flags |= WNODE_FLAG_TRACED_GUID;
+        st = properties_check(&given);
+    }
+    if (!st && code >= sizeof acts / sizeof *acts)
+        st = W_NOT_SUPPORTED;
+    if (!st && text)
+        st = name_take(text, wide, &name);
+    if (!st && !text && !handle)
+        st = W_INVALID_PARAMETER;
+    st = st ? st : control_open(NULL, &client, &why);
+    st = st ? st : session_named(client, name, handle, &info);
+    st = st ? st : acts[code](client, &given, &info);
+    st = st ? st : properties_fill(p, wide, &info);
+    control_close(client);
+    free(name);
+    return st;
+}
+
+ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode)
+{
+    return control(TraceHandle, InstanceName, Properties, ControlCode, true);
+}
+
+ULONG ControlTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode)
+{
+    return control(TraceHandle, InstanceName, Properties, ControlCode, false);
+}
+
+#define RELATIVE(name, code)                                                                                   \
+    ULONG name##W(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties)           \
+    {                                                                                                          \
+        return control(TraceHandle, InstanceName, Properties, code, true);                                     \
+    }                                                                                                          \
+    ULONG name##A(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties)            \
+    {                                                                                                          \
+        return control(TraceHandle, InstanceName, Properties, code, false);                                    \
+    }
+RELATIVE(QueryTrace, EVENT_TRACE_CONTROL_QUERY)
+RELATIVE(StopTrace, EVENT_TRACE_CONTROL_STOP)
+RELATIVE(UpdateTrace, EVENT_TRACE_CONTROL_UPDATE)
+RELATIVE(FlushTrace, EVENT_TRACE_CONTROL_FLUSH)
+#undef RELATIVE
+
+static wstatus query_all(PEVENT_TRACE_PROPERTIES *array, ULONG count, PULONG total, bool wide)
+{
+    enum { SESSIONS_MAX = 64 };
+    struct control_client   *client = NULL;
+    struct ctl_session_info *rows   = NULL;
+    unsigned                 have   = 0;
+    struct reason            why;
+
+    if (!array || !total || !count || count > SESSIONS_MAX)
+        return W_INVALID_PARAMETER;
+    wstatus st = W_SUCCESS;
+    for (ULONG i = 0; i < count && !st; i++)
+        st = !array[i] ? W_INVALID_PARAMETER : array[i]->Wnode.BufferSize < sizeof *array[i] ? W_BAD_LENGTH : W_SUCCESS;
+    st = st ? st : control_open(NULL, &client, &why);
+    st = st ? st : control_query_all(client, &rows, &have, &why);
+    for (unsigned i = 0; !st && i < have && i < count; i++)
+        st = properties_fill(array[i], wide, &rows[i]);
+    if (rows || !st)
+        *total = have;
+    if (!st && have > count)
+        st = W_MORE_DATA;
+    free(rows);
+    control_close(client);
+    return st;
+}
+
+ULONG QueryAllTracesW(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount, PULONG LoggerCount)
+{
+    return query_all(PropertyArray, PropertyArrayCount, LoggerCount, true);
+}
+
+ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount, PULONG LoggerCount)
+{
+    return query_all(PropertyArray, PropertyArrayCount, LoggerCount, false);
+}

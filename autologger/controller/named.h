@@ -1,0 +1,9 @@
+/* named.h - a running session by what a caller has of it, its name or its handle. Threads: any. Not for: starting one. */
+#ifndef AUTOLOGGER_CONTROLLER_NAMED_H
+#define AUTOLOGGER_CONTROLLER_NAMED_H
+#include "autologger/control/client.h"
+#include "autologger/include/evntrace.h"
+
+/* The session that `name` names (UTF-8), or where it is NULL the handle. 87 neither; 4201. */
+wstatus session_named(struct control_client *c, const char *name, TRACEHANDLE handle, struct ctl_session_info *out);
+#endif

@@ -1,0 +1,24 @@
+/* properties.h - EVENT_TRACE_PROPERTIES as bytes that somebody else made: sizes and offsets are checked before anything is read or written.
+ * Names are UTF-8 inside; `wide` says what they are outside. Threads: any. Ownership: the caller's. Not for: the daemon (session.h). */
+#ifndef AUTOLOGGER_CONTROLLER_PROPERTIES_H
+#define AUTOLOGGER_CONTROLLER_PROPERTIES_H
+#include "autologger/include/autologger_controller.h"
+#include "autologger/wire/control.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <stdbool.h>
+
+/* 87, 24: too small for the fixed part, or an offset points outside or into it. */
+wstatus properties_check(const EVENT_TRACE_PROPERTIES *p);
+/* The log file's name, malloc; NULL in *out: none is given. 87 not terminated within the structure, 8. */
+wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out);
+/* Name of an argument, malloc. 8. */
+wstatus name_take(const void *text, bool wide, char **out);
+/* StartTrace puts the session's name there. 24: no room. */
+wstatus properties_name_put(EVENT_TRACE_PROPERTIES *p, bool wide, const char *name);
+/* All outputs, names where there is room for them. 234: there is not. */
+wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s);
+
+/* A session's handle: its place among sessions, and a hash of what it is, so that a later session at that place is another one. */
+TRACEHANDLE session_handle(const struct ctl_session_info *s);
+#endif

@@ -1,0 +1,194 @@
+/* start_trace.c - StartTrace: properties become the values of a declaration, which the daemon reads as it reads those of a boot. */
+#include "autologger/control/client.h"
+#include "autologger/controller/properties.h"
+#include "autologger/include/evntrace.h"
+#include "registry-sim/base/cursor.h"
+#include "registry-sim/store/snapshot_single.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { VALUES = 16, NUMBERS = 12, FLAG_BYTES = 32 };
+
+/* The values that a session is declared by. */
+struct declaration {
+    struct regvalue value[VALUES];
+    unsigned        count;
+    uint8_t         number[NUMBERS][4], flags[FLAG_BYTES];
+    unsigned        numbers;
+    uint8_t        *text[2]; /* malloc */
+    unsigned        texts;
+};
+
+static void put(struct declaration *d, const char *name, uint32_t type, const void *data, size_t size)
+{
+    d->value[d->count++] = (struct regvalue){.name = name, .type = type, .data = data, .size = (uint32_t)size};
+}
+
+static void put_number(struct declaration *d, const char *name, uint32_t n)
+{
+    uint8_t      *raw = d->number[d->numbers++];
+    struct writer w   = wr_make(raw, 4);
+    wr_u32(&w, n);
+    put(d, name, REG_TYPE_DWORD, raw, 4);
+}
+
+static bool put_text(struct declaration *d, const char *name, const char *text)
+{
+    size_t   n = utf8_to_utf16le(text, strlen(text), NULL, 0);
+    uint8_t *raw = calloc(1, n + 2);
+    if (!raw)
+        return false;
+    utf8_to_utf16le(text, strlen(text), raw, n);
+    d->text[d->texts++] = raw;
+    put(d, name, REG_TYPE_SZ, raw, n + 2);
+    return true;
+}
+
+/* Modes that StartTrace refuses and a boot does not, and those that this version does not have: the first row that applies. */
+static const struct {
+    uint32_t all;
+    wstatus  status;
+} refused[] = {
+    {EVENT_TRACE_NONSTOPPABLE_MODE, W_INVALID_PARAMETER},
+    {EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_REAL_TIME_MODE, W_INVALID_PARAMETER},
+    {EVENT_TRACE_FILE_MODE_SEQUENTIAL | EVENT_TRACE_FILE_MODE_CIRCULAR, W_INVALID_PARAMETER},
+    {EVENT_TRACE_FILE_MODE_CIRCULAR | EVENT_TRACE_FILE_MODE_APPEND, W_INVALID_PARAMETER},
+    {EVENT_TRACE_FILE_MODE_NEWFILE | EVENT_TRACE_FILE_MODE_CIRCULAR, W_INVALID_PARAMETER},
+    {EVENT_TRACE_FILE_MODE_NEWFILE | EVENT_TRACE_FILE_MODE_APPEND, W_INVALID_PARAMETER},
+    {EVENT_TRACE_FILE_MODE_CIRCULAR, W_NOT_SUPPORTED},
+    {EVENT_TRACE_FILE_MODE_APPEND, W_NOT_SUPPORTED},
+    {EVENT_TRACE_FILE_MODE_NEWFILE, W_NOT_SUPPORTED},
+    {EVENT_TRACE_FILE_MODE_PREALLOCATE, W_NOT_SUPPORTED},
+    {EVENT_TRACE_SECURE_MODE, W_NOT_SUPPORTED},
+    {EVENT_TRACE_BUFFERING_MODE, W_NOT_SUPPORTED},
+    {EVENT_TRACE_PRIVATE_LOGGER_MODE, W_NOT_SUPPORTED},
+    {EVENT_TRACE_PRIVATE_IN_PROC, W_NOT_SUPPORTED},
+};
+
+static wstatus mode_check(const EVENT_TRACE_PROPERTIES *p, const char *file)
+{
+    enum { NEEDS_NO_FILE = EVENT_TRACE_REAL_TIME_MODE | EVENT_TRACE_BUFFERING_MODE };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if ((p->LogFileMode & refused[i].all) == refused[i].all)
+            return refused[i].status;
+    if (!file && !(p->LogFileMode & NEEDS_NO_FILE))
+        return p->LogFileMode ? W_INVALID_PARAMETER : W_BAD_PATHNAME;
+    return W_SUCCESS;
+}
+
+static const struct guid system_trace = AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID;
+
+/* Name and GUID of the kernel's logger go together; who has no GUID gets one. */
+static wstatus identity(EVENT_TRACE_PROPERTIES *p, char **name, struct guid *id)
+{
+    const bool is_kernel = name_compare(*name, KERNEL_LOGGER_NAMEA) == 0;
+    memcpy(id, &p->Wnode.Guid, sizeof *id);
+    if (guid_equal(id, &system_trace) && !is_kernel)
+        return W_INVALID_PARAMETER;
+    if (is_kernel)
+        *id = system_trace;
+    else if (guid_is_zero(id) && getrandom(id, sizeof *id, 0) != sizeof *id)
+        return W_NOT_ENOUGH_MEMORY;
+    return W_SUCCESS;
+}
+
+static bool declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, const struct guid *id, bool kernel, const char *file)
+{
+    static const struct { const char *name; size_t at; } optional[] = {
+        {"BufferSize", offsetof(EVENT_TRACE_PROPERTIES, BufferSize)},     {"MinimumBuffers", offsetof(EVENT_TRACE_PROPERTIES, MinimumBuffers)},
+        {"MaximumBuffers", offsetof(EVENT_TRACE_PROPERTIES, MaximumBuffers)}, {"FlushTimer", offsetof(EVENT_TRACE_PROPERTIES, FlushTimer)},
+        {"ClockType", offsetof(EVENT_TRACE_PROPERTIES, Wnode.ClientContext)},
+    };
+    char guid[GUID_TEXT_SIZE];
+    put_number(d, "Start", 1);
+    put_number(d, "LogFileMode", p->LogFileMode);
+    put_number(d, "MaxFileSize", p->MaximumFileSize);
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
+        uint32_t n;
+        memcpy(&n, (const uint8_t *)p + optional[i].at, sizeof n);
+        if (n)
+            put_number(d, optional[i].name, n);
+    }
+    if (kernel) {
+        struct writer w = wr_make(d->flags, sizeof d->flags);
+        wr_u32(&w, p->EnableFlags);
+        put(d, "EnableKernelFlags", REG_TYPE_BINARY, d->flags, sizeof d->flags);
+    }
+    return put_text(d, "Guid", guid_format(id, guid)) && (!file || put_text(d, "FileName", file));
+}
+
+static wstatus start(const struct declaration *given, const char *name, struct ctl_session_info *out)
+{
+    struct declaration        d      = *given;
+    struct ctl_update_answer *answer = calloc(1, sizeof *answer);
+    struct control_client    *client = NULL;
+    struct reason             why;
+    uint8_t                  *bytes = NULL;
+    size_t                    size  = 0;
+    char                     *below = NULL;
+    wstatus st = answer && asprintf(&below, "Autologger\\%s", name) >= 0 ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
+    st         = st ? st : snapshot_single(below, d.value, d.count, &bytes, &size, &why);
+    st         = st ? st : control_open(NULL, &client, &why);
+    st         = st ? st : control_start(client, bytes, size, answer, &why);
+    if (!st)
+        *out = answer->session;
+    control_close(client);
+    free(bytes);
+    free(below);
+    free(answer);
+    return st;
+}
+
+static wstatus start_named(PTRACEHANDLE handle, char *name, EVENT_TRACE_PROPERTIES *p, bool wide)
+{
+    struct ctl_session_info info;
+    struct declaration      d    = {.count = 0};
+    struct guid             id;
+    char                   *file = NULL;
+    wstatus                 st   = properties_file(p, wide, &file);
+
+    if (!st && (!*name || strpbrk(name, "\\/")))
+        st = W_INVALID_PARAMETER;
+    st = st ? st : properties_name_put(p, wide, name);
+    st = st ? st : identity(p, &name, &id);
+    st = st ? st : mode_check(p, file);
+    const bool kernel = !st && (guid_equal(&id, &system_trace) || p->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE);
+    if (!st && !declare(&d, p, &id, kernel, file))
+        st = W_NOT_ENOUGH_MEMORY;
+    st = st ? st : start(&d, name, &info);
+    if (!st) {
+        properties_fill(p, wide, &info);
+        *handle = session_handle(&info);
+    }
+    for (unsigned i = 0; i < d.texts; i++)
+        free(d.text[i]);
+    free(file);
+    return st;
+}
+
+static wstatus start_trace(PTRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERTIES *p, bool wide)
+{
+    char *name = NULL;
+    if (!handle)
+        return W_INVALID_PARAMETER;
+    *handle    = 0;
+    wstatus st = text ? properties_check(p) : W_INVALID_PARAMETER;
+    st         = st ? st : name_take(text, wide, &name);
+    st         = st ? st : start_named(handle, name, p, wide);
+    free(name);
+    return st;
+}
+
+ULONG StartTraceW(PTRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties)
+{
+    return start_trace(TraceHandle, InstanceName, Properties, true);
+}
+
+ULONG StartTraceA(PTRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties)
+{
+    return start_trace(TraceHandle, InstanceName, Properties, false);
+}

@@ -1,0 +1,193 @@
+/* autologger_controller.h - the controller's part of evntrace.h, which includes it: sessions that start, are asked, changed and stopped, and
+ * providers that are enabled in them. Names, types, layouts and numbers are the SDK's.
+ * Every function returns a Win32 number, 0 for success, and needs a running daemon: 4201 without one. Who is neither
+ * root nor the daemon's own user gets 5 from all that changes something. The A functions take UTF-8, the W functions UTF-16.
+ * Threads: any; each call has a connection of its own. Link with -lautologger-trace. */
+#ifndef AUTOLOGGER_CONTROLLER_H
+#define AUTOLOGGER_CONTROLLER_H
+#include "autologger_types.h"
+
+#ifndef ERROR_ALREADY_EXISTS
+#define ERROR_INVALID_FUNCTION 1u
+#define ERROR_NOT_SUPPORTED 50u
+#define ERROR_INSUFFICIENT_BUFFER 122u
+#define ERROR_INVALID_NAME 123u
+#define ERROR_ALREADY_EXISTS 183u
+#define ERROR_NO_SYSTEM_RESOURCES 1450u
+#define ERROR_TIMEOUT 1460u
+#define ERROR_WMI_GUID_NOT_FOUND 4200u
+#endif
+
+typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
+
+#define KERNEL_LOGGER_NAMEA "NT Kernel Logger"
+#define KERNEL_LOGGER_NAMEW u"NT Kernel Logger"
+/* {9e814aad-3204-11d2-9a82-006008a86939} */
+#define AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}}
+
+/* LogFileMode: the bits that evntrace.h does not have yet */
+#define EVENT_TRACE_FILE_MODE_NEWFILE 0x00000008
+#define EVENT_TRACE_USE_MS_FLUSH_TIMER 0x00000010
+#define EVENT_TRACE_FILE_MODE_PREALLOCATE 0x00000020
+#define EVENT_TRACE_NONSTOPPABLE_MODE 0x00000040
+#define EVENT_TRACE_SECURE_MODE 0x00000080
+#define EVENT_TRACE_PRIVATE_LOGGER_MODE 0x00000800
+#define EVENT_TRACE_USE_KBYTES_FOR_SIZE 0x00002000
+#define EVENT_TRACE_PRIVATE_IN_PROC 0x00020000
+#define EVENT_TRACE_USE_PAGED_MEMORY 0x01000000
+#define EVENT_TRACE_SYSTEM_LOGGER_MODE 0x02000000
+#define EVENT_TRACE_INDEPENDENT_SESSION_MODE 0x08000000
+#define EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING 0x10000000
+
+/* ControlTrace */
+#define EVENT_TRACE_CONTROL_QUERY 0
+#define EVENT_TRACE_CONTROL_STOP 1
+#define EVENT_TRACE_CONTROL_UPDATE 2
+#define EVENT_TRACE_CONTROL_FLUSH 3
+#define EVENT_TRACE_CONTROL_INCREMENT_FILE 4
+#define EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME 5
+
+#define WNODE_FLAG_TRACED_GUID 0x00020000
+#define WNODE_FLAG_VERSIONED_PROPERTIES 0x00800000
+
+typedef struct _WNODE_HEADER {
+    ULONG BufferSize; /* bytes of the whole structure, names included */
+    ULONG ProviderId;
+    __extension__ union {
+        ULONG64 HistoricalContext; /* out: the session's handle */
+        __extension__ struct {
+            ULONG Version;
+            ULONG Linkage;
+        };
+    };
+    __extension__ union {
+        HANDLE        KernelHandle;
+        LARGE_INTEGER TimeStamp;
+    };
+    GUID  Guid;          /* of the session; all zero: one is made up */
+    ULONG ClientContext; /* the clock: 1 performance counter (0 too), 2 system time, 3 CPU cycles */
+    ULONG Flags;         /* WNODE_FLAG_TRACED_GUID */
+} WNODE_HEADER, *PWNODE_HEADER;
+
+/* Names follow the structure in memory, where the offsets say. */
+typedef struct _EVENT_TRACE_PROPERTIES {
+    WNODE_HEADER Wnode;
+    ULONG        BufferSize;      /* KB */
+    ULONG        MinimumBuffers;
+    ULONG        MaximumBuffers;
+    ULONG        MaximumFileSize; /* MB; KB with EVENT_TRACE_USE_KBYTES_FOR_SIZE; 0: no limit */
+    ULONG        LogFileMode;
+    ULONG        FlushTimer;      /* s; ms with EVENT_TRACE_USE_MS_FLUSH_TIMER; 0: full buffers alone */
+    ULONG        EnableFlags;     /* of the kernel's events; sessions that are system loggers only */
+    __extension__ union {
+        LONG AgeLimit;
+        LONG FlushThreshold;
+    };
+    ULONG  NumberOfBuffers; /* from here on: out */
+    ULONG  FreeBuffers;
+    ULONG  EventsLost;
+    ULONG  BuffersWritten;
+    ULONG  LogBuffersLost;
+    ULONG  RealTimeBuffersLost;
+    HANDLE LoggerThreadId;
+    ULONG  LogFileNameOffset; /* bytes from the start of the structure; 0: no file */
+    ULONG  LoggerNameOffset;  /* StartTrace writes the name there */
+} EVENT_TRACE_PROPERTIES, *PEVENT_TRACE_PROPERTIES;
+
+/* A session that runs until it is stopped, or the daemon ends. *TraceHandle is 0 on failure. The log file's name is taken below the daemon's
+ * log folder as the FileName of a configuration is. 24 a size or an offset is too small; 87 NULL, no WNODE_FLAG_TRACED_GUID, modes
+ * that exclude each other; 50 a mode that this version does not have; 161 neither a file nor a mode that needs none; 183 name or GUID
+ * taken; 32 another session writes the file; 5; 8; 112; 1450 no place; 1314 kernel events without the right to them. */
+AUTOLOGGER_API ULONG StartTraceW(PTRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG StartTraceA(PTRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+/* The session is named by InstanceName, or where that is NULL by the handle. QUERY, STOP, UPDATE and FLUSH fill *Properties, names too.
+ * UPDATE: EnableFlags of a system logger, MaximumBuffers and FlushTimer, 0 of the two keeps; it returns 50 for what can't be changed here.
+ * 24; 87; 4201 it does not run; 234 no room for the names (after STOP the session is stopped all the same); 5; 50 other codes. */
+AUTOLOGGER_API ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode);
+AUTOLOGGER_API ULONG ControlTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode);
+/* ControlTrace with one code each. */
+AUTOLOGGER_API ULONG QueryTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG QueryTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG StopTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG StopTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG UpdateTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG UpdateTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG FlushTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+AUTOLOGGER_API ULONG FlushTraceA(TRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
+/* Fills the structures of PropertyArray, each of which has its sizes and offsets set; *LoggerCount gets how many sessions there are. 87: count
+ * 0 or above 64; 234: more sessions than structures, which are filled; 24. */
+AUTOLOGGER_API ULONG QueryAllTracesW(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount, PULONG LoggerCount);
+AUTOLOGGER_API ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULONG PropertyArrayCount, PULONG LoggerCount);
+
+#ifndef EVENT_CONTROL_CODE_ENABLE_PROVIDER
+#define EVENT_CONTROL_CODE_DISABLE_PROVIDER 0
+#define EVENT_CONTROL_CODE_ENABLE_PROVIDER 1
+#define EVENT_CONTROL_CODE_CAPTURE_STATE 2
+#endif
+#define EVENT_ENABLE_PROPERTY_SID 0x001
+#define EVENT_ENABLE_PROPERTY_TS_ID 0x002
+#define EVENT_ENABLE_PROPERTY_STACK_TRACE 0x004
+#define EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 0x010
+#define ENABLE_TRACE_PARAMETERS_VERSION 1
+#define ENABLE_TRACE_PARAMETERS_VERSION_2 2
+struct _EVENT_FILTER_DESCRIPTOR; /* evntprov.h */
+typedef struct _ENABLE_TRACE_PARAMETERS {
+    ULONG                            Version; /* 1 or 2 */
+    ULONG                            EnableProperty;
+    ULONG                            ControlFlags;
+    GUID                             SourceId; /* of the caller; not used */
+    struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc;
+    ULONG                            FilterDescCount;
+} ENABLE_TRACE_PARAMETERS, *PENABLE_TRACE_PARAMETERS;
+
+/* Enables a provider in a session, replaces its terms, disables it, or asks it for its state. Timeout: ms to wait for the callbacks of the
+ * programs that have it registered; 0: none. 87; 1450 it is in 8 sessions; 4201; 4200 not enabled (disable, capture state); 1460 not all
+ * callbacks were done in time (it was enabled all the same); 50 filters, and properties other than IGNORE_KEYWORD_0: nothing was changed. */
+AUTOLOGGER_API ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level, ULONGLONG MatchAnyKeyword,
+                                    ULONGLONG MatchAllKeyword, ULONG Timeout, PENABLE_TRACE_PARAMETERS EnableParameters);
+AUTOLOGGER_API ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHANDLE TraceHandle, ULONG IsEnabled, UCHAR Level,
+                                   ULONGLONG MatchAnyKeyword, ULONGLONG MatchAllKeyword, ULONG EnableProperty,
+                                   struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc);
+AUTOLOGGER_API ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID ControlGuid, TRACEHANDLE TraceHandle);
+
+/* What a session's stacks are taken for: Type 0 with Guid {ce1dbfb4-137e-4da6-87b0-3f59aa102cbc} (PerfInfo) and so on. */
+typedef struct _CLASSIC_EVENT_ID {
+    GUID  EventGuid;
+    UCHAR Type;
+    UCHAR Reserved[7];
+} CLASSIC_EVENT_ID, *PCLASSIC_EVENT_ID;
+typedef enum _TRACE_QUERY_INFO_CLASS {
+    TraceGuidQueryList             = 0, /* EnumerateTraceGuidsEx: GUIDs of the providers that are registered or enabled */
+    TraceStackTracingInfo          = 3, /* set, query: CLASSIC_EVENT_ID[] */
+    TraceSystemTraceEnableFlagsInfo = 4, /* set, query: ULONG[8], the group mask */
+    TraceMaxLoggersQuery           = 19 /* query, no session: ULONG */
+} TRACE_QUERY_INFO_CLASS, TRACE_INFO_CLASS;
+/* 87; 24 the length does not fit the class; 4201; 50 another class, or a stack event that is not known; and what the change may fail with. */
+AUTOLOGGER_API ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
+                                         ULONG InformationLength);
+/* *ReturnLength (may be NULL) gets the bytes that there are; 122 when they don't fit. */
+AUTOLOGGER_API ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
+                                           ULONG InformationLength, PULONG ReturnLength);
+AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer, ULONG InBufferSize, PVOID OutBuffer,
+                                           ULONG OutBufferSize, PULONG ReturnLength);
+
+#ifdef UNICODE
+#define KERNEL_LOGGER_NAME KERNEL_LOGGER_NAMEW
+#define StartTrace StartTraceW
+#define ControlTrace ControlTraceW
+#define QueryTrace QueryTraceW
+#define StopTrace StopTraceW
+#define UpdateTrace UpdateTraceW
+#define FlushTrace FlushTraceW
+#define QueryAllTraces QueryAllTracesW
+#else
+#define KERNEL_LOGGER_NAME KERNEL_LOGGER_NAMEA
+#define StartTrace StartTraceA
+#define ControlTrace ControlTraceA
+#define QueryTrace QueryTraceA
+#define StopTrace StopTraceA
+#define UpdateTrace UpdateTraceA
+#define FlushTrace FlushTraceA
+#define QueryAllTraces QueryAllTracesA
+#endif
+#endif

@@ -1,0 +1,58 @@
+"""A controller written as for Windows: every function and error of evntrace.h's controller half against a real daemon; a session that a
+controller started goes on over the daemon's death, without a loss, and its provider stays enabled.
+Proves: CTL-01..06, ENB-01, ENB-02, API-27, SES-21."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import BUILD, Machine, check
+
+WRITER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+
+
+def program(m, *args, quiet=False):
+    r = subprocess.run([os.path.join(BUILD, "tests", "trace_controller"), *args], env=m.env, capture_output=True, text=True, timeout=60)
+    if not quiet:
+        print(r.stdout, r.stderr)
+    return r.returncode
+
+
+def daemon_pid(m):
+    children = f"/proc/{m.keeper.pid}/task/{m.keeper.pid}/children"
+    with open(children) as f:
+        return int(f.read().split()[0])
+
+
+def over_a_death(m):
+    """Started, enabled, killed, changed, stopped: attempted = written, whatever happened to the daemon."""
+    m.tool("start", "web", "--output", "web.etl", "--set", "BufferSize=64KB", "--set", "MaximumBuffers=128")
+    m.tool("enable", "web", "Contoso-Web", "--level", "Informational")
+    written = 0
+    for kill in range(3):
+        for _ in range(10):
+            m.tool("write", "Contoso-Web", "Step", f"n={written}")
+            written += 1
+        os.kill(daemon_pid(m), signal.SIGKILL)
+        m.wait_ready()
+        r = m.tool("enable", "web", "Contoso-Web", "--level", "Verbose" if kill else "Informational", "--wait", "2000", "--json")
+        check(json.loads(r.stdout)["done"] == "enabled", r.stdout)
+    m.tool("disable", "web", "Contoso-Web")
+    m.tool("write", "Contoso-Web", "Late", expect=1)
+    r = m.tool("stop", "web", "--json")
+    check(json.loads(r.stdout)["events_written"] == written, r.stdout, written)
+    r = m.tool("dump", os.path.join(m.logs, "web.etl"), "--json")
+    got = [json.loads(line) for line in r.stdout.splitlines()]
+    numbers = [e["fields"]["n"] if "fields" in e else None for e in got if e.get("event", e.get("name")) == "Step" or "Step" in json.dumps(e)]
+    check(len(numbers) == written, len(numbers), written)
+    print("over 3 deaths of the daemon:", written, "events written, none lost")
+
+
+with Machine() as m:
+    m.start()
+    check(program(m, os.path.join(m.logs, "life.etl")) == 0, "trace_controller")
+    over_a_death(m)
+    m.keeper.send_signal(signal.SIGTERM)
+    m.keeper.wait(20)
+    check(program(m, quiet=True) == 1, "without a daemon every call must say 4201")

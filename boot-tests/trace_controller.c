@@ -1,0 +1,255 @@
+/* trace_controller - a controller as one would be written for Windows: sessions, providers, and every error that the pages of these functions
+ * name. Needs a daemon at AUTOLOGGER_RUNTIME_DIR; prints what failed. Exit codes: 0 all as expected, 1 not. */
+#include <evntcons.h>
+#include <evntprov.h>
+#include <evntrace.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const GUID provider = {0x5eba5e01, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+static unsigned   failed, made;
+
+struct block {
+    EVENT_TRACE_PROPERTIES p;
+    char                   file[512], name[512];
+};
+
+static struct block fresh(const char *file, ULONG mode)
+{
+    struct block b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID, .ClientContext = 1},
+                            .LogFileMode = mode, .BufferSize = 64,
+                            .LogFileNameOffset = offsetof(struct block, file), .LoggerNameOffset = offsetof(struct block, name)}};
+    if (file)
+        snprintf(b.file, sizeof b.file, "%s", file);
+    else
+        b.p.LogFileNameOffset = 0;
+    return b;
+}
+
+static void expect(const char *what, ULONG got, ULONG wanted)
+{
+    made++;
+    if (got == wanted)
+        return;
+    printf("%s: %u, expected %u\n", what, got, wanted);
+    failed++;
+}
+static void expect_true(const char *what, int holds) { expect(what, holds != 0, 1); }
+
+/* ---- StartTrace's errors, as a table ---- */
+
+static void start_errors(void)
+{
+    static const struct { const char *what; ULONG size, flags, mode; const char *file; ULONG name_offset, wanted; } row[] = {
+        {"size 0", 0, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 632, ERROR_BAD_LENGTH},
+        {"size of the fixed part less 1", 119, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 632, ERROR_BAD_LENGTH},
+        {"no WNODE_FLAG_TRACED_GUID", 1144, 0, 0, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"name's offset in the fixed part", 1144, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 64, ERROR_INVALID_PARAMETER},
+        {"name's offset outside", 1144, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 5000, ERROR_INVALID_PARAMETER},
+        {"no room for the name", 1144, WNODE_FLAG_TRACED_GUID, 0, "a.etl", 1141, ERROR_BAD_LENGTH},
+        {"neither file nor mode", 1144, WNODE_FLAG_TRACED_GUID, 0, NULL, 632, ERROR_BAD_PATHNAME},
+        {"sequential without a file", 1144, WNODE_FLAG_TRACED_GUID, 1, NULL, 632, ERROR_INVALID_PARAMETER},
+        {"sequential and circular", 1144, WNODE_FLAG_TRACED_GUID, 3, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"circular and append", 1144, WNODE_FLAG_TRACED_GUID, 6, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"newfile and circular", 1144, WNODE_FLAG_TRACED_GUID, 10, "a%d.etl", 632, ERROR_INVALID_PARAMETER},
+        {"nonstoppable", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_NONSTOPPABLE_MODE, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"private and real time", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_REAL_TIME_MODE, NULL, 632,
+         ERROR_INVALID_PARAMETER},
+        {"a name that leaves the folder", 1144, WNODE_FLAG_TRACED_GUID, 0, "../a.etl", 632, 123},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct block b       = fresh(row[i].file, row[i].mode);
+        TRACEHANDLE  handle  = 77;
+        b.p.Wnode.BufferSize = row[i].size;
+        b.p.Wnode.Flags      = row[i].flags;
+        b.p.LoggerNameOffset = row[i].name_offset;
+        expect(row[i].what, StartTraceA(&handle, "wrong", &b.p), row[i].wanted);
+        expect_true("the handle is 0 then", handle == 0);
+    }
+    struct block b = fresh("a.etl", 0);
+    TRACEHANDLE  handle;
+    expect("no handle", StartTraceA(NULL, "wrong", &b.p), ERROR_INVALID_PARAMETER);
+    expect("no name", StartTraceA(&handle, NULL, &b.p), ERROR_INVALID_PARAMETER);
+    expect("empty name", StartTraceA(&handle, "", &b.p), ERROR_INVALID_PARAMETER);
+    expect("no properties", StartTraceA(&handle, "wrong", NULL), ERROR_INVALID_PARAMETER);
+    b.p.Wnode.Guid = (GUID)AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID;
+    expect("the kernel's GUID with another name", StartTraceA(&handle, "wrong", &b.p), ERROR_INVALID_PARAMETER);
+}
+
+/* ---- a session's life ---- */
+
+static ULONG events_seen, callbacks;
+static UCHAR told_level;
+static ULONG told_code = 99;
+
+static VOID WINAPI enabled(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+{
+    (void)source, (void)any, (void)all, (void)filter, (void)context;
+    told_code  = code;
+    told_level = level;
+    callbacks++;
+}
+
+static void life(void)
+{
+    static const EVENT_DESCRIPTOR info = {.Id = 1, .Level = 4}, error = {.Id = 2, .Level = 2};
+    struct block b = fresh("life.etl", 0), q;
+    TRACEHANDLE  handle = 0, other = 0;
+    REGHANDLE    reg = 0;
+    EventRegister(&provider, enabled, NULL, &reg);
+    expect("start", StartTraceA(&handle, "life", &b.p), ERROR_SUCCESS);
+    expect_true("a handle", handle != 0 && b.p.Wnode.HistoricalContext == handle);
+    expect_true("the name is in its place", strcmp(b.name, "life") == 0);
+    expect_true("what was given is told", b.p.BufferSize == 64 && b.p.MinimumBuffers >= 2 && b.p.MaximumBuffers >= b.p.MinimumBuffers);
+    q = fresh("other.etl", 0);
+    expect("the name again", StartTraceA(&other, "LIFE", &q.p), ERROR_ALREADY_EXISTS);
+    q             = fresh("other.etl", 0);
+    q.p.Wnode.Guid = b.p.Wnode.Guid;
+    expect("the GUID again", StartTraceA(&other, "other", &q.p), ERROR_ALREADY_EXISTS);
+    q = fresh("life.etl", 0);
+    expect("the file again", StartTraceA(&other, "other", &q.p), 32);
+
+    expect("event before", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
+    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 3, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("the callback ran before that returned", callbacks == 1 && told_code == 1 && told_level == 3);
+    expect("error", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
+    expect("info, not taken", EventWrite(reg, &info, 0, NULL), ERROR_SUCCESS);
+    expect("more", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("told again", callbacks == 2 && told_level == 5);
+    expect("info, taken", EventWrite(reg, &info, 0, NULL), ERROR_SUCCESS);
+    expect("state", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("asked for it", callbacks == 3 && told_code == 2);
+    GUID  guids[64];
+    ULONG length = 0, found = 0;
+    expect("list, no room", EnumerateTraceGuidsEx(TraceGuidQueryList, NULL, 0, NULL, 0, &length), ERROR_INSUFFICIENT_BUFFER);
+    expect("list", EnumerateTraceGuidsEx(TraceGuidQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
+    for (ULONG i = 0; i < length / sizeof *guids; i++)
+        found += memcmp(&guids[i], &provider, sizeof provider) == 0;
+    expect_true("the provider is in the list", found == 1);
+    expect("disable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("told", callbacks == 4 && told_code == 0);
+    expect("event after", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);
+
+    q = fresh("", 0);
+    expect("query by handle", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), ERROR_SUCCESS);
+    expect_true("names", strcmp(q.name, "life") == 0 && strstr(q.file, "/life.etl"));
+    expect("flush by name", ControlTraceA(0, "life", &q.p, EVENT_TRACE_CONTROL_FLUSH), ERROR_SUCCESS);
+    expect_true("it was written", q.p.BuffersWritten >= 2);
+    q.p.LogFileNameOffset = 0;
+    q.p.MaximumBuffers    = 0;
+    expect("update, nothing to change", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
+    expect("increment file", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_INCREMENT_FILE), ERROR_NOT_SUPPORTED);
+    q = fresh(NULL, 0);
+    q.p.Wnode.BufferSize = offsetof(struct block, name) + 2;
+    expect("stop without room for the name", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_STOP), 234);
+    expect_true("final numbers", q.p.EventsLost == 0 && q.p.NumberOfBuffers > 0);
+    q = fresh("", 0);
+    expect("it is stopped all the same", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), ERROR_WMI_INSTANCE_NOT_FOUND);
+    EventUnregister(reg);
+}
+
+/* ---- errors of the others ---- */
+
+static void other_errors(void)
+{
+    struct block            b = fresh("errors.etl", 0), q = fresh("", 0);
+    TRACEHANDLE             handle;
+    EVENT_FILTER_DESCRIPTOR filter = {.Type = 0x80000200};
+    ENABLE_TRACE_PARAMETERS e      = {.Version = 2, .EnableFilterDesc = &filter, .FilterDescCount = 1};
+    ULONG                   total  = 0, n = 0;
+    PEVENT_TRACE_PROPERTIES all[65] = {&q.p};
+    expect("start W", StartTraceW(&handle, u"errors", &b.p), ERROR_SUCCESS);
+    expect("neither name nor handle", ControlTraceA(0, NULL, &q.p, 0), ERROR_INVALID_PARAMETER);
+    expect("no properties", ControlTraceA(handle, NULL, NULL, 0), ERROR_INVALID_PARAMETER);
+    q.p.Wnode.BufferSize = 100;
+    expect("too small", ControlTraceA(handle, NULL, &q.p, 0), ERROR_BAD_LENGTH);
+    q = fresh("", 0);
+    expect("no such session", ControlTraceA(0, "nobody", &q.p, 0), ERROR_WMI_INSTANCE_NOT_FOUND);
+    expect("another's handle", ControlTraceA(handle ^ 0x10000, NULL, &q.p, 0), ERROR_WMI_INSTANCE_NOT_FOUND);
+    expect("query all, none", QueryAllTracesA(all, 0, &total), ERROR_INVALID_PARAMETER);
+    expect("query all, too many", QueryAllTracesA(all, 65, &total), ERROR_INVALID_PARAMETER);
+    expect("query all", QueryAllTracesA(all, 1, &total), ERROR_SUCCESS);
+    expect_true("one session", total == 1 && strcmp(q.name, "errors") == 0);
+    TRACEHANDLE  second;
+    struct block more = fresh(NULL, EVENT_TRACE_REAL_TIME_MODE);
+    expect("real time without a file", StartTraceA(&second, "live", &more.p), ERROR_SUCCESS);
+    expect_true("flush timer of 1 s", more.p.FlushTimer == 1);
+    expect("query all, one place", QueryAllTracesA(all, 1, &total), 234);
+    expect_true("both are counted", total == 2);
+    expect("enable nobody", EnableTraceEx2(handle, NULL, 1, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
+    expect("enable with handle 0", EnableTraceEx2(0, &provider, 1, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
+    expect("unknown code", EnableTraceEx2(handle, &provider, 3, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
+    expect("filter", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_NOT_SUPPORTED);
+    e = (ENABLE_TRACE_PARAMETERS){.Version = 7};
+    expect("parameters of version 7", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_INVALID_PARAMETER);
+    expect("not enabled", EnableTraceEx2(handle, &provider, 0, 0, 0, 0, 0, NULL), ERROR_WMI_GUID_NOT_FOUND);
+    expect("EnableTraceEx", EnableTraceEx(&provider, NULL, handle, 1, 4, 0x40, 0, 0x10, NULL), ERROR_SUCCESS);
+    expect("EnableTrace", EnableTrace(0, 0, 0, &provider, handle), ERROR_SUCCESS);
+    expect("max loggers", TraceQueryInformation(0, TraceMaxLoggersQuery, &total, sizeof total, &n), ERROR_SUCCESS);
+    expect_true("64 of them", total == 64 && n == 4);
+    expect("flags of a session of programs", TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 32), ERROR_INVALID_PARAMETER);
+    expect("wrong length", TraceSetInformation(handle, TraceSystemTraceEnableFlagsInfo, (ULONG[8]){1}, 31), ERROR_BAD_LENGTH);
+    expect("unknown class", TraceSetInformation(handle, (TRACE_INFO_CLASS)18, &n, 4), ERROR_NOT_SUPPORTED);
+    q = fresh("", 0);
+    expect("stop live", StopTraceA(second, NULL, &q.p), ERROR_SUCCESS);
+    q = fresh("", 0);
+    expect("stop W", StopTraceW(0, u"errors", &q.p), ERROR_SUCCESS);
+    expect_true("wide name", ((PCWSTR)(const void *)q.name)[0] == u'e' && ((PCWSTR)(const void *)q.name)[5] == u's');
+}
+
+/* ---- the kernel's logger: as root ---- */
+
+static void kernel(void)
+{
+    static const GUID thread = {0x3d6fa8d1, 0xfe05, 0x11d0, {0x9d, 0xda, 0x00, 0xc0, 0x4f, 0xd7, 0xba, 0x7c}};
+    struct block      b      = fresh("kernel.etl", 0);
+    TRACEHANDLE       handle = 0;
+    CLASSIC_EVENT_ID  id     = {.EventGuid = thread, .Type = 36}, back[4];
+    ULONG             mask[8] = {0}, n = 0;
+    b.p.EnableFlags    = 0x3; /* PROCESS, THREAD */
+    b.p.MaximumBuffers = 64;
+    expect("start the kernel's logger", StartTraceA(&handle, KERNEL_LOGGER_NAME, &b.p), ERROR_SUCCESS);
+    expect("its flags", TraceQueryInformation(handle, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &n), ERROR_SUCCESS);
+    expect_true("as asked", mask[0] == 3 && n == 32);
+    expect("stacks", TraceSetInformation(handle, TraceStackTracingInfo, &id, sizeof id), ERROR_SUCCESS);
+    expect("asked back", TraceQueryInformation(handle, TraceStackTracingInfo, back, sizeof back, &n), ERROR_SUCCESS);
+    expect_true("CSwitch", n == sizeof id && memcmp(&back[0].EventGuid, &thread, sizeof thread) == 0 && back[0].Type == 36);
+    b.p.EnableFlags       = 0x13; /* and CSWITCH */
+    b.p.LogFileNameOffset = 0;
+    expect("update", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
+    expect_true("in force", b.p.EnableFlags == 0x13);
+    expect("a stack that is not known", TraceSetInformation(handle, TraceStackTracingInfo, &(CLASSIC_EVENT_ID){.Type = 1}, sizeof id), ERROR_NOT_SUPPORTED);
+    expect("no stacks", TraceSetInformation(handle, TraceStackTracingInfo, NULL, 0), ERROR_SUCCESS);
+    b = fresh("", 0);
+    expect("stop it", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
+    expect_true("nothing was lost", b.p.EventsLost == 0);
+}
+
+static VOID WINAPI record(PEVENT_RECORD r)
+{
+    events_seen += memcmp(&r->EventHeader.ProviderId, &provider, sizeof provider) == 0;
+}
+
+static void read_back(const char *path)
+{
+    EVENT_TRACE_LOGFILEA f = {.LogFileName = (char *)(uintptr_t)path, .ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD, .EventRecordCallback = record};
+    TRACEHANDLE          h = OpenTraceA(&f);
+    expect("read", ProcessTrace(&h, 1, NULL, NULL), ERROR_SUCCESS);
+    expect_true("the error once, the information once", events_seen == 2);
+    CloseTrace(h);
+}
+
+int main(int argc, char **argv)
+{
+    start_errors();
+    life();
+    other_errors();
+    if (geteuid() == 0)
+        kernel();
+    if (argc > 1)
+        read_back(argv[1]);
+    printf("%u of %u as expected\n", made - failed, made);
+    return failed ? 1 : 0;
+}
