@@ -84,8 +84,8 @@ static ULONG add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, stru
     r->tlg       = tlg;
     r->use_types = tlg != NULL;
     r->plain     = tlg == NULL;
-    r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL;
-    r->traits_size = tlg ? *tlg->ProviderMetadataPtr : 0;
+    r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
+    r->traits_size = r->traits ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
     __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
     *handle = (uint64_t)last_generation << 32 | index << 3;

@@ -17,6 +17,7 @@ LIBRARIES = {
     "dictionary.h": (("registry-sim/text/",), 1),
     "sqlite3.h": (("registry-sim/store/",), 1),
     "dbus/": (("autologger/units/",), 2),
+    "libxml/": (("autologger/schema/",), 1),
     "yajl": (("tools/", "autologger/consumer/"), 99),
     "elfutils/": (("autologger/symbols/",), 3),
     "gelf.h": (("autologger/symbols/",), 4),

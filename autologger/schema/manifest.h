@@ -1,0 +1,156 @@
+/* manifest.h - an instrumentation manifest as it was written: providers with their channels, levels, tasks, opcodes, keywords, maps,
+ * templates and events, and the strings of each culture. Read from XML (manifest_read) or from the binary form (manifest_pack.h).
+ * All mistakes are told in one run, each with its line. Nothing but the given bytes is read: no network, no other file, no DTD.
+ * Invariants  M1 a manifest that manifest_read gave without errors has every reference resolved: indexes lie within their lists.
+ *             M2 fields: fields[0..top_count) are the template's own; members of a struct stand behind them in one run (as schema.h has it).
+ * Threads     reading: one per call. A read manifest is constant: any.
+ * Ownership   manifest_free frees all below it. Texts are UTF-8; NULL where the manifest says nothing.
+ * Not for     payloads (walk.h), decoding (manifest_model.h makes schemas of it), C code (mc.h). */
+#ifndef AUTOLOGGER_SCHEMA_MANIFEST_H
+#define AUTOLOGGER_SCHEMA_MANIFEST_H
+#include "autologger/schema/pool.h"
+#include "registry-sim/win32/guid.h"
+#include "registry-sim/win32/wstatus.h"
+
+enum {
+    MANIFEST_NONE       = -1,               /* an index: nothing is referred to */
+    MANIFEST_FILE_MAX   = 16 * 1024 * 1024, /* bytes of XML, or of the binary form */
+    MANIFEST_MEMORY_MAX = 160 * 1024 * 1024,
+    MANIFEST_TOLD_MAX   = 200 /* mistakes that are told one by one; more are counted */
+};
+
+/* ---- what is wrong ---- */
+struct manifest_problem {
+    bool        error; /* else a warning: Windows' own compiler, or a reader of traces, might mind */
+    const char *file;
+    uint32_t    line; /* 0: the whole file */
+    const char *what, *advice;
+};
+struct manifest_problems {
+    void (*tell)(void *ctx, const struct manifest_problem *problem); /* may be NULL */
+    void    *ctx;
+    unsigned errors, warnings; /* counted for the caller */
+};
+
+/* ---- the document ---- */
+/* message="$(string.ID)", "$(mc.ID)", or the text itself. */
+enum manifest_text_kind { MANIFEST_TEXT_NONE, MANIFEST_TEXT_LITERAL, MANIFEST_TEXT_STRING, MANIFEST_TEXT_MC };
+struct manifest_text {
+    enum manifest_text_kind kind;
+    const char             *text; /* the id, or the text */
+};
+/* A level, opcode, keyword, map entry; what the others begin with. */
+struct manifest_item {
+    const char          *name, *symbol;
+    uint64_t             value;
+    struct manifest_text message;
+    uint32_t             line;
+};
+enum manifest_channel_type { CHANNEL_NO_TYPE, CHANNEL_ADMIN, CHANNEL_OPERATIONAL, CHANNEL_ANALYTIC, CHANNEL_DEBUG };
+struct manifest_setting {
+    const char *name, *value; /* "maxSize": of a channel's logging and publishing */
+};
+struct manifest_channel {
+    struct manifest_item       item;
+    const char                *chid; /* NULL: events name it by its name */
+    enum manifest_channel_type type;
+    bool                       imported, has_value;
+    uint64_t                   keyword; /* its own bit in the keyword of its events */
+    const char                *isolation, *access, *enabled;
+    POOL_LIST(struct manifest_setting) settings;
+};
+struct manifest_task {
+    struct manifest_item item;
+    bool                 has_guid;
+    struct guid          guid; /* eventGUID */
+};
+struct manifest_opcode {
+    struct manifest_item item;
+    int                  task; /* MANIFEST_NONE: of all tasks */
+};
+struct manifest_map {
+    struct manifest_item item; /* value is not used */
+    bool                 bits;
+    POOL_LIST(struct manifest_item) entries;
+};
+struct manifest_field {
+    const char *name;
+    uint16_t    in, out; /* schema_in, schema_out */
+    uint16_t    flags;   /* FIELD_... of schema.h */
+    uint16_t    first, members;
+    uint16_t    count, length;
+    int         map;
+    uint32_t    tags, line;
+    /* as written, until they are resolved */
+    const char *map_name, *count_word, *length_word;
+    int         parent; /* index of the struct, MANIFEST_NONE at the top */
+};
+struct manifest_template {
+    const char *tid, *name;
+    uint32_t    line, tags;
+    unsigned    top_count;
+    const char *user_data; /* the XML below UserData, as written; NULL: EventData */
+    bool        used;
+    POOL_LIST(struct manifest_field) fields;
+};
+struct manifest_event {
+    struct manifest_item item; /* value: the id; name is not used */
+    uint8_t              version, channel, level, opcode;
+    uint16_t             task;
+    uint64_t             keyword; /* with the channel's bit */
+    int                  template_index, channel_index, task_index, opcode_index; /* MANIFEST_NONE: none, or a predefined one */
+    uint32_t             tags;
+    bool                 not_logged;
+    const char          *attributes;
+    /* as written */
+    const char *template_word, *channel_word, *level_word, *task_word, *opcode_word, *keyword_words;
+};
+struct manifest_provider {
+    const char          *name, *symbol, *resource_file, *message_file, *parameter_file;
+    struct guid          guid, control_guid, group_guid; /* zero: none */
+    struct manifest_text message;
+    uint32_t             line;
+    POOL_LIST(struct manifest_channel) channels;
+    POOL_LIST(struct manifest_item) levels;
+    POOL_LIST(struct manifest_task) tasks;
+    POOL_LIST(struct manifest_opcode) opcodes;
+    POOL_LIST(struct manifest_item) keywords;
+    POOL_LIST(struct manifest_map) maps;
+    POOL_LIST(struct manifest_template) templates;
+    POOL_LIST(struct manifest_event) events;
+};
+struct manifest_string {
+    const char *id, *value;
+    uint32_t    line;
+};
+struct manifest_culture {
+    const char *name; /* "en-US" */
+    uint32_t    line;
+    POOL_LIST(struct manifest_string) strings; /* in order of ids once read */
+};
+struct manifest {
+    const char *origin; /* the file it was read from */
+    POOL_LIST(struct manifest_provider) providers;
+    POOL_LIST(struct manifest_culture) cultures;   /* as written; the first is the one to fall back to */
+    POOL_LIST(struct manifest_item) messages; /* messageTable: symbol is the id of $(mc.ID) */
+    struct pool *pool;
+};
+
+/* Reads `size` bytes of XML (UTF-8, or UTF-16 with its mark). `file` is the name for messages. 13 when there is any error: all were told
+ * to `problems`; 8; 223 (too large). */
+wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems, struct manifest **out,
+                      struct reason *why);
+void    manifest_free(struct manifest *m); /* NULL is fine */
+
+/* The culture for a locale ("de_DE.UTF-8", "de-DE", NULL): the same one, else one of its language, else the first. -1: there is none. */
+int manifest_culture_find(const struct manifest *m, const char *locale);
+/* The text in that culture, else in the first that has it; NULL: it has none. */
+const char *manifest_text_get(const struct manifest *m, const struct manifest_text *text, int culture);
+/* Words of the predefined ones: "win:Informational" for 4, and "Information", what is shown of it; NULL: none. */
+enum manifest_words { WORDS_CHANNEL, WORDS_LEVEL, WORDS_TASK, WORDS_OPCODE, WORDS_KEYWORD };
+const struct manifest_predefined {
+    enum manifest_words kind;
+    uint64_t            value;
+    const char         *name, *text, *symbol;
+} *manifest_predefined(size_t *count);
+#endif

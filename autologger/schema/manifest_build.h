@@ -1,0 +1,57 @@
+/* manifest_build.h - what the steps of reading a manifest share: manifest_build.c makes the document of the elements, manifest_resolve.c
+ * brings names and what they mean together, manifest_lint.c warns. Nobody else includes it. Threads: one per reading. */
+#ifndef AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
+#define AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
+#include "autologger/schema/manifest.h"
+#include "autologger/schema/schema.h"
+#include "autologger/schema/xml_reader.h"
+
+struct builder {
+    struct manifest          *m;
+    struct manifest_problems *problems;
+    const char               *file;
+    const char               *text; /* the document, as UTF-8 */
+    int                       stack[XML_DEPTH + 1]; /* rows of the grammar */
+    unsigned                  depth, skipped; /* skipped: levels of what is not looked at */
+    char                      value[256]; /* text of the element, where it has a meaning */
+    size_t                    value_length, inner; /* inner: offset of what stands in UserData */
+    int                       task, map, field; /* what is open: indexes of its list, MANIFEST_NONE */
+    const char               *setting;
+};
+
+/* "FILE:LINE: what. Do: advice". Advice may be NULL. */
+void manifest_error(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void manifest_warning(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+enum { GUESS_FAR = 3 }; /* letters that may differ */
+
+/* First step: the elements of b->text, `length` bytes and a NUL. */
+wstatus manifest_walk(struct builder *b, size_t length, struct reason *why);
+/* The names of one list, for finding; opcodes of a task and global ones may have one name. */
+struct name_row {
+    const char *name;
+    int         index;
+};
+struct name_index {
+    struct name_row *rows; /* in order of names, then of indexes */
+    unsigned         count;
+};
+/* All lists begin with a struct manifest_item but templates, which begin with their tid. */
+struct name_index name_index_make(struct builder *b, const void *at, unsigned count, size_t stride);
+/* The first row of that name; rows behind it may have it, too. NULL: none. */
+const struct name_row *name_index_find(const struct name_index *n, const char *name);
+/* ", did you mean X?", or "": the nearest name of the index and of the predefined words of a kind (-1: of none). */
+struct name_guess {
+    char text[160];
+};
+struct name_guess name_guess(const struct builder *b, const struct name_index *n, int words, const char *name);
+struct provider_names {
+    struct name_index channels, channel_names, levels, tasks, opcodes, keywords, maps, templates;
+};
+
+/* Second step: references, sizes, the rules of the grammar that need more than one element. */
+void manifest_resolve(struct builder *b);
+void manifest_resolve_events(struct builder *b, struct manifest_provider *p, const struct provider_names *names);
+void manifest_resolve_template(struct builder *b, struct manifest_provider *p, const struct provider_names *names, struct manifest_template *t);
+/* Third step: what is allowed, and still asks for trouble. */
+void manifest_lint(struct builder *b);
+#endif

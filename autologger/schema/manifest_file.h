@@ -1,0 +1,25 @@
+/* manifest_file.h - manifests out of files: the binary form (also in the ELF files that link it), and, in al_manifest, XML.
+ * Threads: one per call. Ownership: the taker gets the manifest and frees it. Not for: the folder of installed ones (publishers.h). */
+#ifndef AUTOLOGGER_SCHEMA_MANIFEST_FILE_H
+#define AUTOLOGGER_SCHEMA_MANIFEST_FILE_H
+#include "autologger/schema/manifest.h"
+
+/* Takes a manifest; what is not 0 ends the reading and is returned. */
+typedef wstatus manifest_taker(void *ctx, struct manifest *m, struct reason *why);
+
+/* All that the bytes hold, one behind the other. */
+wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, manifest_taker *take, void *ctx, struct reason *why);
+/* The same of a file: the binary form or an ELF file with the section. 2 and others: it can't be read; 13: it holds something else; 1168: an
+ * ELF file without the section. */
+wstatus manifest_file_binary(const char *path, manifest_taker *take, void *ctx, struct reason *why);
+/* XML too (al_manifest). */
+wstatus manifest_file(const char *path, struct manifest_problems *problems, manifest_taker *take, void *ctx, struct reason *why);
+
+/* A file's bytes, for reading. */
+struct file_bytes {
+    const void *data;
+    size_t      size;
+};
+wstatus file_bytes_map(const char *path, struct file_bytes *out, struct reason *why);
+void    file_bytes_unmap(struct file_bytes *f);
+#endif

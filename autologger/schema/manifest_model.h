@@ -1,0 +1,12 @@
+/* manifest_model.h - a manifest as schemas (schema.h), in the texts of one culture. Threads: one per set. Ownership: the set takes what is made;
+ * the manifest may go. Not for: other sources of schemas. */
+#ifndef AUTOLOGGER_SCHEMA_MANIFEST_MODEL_H
+#define AUTOLOGGER_SCHEMA_MANIFEST_MODEL_H
+#include "autologger/schema/manifest.h"
+#include "autologger/schema/set.h"
+
+/* One provider; `culture` by manifest_culture_find. NULL: 8, or 13 where a template is not what a schema can be. */
+struct schema_provider *manifest_schema(const struct manifest *m, const struct manifest_provider *p, int culture, struct reason *why);
+/* All of them, into the set. What was added before a failure stays. */
+wstatus manifest_schemas(const struct manifest *m, int culture, enum schema_source source, struct schema_set *set, struct reason *why);
+#endif

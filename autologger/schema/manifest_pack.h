@@ -1,0 +1,31 @@
+/* manifest_pack.h - the binary form of a manifest: what autologger mc puts into a program (section MANIFEST_SECTION of its ELF file), what
+ * manifest install keeps, and what is read back into the same struct manifest.
+ *
+ * A sequence of blobs, each at a multiple of 8: u32 magic, u16 kind, u16 version (1), u32 size of the whole blob without padding, u32 CRC-32
+ * of what follows, then content. Numbers in the content are LEB128; a text is its length + 1 and its bytes (0: none). Kinds:
+ *   1 METADATA  providers and all below them; texts that have a translation are ids
+ *   2 STRINGS   one culture: its name, and pairs of id and text; belongs to the METADATA before it
+ * A section may hold those of several programs one behind the other (a linker puts them so), with zeros between.
+ * Not Windows' own resource (WEVT_TEMPLATE): that has message numbers, whose texts are in another resource.
+ * Threads: pure, any. Ownership: see each. */
+#ifndef AUTOLOGGER_SCHEMA_MANIFEST_PACK_H
+#define AUTOLOGGER_SCHEMA_MANIFEST_PACK_H
+#include "autologger/schema/manifest.h"
+#include "autologger/schema/text.h"
+
+#define MANIFEST_SECTION ".autologger.manifest"
+enum { PACK_MAGIC = 0x4D4C4D41 /* "AMLM" */, PACK_VERSION = 1, PACK_METADATA = 1, PACK_STRINGS = 2, PACK_HEADER = 16 };
+
+/* Adds the METADATA blob to `out`. */
+void manifest_pack(const struct manifest *m, struct text *out);
+/* Adds the STRINGS blob of a culture. */
+void manifest_pack_strings(const struct manifest *m, unsigned culture, struct text *out);
+/* Both, all cultures. False: out of memory. */
+bool manifest_pack_all(const struct manifest *m, struct text *out);
+/* Is it the binary form? */
+bool manifest_is_packed(const void *data, size_t size);
+/* Takes one METADATA with its STRINGS off the beginning of `data`; *used gets the bytes up to the next. 13 with what is wrong, and where; 8. */
+wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_t *used, struct manifest **out, struct reason *why);
+/* Where the section of that name lies in an ELF file. False: it has none, or is no (sound) ELF file of this byte order. */
+bool elf_section_find(const void *file, size_t size, const char *name, size_t *offset, size_t *length);
+#endif

@@ -1,0 +1,21 @@
+/* mc.h - what a message compiler makes of a manifest: a C header, with the names that Windows' mc gives, and a C file that puts the binary
+ * form into the program (section MANIFEST_SECTION). Both compile as C99 and later and as C++14 and later, with gcc and clang.
+ * Threads: pure, any. Not for: writing files (tools/cmd_mc.c). */
+#ifndef AUTOLOGGER_SCHEMA_MC_H
+#define AUTOLOGGER_SCHEMA_MC_H
+#include "autologger/schema/manifest.h"
+#include "autologger/schema/text.h"
+
+/* The header. `base`: the file's name without suffix, for its guard. 13: the manifest can't become C (two equal names, ...), with the line. */
+wstatus mc_header(const struct manifest *m, const char *base, struct text *out, struct reason *why);
+/* The C file that holds the binary form of all cultures. */
+wstatus mc_metadata(const struct manifest *m, const char *base, struct text *out, struct reason *why);
+
+enum { MC_NAME = 256 };
+/* The C name of a provider: its symbol, else of its name ("Contoso-Web" is Contoso_Web). Returns `out`. */
+const char *mc_provider_symbol(const struct manifest_provider *p, char out[MC_NAME]);
+/* Of an event: its symbol, else <provider>_Event<id>, with _v<version> above 0. */
+const char *mc_event_symbol(const struct manifest_provider *p, const struct manifest_event *e, char out[MC_NAME]);
+/* "Contoso-Web" as the part of a C name: what is no letter or digit becomes '_'. */
+const char *mc_name(const char *name, char out[MC_NAME]);
+#endif

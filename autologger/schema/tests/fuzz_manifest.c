@@ -1,0 +1,32 @@
+/* Any bytes as the XML of a manifest: what is taken packs, unpacks and becomes schemas. Proves: manifests as bad input. */
+#include "autologger/schema/manifest_model.h"
+#include "autologger/schema/manifest_pack.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct manifest_problems problems = {NULL, NULL, 0, 0};
+    struct manifest         *m, *back;
+    struct reason            why = {0};
+    struct text              out = {0};
+    size_t                   used;
+
+    wstatus st = manifest_read(data, size, "fuzz.man", &problems, &m, &why);
+    if (st == W_INVALID_DATA && !problems.errors)
+        abort(); /* refused without a word */
+    if (st)
+        return 0;
+    struct schema_set *set = schema_set_new();
+    if (set && manifest_schemas(m, 0, SCHEMA_MANIFEST, set, &why) == W_SUCCESS && manifest_pack_all(m, &out)) {
+        if (manifest_unpack(out.data, out.length, "x", &used, &back, &why))
+            abort(); /* what was taken as XML is sound in the binary form */
+        manifest_free(back);
+    }
+    schema_set_free(set);
+    text_finish(&out);
+    manifest_free(m);
+    return 0;
+}
