@@ -4,6 +4,7 @@
  * Threads     `lock` guards the table, `used` and `closing`; the rest of a trace belongs to whoever set `used`. */
 #include "autologger/consumer/live.h"
 #include "autologger/consumer/record_view.h"
+#include "autologger/consumer/tdh_state.h"
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -16,6 +17,7 @@ enum { TRACES = 1024, HANDLES_MAX = 64, GENERATION_SHIFT = 16 };
 struct trace {
     EVENT_TRACE_LOGFILEW logfile; /* as it was given; the A form has the same layout */
     char                *session; /* NULL: a file */
+    char                *path;    /* NULL: a session */
     struct live         *live;    /* NULL: the session did not run yet */
     struct etl_reader   *reader;
     struct etl_event     event; /* of a file: the next one */
@@ -43,6 +45,7 @@ static void trace_free(struct trace *t, bool done)
     etl_reader_close(t->reader);
     free(t->sequence);
     free(t->session);
+    free(t->path);
     free(t);
 }
 
@@ -82,8 +85,9 @@ static wstatus file_open(struct trace *t, const char *path)
     if (st)
         return st;
     const struct etl_file_header *h = etl_reader_header(t->reader);
+    t->path                         = strdup(path);
     t->sequence                     = malloc((h->highest_cpu + 1u) * sizeof *t->sequence);
-    if (!t->sequence)
+    if (!t->sequence || !t->path)
         return W_NOT_ENOUGH_MEMORY;
     for (unsigned i = 0; i <= h->highest_cpu; i++)
         t->sequence[i] = -1;
@@ -177,6 +181,7 @@ TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
 static void give(struct trace *t, const struct etl_event *e)
 {
     struct record_view view;
+    tdh_sees(e);
     t->logfile.CurrentTime = (int64_t)e->filetime;
     if (!t->logfile.EventRecordCallback)
         return;
@@ -313,6 +318,21 @@ static void release_all(const TRACEHANDLE *handles, unsigned count, struct trace
     }
 }
 
+/* Files or a session, with what they say of their events within reach of tdh.h. */
+static wstatus process(struct trace **traces, unsigned count, uint64_t from, uint64_t to)
+{
+    const char *paths[HANDLES_MAX];
+
+    if (traces[0]->session)
+        return process_live(traces[0]);
+    for (unsigned i = 0; i < count; i++)
+        paths[i] = traces[i]->path;
+    tdh_reads(paths, count);
+    wstatus st = process_files(traces, count, from, to);
+    tdh_reads_end();
+    return st;
+}
+
 static uint64_t time_of(const FILETIME *t, uint64_t otherwise)
 {
     return t ? (uint64_t)t->dwHighDateTime << 32 | t->dwLowDateTime : otherwise;
@@ -335,7 +355,7 @@ ULONG ProcessTrace(PTRACEHANDLE handles, ULONG count, LPFILETIME start, LPFILETI
     if (traces[0]->session && (start || end))
         st = W_NOT_SUPPORTED;
     else
-        st = traces[0]->session ? process_live(traces[0]) : process_files(traces, count, from, to);
+        st = process(traces, count, from, to);
     release_all(handles, count, traces);
     return st;
 }

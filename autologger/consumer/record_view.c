@@ -20,6 +20,12 @@ static unsigned items_set(struct record_view *v, const struct etl_event *e)
 {
     struct etl_ext_walk walk = {0};
     unsigned            n    = 0;
+    if (e->kind == ETL_KIND_INSTANCE) { /* as the consumer library of Windows has it */
+        v->instance = (EVENT_EXTENDED_ITEM_INSTANCE){.InstanceId = e->instance, .ParentInstanceId = e->parent_instance};
+        memcpy(&v->instance.ParentGuid, &e->parent_guid, sizeof v->instance.ParentGuid);
+        v->items[n++] = (EVENT_HEADER_EXTENDED_DATA_ITEM){.ExtType = EVENT_HEADER_EXT_TYPE_INSTANCE_INFO, .DataSize = sizeof v->instance,
+                                                          .DataPtr = (ULONGLONG)(uintptr_t)&v->instance};
+    }
     for (; n < RECORD_ITEMS && etl_ext_next(e, &walk); n++)
         v->items[n] = (EVENT_HEADER_EXTENDED_DATA_ITEM){.ExtType = walk.type, .DataSize = (USHORT)walk.size,
                                                         .DataPtr = (ULONGLONG)(uintptr_t)walk.data};
@@ -41,6 +47,10 @@ void record_view_set(struct record_view *v, const struct etl_event *e, bool raw,
         h->Flags |= EVENT_HEADER_FLAG_TRACE_MESSAGE;
     else if (e->kind != ETL_KIND_EVENT)
         h->Flags |= EVENT_HEADER_FLAG_CLASSIC_HEADER;
+    if (e->kind == ETL_KIND_PERFINFO || e->kind == ETL_KIND_MESSAGE)
+        h->Flags |= EVENT_HEADER_FLAG_NO_CPUTIME;
+    h->KernelTime         = e->kernel_time;
+    h->UserTime           = e->user_time;
     h->ThreadId           = e->thread_id;
     h->ProcessId          = e->process_id;
     h->TimeStamp.QuadPart = raw ? e->raw_time : (int64_t)e->filetime;

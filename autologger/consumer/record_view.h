@@ -9,6 +9,7 @@ enum { RECORD_ITEMS = 64 };
 struct record_view {
     EVENT_RECORD                    record;
     EVENT_HEADER_EXTENDED_DATA_ITEM items[RECORD_ITEMS];
+    EVENT_EXTENDED_ITEM_INSTANCE    instance; /* of an event with an instance */
 };
 
 /* `raw`: the time stamp stays that of the session's clock. */

@@ -34,6 +34,7 @@ struct etl_event {
     uint32_t      process_id, thread_id; /* 0xFFFFFFFF: the header has none */
     uint32_t      kernel_time, user_time; /* of the thread, in the file's timer resolution; 0 where the header has none */
     uint32_t      instance, parent_instance; /* ETL_KIND_INSTANCE alone */
+    struct guid   parent_guid; /* the same */
     struct guid   provider; /* class GUID for kernel groups */
     uint16_t      hook; /* group << 8 | type, kernel headers only, else 0 */
     uint16_t      id, task;

@@ -112,13 +112,13 @@ static void decode_perfinfo(struct cursor *c, const struct shape *s, struct etl_
 static void decode_full(struct cursor *c, const struct shape *s, struct etl_event *e)
 {
     struct etl_full_header h;
-    size_t                 parts = s->fixed - sizeof h; /* of INSTANCE: two ids, the parent's GUID */
+    bool                   parts = s->fixed > sizeof h; /* INSTANCE: two ids, the parent's GUID */
 
     cur_copy(c, &h, sizeof h);
     if (parts) {
         e->instance        = cur_u32(c);
         e->parent_instance = cur_u32(c);
-        cur_take(c, parts - 2 * sizeof e->instance);
+        cur_copy(c, &e->parent_guid, sizeof e->parent_guid);
     }
     e->raw_time    = h.time;
     e->process_id  = h.process_id;

@@ -72,6 +72,7 @@ struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_
     if (!e || field_count > UINT16_MAX || top_count > field_count || !(e->fields = schema_alloc(p, field_count, sizeof *e->fields)))
         return NULL;
     e->provider    = p;
+    e->source      = SCHEMA_MANIFEST;
     e->field_count = (uint16_t)field_count;
     e->top_count   = (uint16_t)top_count;
     for (unsigned i = 0; i < field_count; i++) {
@@ -133,6 +134,8 @@ static wstatus check_type(struct check *c, unsigned i)
         return wrong(c, i, "has a type that does not exist");
     if (f->in == IN_BINARY && !sized && !(f->flags & FIELD_CUSTOM) && value_width(kind) == 0)
         return wrong(c, i, "is Binary and has no length");
+    if (!is_integer(f))
+        f->map = NULL; /* texts for numbers alone */
     f->kind = (uint16_t)(f->in == IN_POINTER && f->flags & FIELD_TO_END ? VALUE_ADDRESSES : kind);
     return W_SUCCESS;
 }

@@ -2,12 +2,14 @@
 
 #include "autologger/schema/arena.h"
 #include "autologger/schema/classic.h"
+#include "autologger/schema/event_info.h"
 #include "autologger/schema/tracelogging.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SELF_MAX = 4096, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256 };
+enum { SELF_MAX = 4096, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256,
+       LEARNT_MAX = 64 * 1024 * 1024 };
 
 /* A description that an event brought, by the bytes of its two items. */
 struct self {
@@ -27,7 +29,7 @@ struct schema_set {
     struct schema_event const **table; /* of manifests and embedded metadata, by key; a power of two */
     size_t               table_size, table_used;
     struct self         *self; /* an open table of 2 * SELF_MAX */
-    size_t               self_count, self_bytes;
+    size_t               self_count, self_bytes, learnt_bytes;
     struct guid         *asked; /* an open table of 2 * ASKED_MAX, made at the first question */
     size_t               asked_count;
     schema_set_asker    *ask;
@@ -265,6 +267,74 @@ static const struct schema_event *find_added(struct schema_set *s, const struct 
         e = lookup(s, guid, k);
     }
     return e;
+}
+
+/* ---- metadata of the file ---- */
+
+/* The provider that keeps what files say of `guid`. */
+static struct schema_provider *learnt_provider(struct schema_set *s, const struct guid *guid)
+{
+    static const char origin[] = "metadata of the file";
+
+    for (size_t i = 0; i < s->added_count; i++)
+        if (s->added[i].source == SCHEMA_EMBEDDED && guid_equal(&s->added[i].provider->guid, guid) && strcmp(s->added[i].provider->origin, origin) == 0)
+            return s->added[i].provider;
+    struct schema_provider *p = schema_provider_new(guid, "");
+    if (!p)
+        return NULL;
+    p->origin = origin;
+    return schema_set_add(s, SCHEMA_EMBEDDED, p) ? NULL : p;
+}
+
+/* The last event of a provider that is in the set goes into the table. */
+static void enter_last(struct schema_set *s, struct schema_provider *p)
+{
+    if ((s->table_used + 1) * 2 <= s->table_size)
+        enter(s, p->events[p->event_count - 1]);
+    else if (!rebuild(s))
+        p->event_count--; /* no memory: it is not described */
+}
+
+/* Is there a description from the file already? A merge of merged files has each several times. */
+static bool known(const struct schema_set *s, const void *payload, size_t size)
+{
+    struct schema_key k = {0};
+    struct guid       class_guid;
+    const uint8_t    *p = payload;
+
+    if (size < 48)
+        return false;
+    memcpy(&k.provider, p, sizeof k.provider);
+    memcpy(&class_guid, p + 16, sizeof class_guid);
+    memcpy(&k.id, p + 32, sizeof k.id);
+    k.version = p[34];
+    k.opcode  = p[37];
+    k.classic = !guid_is_zero(&class_guid);
+    const struct schema_event *e = lookup(s, k.classic ? &class_guid : &k.provider, &k);
+    return e && e->source == SCHEMA_EMBEDDED;
+}
+
+bool schema_set_learn(struct schema_set *s, const struct schema_key *k, const void *payload, size_t size)
+{
+    bool          map = k->hook == (CLASSIC_EVENT_METADATA | EVENT_METADATA_MAP);
+    struct guid   guid;
+    struct reason why;
+
+    if (!map && k->hook != (CLASSIC_EVENT_METADATA | EVENT_METADATA_EVENT))
+        return false;
+    if (!event_metadata_provider(payload, size, &guid) || s->learnt_bytes > LEARNT_MAX || (!map && known(s, payload, size)))
+        return true;
+    struct schema_provider *p = learnt_provider(s, &guid);
+    if (!p)
+        return true;
+    size_t   before = schema_arena_bytes(p->arena);
+    unsigned events = p->event_count;
+    if (map)
+        map_info_read(p, (const uint8_t *)payload + sizeof guid, size - sizeof guid, &why);
+    else if (!event_info_read(p, payload, size, &why) && p->event_count > events)
+        enter_last(s, p);
+    s->learnt_bytes += schema_arena_bytes(p->arena) - before;
+    return true;
 }
 
 /* ---- events that describe themselves ---- */

@@ -34,6 +34,9 @@ struct schema_key {
     uint32_t    traits_size, metadata_size;
 };
 void schema_key_of(const struct etl_event *event, struct schema_key *out);
+/* Takes in what the event says about others, when it is an EventMetadata event of a merge: as SCHEMA_EMBEDDED. True: it was one. What is
+ * damaged, and more than 64 MB, is left out. */
+bool schema_set_learn(struct schema_set *set, const struct schema_key *key, const void *payload, size_t size);
 /* What describes this event; NULL: nothing does. */
 const struct schema_event *schema_set_find(struct schema_set *set, const struct schema_key *key);
 /* The providers that were added, in the order in which they were; NULL at the end. */

@@ -1,0 +1,446 @@
+/* tdh.c - the functions of tdh.h over schemas. See there. Threads: any; each call holds the lock of tdh_state.h. */
+#include "autologger/include/tdh.h"
+
+#include "autologger/consumer/tdh_state.h"
+#include "autologger/schema/classic.h"
+#include "autologger/schema/event_info.h"
+#include "autologger/schema/walk.h"
+#include "registry-sim/win32/utf16.h"
+
+#include <stdlib.h>
+
+#define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
+_Static_assert(sizeof(EVENT_PROPERTY_INFO) == 24 && sizeof(EVENT_MAP_ENTRY) == 8 && sizeof(PROPERTY_DATA_DESCRIPTOR) == 16, "properties");
+_Static_assert(sizeof(TRACE_PROVIDER_INFO) == 24 && sizeof(TDH_CONTEXT) == 16, "providers, contexts");
+AT(TRACE_EVENT_INFO, DecodingSource, 48);
+AT(TRACE_EVENT_INFO, EventNameOffset, 92);
+AT(TRACE_EVENT_INFO, EventPropertyInfoArray, 112);
+AT(EVENT_MAP_INFO, MapEntryArray, 16);
+AT(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray, 8);
+AT(EVENT_PROPERTY_INFO, count, 16);
+
+enum { NAME_MAX_UNITS = 4096, WHOLE = 0xFFFFFFFF };
+
+/* ---- what describes a record ---- */
+
+static void key_of(const EVENT_RECORD *r, struct schema_key *out)
+{
+    const EVENT_HEADER *h = &r->EventHeader;
+    struct etl_event    e = {.kind = ETL_KIND_FULL, .opcode = h->EventDescriptor.Opcode};
+
+    memcpy(&e.provider, &h->ProviderId, sizeof e.provider);
+    *out = (struct schema_key){.provider = e.provider, .id = h->EventDescriptor.Id, .hook = CLASSIC_NONE, .version = h->EventDescriptor.Version,
+                               .opcode = e.opcode, .classic = h->Flags & EVENT_HEADER_FLAG_CLASSIC_HEADER,
+                               .message = h->Flags & EVENT_HEADER_FLAG_TRACE_MESSAGE, .string_only = h->Flags & EVENT_HEADER_FLAG_STRING_ONLY};
+    if (out->classic)
+        out->hook = classic_hook(&e);
+    for (unsigned i = 0; i < r->ExtendedDataCount; i++) {
+        const EVENT_HEADER_EXTENDED_DATA_ITEM *x    = &r->ExtendedData[i];
+        const void                            *data = (const void *)(uintptr_t)x->DataPtr;
+        if (x->ExtType == EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL && !out->metadata) {
+            out->metadata      = data;
+            out->metadata_size = x->DataSize;
+        } else if (x->ExtType == EVENT_HEADER_EXT_TYPE_PROV_TRAITS && !out->traits) {
+            out->traits      = data;
+            out->traits_size = x->DataSize;
+        }
+    }
+}
+
+static bool is_64bit(const EVENT_RECORD *r) { return !(r->EventHeader.Flags & EVENT_HEADER_FLAG_32_BIT_HEADER); }
+
+/* Locks and finds; 0 means locked. */
+static TDHSTATUS describe(const EVENT_RECORD *r, const struct schema_event **out)
+{
+    struct schema_key  key;
+    struct schema_set *set;
+
+    if (!r)
+        return ERROR_INVALID_PARAMETER;
+    key_of(r, &key);
+    if (!(set = tdh_lock()))
+        return ERROR_NOT_ENOUGH_MEMORY;
+    if ((*out = schema_set_find(set, &key)))
+        return ERROR_SUCCESS;
+    tdh_unlock();
+    return ERROR_NOT_FOUND;
+}
+
+/* Gives the bytes to the caller's buffer, and frees them. */
+static TDHSTATUS deliver(struct text *bytes, bool made, void *buffer, ULONG *size)
+{
+    TDHSTATUS st = ERROR_SUCCESS;
+
+    if (!made || bytes->failed)
+        st = ERROR_NOT_ENOUGH_MEMORY;
+    else if (*size < bytes->length || !buffer)
+        st = ERROR_INSUFFICIENT_BUFFER;
+    else if (bytes->length)
+        memcpy(buffer, bytes->data, bytes->length);
+    if (st != ERROR_NOT_ENOUGH_MEMORY)
+        *size = (ULONG)bytes->length;
+    text_finish(bytes);
+    return st;
+}
+
+TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, PTRACE_EVENT_INFO buffer, PULONG size)
+{
+    const struct schema_event *e;
+    struct text                out = {0};
+
+    (void)contexts;
+    (void)context;
+    if (!size)
+        return ERROR_INVALID_PARAMETER;
+    TDHSTATUS st = describe(r, &e);
+    if (st)
+        return st;
+    const EVENT_DESCRIPTOR *d  = &r->EventHeader.EventDescriptor;
+    struct event_info_of    of = {.id = d->Id, .task = d->Task, .version = d->Version, .channel = d->Channel, .level = d->Level, .opcode = d->Opcode,
+                                  .keyword = d->Keyword, .payload = r->UserData, .payload_size = r->UserDataLength, .is_64bit = is_64bit(r)};
+    memcpy(&of.provider, &r->EventHeader.ProviderId, sizeof of.provider);
+    bool made = event_info_build(e, &of, &out);
+    tdh_unlock();
+    return deliver(&out, made, buffer, size);
+}
+
+/* UTF-8 of a name; free it. NULL: none, too long, or no memory. */
+static char *utf8_of(const WCHAR *text)
+{
+    size_t n = 0;
+
+    while (text && n < NAME_MAX_UNITS && text[n])
+        n++;
+    if (!text || n == NAME_MAX_UNITS)
+        return NULL;
+    size_t need = utf16le_to_utf8(text, n * sizeof *text, NULL, 0) + 1;
+    char  *out  = malloc(need);
+    if (out)
+        utf16le_to_utf8(text, n * sizeof *text, out, need);
+    return out;
+}
+
+TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD r, LPWSTR map_name, PEVENT_MAP_INFO buffer, PULONG size)
+{
+    const struct schema_event *e;
+    const struct schema_map   *map = NULL;
+    struct text                out = {0};
+    char                      *name = size ? utf8_of(map_name) : NULL;
+
+    if (!name)
+        return ERROR_INVALID_PARAMETER;
+    TDHSTATUS st = describe(r, &e);
+    if (!st) {
+        for (unsigned i = 0; i < e->field_count && !map; i++)
+            if (e->fields[i].map && strcmp(e->fields[i].map->name, name) == 0)
+                map = e->fields[i].map;
+        bool made = map && map_info_build(map, &out);
+        tdh_unlock();
+        st = map ? deliver(&out, made, buffer, size) : ERROR_NOT_FOUND;
+    }
+    free(name);
+    return st;
+}
+
+/* ---- properties ---- */
+
+struct wanted {
+    char    *names[WALK_DEPTH_MAX];
+    uint32_t index[WALK_DEPTH_MAX];
+    unsigned count;
+    bool     found;
+    struct text bytes;
+};
+
+static bool take_wanted(void *ctx, const struct walk_place *place, const struct value *v)
+{
+    struct wanted *w = ctx;
+
+    for (unsigned i = 0; i < w->count; i++) {
+        const struct walk_level *l = &place->levels[i];
+        if (i > place->depth || strcmp(l->field->name, w->names[i]) != 0 || (w->index[i] != WHOLE && w->index[i] != l->element))
+            return true;
+    }
+    w->found = true;
+    text_add(&w->bytes, v->stored, v->stored_size);
+    return true;
+}
+
+/* Is there such a property at all, whole? An array may have no elements. */
+static bool exists(const struct schema_event *e, const struct wanted *w)
+{
+    unsigned first = 0, count = e->top_count;
+
+    for (unsigned i = 0; i < w->count; i++) {
+        const struct schema_field *f = NULL;
+        for (unsigned j = first; j < first + count && !f; j++)
+            if (strcmp(e->fields[j].name, w->names[i]) == 0)
+                f = &e->fields[j];
+        if (!f || w->index[i] != WHOLE || (i + 1 < w->count && !(f->flags & FIELD_STRUCT)))
+            return false;
+        first = f->first;
+        count = f->members;
+    }
+    return true;
+}
+
+static TDHSTATUS get_property(PEVENT_RECORD r, ULONG count, PPROPERTY_DATA_DESCRIPTOR data, struct wanted *w)
+{
+    const struct schema_event *e;
+    uint32_t                   used;
+
+    if (!r || !data || !count || count > WALK_DEPTH_MAX)
+        return ERROR_INVALID_PARAMETER;
+    for (; w->count < count; w->count++) {
+        w->index[w->count] = data[w->count].ArrayIndex;
+        if (!(w->names[w->count] = utf8_of((const WCHAR *)(uintptr_t)data[w->count].PropertyName)))
+            return ERROR_INVALID_PARAMETER;
+    }
+    TDHSTATUS st = describe(r, &e);
+    if (st)
+        return st;
+    enum decode_result result = walk_payload(e, r->UserData, r->UserDataLength, is_64bit(r), take_wanted, w, &used);
+    if (!w->found)
+        st = !exists(e, w) ? ERROR_NOT_FOUND : result == DECODE_OK ? ERROR_SUCCESS : ERROR_EVT_INVALID_EVENT_DATA;
+    if (!st && w->bytes.failed)
+        st = ERROR_NOT_ENOUGH_MEMORY;
+    tdh_unlock();
+    return st;
+}
+
+static void wanted_finish(struct wanted *w)
+{
+    for (unsigned i = 0; i < w->count; i++)
+        free(w->names[i]);
+    text_finish(&w->bytes);
+}
+
+TDHSTATUS TdhGetPropertySize(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, ULONG count, PPROPERTY_DATA_DESCRIPTOR data, PULONG size)
+{
+    struct wanted w = {.count = 0};
+
+    (void)contexts;
+    (void)context;
+    TDHSTATUS st = size ? get_property(r, count, data, &w) : ERROR_INVALID_PARAMETER;
+    if (!st)
+        *size = (ULONG)w.bytes.length;
+    wanted_finish(&w);
+    return st;
+}
+
+TDHSTATUS TdhGetProperty(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT context, ULONG count, PPROPERTY_DATA_DESCRIPTOR data, ULONG size,
+                         PBYTE buffer)
+{
+    struct wanted w = {.count = 0};
+
+    (void)contexts;
+    (void)context;
+    TDHSTATUS st = get_property(r, count, data, &w);
+    if (!st && (w.bytes.length > size || (w.bytes.length && !buffer)))
+        st = ERROR_INSUFFICIENT_BUFFER;
+    if (!st && w.bytes.length)
+        memcpy(buffer, w.bytes.data, w.bytes.length);
+    wanted_finish(&w);
+    return st;
+}
+
+/* ---- texts ---- */
+
+/* The text of an entry; it lies in the block that the caller got from us. */
+static void add_entry(struct text *out, const EVENT_MAP_INFO *m, ULONG i)
+{
+    const WCHAR *text = EMI_MAP_OUTPUT(m, &m->MapEntryArray[i]);
+    size_t       n    = 0;
+
+    while (text && text[n])
+        n++;
+    text_utf16(out, text, n * sizeof *text);
+}
+
+static void map_value(const EVENT_MAP_INFO *m, uint64_t number, struct text *out)
+{
+    bool   bits  = m->Flag & (EVENTMAP_INFO_FLAG_MANIFEST_BITMAP | EVENTMAP_INFO_FLAG_WBEM_BITMAP);
+    size_t start = out->length;
+
+    for (ULONG i = 0; i < m->EntryCount; i++) {
+        uint64_t v = m->MapEntryArray[i].Value;
+        if (bits ? !v || (number & v) != v : number != v)
+            continue;
+        if (out->length > start)
+            text_add(out, "|", 1);
+        add_entry(out, m, i);
+        if (!bits)
+            return;
+        number &= ~v;
+    }
+    if (bits && (number || out->length == start)) {
+        if (out->length > start)
+            text_add(out, "|", 1);
+        text_hexnumber(out, number);
+    } else if (!bits) {
+        text_unsigned(out, number);
+    }
+}
+
+/* Digits of hexadecimal numbers, as tracerpt has them. */
+static void upper(struct text *t)
+{
+    for (size_t i = 2; i < t->length; i++)
+        if (t->data[i] >= 'a' && t->data[i] <= 'f')
+            t->data[i] = (char)(t->data[i] - 'a' + 'A');
+}
+
+static TDHSTATUS give_text(struct text *t, PULONG size, PWCHAR buffer)
+{
+    size_t bytes = utf8_to_utf16le(text_get(t), t->length, NULL, 0);
+    bool   fits  = buffer && *size >= bytes + sizeof *buffer;
+
+    *size = (ULONG)(bytes + sizeof *buffer);
+    if (!fits)
+        return ERROR_INSUFFICIENT_BUFFER;
+    utf8_to_utf16le(text_get(t), t->length, buffer, bytes);
+    buffer[bytes / sizeof *buffer] = 0;
+    return ERROR_SUCCESS;
+}
+
+TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO info, PEVENT_MAP_INFO map, ULONG pointer_size, USHORT in, USHORT out, USHORT length,
+                            USHORT data_size, PBYTE data, PULONG size, PWCHAR buffer, PUSHORT consumed)
+{
+    enum value_kind kind  = value_kind_of(in, out);
+    struct cursor   c     = cur_make(data ? data : (PBYTE)"", data ? data_size : 0);
+    bool            sized = length || in == TDH_INTYPE_BINARY;
+    struct text     t     = {0};
+    struct value    v;
+    enum value_json json;
+
+    (void)info;
+    if (!size || !consumed || kind == VALUE_KINDS || (pointer_size != 4 && pointer_size != 8 && (in == TDH_INTYPE_POINTER || in == TDH_INTYPE_SIZET)))
+        return ERROR_INVALID_PARAMETER;
+    if (!value_take(&c, kind, pointer_size != 4, sized ? length : VALUE_NO_LENGTH, &v))
+        return ERROR_EVT_INVALID_EVENT_DATA;
+    if (map)
+        map_value(map, value_number(&v, kind), &t);
+    else
+        value_text(&v, kind, pointer_size != 4, &t, &json);
+    if (!map && value_is_hex(kind))
+        upper(&t);
+    TDHSTATUS st = t.failed ? ERROR_NOT_ENOUGH_MEMORY : give_text(&t, size, buffer);
+    if (!st)
+        *consumed = (USHORT)v.stored_size;
+    text_finish(&t);
+    return st;
+}
+
+/* ---- providers and manifests ---- */
+
+struct listing {
+    struct text heads, names;
+    ULONG       count;
+};
+
+static void list_provider(struct listing *l, const struct schema_provider *p, ULONG source)
+{
+    TRACE_PROVIDER_INFO info = {.SchemaSource = source, .ProviderNameOffset = (ULONG)l->names.length};
+    size_t              n = strlen(p->name), bytes = utf8_to_utf16le(p->name, n, NULL, 0);
+    uint8_t            *units = calloc(1, bytes + 2);
+
+    if (!units) {
+        l->names.failed = true;
+        return;
+    }
+    utf8_to_utf16le(p->name, n, units, bytes);
+    memcpy(&info.ProviderGuid, &p->guid, sizeof info.ProviderGuid);
+    text_add(&l->heads, &info, sizeof info);
+    text_add(&l->names, units, bytes + 2);
+    free(units);
+    l->count++;
+}
+
+static TDHSTATUS deliver_listing(struct listing *l, PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
+{
+    size_t    head = offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray), need = head + l->heads.length + l->names.length;
+    TDHSTATUS st   = l->heads.failed || l->names.failed ? ERROR_NOT_ENOUGH_MEMORY : *size < need || !buffer ? ERROR_INSUFFICIENT_BUFFER : ERROR_SUCCESS;
+
+    if (!st) {
+        buffer->NumberOfProviders = l->count;
+        buffer->Reserved          = 0;
+        memcpy((PBYTE)buffer + head, text_get(&l->heads), l->heads.length);
+        memcpy((PBYTE)buffer + head + l->heads.length, text_get(&l->names), l->names.length);
+        for (ULONG i = 0; i < l->count; i++)
+            buffer->TraceProviderInfoArray[i].ProviderNameOffset += (ULONG)(head + l->heads.length);
+    }
+    if (st != ERROR_NOT_ENOUGH_MEMORY)
+        *size = (ULONG)need;
+    text_finish(&l->heads);
+    text_finish(&l->names);
+    return st;
+}
+
+TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
+{
+    const struct schema_provider *p;
+    struct schema_set            *set;
+    enum schema_source            source;
+    struct listing                l = {.count = 0};
+    unsigned                      n;
+
+    if (!size)
+        return ERROR_INVALID_PARAMETER;
+    if (!(set = tdh_lock()))
+        return ERROR_NOT_ENOUGH_MEMORY;
+    for (size_t i = 0; (p = schema_set_provider(set, i, &source)); i++)
+        list_provider(&l, p, 0);
+    tdh_unlock();
+    const struct schema_provider *const *classes = classic_providers(&n);
+    for (unsigned i = 0; i < n; i++)
+        if (classes[i])
+            list_provider(&l, classes[i], 1);
+    return deliver_listing(&l, buffer, size);
+}
+
+TDHSTATUS TdhLoadManifest(PWSTR manifest)
+{
+    struct schema_set *set;
+    struct reason      why;
+    char              *path = utf8_of(manifest);
+
+    if (!path)
+        return ERROR_INVALID_PARAMETER;
+    TDHSTATUS st = ERROR_NOT_ENOUGH_MEMORY;
+    if ((set = tdh_lock())) {
+        st = tdh_manifest_load(set, path, &why);
+        tdh_unlock();
+    }
+    free(path);
+    return st;
+}
+
+TDHSTATUS TdhLoadManifestFromMemory(LPCVOID data, ULONG size)
+{
+    struct schema_set *set;
+    struct reason      why;
+
+    if (!data || !size)
+        return ERROR_INVALID_PARAMETER;
+    if (!(set = tdh_lock()))
+        return ERROR_NOT_ENOUGH_MEMORY;
+    TDHSTATUS st = tdh_manifest_parse(set, data, size, "(memory)", &why);
+    tdh_unlock();
+    return st;
+}
+
+TDHSTATUS TdhUnloadManifest(PWSTR manifest)
+{
+    struct schema_set *set;
+    char              *path = utf8_of(manifest);
+
+    if (!path)
+        return ERROR_INVALID_PARAMETER;
+    TDHSTATUS st = ERROR_NOT_ENOUGH_MEMORY;
+    if ((set = tdh_lock())) {
+        st = schema_set_remove(set, SCHEMA_MANIFEST, path) ? ERROR_SUCCESS : ERROR_NOT_FOUND;
+        tdh_unlock();
+    }
+    free(path);
+    return st;
+}

@@ -1,0 +1,51 @@
+#include "autologger/consumer/tdh_state.h"
+
+#include "autologger/schema/classic.h"
+#include "autologger/schema/learn.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
+static struct schema_set *set;
+/* What ProcessTrace reads in this thread: its callbacks, and what they ask, are in it too. */
+static _Thread_local struct learn_files reading;
+
+struct schema_set *tdh_lock(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!set && !(set = schema_set_new())) {
+        pthread_mutex_unlock(&lock);
+        return NULL;
+    }
+    return set;
+}
+
+void tdh_unlock(void) { pthread_mutex_unlock(&lock); }
+
+static void search(void *ctx, struct schema_set *s)
+{
+    (void)ctx;
+    learn_search(&reading, s); /* of the thread that asks */
+}
+
+void tdh_reads(const char *const *paths, unsigned count)
+{
+    reading = (struct learn_files){paths, count};
+    if (tdh_lock()) {
+        schema_set_search(set, search, NULL);
+        tdh_unlock();
+    }
+}
+
+void tdh_reads_end(void) { reading = (struct learn_files){0}; }
+
+void tdh_sees(const struct etl_event *e)
+{
+    struct schema_key key;
+
+    if (e->kind != ETL_KIND_FULL || classic_hook(e) >> 8 != CLASSIC_EVENT_METADATA >> 8 || !tdh_lock())
+        return;
+    schema_key_of(e, &key);
+    schema_set_learn(set, &key, e->payload, e->payload_size);
+    tdh_unlock();
+}

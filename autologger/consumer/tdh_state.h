@@ -1,0 +1,18 @@
+/* tdh_state.h - what tdh.h knows in this process: one set of descriptions, under a lock; process_trace.c tells it what it reads.
+ * Threads: any. Not for: programs of ours, which have sets of their own (schema/set.h). */
+#ifndef AUTOLOGGER_CONSUMER_TDH_STATE_H
+#define AUTOLOGGER_CONSUMER_TDH_STATE_H
+#include "autologger/schema/set.h"
+
+/* The set, locked; NULL (and not locked): no memory. */
+struct schema_set *tdh_lock(void);
+void               tdh_unlock(void);
+/* ProcessTrace begins to read these files (they stay until tdh_reads_end): their metadata are looked for when an event needs them. */
+void tdh_reads(const char *const *paths, unsigned count);
+void tdh_reads_end(void);
+/* An event is given: it may describe others. */
+void tdh_sees(const struct etl_event *event);
+/* The seam to manifests: reads one into the set, of a file, or of bytes with `origin`. 50: this build has none. */
+wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reason *why);
+wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin, struct reason *why);
+#endif

@@ -1,0 +1,96 @@
+#include "autologger/schema/message.h"
+
+#include <ctype.h>
+
+enum { VALUES_MAX = 100 }; /* as FormatMessage */
+
+/* The texts of the values, one after another in `all`. */
+struct values {
+    struct text  all;
+    size_t       end[VALUES_MAX]; /* behind value i; it begins at the end of the one before */
+    unsigned     count;
+    const struct schema_field *last;
+    uint16_t     last_round; /* of the struct that it is in */
+};
+
+static bool see(void *ctx, const struct walk_place *place, const struct value *v)
+{
+    struct values             *all   = ctx;
+    const struct walk_level   *at    = &place->levels[place->depth];
+    uint16_t                   round = place->depth ? place->levels[place->depth - 1].element : 0;
+    bool                       same  = at->field == all->last && at->in_array && at->element > 0 && round == all->last_round;
+    enum value_json            json;
+
+    if (at->field->flags & FIELD_HIDDEN)
+        return true;
+    if (!same && all->count == VALUES_MAX)
+        return false;
+    if (same)
+        text_add(&all->all, ", ", 2);
+    walk_text(at->field, v, place->is_64bit, &all->all, &json);
+    all->last       = at->field;
+    all->last_round = round;
+    all->count += !same;
+    all->end[all->count - 1] = all->all.length;
+    return true;
+}
+
+static void put_value(const struct values *v, unsigned n, struct text *out)
+{
+    if (n == 0 || n > v->count) {
+        text_add(out, "%", 1);
+        text_unsigned(out, n);
+        return;
+    }
+    size_t from = n > 1 ? v->end[n - 2] : 0;
+    text_add(out, text_get(&v->all) + from, v->end[n - 1] - from);
+}
+
+/* What follows a '%'; the number of characters taken. 0: the message ends here. */
+static size_t escape(const char *p, const struct values *v, struct text *out)
+{
+    static const char from[] = "ntbr.!%", to[] = "\n\t \r.!%";
+    unsigned          n = 0;
+    size_t            used = 0;
+
+    if (*p == '0' && !isdigit((unsigned char)p[1]))
+        return 0;
+    if (*p == '%' && isdigit((unsigned char)p[1])) { /* %%N: the provider's parameter file is not here */
+        text_add(out, "%%", 2);
+        return 1;
+    }
+    for (; isdigit((unsigned char)p[used]) && used < 3; used++)
+        n = n * 10 + (unsigned)(p[used] - '0');
+    if (used) {
+        put_value(v, n, out);
+        if (strncmp(p + used, "!s!", 3) == 0)
+            used += 3;
+        return used;
+    }
+    const char *known = *p ? strchr(from, *p) : NULL;
+    text_add(out, known ? &to[known - from] : "%", 1);
+    return known ? 1 : 0;
+}
+
+bool message_text(const struct schema_event *e, const void *payload, size_t size, bool is_64bit, struct text *out)
+{
+    struct values v = {.count = 0};
+    uint32_t      used;
+
+    walk_payload(e, payload, size, is_64bit, see, &v, &used);
+    for (const char *p = e->message ? e->message : ""; *p;) {
+        size_t plain = strcspn(p, "%");
+        text_add(out, p, plain);
+        p += plain;
+        if (!*p)
+            break;
+        bool   ends = p[1] == '0' && !isdigit((unsigned char)p[2]);
+        size_t n    = escape(p + 1, &v, out);
+        if (ends)
+            break;
+        p += 1 + n;
+    }
+    bool ok = !out->failed && !v.all.failed;
+    text_finish(&v.all);
+    return ok;
+}

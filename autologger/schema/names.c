@@ -1,0 +1,31 @@
+#include "autologger/schema/names.h"
+
+#include <stddef.h>
+
+static const struct {
+    enum predefined kind;
+    uint64_t        value;
+    const char     *name;
+} rows[] = {
+#define P(kind, value, name) {PREDEFINED_##kind, value, name},
+#include "autologger/schema/predefined.def"
+#undef P
+};
+
+const char *predefined_name(enum predefined what, uint64_t value)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kind == what && rows[i].value == value)
+            return rows[i].name;
+    return NULL;
+}
+
+const char *predefined_at(enum predefined what, unsigned n, uint64_t *value)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kind == what && n-- == 0) {
+            *value = rows[i].value;
+            return rows[i].name;
+        }
+    return NULL;
+}
