@@ -360,6 +360,15 @@ static unsigned earliest(const struct convert *c, uint64_t *limit)
 
 static bool queue_empty(const struct queue *q) { return !q->first || (q->first->head == q->first->tail && !q->first->next); }
 
+/* False: it was told before, or this is not the end. */
+static bool end_tell(struct convert *c)
+{
+    if (!losses_end(c))
+        return false;
+    stacks_rundown(c);
+    return true;
+}
+
 void convert_run(struct convert *c, unsigned cpu)
 {
     while (queue_empty(&c->queue[cpu]) && c->queued < QUEUE_LIMIT) {
@@ -367,7 +376,7 @@ void convert_run(struct convert *c, unsigned cpu)
         unsigned       i = earliest(c, &limit);
         struct stream *s = &c->stream[i];
         if (stream_time(s) == UINT64_MAX || stream_time(s) > c->horizon) {
-            if (!losses_flush(c) && !load_pass(c) && !losses_end(c))
+            if (!losses_flush(c) && !load_pass(c) && !end_tell(c))
                 return;
             continue;
         }

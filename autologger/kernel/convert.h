@@ -189,6 +189,7 @@ struct event { /* what every event needs */
 uint8_t *emit_reserve(struct convert *c, const struct event *e, uint64_t *time, size_t payload);
 void     emit(struct convert *c, const struct event *e, uint64_t *time, const void *payload, size_t size);
 /* The stack of thread `of`, which the event at `trigger` on its CPU asked for. */
+void     stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint64_t trigger, const uint64_t *frames, unsigned n, uint64_t time);
 void     emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count);
 /* An event that describes itself: provider traits and schema as TraceLogging has them (both with their size first). */
 struct described {
@@ -370,6 +371,9 @@ void copy_emit(struct convert *c, const struct actor *of, uint64_t trigger, cons
 void copy_keep(struct convert *c, uint32_t tid, const struct user_copy *copy); /* until the thread runs again; NULL: there is none */
 const struct user_copy *copy_kept(struct convert *c, uint32_t tid); /* NULL: none */
 void copy_drop(struct convert *c, uint32_t tid);
+/* convert_stacks.c: where klog_config.stack_cache_bytes asks for it */
+void stack_keyed(struct convert *c, const struct actor *of, uint64_t trigger, const uint64_t *frame, unsigned n);
+void stacks_rundown(struct convert *c); /* once, behind everything else */
 /* convert_cgroups.c */
 void convert_executed(struct convert *c, const struct sample *s);
 void convert_cgroup_made(struct convert *c, const struct sample *s);

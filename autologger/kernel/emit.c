@@ -73,10 +73,9 @@ void emit(struct convert *c, const struct event *e, uint64_t *time, const void *
         memcpy(p, payload, size);
 }
 
-static void stack_event(struct convert *c, const struct actor *of, uint64_t trigger, const uint64_t *frames, unsigned n, uint64_t time)
+void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint64_t trigger, const uint64_t *frames, unsigned n, uint64_t time)
 {
-    uint8_t *at = emit_reserve(c, &(struct event){of->cpu, 0x1820, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
-    c->stacks++;
+    uint8_t *at = emit_reserve(c, &(struct event){of->cpu, hook, ETL_PERFINFO64, 2, 0, 0}, &time, 16 + n * 8);
     if (!at)
         return;
     memcpy(at, &trigger, 8);
@@ -103,8 +102,11 @@ void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, con
     }
     if (p && !p->images_shown && (c->copy || !(frames[n - 1] >> 63)))
         images_show(c, of->cpu, p, &time);
-    if (n)
-        stack_event(c, of, trigger, frames, n, time);
+    c->stacks += n != 0;
+    if (n && c->config->stack_cache_bytes)
+        stack_keyed(c, of, trigger, frames, n);
+    else if (n)
+        stack_write(c, of, 0x1820, trigger, frames, n, time);
     if (c->copy)
         copy_emit(c, of, trigger, c->copy);
 }

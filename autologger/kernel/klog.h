@@ -37,6 +37,7 @@ struct klog_config {
     uint32_t             ring_bytes; /* per CPU, a power of two of pages; 0 = 4 MB */
     uint64_t             raw_bytes; /* bound of the memory for raw records */
     uint32_t             user_stack_bytes; /* of each stack of a program so much is copied, for DWARF (wire/stack_copy.h); 0: frame pointers */
+    uint32_t             stack_cache_bytes, stack_cache_buckets; /* of the table of distinct stacks; 0: each stack is written whole */
     uint32_t             profile_interval; /* 100 ns units; 0 = 10,000 (1 ms) */
     struct session_clock clock;
     bool units; /* which cgroup, and so which unit, each process is in: convert_cgroups.c */

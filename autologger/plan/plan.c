@@ -3,6 +3,7 @@
 #include "autologger/plan/modes.h"
 #include "autologger/plan/reading.h"
 #include "autologger/wire/stack_copy.h"
+#include "registry-sim/base/cursor.h"
 #include "registry-sim/win32/utf16.h"
 
 #include <inttypes.h>
@@ -150,6 +151,29 @@ static void user_stacks(struct reading *r)
                           "no kernel event of this session has a stack");
 }
 
+/* Two numbers. A real-time consumer that comes later would not know the keys. */
+static void stack_caching(struct reading *r)
+{
+    enum { KB = 1024, MOST_KB = 65536, BUCKETS_MOST = 65536 };
+    const struct value *v = reading_value(r, VALUE_STACK_CACHING);
+    struct plan        *p = r->plan;
+    struct cursor       c = cur_make(v->bytes, v->size);
+    uint32_t            kb = cur_u32(&c), buckets = cur_u32(&c);
+    if (!v->present || v->size != 2 * sizeof kb || !kb)
+        return;
+    if (p->log_file_mode & MODE_REAL_TIME || !p->hook_count) {
+        bool live = p->log_file_mode & MODE_REAL_TIME;
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_STACK_CACHING, live ? "leave REAL_TIME or StackCaching out" : "add StackWalkingFilter, or leave it out",
+                          live ? "stacks are written whole: who listens later could not know the keys" : "no kernel event of this session has a stack");
+        return;
+    }
+    p->stack_cache_bytes   = (kb > MOST_KB ? MOST_KB : kb) * KB;
+    p->stack_cache_buckets = !buckets ? 1 : buckets > BUCKETS_MOST ? BUCKETS_MOST : buckets;
+    if (kb > MOST_KB || p->stack_cache_buckets != buckets)
+        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_STACK_CACHING, "at most 65536 KB, and 1 to 65536 buckets",
+                          "%u KB in %u buckets were asked for, %u KB in %u are given", kb, buckets, p->stack_cache_bytes / KB, p->stack_cache_buckets);
+}
+
 /* Clock and flushing: adjusted, never refused. After the buffers, whose number bounds the threshold. */
 static void clock_and_flush(struct reading *r)
 {
@@ -203,6 +227,7 @@ static wstatus read_session(struct reading *r)
         return st;
     clock_and_flush(r);
     user_stacks(r);
+    stack_caching(r);
     value_report_strangers(r->store, r->key, p->global_logger ? IN_GLOBAL_LOGGER : IN_AUTOLOGGER, &p->conditions);
     return reading_providers(r);
 }

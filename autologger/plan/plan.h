@@ -65,6 +65,7 @@ struct plan {
     bool        units; /* set by who starts it: a session of this boot has a provider of systemd's units */
     bool        forget_realtime; /* DisableRealtimePersistence */
     bool        devices; /* DeviceEvents */
+    uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching: 0 off, else what the table of distinct stacks may take */
     uint32_t    user_stack_bytes; /* UserStacks: 0 by frame pointers, else what is copied of each */
     struct guid guid;
     /* asked (as declared, defaults filled in) and given (after floor, ceiling and clamps) */

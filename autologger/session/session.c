@@ -70,6 +70,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
                               .condition = note_condition, .condition_ctx = found,
                               .system_config = s->env->system_config, .devices = st->devices,
                               .user_stack_bytes = st->user_stack_bytes,
+                              .stack_cache_bytes = st->stack_cache_bytes, .stack_cache_buckets = st->stack_cache_buckets,
                               .ring_bytes = st->user_stack_bytes ? USER_STACK_RING : 0};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
     c->tracepoints      = s->state->tracepoint;
@@ -207,6 +208,8 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->realtime.persistent = !plan->forget_realtime;
     st->devices             = plan->devices;
     st->user_stack_bytes    = plan->user_stack_bytes;
+    st->stack_cache_bytes   = plan->stack_cache_bytes;
+    st->stack_cache_buckets = plan->stack_cache_buckets;
     st->hook_count     = plan->hook_count;
     for (unsigned i = 0; i < plan->provider_count && st->tracepoint_count < TRACEPOINT_WISHES; i++) {
         const struct plan_provider *p = &plan->providers[i];

@@ -2,6 +2,7 @@
 
 #include "autologger/schema/classic.h"
 #include "autologger/consumer/decoded.h"
+#include "autologger/consumer/stack_keys.h"
 #include "autologger/symbols/elf_names.h"
 #include "autologger/symbols/saved.h"
 #include "autologger/symbols/spaces.h"
@@ -27,6 +28,7 @@ struct symbols {
     struct file             *file;
     size_t                   files, capacity;
     struct spaces            spaces;
+    struct stack_keys        keys;
     struct saved             saved;
     struct idmap             build_ids; /* of images, by what Image events carry of them */
     struct quality           quality;
@@ -81,9 +83,10 @@ static void learn(struct symbols *s, const struct etl_event *e)
     struct build_id     id;
     uint64_t            key;
 
-    if (stack_event_read(e, &stack)) {
-        if (stack.trigger)
-            quality_expect(&s->quality, stack.trigger);
+    if (stack_keys_see(&s->keys, e)) {
+        s->failed |= s->keys.failed;
+    } else if (stack_keys_stack(&s->keys, e, &stack)) {
+        quality_expect(&s->quality, stack.trigger);
     } else if (image_event_read(e, &s->image)) {
         size_t file = file_of(s, &s->image);
         if (!s->failed && !spaces_see(&s->spaces, classic_hook(e), e->raw_time, &s->image, file))
@@ -150,6 +153,7 @@ void symbols_close(struct symbols *s)
         free(s->build_ids.slot[i].value);
     idmap_finish(&s->build_ids);
     spaces_finish(&s->spaces);
+    stack_keys_finish(&s->keys);
     saved_finish(&s->saved);
     free(s->counts.list);
     free(s->counts.rows);
@@ -251,16 +255,16 @@ struct chain {
 };
 
 /* The stack that an event is, or carries; *trigger: the raw time of the event it belongs to, 0: this one. */
-static bool chain_get(const struct etl_event *e, unsigned most, struct chain *out, int64_t *trigger)
+static bool chain_get(const struct symbols *s, const struct etl_event *e, unsigned most, struct chain *out, int64_t *trigger)
 {
     struct stack_fields stack;
 
     most       = most < FRAMES_MAX ? most : FRAMES_MAX;
     out->count = out->kernel = 0;
-    if (stack_event_read(e, &stack)) {
+    if (stack_keys_stack(&s->keys, e, &stack)) {
         out->pid  = stack.process_id;
-        *trigger  = stack.trigger; /* 0: the definition of a key is nobody's stack */
-        for (; stack.trigger && out->count < stack.count && out->count < most; out->count++)
+        *trigger  = stack.trigger;
+        for (; out->count < stack.count && out->count < most; out->count++)
             out->frames[out->count] = stack_frame(&stack, out->count);
     } else {
         out->pid   = e->process_id;
@@ -300,7 +304,7 @@ static unsigned on_stack(void *ctx, const struct etl_event *e, struct frame_name
     int64_t         trigger;
 
     quality_event(&s->quality, e);
-    if (!chain_get(e, most, &c, &trigger))
+    if (!chain_get(s, e, most, &c, &trigger))
         return 0;
     struct quality_parts parts = {.kernel_frames = c.kernel, .user_frames = c.count - c.kernel};
     for (unsigned i = 0; i < c.count; i++) {
@@ -320,7 +324,7 @@ void symbols_judge(struct symbols *s, const struct etl_event *e)
     int64_t           trigger;
 
     quality_event(&s->quality, e);
-    if (!chain_get(e, FRAMES_MAX, &c, &trigger))
+    if (!chain_get(s, e, FRAMES_MAX, &c, &trigger))
         return;
     if (c.kernel)
         chain_name(s, &c, c.kernel - 1, &kernel);

@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 10, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 11, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
@@ -123,6 +123,7 @@ struct state_session {
     uint32_t    devices; /* DeviceEvents */
     uint32_t    phase;   /* it begins with the kernel's own trace buffer: one session of a boot does */
     uint32_t    user_stack_bytes; /* UserStacks; 0: by frame pointers */
+    uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
     uint32_t    units; /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */
     uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */

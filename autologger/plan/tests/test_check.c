@@ -369,9 +369,44 @@ static void user_stacks_are_bounded(void **state)
     }
 }
 
+/* The table of stacks has a size that is bounded, and is not had where nobody could read its keys, or nothing has a stack. */
+static void stack_caching_is_bounded(void **state)
+{
+    static const struct { const char *ini; unsigned bytes, buckets; size_t notes; } rows[] = {
+        {"StackCaching = 3072, 256\nStackWalkingFilter = Profile\n", 3072 << 10, 256, 0},
+        {"StackCaching = 0, 256\nStackWalkingFilter = Profile\n", 0, 0, 0},
+        {"StackCaching = 3072\nStackWalkingFilter = Profile\n", 0, 0, 0}, /* other lengths are ignored */
+        {"StackWalkingFilter = Profile\n", 0, 0, 0},
+        {"StackCaching = 70000, 0\nStackWalkingFilter = Profile\n", 65536 << 10, 1, 1},
+        {"StackCaching = 3072, 256\n", 0, 0, 1},
+        {"StackCaching = 3072, 256\nLogFileMode = REAL_TIME\nStackWalkingFilter = Profile\n", 0, 0, 1},
+    };
+    struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct regstore *store;
+        struct diag_sink sink = {0};
+        struct plan      p;
+        struct reason    why;
+        char             text[400];
+        size_t           notes = 0;
+        snprintf(text, sizeof text, "[GlobalLogger]\nFileName = C:\\a.etl\nEnableKernelFlags = PROC_THREAD+LOADER+PROFILE\n%s", rows[i].ini);
+        ini_store(text, &store, &sink, W_SUCCESS);
+        assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", &limits, &p, &why), W_SUCCESS);
+        assert_int_equal(p.stack_cache_bytes, rows[i].bytes);
+        assert_int_equal(p.stack_cache_buckets, rows[i].buckets);
+        for (size_t k = 0; k < p.conditions.count; k++)
+            notes += strcmp(p.conditions.items[k].item, "StackCaching") == 0;
+        assert_int_equal(notes, rows[i].notes);
+        plan_finish(&p);
+        regstore_close(store);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stack_caching_is_bounded),
         cmocka_unit_test(rows_in_the_order_of_boot),
         cmocka_unit_test(sessions_share_the_ceiling),  cmocka_unit_test(who_finds_nothing_left_gets_8),
         cmocka_unit_test(ini_words_become_a_plan),

@@ -185,6 +185,68 @@ static void functions_have_names(void **state)
     symbols_close(s);
 }
 
+static void defined(uint16_t hook, uint64_t key, const uint64_t *frames, unsigned count)
+{
+    uint8_t bytes[8 + FRAMES * 8];
+    memcpy(bytes, &key, 8);
+    memcpy(bytes + 8, frames, count * 8ul);
+    image_kernel(&m, now++, hook, 2, 0, bytes, 8 + count * 8ul);
+}
+/* A switch whose stack is told by keys; 0: no such part. */
+static void keys_of(uint64_t kernel, uint64_t user)
+{
+    uint8_t  bytes[24] = {0}, other[24] = {0};
+    uint32_t ids[2] = {MAKER_PID, MAKER_PID};
+    int64_t  trigger = now++;
+    image_kernel(&m, trigger, 0x0524, 4, 0, other, sizeof other);
+    memcpy(bytes, &trigger, 8);
+    memcpy(bytes + 8, ids, 8);
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t key = i ? user : kernel;
+        memcpy(bytes + 16, &key, 8);
+        if (key)
+            image_kernel(&m, now++, i ? 0x1826 : 0x1825, 2, 0, bytes, sizeof bytes);
+    }
+}
+
+/* A key is named by the frames of its definition, before its use (KeyCreate, as we write it) or behind it (as Windows does), and means
+ * something else after it was deleted; one that nothing defines is a stack without frames. */
+static void keys_have_the_names_of_their_stacks(void **state)
+{
+    const uint64_t in_kernel[] = {SCHEDULE + 0x20, SCHEDULE + 0x2001}, user[] = {function + 1}, thread[] = {SCHEDULE + 0x20, SCHEDULE + 0x1001};
+    struct symbols       *s;
+    struct symbols_counts n;
+    struct seen           seen[STACKS_MAX];
+    (void)state;
+    if (elf.build_id_size != 20)
+        skip();
+    make_build_id(&m, now++, elf.build_id);
+    own_image(HOOK_IMAGE_DCSTART, elf.build_id);
+    kernel_symbols();
+    defined(0x1822, 0x77, in_kernel, 2);
+    keys_of(0x77, 0x88); /* 0x88 is told at the end */
+    keys_of(0x55, 0);
+    defined(0x1823, 0x55, thread, 2);
+    keys_of(0x55, 0); /* another stack, by now */
+    keys_of(0, 0x99); /* lost */
+    defined(0x1824, 0x77, in_kernel, 2);
+    defined(0x1824, 0x88, user, 1);
+    defined(0x1824, 0x55, in_kernel, 2);
+    assert_int_equal(all(NULL, 0, &s, seen), 4);
+    const char *module = strrchr(self, '/') + 1;
+    assert_true(seen[0].count == 2 && seen[1].count == 1 && seen[2].count == 2 && seen[3].count == 2);
+    named(&seen[0].frame[0], "vmlinux", "schedule", 0x20);
+    named(&seen[0].frame[1], "vmlinux", "entry_SYSCALL_64_after_hwframe", 1);
+    named(&seen[1].frame[0], module, "symbols_known_function", 1);
+    named(&seen[2].frame[1], "vmlinux", "ret_from_fork", 1);
+    named(&seen[3].frame[1], "vmlinux", "entry_SYSCALL_64_after_hwframe", 1);
+    assert_true(symbols_counts(s, &n));
+    assert_true(n.row_count == 1 && n.rows->hook == 0x0524 && n.rows->events == 4 && n.rows->with_stack == 4 && n.missing == 0);
+    assert_int_equal(n.complete, 1); /* ret_from_fork */
+    assert_int_equal(n.kernel_frames + n.user_frames, 7);
+    symbols_close(s);
+}
+
 /* What a stack is worth, without naming more than its ends: a system call of a program that has no stack of its own is no whole stack;
  * the program's part may be broken where the kernel's is whole, and come in an event of its own. */
 static void ends_tell_what_stacks_are_worth(void **state)
@@ -330,7 +392,7 @@ static void the_dump_shows_them(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(functions_have_names), T(ends_tell_what_stacks_are_worth), T(an_image_has_its_time), T(another_file_is_not_believed),
+    const struct CMUnitTest tests[] = {T(functions_have_names), T(keys_have_the_names_of_their_stacks), T(ends_tell_what_stacks_are_worth), T(an_image_has_its_time), T(another_file_is_not_believed),
                                        T(a_single_mapping_will_do), T(the_dump_shows_them)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
