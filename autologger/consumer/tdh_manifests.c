@@ -1,15 +1,44 @@
+/* tdh_manifests.c - the seam of tdh_state.h to manifests: XML, or metadata linked into a program's ELF file. */
 #include "autologger/consumer/tdh_state.h"
+#include "autologger/schema/manifest_file.h"
+#include "autologger/schema/manifest_model.h"
+
+#include <locale.h>
+#include <string.h>
+
+/* All providers of a manifest or none, in the texts of this process' language. */
+static wstatus add(struct schema_set *set, const struct manifest *m, const char *origin, struct reason *why)
+{
+    wstatus st = manifest_schemas(m, manifest_culture_find(m, setlocale(LC_MESSAGES, NULL)), SCHEMA_MANIFEST, set, why);
+    if (st)
+        schema_set_remove(set, SCHEMA_MANIFEST, origin);
+    return st;
+}
+
+static wstatus take(void *ctx, struct manifest *m, struct reason *why)
+{
+    wstatus st = add(ctx, m, m->origin, why);
+    manifest_free(m);
+    return st;
+}
 
 wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reason *why)
 {
-    (void)set;
-    return reason_set(why, W_NOT_SUPPORTED, "%s: this library is built without manifests", path);
+    struct manifest_problems problems = {0};
+
+    schema_set_remove(set, SCHEMA_MANIFEST, path); /* a second time: what it says now */
+    return manifest_file(path, &problems, take, set, why);
 }
 
 wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin, struct reason *why)
 {
-    (void)set;
-    (void)data;
-    (void)size;
-    return reason_set(why, W_NOT_SUPPORTED, "%s: this library is built without manifests", origin);
+    struct manifest_problems problems = {0};
+    struct manifest         *m;
+    wstatus                  st = manifest_read(data, size, origin, &problems, &m, why);
+
+    if (!st) {
+        st = add(set, m, origin, why);
+        manifest_free(m);
+    }
+    return st;
 }

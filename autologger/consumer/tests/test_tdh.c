@@ -363,9 +363,51 @@ static void maps_and_providers(void **state)
     assert_int_equal(TdhGetEventInformation(&view.record, 0, NULL, info, &size), ERROR_NOT_FOUND);
 }
 
+/* A manifest of the tests: loaded, found in the list, its event described with its message, and forgotten. */
+static void a_manifest(void **state)
+{
+    static const char  path[] = AL_SOURCE_DIR "/autologger/schema/tests/shop.man";
+    WCHAR              wide[512] = {0};
+    static BYTE        block[65536];
+    PPROVIDER_ENUMERATION_INFO all  = (PPROVIDER_ENUMERATION_INFO)block;
+    ULONG                      size = sizeof block;
+    unsigned                   manifests = 0;
+    (void)state;
+    utf8_to_utf16le(path, strlen(path), wide, sizeof wide - 2);
+    assert_int_equal(TdhLoadManifest(wide), 0);
+    assert_int_equal(TdhLoadManifest(wide), 0); /* again: once is enough */
+    assert_int_equal(TdhEnumerateProviders(all, &size), 0);
+    for (ULONG i = 0; i < all->NumberOfProviders; i++)
+        manifests += all->TraceProviderInfoArray[i].SchemaSource == 0;
+    assert_true(manifests >= 1);
+    const struct schema_provider *p;
+    enum schema_source            source;
+    struct schema_set            *set = tdh_lock();
+    unsigned                      events = 0;
+    for (size_t i = 0; (p = schema_set_provider(set, i, &source)); i++)
+        for (unsigned e = 0; e < p->event_count; e++, events++) {
+            const struct schema_event *d = p->events[e];
+            struct etl_event           x = {.kind = ETL_KIND_EVENT, .provider = p->guid, .id = d->id, .version = d->version, .is_64bit = true};
+            struct record_view         view;
+            BYTE                       out[16384];
+            ULONG                      bytes = sizeof out;
+            tdh_unlock();
+            record_view_set(&view, &x, false, NULL);
+            assert_int_equal(TdhGetEventInformation(&view.record, 0, NULL, (PTRACE_EVENT_INFO)out, &bytes), 0);
+            assert_int_equal(((PTRACE_EVENT_INFO)out)->PropertyCount, d->field_count);
+            tdh_lock();
+        }
+    tdh_unlock();
+    assert_true(events > 0);
+    assert_int_equal(TdhUnloadManifest(wide), 0);
+    assert_int_equal(TdhUnloadManifest(wide), ERROR_NOT_FOUND);
+    assert_int_equal(TdhLoadManifest((PWSTR)u"/nowhere.man"), ERROR_FILE_NOT_FOUND);
+    assert_int_equal(TdhLoadManifestFromMemory("<a/>", 4), ERROR_INVALID_DATA);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_in_type_with_every_out_type), cmocka_unit_test(an_event), cmocka_unit_test(properties),
-                                       cmocka_unit_test(other_kinds), cmocka_unit_test(maps_and_providers)};
+                                       cmocka_unit_test(other_kinds), cmocka_unit_test(maps_and_providers), cmocka_unit_test(a_manifest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
