@@ -224,11 +224,28 @@ static void hex_of(DBusMessageIter *at, char out[33])
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
 }
 
+/* Texts of an array, with blanks between them; as many whole ones as there is room for. */
+static void words_of(DBusMessageIter *at, char *out, size_t room)
+{
+    DBusMessageIter item;
+    size_t          used = 0;
+
+    out[0] = 0;
+    for (dbus_message_iter_recurse(at, &item); dbus_message_iter_get_arg_type(&item) == DBUS_TYPE_STRING; dbus_message_iter_next(&item)) {
+        const char *text;
+        dbus_message_iter_get_basic(&item, &text);
+        const size_t n = strlen(text);
+        if (used + n + 2 > room)
+            return;
+        used += (size_t)snprintf(out + used, room - used, "%s%s", used ? " " : "", text);
+    }
+}
+
 static void property_take(struct bus *b, struct unit *u, const char *name, DBusMessageIter *value)
 {
     uint64_t    number;
     const char *text;
-    char        hex[33] = "";
+    char        hex[33] = "", words[8192];
 
     if (strcmp(name, "Id") == 0)
         return; /* it may be an alias's; the name is the one that we asked by */
@@ -238,6 +255,9 @@ static void property_take(struct bus *b, struct unit *u, const char *name, DBusM
     } else if (strcmp(name, "InvocationID") == 0 && dbus_message_iter_get_arg_type(value) == DBUS_TYPE_ARRAY) {
         hex_of(value, hex);
         unit_set_text(u, name, hex);
+    } else if (strcmp(name, "After") == 0 && dbus_message_iter_get_arg_type(value) == DBUS_TYPE_ARRAY) {
+        words_of(value, words, sizeof words);
+        b->no_memory |= !unit_set_text(u, name, words);
     } else if (number_of(value, &number)) {
         unit_set_number(u, name, number);
     }
@@ -280,6 +300,14 @@ static void take_mark(struct bus *b, void *to, const char *name, DBusMessageIter
     for (unsigned i = 0; i < BUS_MARKS; i++)
         if (strcmp(name, names[i]) == 0)
             number_of(value, &b->marks[i]);
+}
+
+/* Asked again once the boot is finished: before, its end is not among them. */
+static void marks_take(struct bus *b, DBusMessageIter *at)
+{
+    properties(b, at, take_mark, NULL);
+    if (b->listed && b->sink.finished)
+        b->sink.finished(b->sink.ctx, b->marks);
 }
 
 static struct unit_job *job_find(struct bus *b, uint32_t id)
@@ -343,7 +371,7 @@ static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
     if (values && r.kind == REQUEST_LIST)
         take_list(b, &at);
     else if (values && r.kind == REQUEST_MARKS)
-        properties(b, &at, take_mark, NULL);
+        marks_take(b, &at);
     else if (values && r.kind == REQUEST_JOB)
         properties(b, &at, take_job, &r.job);
     else if (values && k)
@@ -416,6 +444,11 @@ static void job_drop(struct bus *b, struct unit_job *j)
     *j = b->job[--b->jobs];
 }
 
+static void ask_marks(struct bus *b)
+{
+    ask(b, (struct request){.kind = REQUEST_MARKS}, MANAGER_PATH, PROPERTIES, "GetAll", SYSTEMD ".Manager", NULL);
+}
+
 static void on_signal(struct bus *b, DBusMessage *m)
 {
     const char   *text = NULL, *path = NULL, *result = NULL;
@@ -429,6 +462,8 @@ static void on_signal(struct bus *b, DBusMessage *m)
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "UnitRemoved") &&
              dbus_message_get_args(m, NULL, DBUS_TYPE_STRING, &text, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_INVALID))
         unit_drop(b, text);
+    else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "StartupFinished") && b->requests < WINDOW)
+        ask_marks(b);
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "JobNew") &&
              dbus_message_get_args(m, NULL, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_STRING, &text, DBUS_TYPE_INVALID))
         on_job_new(b, id, path, text);
@@ -465,7 +500,7 @@ wstatus bus_open(const char *address, const struct bus_sink *sink, struct bus **
     dbus_connection_set_max_received_size(b->connection, RECEIVED_MOST);
     /* process 1 sends its signals to whoever is connected to it directly; where a message bus stands between, they are asked for */
     ask(b, (struct request){.kind = REQUEST_NONE}, MANAGER_PATH, SYSTEMD ".Manager", "Subscribe", NULL, NULL);
-    ask(b, (struct request){.kind = REQUEST_MARKS}, MANAGER_PATH, PROPERTIES, "GetAll", SYSTEMD ".Manager", NULL);
+    ask_marks(b);
     ask(b, (struct request){.kind = REQUEST_LIST}, MANAGER_PATH, SYSTEMD ".Manager", "ListUnits", NULL, NULL);
     dbus_connection_flush(b->connection);
     *out = b;

@@ -26,6 +26,8 @@ struct bus_sink {
     void (*gone)(void *ctx, const char *name);
     /* `result` NULL: it was made (running 0) or began to run; else its end: "done", "failed" ... */
     void (*job)(void *ctx, const struct unit_job *job, const char *result);
+    /* After `listed`: the boot is finished by systemd's word, so its marks are complete. May be NULL. */
+    void (*finished)(void *ctx, const uint64_t marks[BUS_MARKS]);
 };
 struct bus;
 

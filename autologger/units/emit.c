@@ -178,7 +178,8 @@ void emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id)
          TEXT(u->result, "Result"), TraceLoggingUInt64(u->time[UNIT_ACTIVATING], "InactiveExitMonotonicUs"),
          TraceLoggingUInt64(u->time[UNIT_ACTIVE], "ActiveEnterMonotonicUs"), TraceLoggingUInt64(u->time[UNIT_DEACTIVATING], "ActiveExitMonotonicUs"),
          TraceLoggingUInt64(u->time[UNIT_INACTIVE], "InactiveEnterMonotonicUs"), TraceLoggingPid(u->main_pid, "MainProcessId"),
-         TraceLoggingUInt64(cgroup_id, "CgroupId"), TEXT(u->cgroup, "ControlGroup"), TraceLoggingUtf8String(u->invocation, "InvocationId"));
+         TraceLoggingUInt64(cgroup_id, "CgroupId"), TEXT(u->cgroup, "ControlGroup"), TraceLoggingUtf8String(u->invocation, "InvocationId"),
+         TEXT(u->after, "After"));
 }
 
 uint64_t emit_cgroup_id(const char *path)

@@ -14,6 +14,7 @@ void unit_finish(struct unit *u)
     free(u->sub);
     free(u->result);
     free(u->cgroup);
+    free(u->after);
     *u = (struct unit){0};
 }
 
@@ -22,7 +23,7 @@ void unit_finish(struct unit *u)
 static const struct { const char *property; size_t offset; } texts[] = {
     {"Id", offsetof(struct unit, name)},           {"ActiveState", offsetof(struct unit, active)},
     {"SubState", offsetof(struct unit, sub)},      {"Result", offsetof(struct unit, result)},
-    {"ControlGroup", offsetof(struct unit, cgroup)},
+    {"ControlGroup", offsetof(struct unit, cgroup)}, {"After", offsetof(struct unit, after)},
 };
 static const struct { const char *property; enum unit_step step; } times[] = {
     {"InactiveExitTimestampMonotonic", UNIT_ACTIVATING},      {"ActiveEnterTimestampMonotonic", UNIT_ACTIVE},

@@ -15,6 +15,7 @@ enum unit_step { UNIT_ACTIVATING, UNIT_PROCESS_START, UNIT_ACTIVE, UNIT_DEACTIVA
 struct unit {
     char    *name;
     char    *active, *sub, *result, *cgroup; /* ActiveState, SubState, Result, ControlGroup; NULL = not told */
+    char    *after;                          /* names of the units that it is ordered after, with blanks between them */
     char     invocation[33];                 /* hex; "" = none */
     uint64_t time[UNIT_STEPS];
     uint32_t main_pid;           /* now; 0 = none */

@@ -200,6 +200,9 @@ static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
     emit_moment(p->emitter, 0);
 }
 
+/* The time of systemd's end of the boot is not known before it. */
+static void on_finished(void *ctx, const uint64_t marks[BUS_MARKS]) { emit_marks(((struct program *)ctx)->emitter, marks); }
+
 /* ---- the program ---- */
 
 static void on_asked(void *ctx) { eventfd_write(((struct program *)ctx)->asked_fd, 1); }
@@ -255,7 +258,7 @@ int main(int argc, char **argv)
 {
     static struct program p    = {.bus_address = BUS_SYSTEMD};
     const struct argp     argp = {options, parse, NULL, "Writes what systemd's units do as events. The daemon starts it.", NULL, NULL, NULL};
-    const struct bus_sink sink = {&p, on_unit, on_listed, on_gone, on_job};
+    const struct bus_sink sink = {&p, on_unit, on_listed, on_gone, on_job, on_finished};
     struct reason         why  = {0};
 
     argp_err_exit_status = EXIT_WRONG_CALL;

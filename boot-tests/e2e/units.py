@@ -99,7 +99,7 @@ def run_told(m):
     time.sleep(0.5)
     for i, pid in enumerate((4242, 4343, 4444)):
         at = us_now()
-        systemd.set("late.service", ActiveState="active", SubState="running", Result="success", MainPID=pid, ExecMainPID=pid, ControlGroup="/", InvocationID="00112233445566778899aabbccddeeff",
+        systemd.set("late.service", ActiveState="active", SubState="running", Result="success", MainPID=pid, ExecMainPID=pid, ControlGroup="/", After="basic.target", InvocationID="00112233445566778899aabbccddeeff",
                     ExecMainStartTimestampMonotonic=at + 1, InactiveExitTimestampMonotonic=at, ActiveEnterTimestampMonotonic=at + 2)
         expected.setdefault("late.service", set()).update({("UnitActivating", at), ("UnitMainProcessStart", at + 1), ("UnitActive", at + 2)})
         if i == 0:
@@ -187,6 +187,8 @@ def check_told(m):
     check(0 <= first["JobWaitUs"] < ended - began, "the job of late.service waited", first)
     running = [e["fields"] for e in everything if e["event"] == "UnitJobRunning"][0]
     check(running["QueuedUs"] and running["JobWaitUs"] == running["RunningUs"] - running["QueuedUs"] < ended - began, "its job waited", running)
+    check([e["fields"]["After"] for e in everything if e["event"] == "UnitRundown" and e["fields"]["Unit"] == "late.service"][-1] == "basic.target",
+          "the order of late.service")
     rundown = {e["fields"]["Unit"] for e in everything if e["event"] == "UnitRundown"}
     check(rundown == set(record()) | {"late.service"}, "rundown:", rundown)
 

@@ -160,7 +160,11 @@ def make(scenario, work, lay_state):
     copy(base("dracut" if scenario.root == "dracut" else "base"), tree)
     _install_ours(tree, scenario)
     for name, source in scenario.files("root"):
-        payload.install(source, tree / name, 0o755)
+        payload.install(source, tree / name, 0o755 if source.read_bytes()[:2] == b"#!" else 0o644)
+    for number in range(scenario.root_files):
+        place = tree / "srv" / str(number // 500)
+        place.mkdir(parents=True, exist_ok=True)
+        (place / str(number % 500)).touch()
     if scenario.root in MADE_BY:
         _lay_scripts(tree, scenario)
         (work / "apply.txt").write_text(_apply(tree, scenario))
@@ -173,5 +177,7 @@ def make(scenario, work, lay_state):
     enabled = "boot-test.service" + ("" if "autologgerd" in scenario.absent else " autologgerd.service")
     inside(tree, f"systemctl enable {enabled}")
     image = work / "root.img"
-    disk.make(image, tree, IMAGE_MB)
+    disk.make(image, tree, IMAGE_MB, inodes=scenario.root_files + 40000 if scenario.root_files else None)
+    if scenario.root_files:
+        disk.correct(image)
     return image, initial

@@ -53,7 +53,7 @@ class Boot:
         return None
 
 
-def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False):
+def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limit=""):
     line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", str(memory), "-nographic", "-nodefaults",
             "-serial", "mon:stdio", "-no-reboot", "-kernel", str(kernel)]
     if exact:
@@ -63,7 +63,8 @@ def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False):
     if initramfs:
         line += ["-initrd", str(initramfs)]
     for number, image in enumerate(disks):
-        line += ["-drive", f"file={image},if=none,id=d{number},format=raw,cache=unsafe",
+        throttled = f",throttling.{limit}" if limit and number == 0 else ""  # the root is the first
+        line += ["-drive", f"file={image},if=none,id=d{number},format=raw,cache=unsafe{throttled}",
                  "-device", f"nvme,drive=d{number},serial=disk{number}"]
     root = "root=LABEL=root ro" if initramfs else "root=/dev/nvme0n1 rootfstype=ext4 rootwait ro"
     words = [CONSOLE, root, QUICK, EXACT if exact else "", arguments]

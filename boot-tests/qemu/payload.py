@@ -87,5 +87,7 @@ def guest_files(tree, scenario):
     (folder / "programs").write_text("".join(line + "\n" for line in scenario.run))
     install(GUEST / "workload", folder / "workload", 0o755)
     modules(tree, scenario.modules)
-    if (scenario.folder / "guest.sh").exists():
-        install(scenario.folder / "guest.sh", folder / "guest.sh")
+    for place in (scenario.folder, scenario.folder.parent):
+        if (place / "guest.sh").exists():
+            install(place / "guest.sh", folder / "guest.sh")
+            break

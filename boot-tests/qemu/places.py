@@ -9,6 +9,7 @@ BUILD = pathlib.Path(os.environ.get("AL_BINARY_DIR") or SOURCE / "build" / "rele
 CACHE = SOURCE / "build" / "boot"  # kernels, roots, packages: made once, never committed
 DATA = pathlib.Path(os.environ.get("AUTOLOGGER_DATA") or SOURCE.parent / "shared" / "data")
 SCENARIOS = SOURCE / "boot-tests" / "scenarios"
+SLOW = SOURCE / "boot-tests" / "slow"
 GUEST = SOURCE / "boot-tests" / "guest"
 
 

@@ -58,7 +58,8 @@ def one_boot(scenario, number, parts, work, exact=False, arguments=""):
     kernel_image, initial, disks = parts
     entry = scenario.entry_words if number == 1 else ""
     words = f"{scenario.arguments} {entry} {scenario.of_boot(number, 'arguments', '')} {arguments}"
-    line = machine.command(kernel_image, initial, disks, scenario.memory, scenario.cpus, " ".join(words.split()), exact)
+    line = machine.command(kernel_image, initial, disks, scenario.memory, scenario.cpus, " ".join(words.split()), exact,
+                           scenario.disk_limit)
     cut_after = scenario.of_boot(number, "cut-after")
     return machine.boot(line, work / f"serial-{number}.txt", int(scenario.of_boot(number, "timeout", scenario.timeout)),
                         float(cut_after) if cut_after else None, scenario.of_boot(number, "cut-at"))
@@ -87,7 +88,7 @@ def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
     return outcome
 
 
-def _boot_again(scenario, number, parts, work, say):
+def boot_again(scenario, number, parts, work, say):
     """A boot; once more, from the disks as they were, when the emulated machine stood still (machine.boot). Twice is a failure."""
     kept = {image: image.with_suffix(".before") for image in work.glob("*.img")}
     for image, copy in kept.items():
@@ -105,7 +106,7 @@ def _boot_again(scenario, number, parts, work, say):
 
 
 def _boot_and_check(scenario, number, parts, work, outcome, say):
-    boot = _boot_again(scenario, number, parts, work, say)
+    boot = boot_again(scenario, number, parts, work, say)
     outcome.boots.append(boot)
     say(f"boot {number}: {boot.seconds:.1f} s" + (", then its power was cut" if boot.cut else ""))
     path = scenario.expectation(number)

@@ -17,21 +17,24 @@ scenario.ini:
   run        command lines run in the root, a line each
   modules    kernel modules that lie in /boot-test, for insmod (the systemd roots have no others), and below /lib/modules, for modprobe
   writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
+  disk-limit  what QEMU lets the root disk do, as its throttling options say it ("bps-total=2500000")
+  root-files  number of empty files that a Debian root gets besides (0)
   stop       end = the daemon is ended; itself = the sessions end by what is declared, at first
   boots      how often the machine is started (1)
   cuts       power cuts at random moments before the boot that `expect` is about (0); boot-tests/qemu/cuts.py says what is looked at
   [boot N]   arguments, timeout, cut-after (seconds), cut-at (text of the serial line): of the boot N alone
-Files: expect (after the last boot), expect.N (after the boot N), guest.sh (replaces functions of boot-tests/guest/lib.sh),
+Files: expect (after the last boot), expect.N (after the boot N), guest.sh (replaces functions of boot-tests/guest/lib.sh; else that of
+the folder above), cause (boot-tests/slow: what the verdict has to say, see boot-tests/qemu/slow.py),
 between.py (what an administrator does after a boot, see boot-tests/qemu/between.py),
 initramfs/... and root/... (files laid into either)."""
 import configparser
 import pathlib
 
-from qemu.places import DATA, SCENARIOS, SOURCE, Failed, Missing
+from qemu.places import DATA, SCENARIOS, SLOW, SOURCE, Failed, Missing
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
         "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "modules": "", "entry": "no", "initramfs": "yes",
-        "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end", "cuts": "0"}
+        "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end", "cuts": "0", "disk-limit": "", "root-files": "0"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
 ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
 
@@ -56,7 +59,7 @@ class Scenario:
         self.boots, self.cuts, self.arguments = int(values["boots"]), int(values["cuts"]), values["arguments"]
         self.disks = [(name, int(size)) for name, _, size in (d.partition(":") for d in values["disks"].split())]
         self.writable_after, self.wait_after = values["writable-after"], values["wait-after"]
-        self.stop = values["stop"]
+        self.stop, self.disk_limit, self.root_files = values["stop"], values["disk-limit"], int(values["root-files"])
         self.entry, self.entry_words = values["entry"] == "yes", ""  # the words: once apply has run
         self.per_boot = {int(s.split()[1]): ini[s] for s in ini.sections() if s.startswith("boot ")}
 
@@ -105,6 +108,12 @@ class Scenario:
 
 def all_scenarios():
     return [Scenario(p.parent) for p in sorted(SCENARIOS.glob("*/scenario.ini"))]
+
+
+def slow(names=()):
+    """Boots with a planted cause (boot-tests/slow), all or those of that name."""
+    known = {p.parent.name: Scenario(p.parent) for p in sorted(SLOW.glob("*/scenario.ini"))}
+    return [known[name] for name in names] if names else list(known.values())
 
 
 def find(name):

@@ -18,7 +18,8 @@ LIBRARIES = {
     "sqlite3.h": (("registry-sim/store/",), 1),
     "dbus/": (("autologger/units/",), 2),
     "libxml/": (("autologger/schema/",), 1),
-    "yajl": (("tools/", "autologger/consumer/"), 99),
+    "yajl": (("tools/", "autologger/consumer/", "autologger/report/"), 99),
+    "zlib.h": (("autologger/report/",), 1),
     "elfutils/": (("autologger/symbols/",), 3),
     "gelf.h": (("autologger/symbols/",), 4),
 }

@@ -111,6 +111,14 @@ static void append_value(DBusMessageIter *at, const char *name, const char *text
         dbus_message_iter_close_container(at, &v);
         return;
     }
+    if (strcmp(name, "After") == 0) {
+        dbus_message_iter_open_container(at, DBUS_TYPE_VARIANT, "as", &v);
+        dbus_message_iter_open_container(&v, DBUS_TYPE_ARRAY, "s", &bytes);
+        dbus_message_iter_append_basic(&bytes, DBUS_TYPE_STRING, &text);
+        dbus_message_iter_close_container(&v, &bytes);
+        dbus_message_iter_close_container(at, &v);
+        return;
+    }
     dbus_uint64_t t = strtoull(text, NULL, 10);
     dbus_uint32_t u = (dbus_uint32_t)t;
     dbus_int32_t  i = (dbus_int32_t)t;
@@ -347,6 +355,8 @@ static void command(char *line)
     } else if (sscanf(line, "new %255s", unit) == 1) {
         unit_get(unit);
         manager_signal("UnitNew", 0, unit, NULL);
+    } else if (strcmp(line, "finished") == 0) {
+        manager_signal("StartupFinished", 0, "any.target", NULL);
     } else if (sscanf(line, "gone %255s", unit) == 1) {
         struct fake_unit *u = unit_get(unit);
         *u                  = units[--unit_count];

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 struct heard {
-    unsigned units, listed, gone, jobs;
+    unsigned units, listed, gone, jobs, finished;
     uint64_t exit_time, running;
     char     last[128], result[32], type[32], end[32];
 };
@@ -53,6 +53,12 @@ static void on_job(void *ctx, const struct unit_job *job, const char *result)
     h->running = job->running;
     snprintf(h->type, sizeof h->type, "%s", job->type ? job->type : "");
     snprintf(h->end, sizeof h->end, "%s", result ? result : "");
+}
+
+static void on_finished(void *ctx, const uint64_t marks[BUS_MARKS])
+{
+    ((struct heard *)ctx)->finished++;
+    assert_int_equal(marks[BUS_FINISH], 5000000);
 }
 
 static void say(struct fake *f, const char *text)
@@ -120,12 +126,13 @@ static bool is_listed(const struct heard *h) { return h->listed; }
 static bool changed_once(const struct heard *h) { return h->exit_time == 99; }
 static bool job_ended(const struct heard *h) { return *h->end; }
 static bool unit_gone(const struct heard *h) { return h->gone; }
+static bool boot_finished(const struct heard *h) { return h->finished; }
 
 static void list_changes_and_jobs(void **state)
 {
     struct fake          *f = *state;
     struct heard          h = {0};
-    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job};
+    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job, on_finished};
     struct bus           *b;
     struct reason         why;
 
@@ -148,6 +155,9 @@ static void list_changes_and_jobs(void **state)
     assert_string_equal(h.end, "done");
     say(f, "gone home.mount");
     assert_int_equal(turn_until(b, unit_gone, &h, &why), W_SUCCESS);
+    assert_int_equal(h.finished, 0);
+    say(f, "finished");
+    assert_int_equal(turn_until(b, boot_finished, &h, &why), W_SUCCESS);
     bus_close(b);
 }
 
@@ -166,7 +176,7 @@ static void a_refusal_and_an_end_are_told(void **state)
 {
     struct fake          *f = *state;
     struct heard          h = {0};
-    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job};
+    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job, NULL};
     struct bus           *b;
     struct reason         why;
 

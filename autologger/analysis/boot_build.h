@@ -1,0 +1,97 @@
+/* boot_build.h - a boot while it is being read: what the parts of boot_read share. Private to boot_*.c.
+ * Threads: one. Ownership: the builder owns the boot until boot_read hands it out. */
+#ifndef AUTOLOGGER_ANALYSIS_BOOT_BUILD_H
+#define AUTOLOGGER_ANALYSIS_BOOT_BUILD_H
+#include "autologger/analysis/boot.h"
+#include "autologger/consumer/decoded.h"
+#include "autologger/kernel/idmap.h"
+#include "autologger/symbols/symbols.h"
+
+enum { FIELD_NAMES = 24, CPUS_MOST = 4096 };
+struct boot_field { char name[40]; char *text; };
+struct boot_fields { /* of one event, by name */
+    struct field_sink sink;
+    struct boot_field field[FIELD_NAMES];
+    unsigned          count;
+};
+struct boot_thread {
+    uint32_t pid;
+    int8_t   state; /* enum boot_state; BOOT_NONE: not seen yet. BOOT_OTHER stands for any wait */
+    bool     uninterruptible, woken;
+    int64_t  since, ready; /* of the state; when it was woken */
+    int      waker; /* process */
+};
+struct boot_pending { /* a wait that is over, until its stack has told what it was */
+    bool     open;
+    uint32_t thread;
+    int64_t  raw; /* of the switch */
+    int      process, waker;
+    int64_t  start, end;
+    bool     uninterruptible;
+};
+struct boot_cpu {
+    uint32_t            thread; /* UINT32_MAX: not known */
+    int64_t             since;
+    struct boot_pending pending;
+    int64_t             sample_raw; /* of a sample whose stack may come */
+    uint32_t            sample_thread;
+};
+struct boot_pair { uint64_t us; int64_t ns; }; /* systemd's clock, the file's */
+struct boot_builder {
+    struct boot        *b;
+    struct etl_reader  *reader;
+    struct schema_set  *schemas;
+    struct symbols     *symbols; /* NULL: no stacks */
+    struct frame_name  *names; /* of one stack */
+    int64_t             base; /* FILETIME of the time 0 */
+    double              tick; /* ns of one of the clock's */
+    struct idmap        threads, pids; /* tid + 1, pid + 1 -> thread, index + 1 */
+    struct idmap        units; /* hash of name -> index + 1 */
+    struct idmap        raw_stacks, stacks, frames, cells; /* keys -> index + 1 */
+    struct boot_cpu    *cpu;
+    unsigned            cpus;
+    struct boot_fields  fields;
+    struct boot_pair   *pair;
+    unsigned            pairs;
+    uint64_t            mark[4]; /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
+    int64_t             disk_until[64]; /* by number: end of the busy span */
+    size_t              room_process, room_unit, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_frame,
+        room_stack, room_cell, room_pair;
+    struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid;
+    bool                failed; /* no memory */
+};
+
+/* boot_read.c */
+int64_t     boot_time(const struct boot_builder *w, const struct etl_event *e);
+const char *boot_field(const struct boot_builder *w, const char *name); /* "" when there is none */
+uint64_t    boot_field_number(const struct boot_builder *w, const char *name);
+bool        boot_fields_read(struct boot_builder *w, const struct etl_event *e, const struct decoded *names);
+char       *boot_keep(struct boot_builder *w, const char *text); /* a copy */
+uint64_t    boot_hash(const void *bytes, size_t size, uint64_t seed);
+/* Room for one more; NULL (and failed) without memory. */
+void *boot_grow(struct boot_builder *w, void **list, unsigned *count, size_t *room, size_t size);
+#define BOOT_GROW(w, list, count, room) boot_grow(w, (void **)&(w)->b->list, &(w)->b->count, &(w)->room, sizeof *(w)->b->list)
+/* boot_process.c */
+void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
+int  boot_process_of(const struct boot_builder *w, uint32_t pid);
+int  boot_process_of_thread(const struct boot_builder *w, uint32_t tid);
+void boot_cgroup_see(struct boot_builder *w);
+/* boot_thread.c */
+void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
+void boot_thread_end(struct boot_builder *w); /* nothing comes any more */
+void boot_wait_settle(struct boot_builder *w, struct boot_pending *p, int stack);
+struct boot_cpu *boot_cpu_at(struct boot_builder *w, unsigned cpu);
+/* boot_stack.c */
+void boot_stack_see(struct boot_builder *w, const struct etl_event *e);
+void boot_cell_add(struct boot_builder *w, int stack, int process, int64_t at, bool waiting, double weight);
+/* boot_unit.c */
+int  boot_unit_get(struct boot_builder *w, const char *name);
+void boot_unit_see(struct boot_builder *w, const char *event, int64_t at);
+void boot_unit_end(struct boot_builder *w);
+/* boot_moment.c */
+void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names);
+void boot_disk_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
+void boot_log_see(struct boot_builder *w, const struct etl_event *e);
+/* boot_phase.c */
+void boot_phase_end(struct boot_builder *w);
+#endif

@@ -1,0 +1,246 @@
+/* boot_thread.c - what threads did: on a processor, ready, waiting, woken by whom. See boot_build.h. */
+#include "autologger/analysis/boot_build.h"
+#include "autologger/consumer/actors.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREAD_START = 0x0501, THREAD_END = 0x0502, THREAD_DC_START = 0x0503, THREAD_DC_END = 0x0504, SWITCH = 0x0524, READY = 0x0532 };
+enum { STATE_READY = 1, STATE_TERMINATED = 4, NOBODY = -1, WAITS_MOST = 120000, WAIT_LEAST_NS = 1000000 };
+
+static struct boot_thread *thread_get(struct boot_builder *w, uint32_t tid)
+{
+    struct boot_thread *t = idmap_get(&w->threads, tid + UINT64_C(1));
+    if (t || tid == 0)
+        return t;
+    if (!(t = calloc(1, sizeof *t)) || !idmap_put(&w->threads, tid + UINT64_C(1), t)) {
+        free(t);
+        w->failed = true;
+        return NULL;
+    }
+    t->state = NOBODY;
+    t->waker = BOOT_NONE;
+    t->pid   = UINT32_MAX;
+    return t;
+}
+
+static void charge(struct boot_builder *w, int process, enum boot_state state, int64_t from, int64_t to)
+{
+    if (process == BOOT_NONE || to <= from)
+        return;
+    w->b->process[process].time[state] += to - from;
+}
+
+static void waker_count(struct boot_process *p, int waker, int64_t waited)
+{
+    unsigned at = 0, least = 0;
+    for (; at < BOOT_WAKERS && (p->waker[at].times && p->waker[at].process != waker); at++)
+        if (p->waker[at].waited < p->waker[least].waited)
+            least = at;
+    if (at == BOOT_WAKERS) {
+        if (p->waker[least].waited >= waited)
+            return;
+        p->waker[at = least] = (struct boot_waker){.process = waker};
+    }
+    p->waker[at].process = waker;
+    p->waker[at].times++;
+    p->waker[at].waited += waited;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Half of the list goes: the shortest ones. */
+static void waits_thin(struct boot_builder *w)
+{
+    struct boot *b      = w->b;
+    int64_t     *length = malloc(b->waits * sizeof *length);
+    unsigned     kept   = 0;
+
+    if (!length) {
+        w->failed = true;
+        return;
+    }
+    for (unsigned i = 0; i < b->waits; i++)
+        length[i] = b->wait[i].end - b->wait[i].start;
+    qsort(length, b->waits, sizeof *length, by_length);
+    b->wait_least = length[b->waits / 2] + 1;
+    free(length);
+    for (unsigned i = 0; i < b->waits; i++)
+        if (b->wait[i].end - b->wait[i].start >= b->wait_least)
+            b->wait[kept++] = b->wait[i];
+    b->waits = kept;
+}
+
+/* Without a stack: who sleeps without being interruptible mostly waits for a disk; whom a child of its own wakes, for that. */
+static enum boot_state guess(const struct boot_builder *w, const struct boot_pending *p)
+{
+    if (p->uninterruptible)
+        return BOOT_DISK;
+    if (p->waker != BOOT_NONE && p->waker != p->process && w->b->process[p->waker].parent == p->process &&
+        p->end - w->b->process[p->waker].end < 1000000 && !w->b->process[p->waker].lives)
+        return BOOT_CHILD;
+    return BOOT_OTHER;
+}
+
+void boot_wait_settle(struct boot_builder *w, struct boot_pending *p, int stack)
+{
+    const int       told  = stack == BOOT_NONE ? NOBODY : w->b->stack[stack].state;
+    enum boot_state state = told != NOBODY ? (enum boot_state)told : stack == BOOT_NONE ? guess(w, p) : BOOT_OTHER;
+
+    p->open = false;
+    charge(w, p->process, state, p->start, p->end);
+    if (p->process == BOOT_NONE)
+        return;
+    const struct boot_process *who = &w->b->process[p->process];
+    waker_count(&w->b->process[p->process], p->waker, p->end - p->start);
+    if (stack != BOOT_NONE)
+        boot_cell_add(w, stack, p->process, p->start, true, (double)(p->end - p->start));
+    if (p->end - p->start < w->b->wait_least || who->pid == BOOT_SYSTEM_PID || who->pid == BOOT_IDLE_PID)
+        return;
+    struct boot_wait *at = BOOT_GROW(w, wait, waits, room_wait);
+    if (at)
+        *at = (struct boot_wait){p->process, p->waker, p->thread, p->start, p->end, state, stack};
+    if (w->b->waits >= WAITS_MOST)
+        waits_thin(w);
+}
+
+struct boot_cpu *boot_cpu_at(struct boot_builder *w, unsigned cpu)
+{
+    if (cpu >= w->cpus && cpu < CPUS_MOST) {
+        struct boot_cpu *grown = realloc(w->cpu, (cpu + 1ul) * sizeof *grown);
+        if (!grown) {
+            w->failed = true;
+            return NULL;
+        }
+        w->cpu = grown;
+        for (; w->cpus <= cpu; w->cpus++)
+            w->cpu[w->cpus] = (struct boot_cpu){.thread = UINT32_MAX};
+    }
+    return cpu < w->cpus ? &w->cpu[cpu] : NULL;
+}
+
+static void ran(struct boot_builder *w, const struct boot_cpu *c, int64_t until)
+{
+    if (c->thread == UINT32_MAX || c->thread == 0 || !c->since)
+        return;
+    charge(w, boot_process_of_thread(w, c->thread), BOOT_RUNNING, c->since, until);
+    boot_lane_span(&w->b->lane[BOOT_LANE_CPU], c->since, until, 1);
+}
+
+static void leaves(struct boot_builder *w, uint32_t tid, uint8_t state, uint8_t reason, uint8_t mode, int64_t at)
+{
+    struct boot_thread *t = thread_get(w, tid);
+    if (!t)
+        return;
+    t->since           = at;
+    t->woken           = false;
+    t->waker           = BOOT_NONE;
+    t->state           = state == STATE_READY ? BOOT_RUNNABLE : state == STATE_TERMINATED ? NOBODY : BOOT_OTHER;
+    t->uninterruptible = reason == 0 && mode == 0 && t->pid != BOOT_SYSTEM_PID;
+}
+
+static void comes(struct boot_builder *w, struct boot_cpu *c, uint32_t tid, int64_t raw, int64_t at)
+{
+    struct boot_thread *t       = thread_get(w, tid);
+    const int           process = boot_process_of_thread(w, tid);
+
+    if (!t || t->state == NOBODY) {
+        if (t)
+            t->state = BOOT_RUNNING;
+        return;
+    }
+    const bool    waited = t->state == BOOT_OTHER;
+    const int64_t ready  = !waited ? t->since : t->woken && t->ready >= t->since ? t->ready : at;
+    if (ready < at) {
+        charge(w, process, BOOT_RUNNABLE, ready, at);
+        boot_lane_span(&w->b->lane[BOOT_LANE_QUEUE], ready, at, 1);
+    }
+    if (process != BOOT_NONE)
+        w->b->process[process].switches++;
+    if (waited && ready > t->since)
+        c->pending = (struct boot_pending){true, tid, raw, process, t->waker, t->since, ready, t->uninterruptible};
+    t->state = BOOT_RUNNING;
+    t->since = at;
+}
+
+static void on_switch(struct boot_builder *w, const struct etl_event *e)
+{
+    struct cursor    p    = cur_make(e->payload, e->payload_size);
+    const uint32_t   to   = cur_u32(&p), from = cur_u32(&p);
+    const uint8_t   *rest = cur_take(&p, 8); /* priorities, C state, spare; wait reason, mode, state */
+    struct boot_cpu *c    = boot_cpu_at(w, e->cpu);
+    const int64_t    at   = boot_time(w, e);
+
+    if (!rest || !c)
+        return;
+    w->b->switches = true;
+    if (c->pending.open)
+        boot_wait_settle(w, &c->pending, BOOT_NONE);
+    if (c->thread == from || c->thread == UINT32_MAX)
+        ran(w, c, at);
+    if (from)
+        leaves(w, from, rest[6], rest[4], rest[5], at);
+    c->thread = to;
+    c->since  = at;
+    if (to)
+        comes(w, c, to, e->raw_time, at);
+}
+
+static void on_ready(struct boot_builder *w, const struct etl_event *e)
+{
+    struct cursor       p     = cur_make(e->payload, e->payload_size);
+    const uint32_t      tid   = cur_u32(&p);
+    const uint8_t      *rest  = cur_take(&p, 4);
+    struct boot_thread *t     = thread_get(w, tid);
+    struct boot_cpu    *c     = boot_cpu_at(w, e->cpu);
+
+    w->b->wakeups = true;
+    if (!t || !c || !rest || t->state != BOOT_OTHER || t->woken)
+        return;
+    t->woken = true;
+    t->ready = boot_time(w, e);
+    /* from an interrupt: whoever ran there has nothing to do with it */
+    t->waker = rest[2] & 1 || c->thread == UINT32_MAX || c->thread == 0 ? BOOT_NONE : boot_process_of_thread(w, c->thread);
+}
+
+void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
+{
+    if (hook == SWITCH) {
+        on_switch(w, e);
+    } else if (hook == READY) {
+        on_ready(w, e);
+    } else if (hook == THREAD_START || hook == THREAD_DC_START || hook == THREAD_DC_END) {
+        struct cursor       p   = cur_make(e->payload, e->payload_size);
+        const uint32_t      pid = cur_u32(&p), tid = cur_u32(&p);
+        struct boot_thread *t   = cur_ok(&p) ? thread_get(w, tid) : NULL;
+        if (!t)
+            return;
+        t->pid = pid;
+        if (hook == THREAD_START) {
+            t->state = BOOT_RUNNABLE;
+            t->since = boot_time(w, e);
+        }
+    }
+}
+
+/* Waits that last to the end of the file are waits. */
+void boot_thread_end(struct boot_builder *w)
+{
+    for (unsigned i = 0; i < w->cpus; i++) {
+        if (w->cpu[i].pending.open)
+            boot_wait_settle(w, &w->cpu[i].pending, BOOT_NONE);
+        ran(w, &w->cpu[i], w->b->last);
+    }
+    for (size_t i = 0; i < w->threads.capacity; i++) {
+        struct boot_thread *t = w->threads.slot[i].value;
+        if (!t || t->state != BOOT_OTHER || t->since >= w->b->last)
+            continue;
+        const uint32_t      tid = (uint32_t)(w->threads.slot[i].key - 1);
+        struct boot_pending p   = {true, tid, 0, boot_process_of_thread(w, tid), BOOT_NONE, t->since, w->b->last, t->uninterruptible};
+        boot_wait_settle(w, &p, BOOT_NONE);
+    }
+}

@@ -1,0 +1,170 @@
+/* boot_unit.c - units of systemd in a boot: when each was started, and what it was ordered after. See boot_build.h. */
+#include "autologger/analysis/boot_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int boot_unit_get(struct boot_builder *w, const char *name)
+{
+    const uint64_t  key = boot_hash(name, strlen(name), 4);
+    const uintptr_t at  = (uintptr_t)idmap_get(&w->units, key);
+    if (at)
+        return (int)(at - 1);
+    struct boot_unit *u = BOOT_GROW(w, unit, units, room_unit);
+    if (!u)
+        return BOOT_NONE;
+    *u = (struct boot_unit){.name = boot_keep(w, name)};
+    if (!u->name || !idmap_put(&w->units, key, (void *)(uintptr_t)w->b->units))
+        w->failed = true;
+    return (int)w->b->units - 1;
+}
+
+int boot_unit_find(const struct boot *b, const char *name)
+{
+    for (unsigned i = 0; i < b->units; i++)
+        if (strcmp(b->unit[i].name, name) == 0)
+            return (int)i;
+    return BOOT_NONE;
+}
+
+static void once(int64_t *at, int64_t value)
+{
+    if (!*at)
+        *at = value;
+}
+
+static void keep(struct boot_builder *w, char **at, const char *text)
+{
+    free(*at);
+    *at = boot_keep(w, text);
+}
+
+/* systemd's clock and the file's, as one event tells both. */
+static void pair_add(struct boot_builder *w, int64_t at)
+{
+    const uint64_t us = boot_field_number(w, "MonotonicUs");
+    if (!us)
+        return;
+    void             *list = w->pair;
+    struct boot_pair *p    = boot_grow(w, &list, &w->pairs, &w->room_pair, sizeof *p);
+    w->pair                = list;
+    if (p)
+        *p = (struct boot_pair){us, at};
+}
+
+static void job(struct boot_builder *w, struct boot_unit *u, const char *event, int64_t at)
+{
+    const char *type = boot_field(w, "JobType");
+    if (*type && strcmp(type, "start") != 0 && strcmp(type, "restart") != 0 && strcmp(type, "verify-active") != 0)
+        return;
+    if (strcmp(event, "UnitJobQueued") == 0) {
+        once(&u->queued, at);
+    } else if (strcmp(event, "UnitJobEnd") == 0 && !u->job_result) {
+        u->job_end    = at;
+        u->job_wait   = (int64_t)boot_field_number(w, "JobWaitUs") * 1000;
+        u->job_result = boot_keep(w, boot_field(w, "Result"));
+    }
+}
+
+static void manager(struct boot_builder *w)
+{
+    const char *const names[] = {"InitRDMonotonicUs", "UserspaceMonotonicUs", "FinishMonotonicUs"};
+    for (unsigned i = 0; i < 3; i++)
+        if (boot_field_number(w, names[i]))
+            w->mark[i] = boot_field_number(w, names[i]);
+}
+
+void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
+{
+    if (strcmp(event, "ManagerTimes") == 0) {
+        manager(w);
+        return;
+    }
+    const int i = boot_unit_get(w, boot_field(w, "Unit"));
+    if (i == BOOT_NONE || !*boot_field(w, "Unit"))
+        return;
+    struct boot_unit *u = &w->b->unit[i];
+    pair_add(w, at);
+    if (strncmp(event, "UnitJob", 7) == 0) {
+        job(w, u, event, at);
+    } else if (strcmp(event, "UnitActivating") == 0) {
+        once(&u->activating, at);
+        if (!u->job_wait)
+            u->job_wait = (int64_t)boot_field_number(w, "JobWaitUs") * 1000;
+    } else if (strcmp(event, "UnitActive") == 0) {
+        once(&u->active, at);
+    } else if (strcmp(event, "UnitDeactivating") == 0) {
+        once(&u->deactivating, at);
+    } else if (strcmp(event, "UnitInactive") == 0 || strcmp(event, "UnitFailed") == 0) {
+        once(&u->inactive, at);
+        u->failed |= strcmp(event, "UnitFailed") == 0;
+    } else if (strcmp(event, "UnitMainProcessStart") == 0 && !u->main_pid) {
+        u->main_pid = (uint32_t)boot_field_number(w, "ProcessId");
+    } else if (strcmp(event, "UnitRundown") == 0 && *boot_field(w, "After")) {
+        keep(w, &u->after, boot_field(w, "After"));
+    }
+    if (*boot_field(w, "Result"))
+        keep(w, &u->result, boot_field(w, "Result"));
+    if (*boot_field(w, "ActiveState"))
+        keep(w, &u->state, boot_field(w, "ActiveState"));
+}
+
+int64_t boot_unit_done(const struct boot_unit *u)
+{
+    /* one that was never active is over where it went back (oneshot), or where its job gave up */
+    if (u->active && u->active >= u->activating)
+        return u->active;
+    if (u->inactive > u->activating)
+        return u->inactive;
+    return u->deactivating > u->activating ? u->deactivating : u->job_end;
+}
+
+int64_t boot_unit_length(const struct boot_unit *u)
+{
+    const int64_t begin = u->activating ? u->activating : u->queued, done = boot_unit_done(u);
+    return begin && done > begin ? done - begin : 0;
+}
+
+static int by_us(const void *a, const void *b)
+{
+    const struct boot_pair *x = a, *y = b;
+    return (x->us > y->us) - (x->us < y->us);
+}
+
+/* A time of systemd's on the file's clock: on the line between the events before and after it that tell both. Both clocks begin at 0. */
+static int64_t on_clock(const struct boot_builder *w, uint64_t us)
+{
+    struct boot_pair before = {0, 0}, after = {0, 0};
+    if (!us)
+        return 0;
+    for (unsigned i = 0; i < w->pairs && !after.us; i++)
+        *(w->pair[i].us > us ? &after : &before) = w->pair[i];
+    if (after.us <= before.us)
+        return before.ns + (int64_t)(us - before.us) * 1000;
+    return before.ns + (int64_t)((double)(us - before.us) * (double)(after.ns - before.ns) / (double)(after.us - before.us));
+}
+
+void boot_unit_end(struct boot_builder *w)
+{
+    struct boot *b = w->b;
+
+    if (w->pairs)
+        qsort(w->pair, w->pairs, sizeof *w->pair, by_us);
+    b->initrd     = on_clock(w, w->mark[0]);
+    b->user       = on_clock(w, w->mark[1]);
+    b->finish     = on_clock(w, w->mark[2]);
+    b->by_systemd = b->user > 0 && b->finish > b->user;
+    for (unsigned i = 0; i < 3; i++)
+        b->systemd[i] = (int64_t)w->mark[i] * 1000;
+    for (unsigned i = 0; i < b->processes; i++) {
+        const struct boot_process *p = &b->process[i];
+        if (p->unit == BOOT_NONE)
+            continue;
+        struct boot_unit *u = &b->unit[p->unit];
+        u->processes += p->exec_of == BOOT_NONE;
+        u->read += p->read;
+        u->written += p->written;
+        for (unsigned k = 0; k < BOOT_STATES; k++)
+            u->time[k] += p->time[k];
+    }
+}

@@ -1,0 +1,524 @@
+#include "autologger/analysis/boot_verdict.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_NS = 300000000 };
+
+struct look { /* what a rule gets, and where it writes */
+    const struct boot      *b;
+    const struct boot_path *p;
+    struct boot_finding    *f;
+};
+
+static double seconds(int64_t ns) { return (double)ns / 1e9; }
+
+static int64_t between(int64_t a, int64_t b, int64_t from, int64_t to)
+{
+    const int64_t start = a > from ? a : from, end = b < to ? b : to;
+    return end > start ? end - start : 0;
+}
+
+/* What lies on the path in full; what does not, a quarter: it took others' time at most. */
+static int64_t cost_of(const struct look *l, int unit, int process, int64_t start, int64_t end)
+{
+    const int64_t whole = between(start, end, 0, l->b->finish);
+    const int64_t on    = boot_path_overlap(l->b, l->p, unit, process, start, end);
+    return on > whole / 4 ? on : whole / 4;
+}
+
+static const char *unit_name(const struct boot *b, int unit) { return unit == BOOT_NONE ? NULL : b->unit[unit].name; }
+
+static void place(struct boot_finding *f, int unit, int process, int64_t start, int64_t end, int64_t cost)
+{
+    f->unit    = unit;
+    f->process = process;
+    f->start   = start;
+    f->end     = end;
+    f->cost    = cost;
+}
+
+#define SAY(f, ...) snprintf((f)->sentence, sizeof(f)->sentence, __VA_ARGS__)
+#define NUMBER(f, i, label, ...) (snprintf((f)->number[i].what, sizeof(f)->number[i].what, "%s", label), \
+                                  snprintf((f)->number[i].value, sizeof(f)->number[i].value, __VA_ARGS__))
+
+/* The first two numbers of all: what it took, and of what. */
+static void numbers(const struct look *l, const char *what, int64_t length)
+{
+    NUMBER(l->f, 0, what, "%.1f s", seconds(length));
+    NUMBER(l->f, 1, "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * seconds(l->f->cost) / seconds(l->b->finish) : 0, seconds(l->b->finish));
+}
+
+/* ---- processes by what they are ---- */
+
+typedef bool (*process_test)(const struct boot *b, const struct boot_process *p);
+
+/* The longest process of that kind that began before the end of the boot; those below another one of the kind count as that one's. */
+static int longest_process(const struct boot *b, process_test test)
+{
+    int found = BOOT_NONE;
+    for (unsigned i = 0; i < b->processes; i++) {
+        const struct boot_process *p = &b->process[i];
+        if (p->start >= b->finish || p->lives || !test(b, p))
+            continue;
+        if (found == BOOT_NONE || p->end - p->start > b->process[found].end - b->process[found].start)
+            found = (int)i;
+    }
+    return found;
+}
+
+static bool finding_process(const struct look *l, int at)
+{
+    if (at == BOOT_NONE)
+        return false;
+    const struct boot_process *p = &l->b->process[at];
+    place(l->f, p->unit, at, p->start, p->end, cost_of(l, BOOT_NONE, at, p->start, p->end));
+    return true;
+}
+
+static const char *in_unit(const struct boot *b, const struct boot_process *p, char out[300])
+{
+    const char *unit = unit_name(b, p->unit);
+    out[0] = 0;
+    if (unit)
+        snprintf(out, 300, " (%s)", unit);
+    return out;
+}
+
+static bool is_person(const struct boot *b, const struct boot_process *p)
+{
+    static const char *const people[] = {
+#define P(name) name,
+#include "autologger/analysis/boot_people.def"
+#undef P
+    };
+    (void)b;
+    for (size_t i = 0; i < sizeof people / sizeof *people; i++)
+        if (strncmp(p->label, people[i], strlen(people[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool person(const struct look *l)
+{
+    const struct boot *b = l->b;
+    char               unit[300];
+    int64_t            all = 0;
+
+    if (!finding_process(l, longest_process(b, is_person)))
+        return false;
+    const struct boot_process *p = &b->process[l->f->process];
+    for (unsigned i = 0; i < b->phases; i++)
+        all += strcmp(b->phase[i].name, "waiting for a person") == 0 ? b->phase[i].end - b->phase[i].start : 0;
+    SAY(l->f, "The boot waited %.1f s for a person: %s%s asked for something.", seconds(p->end - p->start), p->label, in_unit(b, p, unit));
+    numbers(l, "waited for an answer", p->end - p->start);
+    NUMBER(l->f, 2, "without all such waits", "%.1f s", seconds(b->finish - all));
+    return true;
+}
+
+static bool is_settle(const struct boot *b, const struct boot_process *p)
+{
+    (void)b;
+    return strstr(p->label, "udevadm") && strstr(p->command, "settle");
+}
+
+/* Whoever of udev took longest meanwhile: a worker's own program, else the worker. */
+static int busy_with(const struct boot *b, int64_t from, int64_t to)
+{
+    int     found = BOOT_NONE;
+    int64_t most  = 0;
+    for (unsigned i = 0; i < b->processes; i++) {
+        const struct boot_process *p = &b->process[i];
+        const char                *u = unit_name(b, p->unit);
+        const bool below = (u && strncmp(u, "systemd-udevd", 13) == 0) ||
+                           (p->parent != BOOT_NONE && strstr(b->process[p->parent].command, "udevd"));
+        const int64_t n = between(p->start, p->end, from, to);
+        if (below && !strstr(p->command, "udevd") && n > most) {
+            found = (int)i;
+            most  = n;
+        }
+    }
+    return found;
+}
+
+static bool settle(const struct look *l)
+{
+    const struct boot *b = l->b;
+    char               unit[300];
+    if (!finding_process(l, longest_process(b, is_settle)))
+        return false;
+    const struct boot_process *p    = &b->process[l->f->process];
+    const int                  busy = busy_with(b, p->start, p->end);
+    if (busy != BOOT_NONE)
+        SAY(l->f, "udevadm settle%s waited %.1f s for all devices; of these \"%.80s\", run by a rule of udev, took %.1f s.", in_unit(b, p, unit),
+            seconds(p->end - p->start), b->process[busy].command, seconds(b->process[busy].end - b->process[busy].start));
+    else
+        SAY(l->f, "udevadm settle%s waited %.1f s for all devices.", in_unit(b, p, unit), seconds(p->end - p->start));
+    numbers(l, "settle waited", p->end - p->start);
+    NUMBER(l->f, 2, "longest program of a rule", "%.1f s", busy != BOOT_NONE ? seconds(b->process[busy].end - b->process[busy].start) : 0.0);
+    return true;
+}
+
+static bool is_fsck(const struct boot *b, const struct boot_process *p)
+{
+    (void)b;
+    return strncmp(p->label, "fsck", 4) == 0 || strcmp(p->label, "e2fsck") == 0 || strncmp(p->label, "systemd-fsck", 12) == 0 ||
+           strncmp(p->label, "xfs_repair", 10) == 0;
+}
+
+static bool fsck(const struct look *l)
+{
+    const struct boot *b = l->b;
+    char               unit[300];
+    /* systemd-fsckd tells the progress, and lives on */
+    int at = BOOT_NONE;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (is_fsck(b, &b->process[i]) && strcmp(b->process[i].label, "systemd-fsckd") != 0 && b->process[i].start < b->finish && !b->process[i].lives &&
+            (at == BOOT_NONE || b->process[i].end - b->process[i].start > b->process[at].end - b->process[at].start))
+            at = (int)i;
+    if (!finding_process(l, at))
+        return false;
+    const struct boot_process *p = &b->process[at];
+    SAY(l->f, "A file system was checked for %.1f s: %s, \"%.120s\"%s.", seconds(p->end - p->start), p->label, p->command, in_unit(b, p, unit));
+    numbers(l, "the check", p->end - p->start);
+    NUMBER(l->f, 2, "read by it", "%.1f MB", (double)p->read / 1e6);
+    return true;
+}
+
+static bool is_script(const struct boot *b, const struct boot_process *p)
+{
+    return p->start >= b->init && p->start < b->user && p->pid != 1 &&
+           (strncmp(p->label, "/scripts/", 9) == 0 || strncmp(p->label, "/lib/dracut/hooks", 17) == 0 || strncmp(p->label, "/usr/lib/dracut/hooks", 21) == 0);
+}
+
+static bool initramfs_script(const struct look *l)
+{
+    const struct boot *b = l->b;
+    if (!finding_process(l, longest_process(b, is_script)))
+        return false;
+    const struct boot_process *p     = &b->process[l->f->process];
+    int                        child = BOOT_NONE;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].parent == l->f->process && b->process[i].exec_of == BOOT_NONE &&
+            (child == BOOT_NONE || b->process[i].end - b->process[i].start > b->process[child].end - b->process[child].start))
+            child = (int)i;
+    const int64_t most = child == BOOT_NONE ? 0 : b->process[child].end - b->process[child].start;
+    if (most * 2 > p->end - p->start)
+        SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, seconds(p->end - p->start), b->process[child].command);
+    else
+        SAY(l->f, "The initramfs script %s took %.1f s.", p->label, seconds(p->end - p->start));
+    numbers(l, "the script", p->end - p->start);
+    NUMBER(l->f, 2, "its longest program", "%.1f s", seconds(most));
+    return true;
+}
+
+static bool is_loader(const struct boot *b, const struct boot_process *p)
+{
+    (void)b;
+    return strcmp(p->label, "insmod") == 0 || strcmp(p->label, "modprobe") == 0 || strcmp(p->label, "kmod") == 0 ||
+           strcmp(p->label, "systemd-modules-load") == 0;
+}
+
+/* All that load modules in one unit, or below one program: what one needs comes before it. */
+static bool same_place(const struct boot *b, int x, int y)
+{
+    const struct boot_process *p = &b->process[x], *q = &b->process[y];
+    return x == y || (p->unit != BOOT_NONE ? p->unit == q->unit : p->parent == q->parent && q->unit == BOOT_NONE);
+}
+
+/* "raid6_pq 2.6 s, btrfs 2.2 s": the longest three, by the program's last argument. */
+static int64_t modules_of(const struct boot *b, int at, char *out, size_t room, int64_t *running)
+{
+    int     best[3] = {BOOT_NONE, BOOT_NONE, BOOT_NONE};
+    int64_t sum     = 0;
+    size_t  n       = 0;
+    for (unsigned i = 0; i < b->processes; i++) {
+        if (b->process[i].lives || !is_loader(b, &b->process[i]) || !same_place(b, at, (int)i))
+            continue;
+        sum += b->process[i].end - b->process[i].start;
+        *running += b->process[i].time[BOOT_RUNNING];
+        int now = (int)i;
+        for (unsigned k = 0; k < 3; k++)
+            if (best[k] == BOOT_NONE || b->process[now].end - b->process[now].start > b->process[best[k]].end - b->process[best[k]].start) {
+                const int was = best[k];
+                best[k]       = now;
+                if ((now = was) == BOOT_NONE)
+                    break;
+            }
+    }
+    for (unsigned k = 0; k < 3 && best[k] != BOOT_NONE && n < room; k++) {
+        const struct boot_process *p    = &b->process[best[k]];
+        const char                *last = strrchr(p->command, ' '), *name = last ? last + 1 : p->label, *slash = strrchr(name, '/');
+        name                            = slash ? slash + 1 : name;
+        n += (size_t)snprintf(out + n, room - n, "%s%.*s %.1f s", k ? ", " : "", (int)strcspn(name, "."), name, seconds(p->end - p->start));
+    }
+    return sum;
+}
+
+static bool module(const struct look *l)
+{
+    const struct boot *b = l->b;
+    char               unit[300], names[200] = "";
+    int64_t            running = 0;
+    const int          at      = longest_process(b, is_loader);
+    if (!finding_process(l, at))
+        return false;
+    const struct boot_process *p   = &b->process[at];
+    const int64_t              sum = modules_of(b, at, names, sizeof names, &running);
+    int64_t                    start = p->start, end = p->end;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (is_loader(b, &b->process[i]) && same_place(b, at, (int)i)) {
+            start = b->process[i].start < start ? b->process[i].start : start;
+            end   = b->process[i].end > end ? b->process[i].end : end;
+        }
+    place(l->f, p->unit, at, start, end, cost_of(l, p->unit, at, start, end));
+    if (l->f->cost > sum)
+        l->f->cost = sum;
+    SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", seconds(sum), in_unit(b, p, unit), names);
+    numbers(l, "loading", sum);
+    NUMBER(l->f, 2, "of it on a processor", "%.1f s", seconds(running));
+    return true;
+}
+
+/* ---- units ---- */
+
+static bool wait_online(const struct look *l)
+{
+    const struct boot *b  = l->b;
+    int                at = BOOT_NONE;
+    for (unsigned i = 0; i < b->units; i++)
+        if (strstr(b->unit[i].name, "wait-online") && (at == BOOT_NONE || boot_unit_length(&b->unit[i]) > boot_unit_length(&b->unit[at])))
+            at = (int)i;
+    if (at == BOOT_NONE || !boot_unit_length(&b->unit[at]))
+        return false;
+    const struct boot_unit *u = &b->unit[at];
+    const int64_t           n = boot_unit_length(u), start = boot_unit_done(u) - n;
+    place(l->f, at, BOOT_NONE, start, boot_unit_done(u), cost_of(l, at, BOOT_NONE, start, boot_unit_done(u)));
+    SAY(l->f, "%s waited %.1f s for a network%s.", u->name, seconds(n), u->failed || (u->result && strcmp(u->result, "success") != 0) ? ", in vain" : "");
+    numbers(l, "waited", n);
+    NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(u->time[BOOT_RUNNING]));
+    return true;
+}
+
+static bool timeout(const struct look *l)
+{
+    const struct boot *b = l->b;
+    int64_t            most = 0;
+    for (unsigned i = 0; i < b->units; i++) {
+        const struct boot_unit *u = &b->unit[i];
+        if (!((u->job_result && strcmp(u->job_result, "timeout") == 0) || (u->result && strcmp(u->result, "timeout") == 0)))
+            continue;
+        const int64_t end   = u->job_end ? u->job_end : boot_unit_done(u);
+        const int64_t start = u->activating ? u->activating : u->queued ? u->queued : b->user;
+        const int64_t cost  = cost_of(l, (int)i, BOOT_NONE, start, end);
+        if (cost <= most)
+            continue;
+        most = cost;
+        place(l->f, (int)i, BOOT_NONE, start, end, cost);
+    }
+    if (!most)
+        return false;
+    const char *name = b->unit[l->f->unit].name, *dot = strrchr(name, '.'), *who = NULL;
+    for (unsigned i = 0; i < l->p->steps; i++) /* whose step is next on the path */
+        if (l->p->step[i].depth == 0 && l->p->step[i].unit != BOOT_NONE && l->p->step[i].start >= l->f->end - 50000000 &&
+            l->p->step[i].unit != l->f->unit && !who)
+            who = unit_name(b, l->p->step[i].unit);
+    SAY(l->f, "%s %s: its start was given up after a timeout%s%s.", name, dot && strcmp(dot, ".device") == 0 ? "never appeared" : "did not come up",
+        who ? ", and meanwhile it held up " : "", who ? who : "");
+    numbers(l, "waited for it", l->f->cost);
+    NUMBER(l->f, 2, "given up at", "%.1f s", seconds(l->f->end));
+    return true;
+}
+
+static bool slow_unit(const struct look *l)
+{
+    const struct boot *b = l->b;
+    const struct boot_step *most = NULL;
+    for (unsigned i = 0; i < l->p->steps; i++) {
+        const struct boot_step *s = &l->p->step[i];
+        if (s->kind == STEP_UNIT && (!most || s->end - s->start > most->end - most->start))
+            most = s;
+    }
+    if (!most)
+        return false;
+    const struct boot_unit *u = &b->unit[most->unit];
+    place(l->f, most->unit, BOOT_NONE, most->start, most->end, most->end - most->start);
+    SAY(l->f, "%s held up the boot for %.1f s.", u->name, seconds(most->end - most->start));
+    numbers(l, "its start", most->end - most->start);
+    NUMBER(l->f, 2, "its processes ran", "%.1f s", seconds(u->time[BOOT_RUNNING]));
+    return true;
+}
+
+/* ---- locks, processors, disks ---- */
+
+static bool lock(const struct look *l)
+{
+    const struct boot      *b    = l->b;
+    const struct boot_wait *most = NULL;
+    int64_t                 cost = 0;
+    char                    who[300], holder[300] = "somebody unknown";
+    for (unsigned i = 0; i < b->waits; i++) {
+        const struct boot_wait *w = &b->wait[i];
+        /* the main thread: others of a program often wait until they are needed */
+        if (w->state != BOOT_LOCK || w->thread != b->process[w->process].pid || w->end > b->finish)
+            continue;
+        const int64_t on = boot_path_overlap(b, l->p, b->process[w->process].unit, w->process, w->start, w->end);
+        if (on > cost) {
+            cost = on;
+            most = w;
+        }
+    }
+    if (!most)
+        return false;
+    const struct boot_process *p = &b->process[most->process];
+    place(l->f, p->unit, most->process, most->start, most->end, cost);
+    if (most->waker != BOOT_NONE) {
+        const struct boot_process *h = &b->process[most->waker];
+        const char                *u = unit_name(b, h->unit);
+        if (u)
+            snprintf(holder, sizeof holder, "%s (%s)", u, h->label);
+        else
+            snprintf(holder, sizeof holder, "%s", h->label);
+    }
+    SAY(l->f, "%s%s waited %.1f s for a lock that %s held.", p->label, in_unit(b, p, who), seconds(most->end - most->start), holder);
+    numbers(l, "waited for the lock", most->end - most->start);
+    NUMBER(l->f, 2, "on a processor meanwhile", "%.1f s", 0.0);
+    if (most->waker != BOOT_NONE)
+        NUMBER(l->f, 2, "the holder ran in all", "%.1f s", seconds(b->process[most->waker].time[BOOT_RUNNING]));
+    return true;
+}
+
+static bool own(const char *name) { return strstr(name, "autologger") || strcmp(name, "init.scope") == 0; }
+
+/* Share of the processors that were busy within a time. */
+static double busy_share(const struct boot *b, int64_t from, int64_t to)
+{
+    const struct boot_lane *l   = &b->lane[BOOT_LANE_CPU];
+    double                  sum = 0;
+    if (!l->width || to <= from || !b->cpus)
+        return 0;
+    for (int64_t i = from / l->width; i <= (to - 1) / l->width && i < LANE_BINS; i++)
+        sum += l->bin[i];
+    return sum / ((double)(to - from) * b->cpus);
+}
+
+static bool cpu_hog(const struct look *l)
+{
+    const struct boot *b      = l->b;
+    const int64_t      length = b->finish - b->user;
+    int                at     = BOOT_NONE;
+    for (unsigned i = 0; i < b->units; i++)
+        if (!own(b->unit[i].name) && (at == BOOT_NONE || b->unit[i].time[BOOT_RUNNING] > b->unit[at].time[BOOT_RUNNING]))
+            at = (int)i;
+    if (at == BOOT_NONE || length <= 0 || !b->cpus)
+        return false;
+    int64_t start = b->finish, end = 0;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].unit == at) {
+            start = b->process[i].start < start ? b->process[i].start : start;
+            end   = b->process[i].end > end ? b->process[i].end : end;
+        }
+    const struct boot_unit *u    = &b->unit[at];
+    const int64_t           in   = between(start, end, b->user, b->finish);
+    const double            part = end > start ? (double)u->time[BOOT_RUNNING] / (double)(end - start) / b->cpus : 0;
+    const double            busy = busy_share(b, start > b->user ? start : b->user, end < b->finish ? end : b->finish);
+    if (part < 0.3 || busy < 0.8 || in <= 0)
+        return false;
+    place(l->f, at, BOOT_NONE, start, end, (int64_t)((double)in * part));
+    SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and the boot had to share.", u->name, 100 * part, seconds(in));
+    numbers(l, "processor time it took", u->time[BOOT_RUNNING]);
+    NUMBER(l->f, 2, "processors busy meanwhile", "%.0f %%", 100 * busy);
+    return true;
+}
+
+static bool slow_disk(const struct look *l)
+{
+    const struct boot      *b    = l->b;
+    const struct boot_disk *most = NULL;
+    for (unsigned i = 0; i < b->disks; i++)
+        if (!most || b->disk[i].busy > most->busy)
+            most = &b->disk[i];
+    if (!most || !(most->reads + most->writes))
+        return false;
+    const int64_t begin  = b->first > 0 ? b->first : 0, length = b->finish - begin;
+    double        until  = 0;
+    const struct boot_lane *lane = &b->lane[BOOT_LANE_DISK];
+    for (int64_t i = 0; lane->width && i <= b->finish / lane->width && i < LANE_BINS; i++)
+        until += lane->bin[i];
+    const double share = length > 0 ? until / (double)length : 0;
+    const double each  = seconds(most->waited) / (double)(most->reads + most->writes);
+    const double rate  = seconds(most->busy) > 0 ? (double)(most->read + most->written) / seconds(most->busy) : 0;
+    if (share < 0.3 || (each < 0.005 && rate > 50e6))
+        return false;
+    place(l->f, BOOT_NONE, BOOT_NONE, begin, b->finish, (int64_t)until);
+    SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the boot, at %.1f MB/s, and a request took %.1f ms.", most->number, until / 1e9, rate / 1e6, each * 1e3);
+    numbers(l, "the disk was busy", (int64_t)until);
+    NUMBER(l->f, 2, "a request took", "%.1f ms", each * 1e3);
+    return true;
+}
+
+static bool initcall(const struct look *l)
+{
+    const struct boot          *b    = l->b;
+    const struct boot_initcall *most = NULL;
+    for (unsigned i = 0; i < b->initcalls; i++)
+        if (!most || b->initcall[i].length > most->length)
+            most = &b->initcall[i];
+    if (!most)
+        return false;
+    place(l->f, BOOT_NONE, BOOT_NONE, most->start, most->start + most->length, most->length);
+    SAY(l->f, "The kernel's initcall %s took %.2f s.", most->name, seconds(most->length));
+    numbers(l, "the initcall", most->length);
+    NUMBER(l->f, 2, "initcalls in all", "%u", b->initcalls);
+    return true;
+}
+
+/* ---- all ---- */
+
+static int by_score(const void *a, const void *b)
+{
+    const struct boot_finding *x = a, *y = b;
+    return (x->score < y->score) - (x->score > y->score);
+}
+
+/* A unit that held up the boot says less than what its processes did meanwhile. */
+static void explained(struct boot_verdict *v)
+{
+    for (unsigned i = 0; i < v->findings; i++)
+        for (unsigned k = 0; k < v->findings; k++) {
+            const struct boot_finding *part = &v->finding[k];
+            struct boot_finding       *f    = &v->finding[i];
+            if (i != k && strcmp(f->rule, "slow-unit") == 0 && part->cost * 3 > f->cost &&
+                (part->unit == f->unit || between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start)) {
+                f->score = (double)part->cost * 0.5;
+                return;
+            }
+        }
+}
+
+void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct boot_verdict *out)
+{
+    static const struct { bool (*find)(const struct look *l); const char *word; double weight; const char *next; } rules[] = {
+#define R(find, word, weight, next) {find, word, weight, next},
+#include "autologger/analysis/boot_rules.def"
+#undef R
+    };
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < sizeof rules / sizeof *rules && out->findings < BOOT_FINDINGS_MOST; i++) {
+        struct boot_finding *f = &out->finding[out->findings];
+        *f                     = (struct boot_finding){.rule = rules[i].word, .next = rules[i].next, .unit = BOOT_NONE, .process = BOOT_NONE};
+        if (!rules[i].find(&(struct look){b, p, f}) || f->cost < LEAST_NS)
+            continue;
+        f->score = (double)f->cost * rules[i].weight;
+        out->findings++;
+    }
+    explained(out);
+    qsort(out->finding, out->findings, sizeof *out->finding, by_score);
+    if (out->findings)
+        memcpy(out->sentence, out->finding[0].sentence, sizeof out->sentence);
+    else if (!b->switches && !b->units)
+        snprintf(out->sentence, sizeof out->sentence, "The trace has neither context switches (CSWITCH) nor units: nothing tells who waited for whom.");
+    else
+        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s or more of this boot.", (double)LEAST_NS / 1e9);
+}

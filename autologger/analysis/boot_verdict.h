@@ -1,0 +1,25 @@
+/* boot_verdict.h - what made a boot slow: one sentence, three numbers, what to look at next; and what else cost time.
+ * Each rule (boot_rules.def) gives at most one finding. Cost: how much longer the boot took, as far as that can be told: what of it lies on
+ * the critical path counts in full, else a quarter of its length.
+ * Threads: one. Ownership: plain data; borrows words from the rules alone. Not for: what is on the path (boot_path.h). */
+#ifndef AUTOLOGGER_ANALYSIS_BOOT_VERDICT_H
+#define AUTOLOGGER_ANALYSIS_BOOT_VERDICT_H
+#include "autologger/analysis/boot_path.h"
+
+struct boot_number { char what[48], value[48]; };
+struct boot_finding {
+    const char        *rule, *next;
+    double             score;
+    int64_t            cost, start, end;
+    int                unit, process;
+    char               sentence[512];
+    struct boot_number number[3];
+};
+enum { BOOT_FINDINGS_MOST = 16 };
+struct boot_verdict {
+    struct boot_finding finding[BOOT_FINDINGS_MOST]; /* the first is the verdict; none: nothing stands out */
+    unsigned            findings;
+    char                sentence[512]; /* of the verdict, or why there is none */
+};
+void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct boot_verdict *out);
+#endif

@@ -1,0 +1,122 @@
+#include "autologger/report/boot_text.h"
+
+#include "registry-sim/win32/filetime.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { UNITS_SHOWN = 12, PROCESSES_SHOWN = 12, OTHERS_SHOWN = 4, NAME = 52 };
+
+static double s(int64_t ns) { return (double)ns / 1e9; }
+
+static void verdict(const struct boot_verdict *v, FILE *out)
+{
+    fprintf(out, "%s\n", v->sentence);
+    if (!v->findings)
+        return;
+    const struct boot_finding *f = &v->finding[0];
+    for (unsigned i = 0; i < 3; i++)
+        fprintf(out, "  %-28s %s\n", f->number[i].what, f->number[i].value);
+    fprintf(out, "Next: %s\n", f->next);
+    for (unsigned i = 1; i < v->findings && i <= OTHERS_SHOWN; i++)
+        fprintf(out, "%s%5.1f s  %s\n", i == 1 ? "\nBesides:\n" : "", s(v->finding[i].cost), v->finding[i].sentence);
+}
+
+static void trust(const struct boot *b, FILE *out)
+{
+    const struct boot_trust *t = &b->trust;
+    fprintf(out, "\nTrust: %" PRIu64 " events, %" PRIu64 " lost", t->events, t->lost);
+    if (*t->first_loss)
+        fprintf(out, " (first at %s)", t->first_loss);
+    if (t->damaged)
+        fprintf(out, ", %" PRIu64 " damaged places", t->damaged);
+    fprintf(out, "; clock: %s", t->clock);
+    if (t->clock_error_ns)
+        fprintf(out, ", kernel phase within %.1f us", (double)t->clock_error_ns / 1e3);
+    const uint64_t stacks = t->stacks_complete + t->stacks_cut + t->stacks_unknown;
+    if (stacks)
+        fprintf(out, "; stacks: %.0f %% whole, %.0f %% of frames named", 100.0 * (double)t->stacks_complete / (double)stacks,
+                100.0 * (double)(t->kernel_named + t->user_named) / (double)(t->kernel_frames + t->user_frames ? t->kernel_frames + t->user_frames : 1));
+    fprintf(out, "; autologger's own processes ran %.2f s\n", s(t->own_cpu));
+    if (!b->switches)
+        fputs("  no context switches (CSWITCH): nothing is told of waiting\n", out);
+    else if (!b->wakeups)
+        fputs("  no wake-ups (DISPATCHER): waits include the time in the run queue, and nothing tells who ended them\n", out);
+    if (!b->units)
+        fputs("  no units (a provider with the Service Control Manager's GUID): the path is told by processes alone\n", out);
+}
+
+static void phases(const struct boot *b, FILE *out)
+{
+    fprintf(out, "\n%-22s %10s %10s\n", "Phase", "start s", "length s");
+    for (unsigned i = 0; i < b->phases; i++)
+        fprintf(out, "%-22s %10.3f %10.3f\n", b->phase[i].name, s(b->phase[i].start), s(b->phase[i].end - b->phase[i].start));
+}
+
+static void path(const struct boot_path *p, FILE *out)
+{
+    fprintf(out, "\nCritical path: each was waited for by the next one\n%10s %9s\n", "start s", "length s");
+    for (unsigned i = 0; i < p->steps; i++) {
+        const struct boot_step *t = &p->step[i];
+        if (t->end - t->start < 10000000 || t->depth > 4)
+            continue;
+        fprintf(out, "%10.3f %9.3f  %*s%s: %s\n", s(t->start), s(t->end - t->start), (int)t->depth * 2, "", t->what, t->why);
+    }
+}
+
+struct row { const char *name; int64_t length; const int64_t *time; uint64_t bytes; };
+
+static int by_length(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    return (x->length < y->length) - (x->length > y->length);
+}
+
+static void rows(const char *title, struct row *list, unsigned n, unsigned most, FILE *out)
+{
+    qsort(list, n, sizeof *list, by_length);
+    fprintf(out, "\n%-*s %8s", NAME, title, "length");
+    for (unsigned i = 0; i < BOOT_STATES; i++)
+        fprintf(out, " %8s", boot_state_words[i]);
+    fprintf(out, " %9s\n", "disk MB");
+    for (unsigned i = 0; i < n && i < most; i++) {
+        fprintf(out, "%-*.*s %8.3f", NAME, NAME, list[i].name, s(list[i].length));
+        for (unsigned k = 0; k < BOOT_STATES; k++)
+            fprintf(out, " %8.3f", s(list[i].time[k]));
+        fprintf(out, " %9.1f\n", (double)list[i].bytes / 1e6);
+    }
+}
+
+static void tables(const struct boot *b, FILE *out)
+{
+    struct row *list = calloc(b->units + b->processes + 1ul, sizeof *list);
+    unsigned    n    = 0;
+    if (!list)
+        return;
+    for (unsigned i = 0; i < b->units; i++)
+        if (boot_unit_length(&b->unit[i]))
+            list[n++] = (struct row){b->unit[i].name, boot_unit_length(&b->unit[i]), b->unit[i].time, b->unit[i].read + b->unit[i].written};
+    if (n)
+        rows("Units, longest start first", list, n, UNITS_SHOWN, out);
+    n = 0;
+    for (unsigned i = 0; i < b->processes; i++) {
+        const struct boot_process *p = &b->process[i];
+        if (!p->lives && p->start < b->finish)
+            list[n++] = (struct row){p->command && *p->command ? p->command : p->label, p->end - p->start, p->time, p->read + p->written};
+    }
+    if (n)
+        rows("Processes, longest first", list, n, PROCESSES_SHOWN, out);
+    free(list);
+}
+
+void boot_text(const struct report *r, FILE *out)
+{
+    char when[FILETIME_TEXT_SIZE];
+    fprintf(out, "%s: boot of %.19sZ%s%s, done after %.1f s\n\n", r->file, filetime_format(r->boot->began, when), r->boot->release ? ", Linux " : "",
+            r->boot->release ? r->boot->release : "", s(r->boot->finish));
+    verdict(r->verdict, out);
+    trust(r->boot, out);
+    phases(r->boot, out);
+    path(r->path, out);
+    tables(r->boot, out);
+}

@@ -1,0 +1,126 @@
+"""Boots with a planted cause: what `autologger report` says of them, beside what systemd-analyze says.
+
+A folder of boot-tests/slow is a scenario with a file `cause`:
+  rule   the rule of the verdict that has to come first (autologger/analysis/boot_rules.def)
+  names  a text that the verdict's sentence has to have
+`keep`: the traces and what systemd-analyze said are copied there, by name."""
+import configparser
+import json
+import pathlib
+import re
+import shutil
+import tempfile
+
+from qemu import runner
+from qemu.places import Failed, Stuck, built, run
+from qemu.remains import Remains
+
+TRACE = "c/boot/boot.etl"
+SAID = ("analyze-time", "analyze-blame", "analyze-chain")
+
+
+class Found:
+    """What one such boot gave."""
+
+    def __init__(self, scenario):
+        self.scenario, self.report, self.said, self.wrong, self.missed, self.seconds = scenario, {}, {}, [], [], 0.0
+
+    @property
+    def verdict(self):
+        return self.report.get("verdict", {})
+
+    def as_json(self):
+        return {"name": self.scenario.name, "about": self.scenario.about, "named": not self.missed, "missed": self.missed, "wrong": self.wrong,
+                "verdict": self.verdict, "phases": self.report.get("phases"), "seconds": round(self.seconds, 1), **self.said}
+
+
+def cause_of(scenario):
+    ini = configparser.ConfigParser(interpolation=None, delimiters=("=",))
+    ini.read_string("[cause]\n" + (scenario.folder / "cause").read_text(encoding="utf-8"))
+    return ini["cause"]["rule"], ini["cause"]["names"]
+
+
+def judge(found):
+    """What the verdict does not say."""
+    rule, names = cause_of(found.scenario)
+    if found.verdict.get("rule") != rule:
+        found.missed.append(f"the verdict's rule is {found.verdict.get('rule')}, not {rule}")
+    if names not in found.verdict.get("sentence", ""):
+        found.missed.append(f"'{names}' is not in: {found.verdict.get('sentence')}")
+    if len(found.verdict.get("numbers", [])) != 3:
+        found.wrong.append(f"there are {len(found.verdict.get('numbers', []))} numbers, not 3")
+    if not found.verdict.get("next"):
+        found.wrong.append("it does not say what to look at next")
+
+
+SECONDS = {"min": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+def analyze_phases(text):
+    """{"kernel": s, "initrd": s, "userspace": s} of "Startup finished in 1.2s (kernel) + 3min 4s (userspace) = ..."."""
+    found = {}
+    for length, name in re.findall(r"((?:[\d.]+(?:min|ms|us|s) ?)+)\((\w+)\)", text):
+        found[name] = sum(float(n) * SECONDS[unit] for n, unit in re.findall(r"([\d.]+)(min|ms|us|s)", length))
+    return found
+
+
+def compare_phases(found):
+    """Phases agree with systemd-analyze within 10 ms."""
+    said = analyze_phases(found.said.get("analyze-time", ""))
+    ours = found.report.get("systemd", {})
+    if "userspace" not in said:
+        found.wrong.append(f"systemd-analyze says no times: {found.said.get('analyze-time')}")
+    for name, seconds in said.items():
+        if name not in ours or abs(ours[name] - seconds) > 0.010:
+            found.wrong.append(f"{name}: systemd-analyze has {seconds:.3f} s, the report {ours.get(name)}")
+    # the phases are on the trace's clock, which nobody adjusts: under emulation the other one is, by up to 0.2 s
+    apart = abs(ours.get("apart", 0)) / 1e3
+    user = sum(p["end"] - p["start"] for p in found.report["phases"] if p["start"] >= found.report["userStart"]
+               and p["name"] in ("user space", "waiting for a person")) / 1e3
+    if "userspace" in said and abs(user - said["userspace"]) > 0.010 + apart:
+        found.wrong.append(f"user space: systemd-analyze has {said['userspace']:.3f} s, the phases {user:.3f}, the clocks {apart:.3f} apart")
+
+
+def boot_one(scenario, keep=None, say=lambda text: None):
+    found = Found(scenario)
+    work = pathlib.Path(tempfile.mkdtemp(prefix=f"autologger-slow-{scenario.name}-"))
+    try:
+        parts = runner.prepare(scenario, work)
+        boot = runner.boot_again(scenario, 1, parts, work, say)
+        found.seconds = boot.seconds
+        remains = Remains(work, 1, boot.serial)
+        found.said = {name: remains.output(name) for name in SAID}
+        traces = remains.logs(TRACE)
+        if not traces:
+            raise Failed(f"there is no {TRACE}: {remains.log_names()}")
+        if keep:
+            keep.mkdir(parents=True, exist_ok=True)
+            shutil.copy(traces[0], keep / f"{scenario.name}.etl")
+            (keep / f"{scenario.name}.said").write_text("\n".join(f"## {n}\n{t}" for n, t in found.said.items()))
+            if remains.store():
+                shutil.copy(remains.store(), keep / f"{scenario.name}.db")
+        found.report = json.loads(run(built("autologger"), "report", "--json", traces[0], check=False).stdout or "{}")
+        judge(found)
+        compare_phases(found)
+    except (Failed, Stuck) as e:
+        found.wrong.append(str(e))
+        found.missed.append("there is no report")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return found
+
+
+def show(found, keep):
+    """The verdict, and beside it what systemd-analyze says of the same boot."""
+    print(f"== {found.scenario.name}: {found.scenario.about} ({found.seconds:.0f} s)")
+    print(f"autologger: {found.verdict.get('sentence')}")
+    for number in found.verdict.get("numbers", []):
+        print(f"    {number['what']}: {number['value']}")
+    for name, lines in (("analyze-time", 1), ("analyze-blame", 4), ("analyze-chain", 9)):
+        text = [line for line in (found.said.get(name) or "").splitlines() if line.strip()]
+        skip = 2 if name == "analyze-chain" else 0  # what it says of its own signs
+        print(f"systemd-analyze {name[8:]}:", *(f"\n    {line}" for line in text[skip:skip + lines]), sep="")
+    for wrong in found.missed + found.wrong:
+        print("    WRONG:", wrong)
+    if keep:
+        print(f"    left in {keep}")

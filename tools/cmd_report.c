@@ -1,0 +1,53 @@
+/* autologger report: what made a boot slow, to look at. */
+#include "tools/report_run.h"
+#include "tools/verb.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_SYMBOL_PATH = 0x300, KEY_TEXT };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct report_run *a = state->input;
+    switch (key) {
+    case ARGP_KEY_ARG:
+        if (a->file)
+            argp_error(state, "one FILE at a time");
+        a->file = arg;
+        return 0;
+    case KEY_TEXT: a->text = true; return 0;
+    case KEY_SYMBOL_PATH:
+        if (a->folder_count == REPORT_FOLDERS)
+            argp_error(state, "at most %d folders with symbols", REPORT_FOLDERS);
+        a->folders[a->folder_count++] = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (!a->file)
+            argp_error(state, "FILE is missing");
+        if (a->text && a->common.json)
+            argp_error(state, "--text or --json, not both");
+        return 0;
+    default: return cmdline_option(&a->common, key, arg);
+    }
+}
+
+int cmd_report(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"text", KEY_TEXT, NULL, 0, "print text (the default)", 0},
+        OPT_JSON,
+        {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
+        OPT_STORE,
+        {0}};
+    static const struct argp argp = {
+        options, parse, "FILE",
+        CMDLINE_DOC("What made a boot slow: the verdict, and what it goes by (phases, critical path, units, processes).",
+                    "  autologger report /var/log/autologger/c/boot/boot.etl"),
+        NULL, NULL, NULL};
+    struct report_run a = {0};
+    int               code;
+    if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    return report_run(&a);
+}

@@ -1,0 +1,17 @@
+/* report_run.h - carries out `autologger report`: reads the boot, then shows it as asked.
+ * Threads: one. Not for: options (cmd_report.c). */
+#ifndef TOOLS_REPORT_RUN_H
+#define TOOLS_REPORT_RUN_H
+#include "tools/cmdline.h"
+
+enum { REPORT_FOLDERS = 16 };
+struct report_run {
+    struct cmdline common;
+    const char    *file;
+    bool           text;
+    const char    *folders[REPORT_FOLDERS];
+    unsigned       folder_count;
+};
+/* An exit code of enum verb_exit. */
+int report_run(const struct report_run *a);
+#endif
