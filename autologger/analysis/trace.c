@@ -87,6 +87,25 @@ uint64_t                      trace_start(const struct trace *t) { return t->sta
 uint64_t                      trace_end(const struct trace *t) { return t->end; }
 uint64_t                      trace_events(const struct trace *t) { return t->events; }
 
+uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw)
+{
+    const struct etl_file_header *h         = trace_header(t, file);
+    const int64_t                 first     = (int64_t)((uint64_t)h->raw.start_time - t->start) * 100; /* of this file's anchor */
+    int64_t                       frequency = h->raw.perf_freq > 0 ? h->raw.perf_freq : 10000000, ns;
+
+    if (h->raw.clock_type == 2 || h->raw.clock_type == 0) {
+        uint64_t at = etl_filetime(h, raw);
+        return at > t->start ? (at - t->start) * 100 : 0;
+    }
+    if (h->raw.clock_type == 3)
+        frequency = (h->raw.cpu_mhz ? h->raw.cpu_mhz : 1) * INT64_C(1000000);
+    __extension__ typedef __int128 wide;
+    const wide off = ((wide)raw - h->start_raw) * 1000000000 / frequency;
+    ns             = off > INT64_MAX / 4 ? INT64_MAX / 4 : off < -(wide)(INT64_MAX / 4) ? -(INT64_MAX / 4) : (int64_t)off;
+    ns += first;
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
 void trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx)
 {
     t->tell     = tell;

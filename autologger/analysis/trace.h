@@ -24,6 +24,8 @@ const struct etl_reader      *trace_reader(const struct trace *t, unsigned file)
 const struct etl_file_header *trace_header(const struct trace *t, unsigned file);
 uint64_t trace_start(const struct trace *t); /* FILETIME of the file that starts first */
 uint64_t trace_end(const struct trace *t); /* of the latest event so far, or the start */
+/* Nanoseconds since trace_start of a raw time of a file, by the file's own clock; 0 for what is before. */
+uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw);
 uint64_t trace_events(const struct trace *t); /* given so far */
 /* `tell` hears now and then how far it is, by the events' times. */
 void     trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx);

@@ -6,14 +6,16 @@ import json
 import os
 import re
 import subprocess
+import sys
 
-from harness import BUILD, Machine, check, skip, tool
+from harness import BUILD, SOURCE, Machine, check, skip, tool
 
 if os.getuid() != 0:
     skip("kernel events need root")
 REQUESTS = 25
 DECLARED = """[GlobalLogger]
-EnableKernelFlags  = PROC_THREAD+CSWITCH+LOADER
+EnableKernelFlags  = PROC_THREAD+CSWITCH+LOADER+DISPATCHER+PROFILE+DISK_IO+FILE_IO+FILE_IO_INIT+FILENAME
+StackWalkingFilter = Profile+CSwitch
 BufferSize         = 512 KB
 MinimumBuffers     = 16
 MaximumBuffers     = 128
@@ -118,6 +120,10 @@ with Machine() as m:
     check_state(trace)
     images = analyse("images", trace)["images"]
     check(any(i["path"].endswith("/tests/requests") and i["build_id"] and int(i["checksum"], 16) for i in images), [i["path"] for i in images][:50])
+    # and all other programs' forms of it
+    r = subprocess.run([sys.executable, os.path.join(SOURCE, "tools", "tests", "test_convert.py"), trace], capture_output=True, text=True)
+    print(r.stdout.strip())
+    check(r.returncode in (0, 77), r.stdout, r.stderr)
     found = [f for f in os.listdir(out) if f.endswith(".db")]
     got = analyse("empty", "--store", os.path.join(out, found[0]), expect=1)
     rows = {s["session"]: s for s in got["sessions"]}

@@ -18,8 +18,9 @@ LIBRARIES = {
     "sqlite3.h": (("registry-sim/store/",), 1),
     "dbus/": (("autologger/units/",), 2),
     "libxml/": (("autologger/schema/",), 1),
-    "yajl": (("tools/", "autologger/consumer/", "autologger/report/"), 99),
+    "yajl": (("tools/", "autologger/consumer/", "autologger/report/", "autologger/export/"), 99),
     "zlib.h": (("autologger/report/",), 1),
+    "perfetto.pb-c.h": (("autologger/export/",), 1),
     "elfutils/": (("autologger/symbols/",), 3),
     "gelf.h": (("autologger/symbols/",), 4),
 }

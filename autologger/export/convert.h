@@ -1,0 +1,30 @@
+/* convert.h - a trace in the form of other programs: Perfetto's protobuf and Chrome's JSON (a timeline), folded stacks (a flame graph),
+ * CTF 1.8 (an event for an event).
+ * Invariants: C1 nothing is left out unsaid: read = the sum of what convert_counts says became of the events. C2 CTF has as many events
+ * as the trace. Memory: grows with distinct things (names, stacks, shapes of events) and one packet a processor.
+ * Threads: one. Ownership: the caller's trace and file. Not for: names of frames (symbols), which it is given. */
+#ifndef AUTOLOGGER_EXPORT_CONVERT_H
+#define AUTOLOGGER_EXPORT_CONVERT_H
+#include "autologger/export/timeline.h"
+
+#include <stdio.h>
+
+struct convert_counts {
+    struct timeline_counts timeline; /* Perfetto, Chrome */
+    uint64_t read, events; /* events: that the result has (CTF); stacks with what they belong to (folded) */
+    uint64_t classes; /* CTF: shapes of events */
+    uint64_t distinct, weight; /* folded: lines, and the sum of their numbers */
+    uint64_t without_stack; /* folded: samples, or waits, without a stack: in the lines as [no stack] */
+};
+enum folded_what { FOLDED_CPU /* samples */, FOLDED_WAITING /* microseconds */ };
+
+wstatus convert_perfetto(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts, struct reason *why);
+wstatus convert_chrome(struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *counts, struct reason *why);
+/* "process;outer;inner NUMBER" a line. */
+wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum folded_what what, FILE *out, struct convert_counts *counts,
+                       struct reason *why);
+/* `folder` is made, and must not be there: metadata, and a file for each processor. */
+wstatus convert_ctf(struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why);
+/* 112, or by errno, when the stream has an error. */
+wstatus convert_written(FILE *out, struct reason *why);
+#endif
