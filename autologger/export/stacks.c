@@ -111,7 +111,11 @@ bool stacks_see(struct stacks *s, const struct etl_event *e)
 {
     struct stack_fields stack;
 
-    if (!stack_event_read(e, &stack))
+    if (stack_keys_see(&s->keys, e)) {
+        s->other++;
+        return true;
+    }
+    if (!stack_keys_stack(&s->keys, e, &stack))
         return false;
     uintptr_t place = stack.trigger ? (uintptr_t)idmap_get(&s->at, key_of(stack.trigger, stack.thread_id)) : 0;
     if (!place) {
@@ -137,6 +141,7 @@ bool stacks_see(struct stacks *s, const struct etl_event *e)
 
 void stacks_end(struct stacks *s)
 {
+    s->failed |= s->keys.failed;
     for (size_t i = 0; i < s->open.capacity; i++)
         if (s->open.slot[i].value)
             give(s, s->open.slot[i].value);
@@ -154,6 +159,7 @@ void stacks_finish(struct stacks *s)
     }
     idmap_finish(&s->open);
     idmap_finish(&s->at);
+    stack_keys_finish(&s->keys);
     free(s->trigger);
     free(s->names);
 }

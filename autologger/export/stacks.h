@@ -7,6 +7,7 @@
 #define AUTOLOGGER_EXPORT_STACKS_H
 #include "autologger/analysis/traced.h"
 #include "autologger/consumer/frames.h"
+#include "autologger/consumer/stack_keys.h"
 
 enum { STACKS_TRIGGERS = 65536, STACKS_FRAMES = 1024 };
 enum stack_kind { STACK_OF_SAMPLE, STACK_OF_WAIT, STACK_KINDS };
@@ -36,6 +37,7 @@ struct stacks {
     struct idmap              at; /* raw time and thread -> place in the ring, + 1 */
     struct idmap              open; /* tid + 1 -> struct open_stack */
     struct frame_name        *names;
+    struct stack_keys         keys; /* so far: without a namer a key that is defined later has no frames */
     uint64_t                  joined[STACK_KINDS], other; /* other: of other events, or too late */
     bool                      failed;
 };
