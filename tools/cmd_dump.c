@@ -1,6 +1,7 @@
 /* autologger dump: the events of a trace file in time order. */
 #include "autologger/consumer/dump.h"
 #include "autologger/symbols/symbols.h"
+#include "tools/describe.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/symbols_view.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300, KEY_UNIT, KEY_MATCH };
+enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300, KEY_UNIT, KEY_MANIFEST = 0x320, KEY_CULTURE, KEY_MATCH };
 struct dump_args {
     struct cmdline      common;
     const char         *file;
@@ -19,6 +20,7 @@ struct dump_args {
     struct guid         guids[DUMP_PROVIDERS_MAX];
     unsigned            providers, units;
     double              from, to; /* seconds since the file's start, < 0: not given */
+    struct describe     describe;
     bool                symbols;
     const char         *folders[FOLDERS_MAX];
     unsigned            folder_count;
@@ -78,6 +80,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->folders[a->folder_count++] = arg;
         a->symbols                    = true;
         return 0;
+    case KEY_MANIFEST:
+        if (a->describe.file_count == DESCRIBE_FILES_MAX)
+            argp_error(state, "at most %d manifests", DESCRIBE_FILES_MAX);
+        a->describe.files[a->describe.file_count++] = arg;
+        return 0;
+    case KEY_CULTURE: a->describe.culture = arg; return 0;
     case 'a': a->from = number_parse(arg, "from", state); return 0;
     case 'b': a->to = number_parse(arg, "to", state); return 0;
     case ARGP_KEY_ARG:
@@ -149,6 +157,14 @@ static int dump(struct dump_args *a)
         a->options.frames = &namer;
     }
     if (!st) {
+        a->describe.traces      = &a->file;
+        a->describe.trace_count = 1;
+        if (!describe_open(&a->describe, "autologger dump", &code)) {
+            symbols_close(symbols);
+            etl_reader_close(reader);
+            return code;
+        }
+        a->options.schemas = a->describe.set;
         a->options.from = a->from >= 0 ? time_at(reader, a->from) : 0;
         a->options.to   = a->to >= 0 ? time_at(reader, a->to) : 0;
         st              = dump_events(reader, &a->options, stdout, &counts, &why);
@@ -167,6 +183,8 @@ static int dump(struct dump_args *a)
     }
     if (!st)
         filters_print(a, &counts);
+    describe_report(&a->describe, "autologger dump");
+    describe_close(&a->describe);
     symbols_close(symbols);
     etl_reader_close(reader);
     return code;
@@ -188,6 +206,8 @@ int cmd_dump(int argc, char **argv)
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
         {"symbols", 's', NULL, 0, "names of the functions in stacks, and how many have one", 0},
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
+        {"manifest", KEY_MANIFEST, "FILE", 0, "describe events by this manifest (.man), or by the one in this program; before those installed (repeat for more)", 0},
+        {"culture", KEY_CULTURE, "CULTURE", 0, "messages and names of manifests in this culture (de-DE); default: that of LANG", 0},
         {"limit", 'n', "N", 0, "the first N that are left, 1 or more", 0},
         {0},
     };

@@ -1,6 +1,7 @@
 #include "autologger/consumer/dump_writer.h"
 
 #include "autologger/schema/classic.h"
+#include "autologger/schema/message.h"
 #include "registry-sim/win32/utf16.h"
 
 #include <errno.h>
@@ -139,6 +140,14 @@ const char *const dump_format_words[DUMP_FORMATS] = {
 static const struct dump_writer *const writers[DUMP_FORMATS] = {[DUMP_TEXT] = &dump_text, [DUMP_JSON] = &dump_json, [DUMP_XML] = &dump_xml,
                                                                 [DUMP_CSV] = &dump_csv};
 
+bool dump_message(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    if (!names->schema || !names->schema->message)
+        return false;
+    text_cut(&d->message, 0);
+    return message_text(names->schema, e->payload, e->payload_size, e->is_64bit, &d->message);
+}
+
 unsigned dump_frames(struct dump *d, const struct etl_event *e)
 {
     const struct frame_namer *namer = d->options->frames;
@@ -177,6 +186,7 @@ static bool dump_end(struct dump *d)
     actors_finish(&d->actors);
     text_finish(&d->line);
     text_finish(&d->name);
+    text_finish(&d->message);
     free(d->frames);
     if (d->schemas != d->options->schemas)
         schema_set_free(d->schemas);

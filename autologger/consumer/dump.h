@@ -1,9 +1,9 @@
 /* dump.h - writes events as text lines, JSON lines, XML or CSV, in time order. No event that passes the filters is dropped: what
  * can't be decoded is written as hex and counted.
- * Text:  TIME cpu N pid N tid N [unit NAME] Provider/Event name=value ... [stack=A,B] [payload=HEX (n bytes not decoded)]
+ * Text:  TIME cpu N pid N tid N [unit NAME] Provider/Event name=value ... [message=TEXT] [stack=A,B] [payload=HEX (n bytes not decoded)]
  *        TIME: seconds since the file's start with 7 digits, or ISO with `iso`; "-" for an id that the header lacks.
  * JSON:  {time, raw, cpu, pid, tid, provider{guid,name}, id, version, level, opcode, task, keyword, channel,
- *        unit, activity, relatedActivity, event, fields{...}, decoded, stack[...], payload}; ids that the header lacks are
+ *        unit, activity, relatedActivity, event, fields{...}, message, decoded, stack[...], payload}; ids that the header lacks are
  *        null, absent things are left out; decoded is "ok", "unknown" or "mismatch"; payload is hex, not decoded.
  * The unit is that of the process that the event is of (actors.h), "none" (JSON: "") for a process in none; it is left out where the
  * trace has not told it.

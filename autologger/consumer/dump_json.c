@@ -186,6 +186,10 @@ static enum decode_result write_json(struct dump *d, const struct etl_event *e, 
     yajl_gen_map_open(d->json);
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
     yajl_gen_map_close(d->json);
+    if (dump_message(d, e, names)) {
+        put_text(d, "message");
+        put(d, text_get(&d->message), d->message.length);
+    }
     put_rest(d, e, result, used);
     put_frames(d, e);
     yajl_gen_map_close(d->json);

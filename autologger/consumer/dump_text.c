@@ -140,6 +140,10 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
     text_add(&d->line, "/", 1);
     dump_add_name(&d->line, names->event);
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
+    if (dump_message(d, e, names)) {
+        text_printf(&d->line, " message=");
+        dump_add_value(&d->line, text_get(&d->message), d->message.length);
+    }
     dump_add_stack(d, e, ',');
     dump_add_payload(d, e, result, used);
     if (result != DECODE_OK)

@@ -19,7 +19,7 @@ struct dump {
     yajl_gen                      json; /* of DUMP_JSON */
     struct schema_set            *schemas;
     struct field_sink             sink;
-    struct text                   line, name;
+    struct text                   line, name, message;
     struct process_filter         process, unit;
     struct actors                 actors;
     struct process_units          units;
@@ -46,6 +46,8 @@ unsigned dump_frames(struct dump *d, const struct etl_event *e);
 /* " stack=A;B" at the end of d->line, when the event has one in its header's items; and " payload=HEX" of what was not decoded. */
 void dump_add_stack(struct dump *d, const struct etl_event *e, char between);
 void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used);
+/* The message of the event with its values, into d->message; false: it has none. */
+bool dump_message(struct dump *d, const struct etl_event *e, const struct decoded *names);
 /* A value as text lines have it, quoted where it would be mistaken for something else; a name, without what breaks a line. */
 void dump_emit_text(void *dump, const struct field *field); /* " path=value" at the end of d->line */
 void dump_add_value(struct text *line, const char *p, size_t size);

@@ -182,6 +182,16 @@ static enum decode_result add_payload(struct dump *d, const struct etl_event *e,
 
 /* --- names, and what is behind --- */
 
+static void add_keywords(struct dump *d, const struct schema_event *s)
+{
+    if (!s || !s->keyword_names)
+        return;
+    text_printf(&d->line, "\t\t<Keywords>\n");
+    for (unsigned i = 0; s->keyword_names[i]; i++)
+        element(d, "\t\t\t", "Keyword", s->keyword_names[i]);
+    text_printf(&d->line, "\t\t</Keywords>\n");
+}
+
 static void add_rendering(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     static const char *const levels[]  = {NULL, "Critical", "Error", "Warning", "Information", "Verbose"};
@@ -196,11 +206,21 @@ static void add_rendering(struct dump *d, const struct etl_event *e, const struc
         escape_name(d, &d->line, names->provider);
         text_printf(&d->line, "</EventName>\n");
     } else {
-        if (e->level && e->level < sizeof levels / sizeof *levels)
+        const struct schema_event *s = names->schema;
+        if (s && s->level_name && e->level)
+            element(d, "\t\t", "Level", s->level_name);
+        else if (e->level && e->level < sizeof levels / sizeof *levels)
             element(d, "\t\t", "Level", levels[e->level]);
-        if (e->opcode < sizeof opcodes / sizeof *opcodes || e->opcode == 240)
+        if (s && s->opcode_name)
+            element(d, "\t\t", "Opcode", s->opcode_name);
+        else if (e->opcode < sizeof opcodes / sizeof *opcodes || e->opcode == 240)
             element(d, "\t\t", "Opcode", e->opcode == 240 ? "Receive" : opcodes[e->opcode]);
-        element(d, "\t\t", "Task", names->event);
+        add_keywords(d, s);
+        element(d, "\t\t", "Task", s && s->task_name ? s->task_name : names->event);
+        if (dump_message(d, e, names))
+            element(d, "\t\t", "Message", text_get(&d->message));
+        if (s && s->channel_name)
+            element(d, "\t\t", "Channel", s->channel_name);
         if (names->provider)
             element(d, "\t\t", "Provider", names->provider);
     }

@@ -1,0 +1,17 @@
+/* manifest_source.h - the manifests of a file on a command line (XML, binary form, program), with what is wrong on standard error.
+ * Threads: one. Ownership: manifest_source_finish frees what was read, also after a failure. */
+#ifndef TOOLS_MANIFEST_SOURCE_H
+#define TOOLS_MANIFEST_SOURCE_H
+#include "autologger/schema/manifest_file.h"
+
+enum { MANIFEST_SOURCE_MAX = 64 };
+struct manifest_source {
+    struct manifest *list[MANIFEST_SOURCE_MAX];
+    unsigned         count, errors, warnings;
+    bool             quiet; /* warnings are not printed */
+};
+wstatus manifest_source_read(struct manifest_source *s, const char *path, struct reason *why);
+void    manifest_source_finish(struct manifest_source *s);
+/* Prints the failure of a reading, unless its mistakes were already; the exit code. */
+int manifest_source_failed(const struct manifest_source *s, const char *verb, wstatus st, const struct reason *why);
+#endif
