@@ -16,6 +16,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "one FILE at a time");
         a->file = arg;
         return 0;
+    case 'o': a->page = arg; return 0;
     case KEY_TEXT: a->text = true; return 0;
     case KEY_SYMBOL_PATH:
         if (a->folder_count == REPORT_FOLDERS)
@@ -35,15 +36,17 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 int cmd_report(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"text", KEY_TEXT, NULL, 0, "print text (the default)", 0},
+        {"output", 'o', "PAGE", 0, "write the page there", 0},
+        {"text", KEY_TEXT, NULL, 0, "print text (the default, unless a page or JSON is asked for)", 0},
         OPT_JSON,
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
         OPT_STORE,
         {0}};
     static const struct argp argp = {
         options, parse, "FILE",
-        CMDLINE_DOC("What made a boot slow: the verdict, and what it goes by (phases, critical path, units, processes).",
-                    "  autologger report /var/log/autologger/c/boot/boot.etl"),
+        CMDLINE_DOC("What made a boot slow: the verdict, and what it goes by (phases, critical path, units, processes, disks, stacks); as text, as JSON, and as a "
+                    "page to look at the boot: one file that needs nothing else.",
+                    "  autologger report /var/log/autologger/c/boot/boot.etl -o boot.html"),
         NULL, NULL, NULL};
     struct report_run a = {0};
     int               code;

@@ -7,7 +7,7 @@
 enum { REPORT_FOLDERS = 16 };
 struct report_run {
     struct cmdline common;
-    const char    *file;
+    const char    *file, *page; /* page NULL: none */
     bool           text;
     const char    *folders[REPORT_FOLDERS];
     unsigned       folder_count;

@@ -75,7 +75,7 @@ struct boot_memory { int64_t at; uint64_t total, available; };
 
 struct boot_stack { /* innermost frame first */
     const int *frame;
-    unsigned   count;
+    unsigned   count, named; /* frames; those with a name */
     int        state; /* enum boot_state that its frames tell, or -1 */
 };
 /* How much of a stack there was, in a bin of time: ns on a processor (samples), ns waited. */
@@ -86,7 +86,7 @@ enum boot_lane_kind { BOOT_LANE_CPU, BOOT_LANE_QUEUE, BOOT_LANE_READ, BOOT_LANE_
 struct boot_trust {
     uint64_t events, lost, buffers_lost, damaged, undecoded;
     uint64_t stacks_complete, stacks_cut, stacks_unknown, stacks_missing;
-    uint64_t kernel_frames, kernel_named, user_frames, user_named;
+    uint64_t frames, frames_named; /* of the stacks of waits and samples */
     const char *clock; /* "TSC", ... in words */
     uint64_t    clock_error_ns; /* of the kernel phase's; 0: none */
     int64_t     own_cpu; /* ns on a processor of autologger's own processes */

@@ -227,6 +227,28 @@ static void unit_step(struct walk *w, int unit, int64_t begin, int64_t done, con
         unit_processes(w, unit, begin, done);
 }
 
+/* Before the first unit of the path: systemd reads its own configuration and all units, and makes the first ones. */
+static void systemd_begins(struct walk *w)
+{
+    const struct boot *b     = w->b;
+    int64_t            first = b->finish;
+    int                one   = BOOT_NONE;
+    for (unsigned i = 0; i < w->p->steps; i++)
+        if (w->p->step[i].depth == 0 && w->p->step[i].start >= b->user && w->p->step[i].start < first)
+            first = w->p->step[i].start;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].pid == 1 && b->process[i].start <= first)
+            one = (int)i;
+    struct boot_step s = {STEP_PROCESS, BOOT_NONE, one, b->user, first, NULL, NULL, 0, {0}};
+    if (!b->units || first - b->user < 50000000)
+        return;
+    s.what = say(w, "systemd begins");
+    s.why  = say(w, "process 1 reads its configuration and all units before it starts the first one");
+    if (one != BOOT_NONE)
+        times_of(b, one, s.start, s.end, s.time);
+    add(w, s);
+}
+
 static void units(struct walk *w)
 {
     const struct boot *b    = w->b;
@@ -250,16 +272,16 @@ static void units(struct walk *w)
         if (begin > limit)
             begin = limit;
         unit_step(w, unit, begin, done, next, told);
-        if (begin - ready > 50000000)
+        if (before != BOOT_NONE && begin - ready > 50000000)
             add(w, (struct boot_step){STEP_QUEUE, unit, BOOT_NONE, ready, begin, say(w, "%s, not started yet", u->name),
-                                      say(w, before == BOOT_NONE ? "nothing that it is ordered after was still to come: systemd itself, or a busy machine"
-                                                                 : "what it is ordered after was done: systemd itself, or a busy machine"), 0, {0}});
+                                      say(w, "what it is ordered after was done: systemd itself, or a busy machine"), 0, {0}});
         next  = u->name;
         told  = order;
         limit = begin < ready ? begin : ready;
         unit  = before;
     }
     free(seen);
+    systemd_begins(w);
 }
 
 /* ---- all ---- */

@@ -179,8 +179,6 @@ static void trust_end(struct boot_builder *w)
         t->stacks_cut      = n.cut;
         t->stacks_unknown  = n.unknown;
         t->stacks_missing  = n.missing;
-        t->kernel_frames = n.kernel_frames, t->kernel_named = n.kernel_named;
-        t->user_frames = n.user_frames, t->user_named = n.user_named;
     }
     own_cost(w->b);
 }

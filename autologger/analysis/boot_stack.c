@@ -47,7 +47,7 @@ static int state_of(const struct frame_name *n, unsigned count)
     return -1;
 }
 
-static int stack_get(struct boot_builder *w, const int *frame, unsigned count, int state)
+static int stack_get(struct boot_builder *w, const int *frame, unsigned count, unsigned named, int state)
 {
     const uint64_t  key = boot_hash(frame, count * sizeof *frame, 1);
     const uintptr_t at  = (uintptr_t)idmap_get(&w->stacks, key);
@@ -61,7 +61,7 @@ static int stack_get(struct boot_builder *w, const int *frame, unsigned count, i
         return BOOT_NONE;
     }
     memcpy(copy, frame, count * sizeof *copy);
-    *s = (struct boot_stack){copy, count, state};
+    *s = (struct boot_stack){copy, count, named, state};
     return (int)w->b->stacks - 1;
 }
 
@@ -77,11 +77,13 @@ static int stack_named(struct boot_builder *w, const struct etl_event *e, int pr
     struct frame_namer namer = symbols_namer(w->symbols);
     const unsigned     n     = namer.stack(namer.ctx, e, w->names, FRAMES_MOST);
     int                frame[FRAMES_MOST];
-    unsigned           count = 0;
-    for (unsigned i = 0; i < n; i++)
+    unsigned           count = 0, named = 0;
+    for (unsigned i = 0; i < n; i++) {
+        named += w->names[i].state == FRAME_NAMED;
         if (w->names[i].state != FRAME_NO_CODE)
             frame[count++] = frame_of(w, &w->names[i]);
-    const int stack = count ? stack_get(w, frame, count, state_of(w->names, n)) : BOOT_NONE;
+    }
+    const int stack = count ? stack_get(w, frame, count, named, state_of(w->names, n)) : BOOT_NONE;
     if (w->raw_stacks.count >= RAW_MOST)
         idmap_clear(&w->raw_stacks);
     if (stack != BOOT_NONE && !idmap_put(&w->raw_stacks, key, (void *)(uintptr_t)(stack + 1)))
@@ -104,6 +106,10 @@ void boot_stack_see(struct boot_builder *w, const struct etl_event *e)
     }
     const int process = boot_process_of_thread(w, s.thread_id);
     const int stack   = stack_named(w, e, process, s.frames, s.count * 8ul);
+    if (stack != BOOT_NONE) {
+        w->b->trust.frames += w->b->stack[stack].count;
+        w->b->trust.frames_named += w->b->stack[stack].named;
+    }
     if (waits) {
         boot_wait_settle(w, &c->pending, stack);
     } else if (stack != BOOT_NONE) {

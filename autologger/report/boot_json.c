@@ -97,8 +97,8 @@ static void trust(yajl_gen g, const struct boot *b)
     jw_int(g, "stacksCut", (int64_t)t->stacks_cut);
     jw_int(g, "stacksUnknown", (int64_t)t->stacks_unknown);
     jw_int(g, "stacksMissing", (int64_t)t->stacks_missing);
-    jw_int(g, "frames", (int64_t)(t->kernel_frames + t->user_frames));
-    jw_int(g, "framesNamed", (int64_t)(t->kernel_named + t->user_named));
+    jw_int(g, "frames", (int64_t)t->frames);
+    jw_int(g, "framesNamed", (int64_t)t->frames_named);
     jw_ms(g, "ownCpu", t->own_cpu);
     jw_flag(g, "switches", b->switches);
     jw_flag(g, "wakeups", b->wakeups);

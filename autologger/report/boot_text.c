@@ -36,7 +36,7 @@ static void trust(const struct boot *b, FILE *out)
     const uint64_t stacks = t->stacks_complete + t->stacks_cut + t->stacks_unknown;
     if (stacks)
         fprintf(out, "; stacks: %.0f %% whole, %.0f %% of frames named", 100.0 * (double)t->stacks_complete / (double)stacks,
-                100.0 * (double)(t->kernel_named + t->user_named) / (double)(t->kernel_frames + t->user_frames ? t->kernel_frames + t->user_frames : 1));
+                100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
     fprintf(out, "; autologger's own processes ran %.2f s\n", s(t->own_cpu));
     if (!b->switches)
         fputs("  no context switches (CSWITCH): nothing is told of waiting\n", out);

@@ -1,0 +1,230 @@
+#include "autologger/report/page.h"
+
+#include "autologger/report/page_parts.h"
+#include "registry-sim/win32/filetime.h"
+#include "autologger/schema/text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+/* ---- text in HTML ---- */
+
+static void html(FILE *out, const char *text)
+{
+    struct text clean = {0};
+    text_utf8(&clean, text, strlen(text));
+    for (const char *p = text_get(&clean); *p; p++) {
+        const char *as = *p == '&' ? "&amp;" : *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : *p == '"' ? "&quot;" : *p == '\'' ? "&#39;" : NULL;
+        if (as)
+            fputs(as, out);
+        else
+            fputc(*p, out);
+    }
+    text_finish(&clean);
+}
+
+static void part(FILE *out, const struct page_part *p) { fwrite(p->begin, 1, (size_t)(p->end - p->begin), out); }
+
+static const char *length(int64_t ns, char out[32])
+{
+    const double ms = (double)ns / 1e6;
+    if (ms >= 1000)
+        snprintf(out, 32, ms >= 10000 ? "%.1f s" : "%.2f s", ms / 1000);
+    else
+        snprintf(out, 32, "%.0f ms", ms);
+    return out;
+}
+
+/* ---- what stands in the page as text ---- */
+
+static void whose(FILE *out, const struct report *r, const struct boot_finding *f)
+{
+    fprintf(out, " data-process=\"%d\"", f->process);
+    if (f->unit != BOOT_NONE) {
+        fputs(" data-unit=\"", out);
+        html(out, r->boot->unit[f->unit].name);
+        fputc('"', out);
+    }
+}
+
+static void verdict(FILE *out, const struct report *r)
+{
+    const struct boot_verdict *v = r->verdict;
+
+    fputs("<section id=\"verdict\" class=\"card\" aria-labelledby=\"h-verdict\">\n<h2 id=\"h-verdict\">Verdict</h2>\n<p class=\"sentence\">", out);
+    html(out, v->sentence);
+    fputs("</p>\n", out);
+    if (v->findings) {
+        fputs("<dl class=\"numbers\">", out);
+        for (unsigned i = 0; i < 3; i++) {
+            fputs("<div><dt>", out);
+            html(out, v->finding[0].number[i].what);
+            fputs("</dt><dd>", out);
+            html(out, v->finding[0].number[i].value);
+            fputs("</dd></div>", out);
+        }
+        fputs("</dl>\n<p class=\"next\"><b>Look at next:</b> ", out);
+        html(out, v->finding[0].next);
+        fputs(" <button class=\"link\"", out);
+        whose(out, r, &v->finding[0]);
+        fputs(">Show it in the timeline</button></p>\n", out);
+    }
+    if (v->findings > 1)
+        fputs("<details><summary>What else took time</summary><ul id=\"others\">", out);
+    for (unsigned i = 1; i < v->findings; i++) {
+        char cost[32];
+        fprintf(out, "<li><span class=\"soft\">%s</span><button class=\"link\"", length(v->finding[i].cost, cost));
+        whose(out, r, &v->finding[i]);
+        fputc('>', out);
+        html(out, v->finding[i].sentence);
+        fputs("</button></li>", out);
+    }
+    fputs(v->findings > 1 ? "</ul></details>\n</section>\n" : "</section>\n", out);
+}
+
+static void trust(FILE *out, const struct boot *b)
+{
+    const struct boot_trust *t      = &b->trust;
+    const uint64_t           stacks = t->stacks_complete + t->stacks_cut + t->stacks_unknown;
+    char                     n[32];
+
+    fputs("<ul id=\"trust\" aria-label=\"How far the trace can be trusted\">\n", out);
+    fprintf(out, "<li><b>%" PRIu64 "</b> events</li><li class=\"%s\"><b>%" PRIu64 "</b> lost", t->events, t->lost ? "bad" : "good", t->lost);
+    if (*t->first_loss) {
+        fputs(", first at ", out);
+        html(out, t->first_loss);
+    }
+    fputs("</li>", out);
+    if (t->damaged)
+        fprintf(out, "<li class=\"bad\"><b>%" PRIu64 "</b> damaged places</li>", t->damaged);
+    if (t->undecoded)
+        fprintf(out, "<li class=\"bad\"><b>%" PRIu64 "</b> events not decoded</li>", t->undecoded);
+    fprintf(out, "<li>clock: <b>%s</b>", t->clock);
+    if (t->clock_error_ns)
+        fprintf(out, ", kernel phase within %.1f &micro;s", (double)t->clock_error_ns / 1e3);
+    fputs("</li>", out);
+    if (stacks)
+        fprintf(out, "<li>stacks: <b>%.0f %%</b> whole, %.0f %% of frames named</li>", 100.0 * (double)t->stacks_complete / (double)stacks,
+                100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
+    fprintf(out, "<li>autologger itself ran <b>%s</b></li>", length(t->own_cpu, n));
+    if (!b->switches)
+        fputs("<li class=\"bad\">no context switches (CSWITCH): nothing tells of waiting</li>", out);
+    else if (!b->wakeups)
+        fputs("<li>no wake-ups (DISPATCHER): nobody says who ended a wait</li>", out);
+    if (!b->units)
+        fputs("<li>no units: no provider of systemd's units was enabled</li>", out);
+    if (b->left_out)
+        fprintf(out, "<li>%" PRIu64 " marks and events left out</li>", b->left_out);
+    fputs("</ul>\n", out);
+}
+
+static void phases(FILE *out, const struct boot *b)
+{
+    char n[32];
+    fputs("<section aria-labelledby=\"h-phases\"><h2 id=\"h-phases\">Phases</h2>\n<ol id=\"phases\">", out);
+    for (unsigned i = 0; i < b->phases; i++) {
+        const struct boot_phase *p   = &b->phase[i];
+        const double             sec = (double)(p->end - p->start) / 1e9;
+        fprintf(out, "<li tabindex=\"0\" data-name=\"%s\" data-start=\"%.3f\" data-end=\"%.3f\" style=\"flex-grow:%.3f\" title=\"%s\"><b>%s</b><span>%s</span></li>", p->name,
+                (double)p->start / 1e6, (double)p->end / 1e6, sec, p->name, length(p->end - p->start, n), p->name);
+    }
+    fputs("</ol></section>\n", out);
+}
+
+static void head(FILE *out, const struct report *r)
+{
+    const struct boot *b = r->boot;
+    char               when[FILETIME_TEXT_SIZE], done[32];
+
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"generator\" content=\"autologger report\">\n<link rel=\"icon\" href=\"data:,\">\n<title>Boot of ", out);
+    fprintf(out, "%.16s", filetime_format(b->began, when));
+    fputs("</title>\n<style>\n", out);
+    part(out, &page_style);
+    fputs("</style>\n</head>\n<body>\n<header><h1>Boot of ", out);
+    when[10] = ' ';
+    fprintf(out, "%.19s</h1><span class=\"about\">done after %s", when, length(b->finish, done));
+    if (b->release) {
+        fputs(", Linux ", out);
+        html(out, b->release);
+    }
+    fputs(", ", out);
+    html(out, r->file);
+    fputs("</span><input id=\"search\" type=\"search\" placeholder=\"Search unit, process, text  ( / )\" aria-label=\"Search\">"
+          "<button id=\"theme\" title=\"Light or dark (t)\">Theme</button><button id=\"print\">Print</button><button id=\"help\" title=\"Keys (?)\">Keys</button></header>\n<main>\n", out);
+}
+
+/* ---- the data ---- */
+
+enum { CHUNK = 3 * 16384 };
+
+static void base64(FILE *out, const unsigned char *p, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (; n >= 3; p += 3, n -= 3) {
+        const char four[4] = {digits[p[0] >> 2], digits[(p[0] & 3) << 4 | p[1] >> 4], digits[(p[1] & 15) << 2 | p[2] >> 6], digits[p[2] & 63]};
+        fwrite(four, 1, 4, out);
+    }
+    if (n) {
+        const unsigned second = n > 1 ? p[1] : 0;
+        const char     four[4] = {digits[p[0] >> 2], digits[(p[0] & 3) << 4 | second >> 4], n > 1 ? digits[(second & 15) << 2] : '=', '='};
+        fwrite(four, 1, 4, out);
+    }
+}
+
+/* gzip, whole groups of three bytes at a time. */
+static bool packed(FILE *out, char *text, size_t size)
+{
+    enum { GZIP = 16, WINDOW = 15, LEVEL = 6, MEMORY = 8 };
+    z_stream       z = {.next_in = (unsigned char *)text, .avail_in = (unsigned)size};
+    unsigned char *buffer = malloc(CHUNK);
+    int            st     = Z_OK;
+    size_t         kept   = 0;
+
+    if (!buffer || size > UINT32_MAX || deflateInit2(&z, LEVEL, Z_DEFLATED, WINDOW + GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK) {
+        free(buffer);
+        return false;
+    }
+    while (st == Z_OK) {
+        z.next_out  = buffer + kept;
+        z.avail_out = (unsigned)(CHUNK - kept);
+        st          = deflate(&z, Z_FINISH);
+        const size_t have = CHUNK - z.avail_out, whole = st == Z_STREAM_END ? have : have / 3 * 3;
+        base64(out, buffer, whole);
+        kept = have - whole;
+        memmove(buffer, buffer + whole, kept);
+    }
+    deflateEnd(&z);
+    free(buffer);
+    return st == Z_STREAM_END;
+}
+
+wstatus page_write(const struct report *r, FILE *out, struct reason *why)
+{
+    size_t size;
+    char  *text = boot_json(r, true, &size);
+
+    if (!text)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the page");
+    head(out, r);
+    verdict(out, r);
+    trust(out, r->boot);
+    fputs("<br>\n", out);
+    phases(out, r->boot);
+    part(out, &page_body);
+    fputs("</main>\n<script type=\"application/gzip;base64\" id=\"data\">", out);
+    const bool good = packed(out, text, size);
+    free(text);
+    fputs("</script>\n<script>\n", out);
+    for (unsigned i = 0; i < page_script_count; i++)
+        part(out, &page_scripts[i]);
+    fputs("</script>\n</body>\n</html>\n", out);
+    if (!good)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to compress the page's data");
+    if (fflush(out) || ferror(out))
+        return reason_set(why, W_DISK_FULL, "the page cannot be written: %s", strerror(errno));
+    return W_SUCCESS;
+}

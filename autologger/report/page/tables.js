@@ -1,0 +1,61 @@
+"use strict";
+// tables.js - the same figures as tables: units, processes, disks, initcalls, events; the comparison; the machine and its configuration.
+R.table = { which: "units", sort: null, down: true };
+const timeColumns = R.states.map((s) => ({ name: s, value: (r) => (r.time && r.time[s]) || 0, show: R.time }));
+const TABLES = {
+  units: { name: "Units", kind: "unit", rows: () => R.data.units.map((u, i) => ({ ...u, index: i })).filter((u) => u.done || u.processes), match: (u) => [u.name],
+    columns: [{ name: "unit", text: true, value: (u) => u.name }, { name: "start took", value: (u) => u.length, show: R.time, first: true }, { name: "began", value: (u) => u.activating || u.active, show: R.at }, ...timeColumns,
+      { name: "processes", value: (u) => u.processes, show: String }, { name: "read", value: (u) => u.read, show: R.bytes }, { name: "written", value: (u) => u.written, show: R.bytes }] },
+  processes: { name: "Processes", kind: "process", rows: () => R.data.processes, match: (p) => [p.label, p.command, R.unitName(p.unit)],
+    columns: [{ name: "process", text: true, value: (p) => p.command || p.label }, { name: "took", value: (p) => p.end - p.start, show: R.time, first: true }, { name: "began", value: (p) => p.start, show: R.at },
+      { name: "unit", text: true, value: (p) => R.unitName(p.unit) }, ...timeColumns, { name: "read", value: (p) => p.read, show: R.bytes }, { name: "written", value: (p) => p.written, show: R.bytes }] },
+  initcalls: { name: "Initcalls", kind: "initcall", rows: () => R.data.initcalls.map((c, i) => ({ ...c, index: i })), match: (c) => [c.name],
+    columns: [{ name: "initcall", text: true, value: (c) => c.name }, { name: "took", value: (c) => c.length, show: R.time, first: true }, { name: "began", value: (c) => c.start, show: R.at }, { name: "result", value: (c) => c.result, show: String }] },
+  disks: { name: "Disks", rows: () => R.data.disks, match: (d) => ["disk " + d.number],
+    columns: [{ name: "disk", text: true, value: (d) => "disk " + d.number }, { name: "busy", value: (d) => d.busy, show: R.time, first: true }, { name: "reads", value: (d) => d.reads, show: String }, { name: "writes", value: (d) => d.writes, show: String },
+      { name: "read", value: (d) => d.read, show: R.bytes }, { name: "written", value: (d) => d.written, show: R.bytes }, { name: "a request took", value: (d) => d.waited / Math.max(1, d.reads + d.writes), show: R.time }, { name: "longest", value: (d) => d.longest, show: R.time }] },
+  events: { name: "Marks, log, events", rows: () => R.data.events, match: (e) => [e.text, e.provider],
+    columns: [{ name: "at", value: (e) => e.at, show: R.at, first: true, up: true }, { name: "from", text: true, value: (e) => e.provider || "kernel log" }, { name: "what", text: true, value: (e) => e.text }] },
+};
+R.drawTable = () => {
+  const t = R.table, def = TABLES[t.which], sort = def.columns.find((c) => c.name === t.sort) || def.columns.find((c) => c.first);
+  const down = t.sort ? t.down : !sort.up, shown = def.rows().filter((r) => matches(...def.match(r)));
+  shown.sort((a, b) => { const x = sort.value(a), y = sort.value(b); return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1); });
+  const head = def.columns.map((c) => R.make("th", { class: c.text ? "text" : null, scope: "col", "aria-sort": c === sort ? (down ? "descending" : "ascending") : null },
+    R.make("button", { onclick: () => { t.down = c === sort ? !down : !c.text; t.sort = c.name; R.drawTable(); } }, c.name)));
+  const cell = (c, r) => { const v = c.value(r); return R.make("td", { class: c.text ? "text" : v === 0 ? "zero" : null, title: c.text ? v : null }, c.text ? v : c.show(v)); };
+  const row = (r) => R.make("tr", { class: R.chosen && def.kind === R.chosen.kind && r.index === R.chosen.index ? "on" : null, onclick: () => def.kind && R.choose(def.kind, r.index, true) }, ...def.columns.map((c) => cell(c, r)));
+  R.get("table").replaceChildren(R.make("table", {}, R.make("thead", {}, R.make("tr", {}, ...head)), R.make("tbody", {}, ...shown.slice(0, 400).map(row))),
+    shown.length > 400 ? R.make("p", { class: "soft", style: "padding:8px 12px" }, `${shown.length - 400} more: search, or sort otherwise.`) : "");
+  R.get("table-tabs").replaceChildren(...Object.entries(TABLES).filter(([, d]) => d.rows().length).map(([key, d]) =>
+    R.make("button", { role: "tab", "aria-selected": key === t.which ? "true" : "false", onclick: () => { R.table = { which: key, sort: null, down: true }; R.drawTable(); } }, d.name)));
+};
+
+R.drawPath = () => R.get("path").replaceChildren(...R.data.criticalPath.filter((s) => s.end - s.start >= 1).map((s) =>
+  R.make("li", { class: `${s.kind}${s.end - s.start > R.bootEnd / 12 ? " long" : ""}`, tabindex: "0",
+    onclick: () => { if (s.process >= 0) R.choose("process", s.process, true); else if (s.unit && R.units.has(s.unit)) R.choose("unit", R.units.get(s.unit), true); else R.show(s.start, s.end); },
+    onkeydown: (e) => { if (e.key === "Enter") e.currentTarget.click(); } },
+  R.make("span", {}, R.at(s.start)), R.make("span", {}, R.time(s.end - s.start)), R.make("span", { style: `padding-left:${s.depth * 18}px` }, R.make("b", {}, s.what), " ", R.make("span", { class: "soft" }, s.why)))));
+
+R.drawCompare = () => {
+  const c = R.data.comparison;
+  if (!c) return;
+  R.get("s-compare").classList.remove("hidden");
+  R.get("compare-what").textContent = c.sentence;
+  const change = (r) => (r.change > 0 ? "+" : "") + (r.kind === "disk" && r.bytes ? R.bytes(r.change) : R.time(r.change));
+  R.get("compare").replaceChildren(R.make("table", {}, R.make("thead", {}, R.make("tr", {}, ...["", "what", c.aName, c.bName, "change"].map((n, i) => R.make("th", { class: i < 2 ? "text" : null }, n)))),
+    R.make("tbody", {}, ...c.rows.slice(0, 120).map((r) => R.make("tr", {}, R.make("td", { class: "text" }, r.kind), R.make("td", { class: "text", title: r.name }, r.name),
+      R.make("td", {}, r.a === null ? "-" : R.time(r.a)), R.make("td", {}, r.b === null ? "-" : R.time(r.b)), R.make("td", { class: r.change > 0 ? "slower" : "faster" }, change(r)))))));
+};
+R.drawMachine = () => {
+  const d = R.data, rows = [["kernel", d.kernel], ["command line", d.commandLine], ["processors", d.cpus], ["boot id", d.bootId], ["began", d.began]].filter(([, v]) => v);
+  const at = R.get("machine"), c = d.configuration;
+  at.replaceChildren(R.make("div", { class: "table card" }, R.make("table", {}, R.make("tbody", {}, ...rows.map(([k, v]) => R.make("tr", {}, R.make("td", { class: "soft" }, k), R.make("td", { class: "text", style: "white-space:normal" }, String(v))))))));
+  if (!c) return;
+  if (c.rows && c.rows.length)
+    at.append(heading("Status and effective values"), R.make("div", { class: "table card" }, R.make("table", {}, R.make("thead", {}, R.make("tr", {}, ...["session or provider", "status", "reason", "events", "lost"].map((n, i) => R.make("th", { class: i < 3 ? "text" : null }, n)))),
+      R.make("tbody", {}, ...c.rows.map((r) => R.make("tr", {}, R.make("td", { class: "text" }, r.name), R.make("td", { class: "text" }, `${r.status} ${r.level}`), R.make("td", { class: "text", title: r.reason }, r.reason), R.make("td", {}, String(r.written)), R.make("td", {}, String(r.lost))))))));
+  if (c.declared) at.append(heading("Configuration"), R.make("pre", {}, c.declared));
+  if (c.images && c.images.length)
+    at.append(R.make("details", { style: "margin-top:14px" }, R.make("summary", {}, `Identity of ${c.images.length} images`), R.make("div", { class: "table card" }, R.make("table", {}, R.make("tbody", {}, ...c.images.map((i) => R.make("tr", {}, R.make("td", { class: "text" }, i.path), R.make("td", { class: "text mono" }, i.buildId))))))));
+};
