@@ -59,6 +59,8 @@ static void need_add(void *ctx, const struct check_row *row)
     }
     for (unsigned i = 0; i < p->hook_count && n->hook_count < HOOK_MAX; i++)
         n->hooks[n->hook_count++] = p->hooks[i];
+    if (!p->kernel && n->tracepoint_count < BOOT_TRACEPOINTS)
+        n->tracepoint_count += boot_tracepoints_find(p, &n->tracepoints[n->tracepoint_count]);
     uint64_t unit = p->log_file_mode & 0x2000u ? 1024 : 1 << 20; /* USE_KBYTES_FOR_SIZE */
     n->memory_bytes += p->memory_bytes;
     if (p->log_path && n->file_bytes != UINT64_MAX)
@@ -80,7 +82,10 @@ static wstatus need_fill(const struct system_ask *ask, struct system_need *n, st
     boot_settings_finish(&settings);
     boot_entry_find(ask->machine, &n->entry);
     initramfs_find(ask->machine, &n->initramfs);
-    if (!boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->arguments, sizeof n->arguments))
+    bool main = !n->kernel_events && n->tracepoint_count; /* the first of them has the kernel's own buffer */
+    bool fits = main ? boot_tracepoints_main(&n->tracepoints[0], n->arguments, sizeof n->arguments)
+                     : boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->arguments, sizeof n->arguments);
+    if (!fits || !boot_tracepoints_instances(n->tracepoints + main, n->tracepoint_count - main, n->arguments, sizeof n->arguments))
         return reason_set(why, W_INSUFFICIENT_BUFFER, "the kernel arguments for the kernel phase are too long");
     return W_SUCCESS;
 }

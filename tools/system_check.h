@@ -8,6 +8,7 @@
 #include "autologger/kernel/flags.h"
 #include "autologger/plan/check.h"
 #include "tools/boot_entry.h"
+#include "tools/boot_tracepoints.h"
 #include "tools/initramfs.h"
 #include "tools/json_out.h"
 
@@ -39,10 +40,12 @@ struct system_need {
     uint16_t          hooks[HOOK_MAX];
     unsigned          hook_count;
     bool              kernel_events, kernel_phase, once;
+    struct boot_tracepoints tracepoints[BOOT_TRACEPOINTS]; /* of sessions of programs, in their order */
+    unsigned          tracepoint_count;
     uint64_t          memory_bytes, file_bytes; /* of all that starts; file_bytes: MaxFileSize together, UINT64_MAX = no limit */
     struct boot_entry entry;
     struct initramfs  initramfs;
-    char              arguments[768]; /* for the kernel phase */
+    char              arguments[1536]; /* for the kernel phase */
 };
 
 wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out, struct reason *why);

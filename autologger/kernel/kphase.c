@@ -1,6 +1,7 @@
 /* kphase.c - the files of the kernel's trace buffer: what is armed, sync points, stopping, reading, giving back. See kphase.h. */
 #include "autologger/kernel/kphase.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/kernel/tracepoints.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TAIL_NS = 20000000, STACK_ID = 4, MARK_ID = 5 };
+enum { TAIL_NS = 20000000, STACK_ID = 4, MARK_ID = 5, FORMAT_MOST = 8192, NO_SYSCONFIG = 0x10000000 };
 
 static const char *word_find(const char *line, const char *word)
 {
@@ -26,7 +27,7 @@ bool kphase_asked(const char *command_line) { return word_find(command_line, "au
 
 static bool phase_wanted(const struct source_row *row, const struct klog_config *config)
 {
-    bool any = config->mask[0] || config->mask[1] || config->mask[2] || config->mask[4]; /* who is who is wanted for all of them */
+    bool any = (config->mask[0] & ~(uint32_t)NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4]; /* who is who is wanted for all of them */
     return strchr(row->name, ':') && any && !(row->flags & SOURCE_LIVE) && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
 }
 
@@ -104,7 +105,7 @@ static bool source_find(struct kphase *p, unsigned kind, unsigned index)
     int                      id = tracefs_tracepoint(p->dir, row, &s, &missing, field);
     if (id <= 0 || id >= KPHASE_IDS)
         return false;
-    snprintf(s.name, sizeof s.name, "kernel phase %s", row->name);
+    snprintf(s.name, sizeof s.name, RAW_PHASE_NAME "%s", row->name);
     if (source_wants_chain(row, p->config))
         s.flags |= RAW_SOURCE_CHAIN;
     p->source[index] = s;
@@ -154,7 +155,13 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
     struct kphase *p = config->kernel_phase ? kphase_new(config, cpus) : NULL;
     if (!p)
         return NULL;
-    if ((p->dir = instance_open(config)) < 0) {
+    if ((p->dir = instance_open(config)) == -ENOENT && config->tracepoint_count && config->phase_instance) {
+        tell(p, W_NOT_SUPPORTED, true, "use Linux 6.3 or newer, and apply again",
+             "tracepoints before the initramfs are not recorded: there is no trace instance %s", config->phase_instance);
+        kphase_close(p);
+        return NULL;
+    }
+    if (p->dir < 0) {
         tell(p, W_NOT_SUPPORTED, false, "mount tracefs, and use a kernel with CONFIG_FTRACE that is not locked down",
              "the kernel's trace buffer cannot be opened: %s", strerror(-p->dir));
         kphase_close(p);
@@ -175,6 +182,34 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
     return p;
 }
 
+/* A tracepoint that the session wants as a provider, and the command line has armed. Of two providers the first has it. Its fields
+ * are what the seam compares. */
+static void wish_find(void *ctx, const char *name, const char *folder)
+{
+    struct kphase          *p     = ctx;
+    const unsigned          index = p->first + p->count;
+    struct raw_source       s     = {.kind = SRC_TRACEPOINT, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW, .wish = p->wish};
+    struct tracepoint_field f;
+    char                    path[224], text[FORMAT_MOST];
+    const char             *next = NULL;
+    snprintf(path, sizeof path, "%s/enable", folder);
+    if (tracefs_read(p->dir, path, text, sizeof text) <= 0 || *text != '1' || index >= RAW_SOURCES)
+        return;
+    snprintf(path, sizeof path, "%s/id", folder);
+    int id = tracefs_read(p->dir, path, text, sizeof text) > 0 ? atoi(text) : 0;
+    int n  = snprintf(s.name, sizeof s.name, RAW_PHASE_NAME "%s", name);
+    snprintf(path, sizeof path, "%s/format", folder);
+    if (id <= 0 || id >= KPHASE_IDS || p->by_id[id] || (size_t)n >= sizeof s.name || tracefs_read(p->dir, path, text, sizeof text) <= 0)
+        return;
+    for (unsigned i = 0; i < RAW_FIELDS; i++)
+        s.field[i] = tracepoint_field_next(text, &next, &f) ? (struct raw_field){f.offset, f.size} : (struct raw_field){RAW_NO_FIELD, 0};
+    if (p->config->tracepoints[p->wish].stacks)
+        s.flags |= RAW_SOURCE_CHAIN;
+    p->source[index] = s;
+    p->by_id[id]     = (uint8_t)index;
+    p->count++;
+}
+
 void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], unsigned *count)
 {
     formats_read(p);
@@ -183,6 +218,9 @@ void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], un
     for (unsigned kind = 0; kind < SRC_COUNT && p->first + p->count < RAW_SOURCES; kind++)
         if (phase_wanted(&source_table[kind], p->config) && source_find(p, kind, p->first + p->count))
             p->count++;
+    for (p->wish = 0; p->wish < p->config->tracepoint_count; p->wish++)
+        if (!*p->config->tracepoints[p->wish].filter) /* the buffer has all of them */
+            tracepoints_match(p->dir, p->config->tracepoints[p->wish].pattern, wish_find, p);
     memcpy(sources + p->first, p->source + p->first, p->count * sizeof *sources);
     *count += p->count;
 }

@@ -84,6 +84,7 @@ struct kphase_cpu { /* what is left over from page to page */
 };
 struct kphase {
     const struct klog_config *config;
+    unsigned             wish; /* whose tracepoints are looked for */
     int                  dir, proc; /* the tracing instance; /proc */
     unsigned             cpus, first, count; /* sources [first, first + count) of the table are ours */
     struct raw_source    source[RAW_SOURCES]; /* by index in the table */

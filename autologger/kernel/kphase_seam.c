@@ -7,6 +7,7 @@
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SEAM_EVENTS = 4096, TASK_SLACK_NS = 10000000, HANDLERS_NS = 20000 /* between both records of one event */ };
 #define HASH_START UINT64_C(0xcbf29ce484222325)
@@ -94,7 +95,18 @@ static const struct raw_source *source_by_id(const struct kphase *p, unsigned cp
     return NULL;
 }
 
-static bool perf_sample(const struct kphase *p, unsigned cpu, const uint8_t *record, size_t size, uint32_t *kind,
+/* Which of the buffer's sources has the same events; 0: none. A tracepoint is named by its provider's number and its own name. */
+static unsigned phase_of(const struct kphase *p, uint32_t kind, const struct raw_source *s)
+{
+    for (unsigned i = p->first; i < p->first + p->count; i++) {
+        const struct raw_source *of = &p->source[i];
+        if (of->kind == kind && (kind != SRC_TRACEPOINT || (of->wish == s->wish && strcmp(of->name + strlen(RAW_PHASE_NAME), s->name) == 0)))
+            return i;
+    }
+    return 0;
+}
+
+static bool perf_sample(const struct kphase *p, unsigned cpu, const uint8_t *record, size_t size, unsigned *phase,
                         struct seam_event *out)
 {
     struct cursor c = cur_make(record, size);
@@ -113,31 +125,32 @@ static bool perf_sample(const struct kphase *p, unsigned cpu, const uint8_t *rec
     const uint8_t *raw      = cur_take(&c, raw_size);
     if (!cur_ok(&c))
         return false;
-    *kind     = s->kind;
-    out->hash = seam_hash(s, raw, raw_size);
-    return true;
+    *phase    = phase_of(p, s->kind, s);
+    out->hash = seam_hash(s->kind == SRC_TRACEPOINT ? &p->source[*phase] : s, raw, raw_size);
+    return *phase != 0;
 }
 
-static bool perf_event(const struct kphase *p, unsigned cpu, const uint8_t *record, size_t size, uint32_t *kind,
+static bool perf_event(const struct kphase *p, unsigned cpu, const uint8_t *record, size_t size, unsigned *phase,
                        struct seam_event *out)
 {
     struct perf_event_header h;
-    uint32_t                 ids[4];
+    uint32_t                 ids[4], kind;
     memcpy(&h, record, sizeof h);
     if (h.type == PERF_RECORD_SAMPLE)
-        return perf_sample(p, cpu, record, size, kind, out);
+        return perf_sample(p, cpu, record, size, phase, out);
     if (size < sizeof h + sizeof ids + TRAILER_SIZE)
         return false;
     memcpy(ids, record + sizeof h, sizeof ids);
     memcpy(&out->time, record + size - 24, sizeof out->time);
     if (h.type == PERF_RECORD_COMM && (h.misc & PERF_RECORD_MISC_COMM_EXEC))
-        *kind = SRC_EXEC;
+        kind = SRC_EXEC;
     else if (h.type == PERF_RECORD_FORK || h.type == PERF_RECORD_EXIT)
-        *kind = h.type == PERF_RECORD_FORK ? SRC_FORK : SRC_EXIT;
+        kind = h.type == PERF_RECORD_FORK ? SRC_FORK : SRC_EXIT;
     else
         return false;
-    out->hash = hash_task(ids[*kind == SRC_EXEC ? 1 : 2]);
-    return true;
+    *phase    = phase_of(p, kind, NULL);
+    out->hash = hash_task(ids[kind == SRC_EXEC ? 1 : 2]);
+    return *phase != 0;
 }
 
 /* Nothing of the rings has been drained since they were armed: the drainer is kept away. */
@@ -149,29 +162,29 @@ static void perf_collect(const struct kphase *p, const struct rings *rings, unsi
     while (head - pos >= sizeof(struct perf_event_header)) {
         struct perf_event_header h;
         struct seam_event        e;
-        uint32_t                 kind;
+        unsigned                 phase;
         ring_copy(rings, r, pos, &h, sizeof h);
         if (h.size < 16 || h.size % 8 || h.size > head - pos)
             return;
         ring_copy(rings, r, pos, record, h.size);
-        if (perf_event(p, cpu, record, h.size, &kind, &e) && lists[kind].count < SEAM_EVENTS)
-            lists[kind].event[lists[kind].count++] = e;
+        if (perf_event(p, cpu, record, h.size, &phase, &e) && lists[phase - p->first].count < SEAM_EVENTS)
+            lists[phase - p->first].event[lists[phase - p->first].count++] = e;
         pos += h.size;
     }
 }
 
 /* ---- the decision ---- */
 
-static void seam_of_kind(struct kphase_cpu *c, const struct raw_source *table, uint32_t kind, const struct perf_list *perf,
-                         struct seam_event *scratch, const struct seam_times *times)
+static void seam_of_source(struct kphase_cpu *c, unsigned source, const struct perf_list *perf, struct seam_event *scratch,
+                           const struct seam_times *times)
 {
     size_t n = 0, kept;
     for (size_t i = 0; i < c->late_count; i++)
-        if (table[c->late[i].source].kind == kind)
+        if (c->late[i].source == source)
             scratch[n++] = (struct seam_event){trace_map_raw(&c->map, c->late[i].time), c->late[i].hash};
     kept = seam_find(scratch, n, perf->event, perf->count, times);
     for (size_t i = 0, k = 0; i < c->late_count; i++)
-        if (table[c->late[i].source].kind == kind)
+        if (c->late[i].source == source)
             c->late[i].drop = k++ >= kept;
 }
 
@@ -179,7 +192,7 @@ static uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 void kphase_seam(struct kphase *p, const struct rings *rings)
 {
-    struct perf_list *lists = malloc(SRC_COUNT * sizeof *lists);
+    struct perf_list *lists = malloc((p->count + 1) * sizeof *lists);
     for (unsigned cpu = 0; cpu < p->cpus && lists; cpu++) {
         struct kphase_cpu *c       = &p->cpu[cpu];
         struct seam_event *scratch = c->late_count ? malloc(c->late_count * sizeof *scratch) : NULL;
@@ -187,15 +200,16 @@ void kphase_seam(struct kphase *p, const struct rings *rings)
             free(scratch);
             continue; /* perf has nothing of this CPU */
         }
-        for (unsigned k = 0; k < SRC_COUNT; k++)
-            lists[k].count = 0;
+        for (unsigned i = 0; i < p->count; i++)
+            lists[i].count = 0;
         perf_collect(p, rings, cpu, lists);
-        for (unsigned k = 0; k < SRC_COUNT; k++) {
+        for (unsigned i = 0; i < p->count; i++) {
             /* the side band is not written at the tracepoint itself: an exec may be between the two when the buffer stops */
+            const uint32_t    k     = p->source[p->first + i].kind;
             uint64_t          task  = k == SRC_FORK || k == SRC_EXIT || k == SRC_EXEC ? TASK_SLACK_NS : 0, error = p->error_ns;
             struct seam_times times = {minus(p->arming, error + task), minus(p->stop_before, error + task),
                                         p->stop_after + error + task, error + (task ? task : HANDLERS_NS)};
-            seam_of_kind(c, p->source, k, &lists[k], scratch, &times);
+            seam_of_source(c, p->first + i, &lists[i], scratch, &times);
         }
         free(scratch);
     }

@@ -31,6 +31,7 @@ struct raw_source {
     uint32_t wish;  /* SRC_TRACEPOINT: index of the session's wish (wire/tracepoint.h) */
     struct raw_field { uint16_t offset, size; } field[RAW_FIELDS];
 };
+#define RAW_PHASE_NAME "kernel phase " /* before the name of a source that is RAW_SOURCE_PHASE */
 enum {
     RAW_SOURCE_CHAIN = 1,
     RAW_SOURCE_COUNTER = 2, /* its perf counter counts events */

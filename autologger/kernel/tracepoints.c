@@ -251,18 +251,20 @@ void tracepoints_describe(struct drain *d, const struct klog_config *config)
     char                    *text = malloc(FORMAT_MAX), *layout = malloc(LAYOUT_MAX);
     for (unsigned i = 0; i < h->source_count && text && layout; i++) {
         char        path[192];
-        const char *colon = strchr(h->source[i].name, ':');
+        const char *name  = h->source[i].name + (h->source[i].flags & RAW_SOURCE_PHASE ? strlen(RAW_PHASE_NAME) : 0);
+        const char *colon = strchr(name, ':');
         if (h->source[i].kind != SRC_TRACEPOINT || !colon)
             continue;
         if (root < 0)
             root = tracefs_open();
-        snprintf(path, sizeof path, "events/%.*s/%s/format", (int)(colon - h->source[i].name), h->source[i].name, colon + 1);
+        snprintf(path, sizeof path, "events/%.*s/%s/format", (int)(colon - name), name, colon + 1);
         if (tracefs_read(root, path, text, FORMAT_MAX) <= 0)
             continue;
         unsigned wish = h->source[i].wish;
         if (wish >= config->tracepoint_count)
             continue;
-        struct raw_tracepoint   r = {.own = {RAW_TRACEPOINT, 0, 0, raw_now(), 0, 0}, .source = i, .provider = config->tracepoints[wish].guid};
+        uint64_t                time = h->source[i].flags & RAW_SOURCE_PHASE ? 0 : raw_now(); /* before its first record, T1 */
+        struct raw_tracepoint   r    = {.own = {RAW_TRACEPOINT, 0, 0, time, 0, 0}, .source = i, .provider = config->tracepoints[wish].guid};
         struct tracepoint_field f;
         const char             *next = NULL;
         size_t                  used = 0;

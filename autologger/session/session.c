@@ -81,6 +81,8 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
         c->hook_count = 0;
         c->raw_bytes  = st->memory_bytes / 2;
         c->ring_bytes = TRACEPOINT_RING;
+        c->kernel_phase   = s->env->kernel_phase; /* a session of kernel events has the main buffer, else the first of these */
+        c->phase_instance = s->env->phase_taken ? s->phase_instance : NULL;
     }
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
 }
@@ -187,6 +189,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->units                = plan->kernel && plan->units;
     st->phase                = plan->kernel && !s->env->phase_taken;
     s->env->phase_taken |= st->phase;
+    tracepoint_instance(&plan->guid, s->phase_instance);
     if (s->env->kernel_phase && plan->kernel && !st->phase)
         condition_add(&s->conditions, W_NOT_SUPPORTED, true, "kernel phase", "", 0, "put the flags that matter then into that session",
                       "the time before the initramfs is in the first session of kernel events alone; this one begins later");
@@ -262,6 +265,7 @@ wstatus session_kernel_open(const struct session *s, struct klog **out, struct c
 {
     struct klog_config config;
     session_klog_config(s, found, &config);
+    s->env->phase_taken |= config.kernel_phase;
     return (s->env->kernel_open ? s->env->kernel_open : klog_create)(&config, out, why);
 }
 

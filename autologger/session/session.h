@@ -68,6 +68,7 @@ struct session {
     int                    wake_fd;  /* eventfd, this process's own: stop, flush, ready, drained */
     int                    epoll_fd; /* the logger waits here: wake_fd, and every UID's event_fd by its edges */
     struct session_clock   clock;
+    char                   phase_instance[TRACEPOINT_INSTANCE]; /* of its tracepoints, where another session has the kernel's main buffer */
     struct klog           *klog;
     struct session_uid     uid[STATE_UIDS];
     unsigned               uid_count;

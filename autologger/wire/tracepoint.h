@@ -5,6 +5,7 @@
 #include "registry-sim/win32/guid.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 enum { TRACEPOINT_WISHES = 16, TRACEPOINT_TEXT = 256, TRACEPOINT_NAME = 128 };
 struct tracepoint_wish {
@@ -15,4 +16,12 @@ struct tracepoint_wish {
     uint32_t    stacks; /* each event with its call stack */
     uint32_t    opened; /* how many tracepoints are; written when the sources are opened */
 };
+
+/* The kernel's trace buffer that records a session's tracepoints before user space (below tracefs' instances), where a session of kernel
+ * events has the main one: as the kernel command line names it, and the session finds it. */
+enum { TRACEPOINT_INSTANCE = 24 };
+static inline void tracepoint_instance(const struct guid *session, char out[TRACEPOINT_INSTANCE])
+{
+    snprintf(out, TRACEPOINT_INSTANCE, "autologger-%08x", (unsigned)session->data1);
+}
 #endif

@@ -2,9 +2,11 @@
  * Proves: REG-19 (a separate one-shot entry; a normal one is never changed). */
 #include "autologger/kernel/flags.h"
 #include "tools/boot_entry.h"
+#include "tools/boot_tracepoints.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,9 +115,40 @@ static void arguments(void **state)
     assert_int_equal(boot_entry_arguments(mask, NULL, 0, text, 20), 0);
 }
 
+/* Whether this machine lets us read tracefs or not: names come out as they are. */
+static void tracepoints_are_armed_too(void **state)
+{
+    char                 one[] = "task:task_rename, task:task_newtask;task:task_rename", filtered[] = "sched:sched_switch", filter[] = "prev_pid == 1",
+                         bad[] = "task:task_rename\" init=/bin/sh";
+    struct plan_provider  p[3] = {{.enabled = true, .tracepoint = one, .tracepoint_stacks = true},
+                                 {.enabled = true, .tracepoint = filtered, .tracepoint_filter = filter},
+                                 {.enabled = false, .tracepoint = filtered}};
+    struct plan             plan = {.guid = {0xABCD1234, 1, 2, {3}}, .providers = p, .provider_count = 3};
+    struct boot_tracepoints t[2];
+    char                    text[400];
+    (void)state;
+    assert_true(boot_tracepoints_find(&plan, &t[0]));
+    assert_string_equal(t[0].events, "task:task_rename,task:task_newtask");
+    assert_string_equal(t[0].instance, "autologger-abcd1234");
+    assert_true(boot_tracepoints_main(&t[0], text, sizeof text));
+    assert_string_equal(text, "autologger=kernel trace_event=task:task_rename,task:task_newtask trace_buf_size=8M trace_clock=perf trace_options=stacktrace");
+    assert_false(boot_tracepoints_main(&t[0], text, 40));
+    t[1] = t[0];
+    snprintf(text, sizeof text, "x");
+    assert_true(boot_tracepoints_instances(t, 2, text, sizeof text));
+    assert_string_equal(text, "x trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask"
+                              " trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
+    assert_false(boot_tracepoints_instances(t, 2, text, 100));
+    p[0].tracepoint = bad; /* nothing but names gets onto a command line */
+    if (boot_tracepoints_find(&plan, &t[0]))
+        assert_null(strpbrk(t[0].events, "\" =/"));
+    p[0].enabled = false;
+    assert_false(boot_tracepoints_find(&plan, &t[0]));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(grub_entry), cmocka_unit_test(grub_refused), cmocka_unit_test(custom_file),
-                                       cmocka_unit_test(systemd_entry), cmocka_unit_test(arguments)};
+                                       cmocka_unit_test(systemd_entry), cmocka_unit_test(arguments), cmocka_unit_test(tracepoints_are_armed_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,168 @@
+/* Tracepoints that are providers, from the kernel phase on: a trace instance stands for the buffer that the kernel command line arms
+ * (trace_instance=), with its own clock. A thread gives itself numbered names all the time (task:task_rename); the session must have each
+ * number once and in order, from before the session was made until after its stop, with the fields of the format file.
+ * Proves: issue 4, tracepoints wanted from the kernel phase too. Needs tracefs and CAP_PERFMON; else skipped. */
+// timeout: 60
+#include "autologger/kernel/klog.h"
+#include "autologger/kernel/tests/trace_instance.h"
+#include "autologger/wire/etl.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+
+#include <cmocka.h>
+
+enum { NO_SYSCONFIG = 0x10000000, EARLY = 2000, LATE = 2000, MOST = 1 << 20 };
+static struct {
+    struct klog *k;
+    int          renaming, draining;
+    unsigned     renamed; /* so many numbers were given */
+    bool         joined;
+    uint8_t      seen[MOST];
+    unsigned     others, phase_ends, last;
+    uint64_t     last_time, phase_end;
+} r;
+
+static void on_condition(void *ctx, wstatus number, bool note, const char *item, const char *reason, const char *advice)
+{
+    (void)ctx, (void)advice;
+    print_message("condition%s %u: %s: %s\n", note ? " (note)" : "", number, item, reason);
+    r.joined |= note && strcmp(item, "kernel phase") == 0 && strstr(reason, "clocks joined within");
+    assert_true(note);
+}
+
+static void *rename_main(void *arg)
+{
+    (void)arg;
+    while (__atomic_load_n(&r.renaming, __ATOMIC_ACQUIRE) && r.renamed < MOST) {
+        char name[16];
+        snprintf(name, sizeof name, "al%u", r.renamed);
+        prctl(PR_SET_NAME, name);
+        __atomic_add_fetch(&r.renamed, 1, __ATOMIC_RELEASE);
+        for (volatile int i = 0; i < 2000; i++) {
+        }
+    }
+    return NULL;
+}
+
+static void *drain_main(void *arg)
+{
+    (void)arg;
+    while (__atomic_load_n(&r.draining, __ATOMIC_ACQUIRE))
+        klog_drain(r.k, 10);
+    return NULL;
+}
+
+static void renamed_wait(unsigned more)
+{
+    for (unsigned to = __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE) + more; __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE) < to;)
+        usleep(1000);
+}
+
+/* task_rename's fields: pid (newer kernels: none), oldcomm, newcomm, oom_score_adj. The new name is the last one that is ours. */
+static void take(const struct klog_record *e)
+{
+    static const char schema[] = "newcomm";
+    unsigned          number[2], n = 0;
+    if (e->data[2] != ETL_EVENT64)
+        return;
+    if (memmem(e->data, e->size, "KernelPhaseEnd", sizeof "KernelPhaseEnd")) {
+        r.phase_ends++;
+        r.phase_end = e->time;
+        return;
+    }
+    if (!memmem(e->data, e->size, "task_rename", sizeof "task_rename") || !memmem(e->data, e->size, schema, sizeof schema))
+        return;
+    assert_non_null(memmem(e->data, e->size, "Test-Tracepoints", sizeof "Test-Tracepoints"));
+    for (size_t at = sizeof(struct etl_event_header); at + 4 < e->size && n < 2; at++)
+        if (memcmp(e->data + at, "al", 2) == 0 && sscanf((const char *)e->data + at, "al%u", &number[n]) == 1)
+            n++;
+    if (n < 1 || number[n - 1] >= MOST) {
+        r.others++;
+        return;
+    }
+    assert_int_equal(r.seen[number[n - 1]]++, 0); /* none twice */
+}
+
+static void collect(void)
+{
+    unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF);
+    for (bool any = true; any;) {
+        any = false;
+        for (unsigned cpu = 0; cpu < cpus; cpu++)
+            for (struct klog_record e; klog_peek(r.k, cpu, &e); any = true) {
+                take(&e);
+                klog_pop(r.k, cpu);
+            }
+    }
+}
+
+static uint64_t of_phase;
+static void show_source(void *ctx, const char *name, uint64_t attempted, uint64_t drained, uint64_t lost)
+{
+    (void)ctx;
+    print_message("  %-44s attempted %7llu drained %7llu lost %llu\n", name, (unsigned long long)attempted, (unsigned long long)drained,
+                  (unsigned long long)lost);
+    if (strcmp(name, "kernel phase task:task_rename") == 0)
+        of_phase += drained;
+}
+
+static void each_number_once(void **state)
+{
+    struct trace_instance  phase;
+    struct tracepoint_wish wish = {.guid = {0x11223344, 1, 2, {3}}, .name = "Test-Tracepoints", .pattern = "task:task_rename nothing:of_the_kind"};
+    struct reason          why  = {0};
+    struct klog_counters   n;
+    pthread_t              renamer, drainer;
+    (void)state;
+    if (!instance_make(&phase, "wishes"))
+        skip();
+    assert_true(instance_write(&phase, "buffer_size_kb", "16384") && instance_events(&phase, "task:task_rename sched:sched_process_exit"));
+    r.renaming = r.draining = 1;
+    assert_int_equal(pthread_create(&renamer, NULL, rename_main, NULL), 0);
+    renamed_wait(EARLY);
+    struct klog_config config = {.mask = {NO_SYSCONFIG}, .raw_bytes = 64 << 20, .clock = {1, CLOCK_READ_RAW, 1000000000}, .kernel_phase = true,
+                                 .phase_instance = phase.name, .tracepoints = &wish, .tracepoint_count = 1, .condition = on_condition};
+    wstatus st = klog_create(&config, &r.k, &why);
+    unsigned began = 0, ended = 0;
+    if (st == 0) {
+        assert_int_equal(pthread_create(&drainer, NULL, drain_main, NULL), 0);
+        assert_int_equal(klog_start(r.k, &why), 0);
+        began = __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE);
+        renamed_wait(LATE);
+        ended = __atomic_load_n(&r.renamed, __ATOMIC_ACQUIRE);
+        klog_stop(r.k);
+        __atomic_store_n(&r.draining, 0, __ATOMIC_RELEASE);
+        klog_wake(r.k);
+        pthread_join(drainer, NULL);
+    }
+    __atomic_store_n(&r.renaming, 0, __ATOMIC_RELEASE);
+    pthread_join(renamer, NULL);
+    instance_remove(&phase);
+    if (st) {
+        print_message("skipped: %s\n", why.text);
+        skip();
+    }
+    collect();
+    klog_counters(r.k, &n);
+    klog_sources(r.k, show_source, NULL);
+    unsigned missing = 0;
+    for (unsigned i = 0; i < ended; i++)
+        missing += !r.seen[i];
+    print_message("  %u numbers before the session had started, %u in all; %u missing; %u of others; withheld %llu\n", began, ended, missing, r.others,
+                  (unsigned long long)n.withheld);
+    assert_int_equal(n.lost_ring + n.lost_memory + n.lost_conversion, 0);
+    assert_int_equal(n.attempted, n.converted + n.withheld);
+    assert_true(r.joined && r.phase_ends > 0 && of_phase >= EARLY && wish.opened == 1);
+    assert_true(missing <= n.withheld && n.withheld < LATE / 2);
+    klog_destroy(r.k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_number_once)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
