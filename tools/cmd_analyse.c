@@ -267,8 +267,11 @@ static int analyse(const struct analyse_args *a)
         trace_close(t);
         return code;
     }
-    for (unsigned i = 0; i < a->count; i++)
+    for (unsigned i = 0; i < a->count; i++) {
+        if (a->topic != TOPIC_LOSSES)
+            losses_banner("autologger analyse", a->files[i], trace_reader(t, i));
         damaged |= damage_print("autologger analyse", a->files[i], trace_reader(t, i));
+    }
     trace_close(t);
     return found && !damaged ? VERB_FINE : VERB_FAILED;
 }

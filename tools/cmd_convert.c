@@ -185,6 +185,7 @@ static int run(const struct convert_args *a)
             counts_json(a, &n);
         else
             counts_print(a, &n);
+        losses_banner("autologger convert", a->file, trace_reader(t, 0));
         code = damage_print("autologger convert", a->file, trace_reader(t, 0)) ? VERB_FAILED : VERB_FINE;
     }
     symbols_close(symbols);

@@ -25,6 +25,17 @@ bool damage_print(const char *verb, const char *path, const struct etl_reader *r
     return count != 0;
 }
 
+bool losses_banner(const char *verb, const char *path, const struct etl_reader *reader)
+{
+    const struct etl_file_header *h = etl_reader_header(reader);
+    if (!h->raw.events_lost && !h->raw.buffers_lost)
+        return false;
+    fflush(stdout);
+    fprintf(stderr, "%s: %s lacks %" PRIu32 " event%s and %" PRIu32 " buffer%s that were lost when it was recorded. Do: autologger analyse losses %s\n", verb, path,
+            h->raw.events_lost, plural(h->raw.events_lost), h->raw.buffers_lost, plural(h->raw.buffers_lost), path);
+    return true;
+}
+
 struct watcher {
     struct symbols    *symbols;
     struct frame_name *frames; /* NULL: names are not asked for */

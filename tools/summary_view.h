@@ -14,6 +14,8 @@ struct summary_view {
     unsigned           folder_count;
 };
 int summary_view_file(const char *verb, const char *path, const struct summary_view *how);
+/* Says on stderr that the file lacks events that were lost when it was recorded; true when it does. */
+bool losses_banner(const char *verb, const char *path, const struct etl_reader *reader);
 /* Says on stderr where the file is damaged; true when it is. */
 bool damage_print(const char *verb, const char *path, const struct etl_reader *reader);
 #endif

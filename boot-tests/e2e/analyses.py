@@ -1,12 +1,13 @@
-"""Analyses of a real trace: requests go through two processes, which write to two sessions' files beside the kernel's. The processor time
+"""Analyses of a real trace, tracerpt's tables of it, and all other programs' forms of it: requests go through two processes, which write to two sessions' files beside the kernel's. The processor time
 between the two events of each is what getrusage said inside of the program; the activities form the tree that the program made; what the
 file holds adds up in every table; a session without a provider's program is told so.
-Proves: ANA-01, ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09, CON-20."""
+Proves: CON-07, CON-09, CON-10, ANA-01, ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09, CON-20."""
 import json
 import os
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as tree
 
 from harness import BUILD, SOURCE, Machine, check, skip, tool
 
@@ -14,7 +15,7 @@ if os.getuid() != 0:
     skip("kernel events need root")
 REQUESTS = 25
 DECLARED = """[GlobalLogger]
-EnableKernelFlags  = PROC_THREAD+CSWITCH+LOADER+DISPATCHER+PROFILE+DISK_IO+FILE_IO+FILE_IO_INIT+FILENAME
+EnableKernelFlags  = PROC_THREAD+CSWITCH+LOADER+DISPATCHER+PROFILE+DISK_IO+FILE_IO+FILE_IO_INIT+FILENAME+NETWORKTRACE
 StackWalkingFilter = Profile+CSwitch
 BufferSize         = 512 KB
 MinimumBuffers     = 16
@@ -31,6 +32,29 @@ Guid = {1c9c1f4d-2f6e-4c55-9f6e-2b8f3f0a7d22}
 [Autologger/nobody]
 FileName = C:\\nobody_um_premerge.etl
 [Autologger/nobody/Contoso-Nobody]
+"""
+# What another program reads, writes, sends: known to the byte.
+USE = """import os, socket, sys
+folder = sys.argv[1]
+for i in range(5):
+    fd = os.open(f"{folder}/hot-{i}", os.O_CREAT | os.O_RDWR)
+    for _ in range(10 + i):
+        os.write(fd, b"x" * 10007)
+    os.lseek(fd, 0, 0)
+    while os.read(fd, 4096):
+        pass
+    os.close(fd)
+server = socket.create_server(("127.0.0.1", 0))
+client = socket.create_connection(server.getsockname())
+other, _ = server.accept()
+for n in (1, 100, 5000):
+    client.sendall(b"y" * n)
+    left = n
+    while left:
+        left -= len(other.recv(left))
+open(f"{folder}/ends", "w").write(f"{client.getsockname()[1]} {server.getsockname()[1]} {os.getpid()}")
+client.close()
+other.close()
 """
 PAIR = ("--begin", "Contoso-Front/Request:start", "--end", "Contoso-Front/Request:stop")
 
@@ -82,6 +106,39 @@ def check_counts(trace):
     check(len(matched) == 2 and all(json.loads(x)["fields"]["Number"] == 7 for x in matched), matched)
 
 
+def table(root, section):
+    return [{d.get("name"): d.text or "" for d in item} for item in root.findall(f"Section[@name='{section}']/Table/Item")]
+
+
+def check_resources(trace, m):
+    """tracerpt's tables against what the program did."""
+    report = os.path.join(m.dir, "workload.xml")
+    before = set(os.listdir(m.dir))
+    tool("tracerpt", trace, "-report", report, "--rows", "0")
+    check(set(os.listdir(m.dir)) - before == {"workload.xml"}, "other files were written")
+    root = tree.parse(report).getroot()
+    files = {f["File"]: f for f in table(root, "HotFiles")}
+    for i in range(5):
+        row = files.get(os.path.join(m.dir, f"hot-{i}"))
+        size = (10 + i) * 10007
+        check(row, "no such file", sorted(files)[:50])
+        check((int(row["Writes"]), int(row["WrittenBytes"]), int(row["ReadBytes"])) == (10 + i, size, size), row)
+        check(int(row["Reads"]) == -(-size // 4096) + 1 and float(row["ReadMs"]) > 0 and float(row["WriteMs"]) > 0 and int(row["Opens"]) == 1, row)
+    order = [int(f["ReadBytes"]) + int(f["WrittenBytes"]) for f in table(root, "HotFiles")]
+    check(order == sorted(order, reverse=True), "the hottest first")
+    here, there, pid = open(os.path.join(m.dir, "ends")).read().split()
+    ends = {(e["Connection"], e["ProcessId"]): e for e in table(root, "Network")}
+    mine, other = ends.get((f"TCP 127.0.0.1:{here} - 127.0.0.1:{there}", pid)), ends.get((f"TCP 127.0.0.1:{there} - 127.0.0.1:{here}", pid))
+    check(mine and other, "no such connection", list(ends)[:20])
+    check(int(mine["SentBytes"]) == int(other["ReceivedBytes"]) == 5101 and int(mine["ReceivedBytes"]) == 0, mine, other)
+    cpu = sum(float(p["CpuMs"]) for p in table(root, "CPU"))
+    head = {d.get("name"): d.text for d in root.findall("Section[@name='Header']/Data")}
+    stats = analyse("stats", trace)
+    check(int(head["Events"]) == stats["events"], head)
+    print("processor time of all processes", round(cpu), "ms, idle", head["IdleMs"], "ms, in", stats["seconds"], "s of", head["Processors"], "processors")
+    check(cpu + float(head["IdleMs"]) <= int(head["Processors"]) * stats["seconds"] * 1000 * 1.001, "more than there is")
+
+
 def check_state(trace):
     """While a request burns, its thread runs, unless somebody else does: asked in the middle of each first 2 ms."""
     events = [json.loads(x) for x in tool("dump", "--json", "--match", "^Contoso-Front/Request", trace).stdout.splitlines()]
@@ -99,13 +156,14 @@ def check_state(trace):
 with Machine() as m:
     declared, out, store = (os.path.join(m.dir, x) for x in ("t.ini", "out", "r.db"))
     open(declared, "w").write(DECLARED)
-    told = os.path.join(m.dir, "told")
+    told, use = os.path.join(m.dir, "told"), os.path.join(m.dir, "use.py")
+    open(use, "w").write(USE)
     # on some guest kernels what an idle task does is withheld: so none is idle
     busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
             for cpu in sorted(os.sched_getaffinity(0))]
     try:
         r = tool("rehearse", declared, "--out", out, "--json", "--keep-premerge", "--run",
-                 f"sh -c '{os.path.join(BUILD, 'tests', 'requests')} {REQUESTS} > {told}'", expect=None)
+                 f"sh -c '{os.path.join(BUILD, 'tests', 'requests')} {REQUESTS} > {told}'", "--run", f"{sys.executable} {use} {m.dir}", expect=None)
     finally:
         for b in busy:
             b.kill()
@@ -118,6 +176,7 @@ with Machine() as m:
     check_activities([os.path.join(os.path.dirname(trace), name + "_um_premerge.etl") for name in ("front", "back")])
     check_counts(trace)
     check_state(trace)
+    check_resources(trace, m)
     images = analyse("images", trace)["images"]
     check(any(i["path"].endswith("/tests/requests") and i["build_id"] and int(i["checksum"], 16) for i in images), [i["path"] for i in images][:50])
     # and all other programs' forms of it
