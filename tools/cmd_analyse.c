@@ -1,6 +1,7 @@
 /* autologger analyse: answers out of trace files: pairs of events, counts, activities, the state at a time, images, losses. */
 #include "autologger/consumer/losses.h"
 #include "tools/analyse_view.h"
+#include "tools/describe.h"
 #include "tools/empty_view.h"
 #include "tools/json_out.h"
 #include "tools/progress.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
-enum { KEY_BEGIN = 0x300, KEY_END, KEY_BY, KEY_FIELD, KEY_WORST, KEY_AT, KEY_ROWS, KEY_ACTIVITY, ROWS = 20, WORST = 10 };
+enum { KEY_BEGIN = 0x300, KEY_END, KEY_BY, KEY_FIELD, KEY_WORST, KEY_AT, KEY_ROWS, KEY_ACTIVITY, KEY_MANIFEST, ROWS = 20, WORST = 10 };
 enum topic { TOPIC_DELTA, TOPIC_STATS, TOPIC_ACTIVITY, TOPIC_STATE, TOPIC_IMAGES, TOPIC_LOSSES, TOPIC_EMPTY, TOPICS };
 static const char *const topics[TOPICS] = {"delta", "stats", "activity", "state", "images", "losses", "empty"};
 
@@ -28,6 +29,7 @@ struct analyse_args {
     char                *field;
     double               at;
     struct guid          activity;
+    struct describe      describe;
 };
 
 static void parse_by(struct analyse_args *a, const char *arg, struct argp_state *state)
@@ -126,6 +128,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case KEY_ACTIVITY:
         if (!(a->has_activity = guid_parse(arg, &a->activity)))
             argp_error(state, "--activity takes a {GUID}, not \"%s\"", arg);
+        return 0;
+    case KEY_MANIFEST:
+        if (a->describe.file_count == DESCRIBE_FILES_MAX)
+            argp_error(state, "at most %d manifests", DESCRIBE_FILES_MAX);
+        a->describe.files[a->describe.file_count++] = arg;
         return 0;
     case ARGP_KEY_ARG: argument(a, arg, state); return 0;
     case ARGP_KEY_END: check_complete(a, state); return 0;
@@ -248,22 +255,33 @@ static wstatus run(struct trace *t, const struct analyse_args *a, const struct a
     return W_SUCCESS;
 }
 
-static int analyse(const struct analyse_args *a)
+static int analyse(struct analyse_args *a)
 {
     struct progress progress = progress_start("reading");
     struct trace   *t        = NULL;
     struct reason   why      = {0};
     bool            found    = true, damaged = false;
     wstatus         st       = trace_open(a->files, a->count, &t, &why);
+    int             code;
 
+    a->describe.traces      = a->files;
+    a->describe.trace_count = a->count;
+    if (!st && !describe_open(&a->describe, "autologger analyse", &code)) {
+        trace_close(t);
+        return code;
+    }
     if (!st) {
+        trace_describe(t, a->describe.set);
         struct analyse_view v = {a->common.json, a->rows, trace_start(t), a->files, a->count};
         trace_watch(t, progress_tell, &progress);
         st = run(t, a, &v, &why, &found);
         progress_end(&progress);
     }
+    if (t)
+        describe_report(&a->describe, "autologger analyse");
+    describe_close(&a->describe);
     if (st) {
-        int code = failure_print_about(t ? ABOUT_ANY : ABOUT_TRACE, "autologger analyse", st, &why);
+        code = failure_print_about(t ? ABOUT_ANY : ABOUT_TRACE, "autologger analyse", st, &why);
         trace_close(t);
         return code;
     }
@@ -287,6 +305,7 @@ int cmd_analyse(int argc, char **argv)
         {"at", KEY_AT, "SECONDS", 0, "state: the time, in seconds since the start of the file", 0},
         {"activity", KEY_ACTIVITY, "{GUID}", 0, "activity: this one and what came out of it", 0},
         {"rows", KEY_ROWS, "N", 0, "rows of a table at most (default 20 as text, all as JSON; 0: all)", 0},
+        {"manifest", KEY_MANIFEST, "FILE", 0, "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},
         {"store", KEY_STORE, "FILE", 0, "empty: the store (default " CMDLINE_DEFAULT_STORE ")", 0},
         OPT_JSON,
         {0}};

@@ -1,6 +1,7 @@
 /* autologger convert: a trace in the form of another program: Perfetto, Chrome, flame graphs, CTF. */
 #include "autologger/export/convert.h"
 #include "autologger/symbols/symbols.h"
+#include "tools/describe.h"
 #include "tools/json_out.h"
 #include "tools/progress.h"
 #include "tools/store_access.h"
@@ -15,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDERS_MAX = 16, KEY_TO = 0x300, KEY_WAITING, KEY_NO_SYMBOLS, KEY_SYMBOL_PATH };
+enum { FOLDERS_MAX = 16, KEY_TO = 0x300, KEY_WAITING, KEY_NO_SYMBOLS, KEY_SYMBOL_PATH, KEY_MANIFEST };
 enum form { TO_PERFETTO, TO_CHROME, TO_FOLDED, TO_CTF, FORMS };
 static const char *const words[FORMS] = {"perfetto", "chrome", "folded", "ctf"};
 
@@ -26,6 +27,7 @@ struct convert_args {
     bool           waiting, no_symbols;
     const char    *folders[FOLDERS_MAX];
     unsigned       folder_count;
+    struct describe describe;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -45,6 +47,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (a->folder_count == FOLDERS_MAX)
             argp_error(state, "at most %d folders with symbols", FOLDERS_MAX);
         a->folders[a->folder_count++] = arg;
+        return 0;
+    case KEY_MANIFEST:
+        if (a->describe.file_count == DESCRIBE_FILES_MAX)
+            argp_error(state, "at most %d manifests", DESCRIBE_FILES_MAX);
+        a->describe.files[a->describe.file_count++] = arg;
         return 0;
     case ARGP_KEY_ARG:
         if (a->file)
@@ -156,7 +163,7 @@ static wstatus convert_file(const struct convert_args *a, struct trace *t, const
     return st;
 }
 
-static int run(const struct convert_args *a)
+static int run(struct convert_args *a)
 {
     struct progress       progress = progress_start("converting");
     struct symbols       *symbols  = NULL;
@@ -164,7 +171,17 @@ static int run(const struct convert_args *a)
     struct convert_counts n        = {0};
     struct reason         why      = {0};
     struct frame_namer    namer;
-    wstatus               st = trace_open(&a->file, 1, &t, &why);
+    wstatus               st   = trace_open(&a->file, 1, &t, &why);
+    int                   code = VERB_FINE;
+
+    a->describe.traces      = (const char *const *)&a->file;
+    a->describe.trace_count = 1;
+    if (!st && !describe_open(&a->describe, "autologger convert", &code)) {
+        trace_close(t);
+        return code;
+    }
+    if (!st)
+        trace_describe(t, a->describe.set);
 
     if (!st && !a->no_symbols && a->form != TO_CTF)
         st = symbols_open(a->file, &(struct symbols_options){a->folders, a->folder_count}, &symbols, &why);
@@ -175,7 +192,8 @@ static int run(const struct convert_args *a)
         st = convert_file(a, t, symbols ? &namer : NULL, &n, &why);
         progress_end(&progress);
     }
-    int code = VERB_FINE;
+    if (t)
+        describe_report(&a->describe, "autologger convert");
     if (st) {
         code = failure_print_about(t ? ABOUT_RESULT : ABOUT_TRACE, "autologger convert", st, &why);
     } else {
@@ -190,6 +208,7 @@ static int run(const struct convert_args *a)
     }
     symbols_close(symbols);
     trace_close(t);
+    describe_close(&a->describe);
     return code;
 }
 
@@ -201,6 +220,7 @@ int cmd_convert(int argc, char **argv)
         {"waiting", KEY_WAITING, NULL, 0, "folded: where threads waited, in microseconds, instead of samples", 0},
         {"no-symbols", KEY_NO_SYMBOLS, NULL, 0, "addresses instead of names of functions", 0},
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
+        {"manifest", KEY_MANIFEST, "FILE", 0, "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},
         OPT_JSON,
         {0}};
     static const struct argp argp = {

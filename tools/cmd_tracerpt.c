@@ -1,5 +1,6 @@
 /* autologger tracerpt: Windows' tracerpt, with its spelling of options: dumps, a summary, and reports of resources. */
 #include "autologger/consumer/dump.h"
+#include "tools/describe.h"
 #include "tools/json_out.h"
 #include "tools/progress.h"
 #include "tools/store_access.h"
@@ -25,6 +26,7 @@ struct tracerpt_args {
     bool           wanted[OUTPUTS], yes, html;
     bool           csv;
     unsigned       rows;
+    struct schema_set *schemas; /* what describes the events */
 };
 
 /* Windows' spelling, "-o FILE" with FILE left out or not, as argp takes it: "--output=FILE". Refuses what has no meaning here. */
@@ -130,7 +132,7 @@ static void complete(struct tracerpt_args *a)
 static wstatus write_dump(const struct tracerpt_args *a, FILE *out, uint64_t *events, struct reason *why)
 {
     struct etl_reader  *reader  = NULL;
-    struct dump_options options = {.format = a->csv ? DUMP_CSV : DUMP_XML};
+    struct dump_options options = {.format = a->csv ? DUMP_CSV : DUMP_XML, .schemas = a->schemas};
     struct dump_counts  counts  = {0};
     wstatus             st      = etl_reader_open(a->file, &reader, why);
 
@@ -149,6 +151,7 @@ static wstatus write_tables(const struct tracerpt_args *a, enum output which, FI
 
     if (st)
         return st;
+    trace_describe(t, a->schemas);
     trace_watch(t, progress_tell, &progress);
     if (which == OUTPUT_SUMMARY) {
         st = tracerpt_summary(t, out, events, why);
@@ -250,8 +253,15 @@ static int run(struct tracerpt_args *a)
     for (int i = 0; i < OUTPUTS; i++)
         if (a->wanted[i] && !may_write(a, a->name[i]))
             return VERB_FAILED;
+    struct describe describe = {.traces = (const char *const *)&a->file, .trace_count = 1};
+    int             code;
+    if (!describe_open(&describe, "autologger tracerpt", &code))
+        return code;
+    a->schemas = describe.set;
     for (int i = 0; i < OUTPUTS && !st; i++)
         st = a->wanted[i] ? write_output(a, (enum output)i, &events[i], &why) : W_SUCCESS;
+    describe_report(&describe, "autologger tracerpt");
+    describe_close(&describe);
     if (st)
         return failure_print_about(ABOUT_RESULT, "autologger tracerpt", st, &why);
     show(a, events);

@@ -16,6 +16,7 @@ struct trace {
     int                last; /* the source whose event was given; its next one is to be read */
     uint64_t           start, end, events;
     struct trace_event event;
+    struct schema_set *described; /* NULL: each source's own */
     void (*tell)(void *ctx, unsigned per_mille);
     void    *tell_ctx;
     uint64_t last_end; /* FILETIME, by the headers; 0: not known */
@@ -71,7 +72,7 @@ bool trace_next(struct trace *t, const struct trace_event **out)
     t->last       = (int)(least - t->source);
     t->event.e    = least->next;
     t->event.file = (unsigned)t->last;
-    decoded_names(least->schemas, &t->event.e, &t->event.names);
+    decoded_names(t->described ? t->described : least->schemas, &t->event.e, &t->event.names);
     t->end = t->event.e.filetime > t->end ? t->event.e.filetime : t->end;
     if ((++t->events & TELL_EVERY) == 0 && t->tell && t->last_end > t->start && t->end >= t->start)
         t->tell(t->tell_ctx, (unsigned)((t->end - t->start) * 1000 / (t->last_end - t->start)));
@@ -105,6 +106,8 @@ uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw)
     ns += first;
     return ns > 0 ? (uint64_t)ns : 0;
 }
+
+void trace_describe(struct trace *t, struct schema_set *set) { t->described = set; }
 
 void trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx)
 {

@@ -27,6 +27,8 @@ uint64_t trace_end(const struct trace *t); /* of the latest event so far, or the
 /* Nanoseconds since trace_start of a raw time of a file, by the file's own clock; 0 for what is before. */
 uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw);
 uint64_t trace_events(const struct trace *t); /* given so far */
+/* What describes the events of all files from now on (borrowed); before, each file has a set of its own, without manifests. */
+void     trace_describe(struct trace *t, struct schema_set *set);
 /* `tell` hears now and then how far it is, by the events' times. */
 void     trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx);
 void     trace_close(struct trace *t); /* NULL is fine */
