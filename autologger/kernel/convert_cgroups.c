@@ -12,6 +12,10 @@
 #define PROVIDER "Autologger-Kernel-Cgroups"
 enum { ROOT_CGROUP = 1, PATH_MAX_BYTES = 4096, UNIT_MAX = 256, PAYLOAD_MAX = PATH_MAX_BYTES + UNIT_MAX + 64 };
 
+/* A cgroup whose path the rundown knew and whose number nobody could tell it, because no cgroup file system was to be seen (an early program
+ * after the switch of roots): by the process that it is known of. */
+#define UNNUMBERED (UINT64_C(1) << 63)
+
 struct place { /* of a process */
     uint64_t cgroup; /* 0: not known */
     bool     told;
@@ -126,7 +130,7 @@ static void tell(struct convert *c, const struct actor *by, const struct process
     unit_of_cgroup(path ? path : "", unit, sizeof unit);
     wr_u32(&w, p->pid);
     wr_u64(&w, p->key);
-    wr_u64(&w, at->cgroup);
+    wr_u64(&w, at->cgroup & UNNUMBERED ? 0 : at->cgroup);
     wr_text(&w, unit, sizeof unit);
     wr_text(&w, path ? path : "", PATH_MAX_BYTES);
     wr_text(&w, why, SIZE_MAX);
@@ -169,6 +173,9 @@ void convert_executed(struct convert *c, const struct sample *s)
     if (!at)
         return;
     uint64_t time = convert_time(c, s->time);
+    const char *path = at->cgroup & UNNUMBERED ? idmap_get(&c->cgroups->path, at->cgroup) : NULL;
+    if (path && s->cgroup && !idmap_get(&c->cgroups->path, s->cgroup)) /* it did not move: this is the number */
+        path_set(c, s->cgroup, path);
     if (s->cgroup) /* the kernel says so; else what fork and moves say */
         at->cgroup = s->cgroup;
     tell(c, &(struct actor){s->cpu, p->pid, s->tid}, p, at, "exec", &time);
@@ -206,8 +213,7 @@ void own_cgroup(struct convert *c, const uint8_t *record, size_t size, uint64_t 
     if (!at || at->told)
         return; /* it moved, or executed, meanwhile */
     uint64_t time = convert_time(c, raw);
-    at->cgroup    = r.id;
-    if (r.id)
-        path_set(c, r.id, path);
+    at->cgroup    = r.id ? r.id : UNNUMBERED | r.own.pid;
+    path_set(c, at->cgroup, path);
     tell(c, &(struct actor){0, p->pid, r.own.tid}, p, at, "rundown", &time);
 }

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -380,8 +381,12 @@ static void FILENAME(void **state)
     static struct collector c;
     struct klog_counters    n;
     uint64_t                bytes = 0, elsewhere = 0, key = 0;
+    struct stat             st;
     (void)state;
     folder_make();
+    bool disk = stat(folder, &st) == 0 && major(st.st_dev) != 0; /* memory takes direct writes, too, and none reaches a disk */
+    if (!disk)
+        print_message("the test's folder lies on no disk of its own: that disk events name it is not proved here\n");
     if (!begin(&c, 0x6000300, 0, 0, NULL, 0))
         return;
     pid_t pid = run_child(direct_writes);
@@ -396,7 +401,7 @@ static void FILENAME(void **state)
         elsewhere += u64_at(s, 24) == key && u32_at(s, 48) != (uint32_t)pid;
     }
     print_message("  %llu bytes of disk writes are of the file\n", (unsigned long long)bytes);
-    if (count_by(&c, WRITE, pid) && delivered("block:block_rq_issue") == delivered("block:block_rq_complete"))
+    if (disk && count_by(&c, WRITE, pid) && delivered("block:block_rq_issue") == delivered("block:block_rq_complete"))
         assert_in_range(bytes, 1, FEW * BLOCK);
     assert_int_equal(elsewhere, 0);
     finish(&c);

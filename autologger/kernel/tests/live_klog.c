@@ -103,6 +103,11 @@ static void real_configuration(void **state)
     halt(&c);
     check_balance(&c, &n);
     assert_int_equal(c.conditions, 0);
+    if (n.lost_ring + n.lost_memory) { /* counted; what is lost cannot be asked for by name */
+        print_message("skipped: this machine is too busy now, %llu events were lost\n", (unsigned long long)(n.lost_ring + n.lost_memory));
+        finish(&c);
+        skip();
+    }
     check_process(&c, pid);
     check_images(&c, pid);
     check_stacks(&c);

@@ -133,6 +133,29 @@ static void every_process_has_a_unit_or_none(void **state)
     assert_int_equal(count(0x0301), 3); /* 200 twice, before and after its exec, and 201 */
 }
 
+/* The rundown saw a path, and no cgroup file system that tells its number: the process and its children are in it all the same, and the
+ * number is learned when the kernel tells it. */
+static void a_path_without_a_number(void **state)
+{
+    struct told t;
+    (void)state;
+    maker.log.header->source[SRC_EXEC].flags |= RAW_SOURCE_CGROUP;
+    maker_rundown(1 * MS, 1, 0, "/init.scope");
+    maker_chunk(&maker, 0, RAW_CHUNK_OWN);
+    maker_task(&maker, 0, PERF_RECORD_FORK, 3 * MS, 200, 1, 200, 1);
+    maker_task(&maker, 0, PERF_RECORD_EXIT, 4 * MS, 200, 1, 200, 1);
+    maker_exec(5 * MS, 1, 42); /* systemd begins anew, in the real root */
+    maker_task(&maker, 0, PERF_RECORD_FORK, 6 * MS, 201, 1, 201, 1);
+    maker_task(&maker, 0, PERF_RECORD_EXIT, 7 * MS, 201, 1, 201, 1);
+    finish_log(10 * MS);
+    run();
+    expect(0, 1, 0, "init.scope", "/init.scope", "rundown");
+    expect(1, 200, 0, "init.scope", "/init.scope", "inherited");
+    expect(2, 1, 42, "init.scope", "/init.scope", "exec");
+    expect(3, 201, 42, "init.scope", "/init.scope", "inherited");
+    assert_false(nth_told(4, &t));
+}
+
 /* A newer systemd: the process is born in its cgroup, and no move shows; the sample says where it is. */
 static void the_kernel_says_it_at_the_exec(void **state)
 {
@@ -228,7 +251,7 @@ static void units_of_cgroups(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(every_process_has_a_unit_or_none), T(the_kernel_says_it_at_the_exec), T(who_did_not_ask_gets_nothing),
+    const struct CMUnitTest tests[] = {T(every_process_has_a_unit_or_none), T(a_path_without_a_number), T(the_kernel_says_it_at_the_exec), T(who_did_not_ask_gets_nothing),
                                        T(a_successor_goes_on), cmocka_unit_test(units_of_cgroups), cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
