@@ -146,11 +146,8 @@ typedef bool on_event(struct decoding *d, struct schema_set *set, const struct e
 
 static bool __attribute__((noinline)) see_event(struct decoding *d, struct schema_set *set, const struct etl_event *e)
 {
-    struct schema_key key;
-    uint32_t          used;
-
-    schema_key_of(e, &key);
-    const struct schema_event *s = schema_set_find(set, &key);
+    uint32_t                   used;
+    const struct schema_event *s = schema_set_describe(set, e);
     return s && walk_payload(s, e->payload, e->payload_size, e->is_64bit, see_value, d, &used) == DECODE_OK;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEAD = sizeof(struct etl_buffer_header), LARGEST = 16 << 20, XPRESS = 3, TYPE_MAXIMUM = 8 };
+enum { HEAD = sizeof(struct etl_buffer_header), LARGEST = 16 << 20, TYPE_MAXIMUM = 8 };
 
 size_t etl_source_read(const struct etl_source *s, void *out, size_t size, uint64_t offset)
 {
@@ -177,7 +177,7 @@ wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const 
         b->stride = header->raw.buffer_size;
         if (b->stride < HEAD || (b->stride != first.buffer_size && next_at(b, first.buffer_size, first.buffer_size)))
             b->stride = first.buffer_size;
-        b->compression = XPRESS;
+        b->compression = ETL_XPRESS;
     }
     wstatus st = walk(b);
     if (st != W_SUCCESS)
@@ -192,16 +192,27 @@ void etl_buffers_finish(struct etl_buffers *b)
     *b = (struct etl_buffers){.source.fd = -1};
 }
 
-/* Decompresses `in` (the stored buffer) to exactly `filled` bytes. The decoder may leave a spare flag word unread, and
- * may refuse such input: then it is tried without. */
-static uint8_t *expand(const uint8_t *in, size_t stored, size_t filled)
+/* How buffers are compressed, by COMPRESSION_FORMAT_*: the decoder, and how many bytes at the end it may have to do without (a spare flag
+ * word, which decoders may leave unread or refuse). */
+static const struct expander {
+    int (*expand)(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error);
+    size_t spare;
+} expanders[] = {
+    [ETL_LZNT1] = {libfwnt_lznt1_decompress, 2}, [ETL_XPRESS] = {libfwnt_lzxpress_decompress, 4}, [ETL_XPRESS_HUFF] = {libfwnt_lzxpress_huffman_decompress, 0}};
+
+static const struct expander *expander_of(uint16_t format)
+{
+    return format < sizeof expanders / sizeof *expanders && expanders[format].expand ? &expanders[format] : NULL;
+}
+
+/* Decompresses `in` (the stored buffer) to exactly `filled` bytes. */
+static uint8_t *expand(const struct expander *x, const uint8_t *in, size_t stored, size_t filled)
 {
     uint8_t *out = calloc(1, filled + 1);
 
-    for (size_t spare = 0; out && spare <= 4 && stored >= HEAD + spare; spare += 4) {
+    for (size_t spare = 0; out && spare <= x->spare && stored >= HEAD + spare; spare += x->spare ? x->spare : 1) {
         size_t got = filled - HEAD;
-        if (libfwnt_lzxpress_decompress(in + HEAD, stored - HEAD - spare, out + HEAD, &got, NULL) == 1 &&
-            got == filled - HEAD) {
+        if (x->expand(in + HEAD, stored - HEAD - spare, out + HEAD, &got, NULL) == 1 && got == filled - HEAD) {
             memcpy(out, in, HEAD);
             return out;
         }
@@ -210,35 +221,45 @@ static uint8_t *expand(const uint8_t *in, size_t stored, size_t filled)
     return NULL;
 }
 
-uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i)
+static bool make_room(struct etl_room *room, size_t size)
+{
+    if (room->size >= size && room->data)
+        return true;
+    free(room->data);
+    room->data = malloc(size ? size : 1);
+    room->size = room->data ? size : 0;
+    return room->data;
+}
+
+uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room)
 {
     const struct etl_buffer *e    = &b->list[i];
     size_t                   want = e->compressed ? e->stored : e->filled;
-    uint8_t                 *in   = malloc(want ? want : 1);
+    bool                     made = make_room(room, want);
 
-    if (!in || etl_source_read(&b->source, in, want, e->offset) != want) {
-        etl_damage_add(b, e->offset, in ? "the buffer can't be read" : "no memory for a buffer");
-        free(in);
+    if (!made || etl_source_read(&b->source, room->data, want, e->offset) != want) {
+        etl_damage_add(b, e->offset, made ? "the buffer can't be read" : "no memory for a buffer");
         return NULL;
     }
     if (!e->compressed)
-        return in;
-    bool     known = b->compression == XPRESS, room = b->expanded + e->filled <= EXPANDED_MAX;
-    uint8_t *out   = known && room ? expand(in, e->stored, e->filled) : NULL;
+        return room->data;
+    const struct expander *x   = expander_of(b->compression);
+    bool                   fits = b->expanded + e->filled <= EXPANDED_MAX;
+    uint8_t               *out = x && fits ? expand(x, room->data, e->stored, e->filled) : NULL;
     if (out)
         b->expanded += e->filled;
-    else if (!known)
-        etl_damage_add(b, e->offset, "a buffer compressed by a method other than XPRESS (%u)", b->compression);
+    else if (!x)
+        etl_damage_add(b, e->offset, "a buffer compressed by an unknown method (%u)", b->compression);
     else
         etl_damage_add(b, e->offset, "the compressed buffer %s %u bytes",
-                       room ? "does not expand to" : "is not read: too many CPUs hold buffers of", e->filled);
-    free(in);
+                       fits ? "does not expand to" : "is not read: too many CPUs hold buffers of", e->filled);
     return out;
 }
 
 void etl_buffers_unload(struct etl_buffers *b, size_t i, uint8_t *data)
 {
-    if (data && b->list[i].compressed)
-        b->expanded -= b->list[i].filled;
+    if (!data || !b->list[i].compressed)
+        return; /* it is the room's */
+    b->expanded -= b->list[i].filled;
     free(data);
 }

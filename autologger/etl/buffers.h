@@ -38,10 +38,15 @@ struct etl_buffers {
 /* Walks all buffers; `header` is the decoded header event of buffer 0. 8 when out of memory. */
 wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const struct etl_file_header *header);
 void    etl_buffers_finish(struct etl_buffers *b);
+/* Memory for one buffer after the other; zeros at first, free(data) at the end. */
+struct etl_room {
+    uint8_t *data;
+    size_t   size;
+};
 /* At most EXPANDED_MAX bytes of decompressed buffers are in memory at one time; what would go over is damage.
- * Reads buffer i into a malloc'ed block of its `filled` bytes; NULL when it can't be (noted as damage). */
-uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i);
-/* Frees what etl_buffers_load(b, i) gave; NULL is fine. */
+ * Reads the `filled` bytes of buffer i into the room (a compressed one: into memory of its own); NULL when it can't be (noted as damage). */
+uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room);
+/* Lets go of what etl_buffers_load(b, i, room) gave; NULL is fine. */
 void     etl_buffers_unload(struct etl_buffers *b, size_t i, uint8_t *data);
 void     etl_damage_add(struct etl_buffers *b, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

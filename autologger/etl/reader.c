@@ -14,13 +14,18 @@
 /* The buffers of one CPU in the order of their sequence numbers, and the event that is next in it. */
 struct stream {
     size_t           next, end; /* buffers of the sorted list still to be opened */
-    uint8_t         *data;
-    uint32_t         filled, pos;
-    uint64_t         offset;
-    bool             compressed;
-    int64_t          sequence;
-    int64_t          time; /* of the event before: for kinds without one */
-    struct etl_event event;
+    uint8_t        *data;
+    struct etl_room room;
+    uint32_t        filled, pos, size; /* size: of the event at pos */
+    uint64_t        offset;
+    bool            compressed;
+    int64_t         sequence;
+    int64_t         before; /* time of the event before: for kinds without one */
+    int64_t         time;
+};
+/* Raw times to 100 ns without a division: n / frequency is n * magic / 2^64, or a little more. */
+struct time_line {
+    uint64_t frequency, magic; /* magic 0: as etl_filetime does it */
 };
 struct etl_reader {
     struct etl_file_header header;
@@ -29,6 +34,7 @@ struct etl_reader {
     size_t                 stream_count;
     size_t                *heap; /* indexes of streams that have an event, earliest first */
     size_t                 heap_count;
+    struct time_line       line;
     bool                   handed_out; /* heap[0]'s event is with the caller: step before the next one */
 };
 
@@ -54,18 +60,46 @@ uint64_t etl_filetime(const struct etl_file_header *h, int64_t raw)
     return t < 0 ? 0 : (uint64_t)t;
 }
 
-/* Decodes the event at s->pos, opening buffers as needed. False: the stream has ended. */
+static uint64_t divide(const struct time_line *l, uint64_t n)
+{
+    uint64_t q = (uint64_t)((unsigned __int128)n * l->magic >> 64), rest = n - q * l->frequency;
+    for (; rest >= l->frequency; rest -= l->frequency)
+        q++;
+    return q;
+}
+
+static void line_make(struct time_line *l, const struct etl_file_header *h)
+{
+    bool     cycles    = h->raw.clock_type == 3;
+    uint64_t frequency = cycles ? h->raw.cpu_mhz * UINT64_C(1000000) : (uint64_t)h->raw.perf_freq;
+
+    *l = (struct time_line){.frequency = frequency};
+    if ((cycles || h->raw.clock_type == 1) && frequency > 1 && frequency < UINT64_C(900000000000) && h->raw.start_time > 0)
+        l->magic = UINT64_MAX / frequency;
+}
+
+/* etl_filetime, for the usual times: from the start on, for some centuries. */
+static uint64_t line_filetime(const struct etl_reader *r, int64_t raw)
+{
+    const struct time_line *l = &r->line;
+    int64_t                 d;
+
+    if (!l->magic || __builtin_sub_overflow(raw, r->header.start_raw, &d) || d < 0)
+        return etl_filetime(&r->header, raw);
+    uint64_t seconds = divide(l, (uint64_t)d), rest = (uint64_t)d - seconds * l->frequency;
+    if (seconds > INT64_MAX / 20000000)
+        return etl_filetime(&r->header, raw);
+    return (uint64_t)r->header.raw.start_time + seconds * 10000000 + divide(l, rest * 10000000);
+}
+
+/* Finds the event at s->pos, opening buffers as needed. False: the stream has ended. */
 static bool stream_fill(struct etl_reader *r, struct stream *s)
 {
     for (;;) {
         int size = s->data ? etl_record_size(s->data + s->pos, s->filled - s->pos) : 0;
         if (size > 0) {
-            uint64_t at = s->offset + (s->compressed ? 0 : s->pos);
-            if (!etl_record_decode(s->data + s->pos, (uint32_t)size, s->time, &s->event))
-                etl_damage_add(&r->buffers, at, "an event's extended items are malformed");
-            s->time                  = s->event.raw_time;
-            s->event.file_offset     = at;
-            s->event.buffer_sequence = s->sequence;
+            s->size = (uint32_t)size;
+            s->time = etl_record_time(s->data + s->pos, s->size, s->before);
             return true;
         }
         if (size < 0)
@@ -78,7 +112,7 @@ static bool stream_fill(struct etl_reader *r, struct stream *s)
         if (s->next == s->end)
             return false;
         const struct etl_buffer *b = &r->buffers.list[s->next];
-        if ((s->data = etl_buffers_load(&r->buffers, s->next++))) {
+        if ((s->data = etl_buffers_load(&r->buffers, s->next++, &s->room))) {
             s->filled     = b->filled;
             s->pos        = sizeof(struct etl_buffer_header);
             s->offset     = b->offset;
@@ -91,7 +125,7 @@ static bool stream_fill(struct etl_reader *r, struct stream *s)
 /* Earlier time first; equal stamps: lower CPU, which is a lower index. */
 static bool before(const struct etl_reader *r, size_t a, size_t b)
 {
-    int64_t x = r->streams[a].event.raw_time, y = r->streams[b].event.raw_time;
+    int64_t x = r->streams[a].time, y = r->streams[b].time;
     return x != y ? x < y : a < b;
 }
 
@@ -140,7 +174,7 @@ static wstatus make_streams(struct etl_reader *r)
         return W_NOT_ENOUGH_MEMORY;
     for (size_t i = 0; i < b->count; i++) {
         if (i == 0 || b->list[i].cpu != b->list[i - 1].cpu)
-            r->streams[r->stream_count++] = (struct stream){.next = i, .time = r->header.start_raw};
+            r->streams[r->stream_count++] = (struct stream){.next = i, .before = r->header.start_raw};
         r->streams[r->stream_count - 1].end = i + 1;
     }
     for (size_t i = 0; i < r->stream_count; i++)
@@ -204,6 +238,7 @@ static wstatus open_source(struct etl_source source, const char *name, struct et
         etl_damage_add(&r->buffers, 0, "the clock's frequency is missing; 10 MHz is assumed");
     if (r->header.raw.clock_type == 3 && r->header.raw.cpu_mhz == 0)
         etl_damage_add(&r->buffers, 0, "the CPU's frequency is missing; 1 MHz is assumed");
+    line_make(&r->line, &r->header);
     if ((st = make_streams(r)) != W_SUCCESS) {
         reason_set(why, st, "%s: no memory for its streams", name);
         goto out;
@@ -238,8 +273,11 @@ void etl_reader_close(struct etl_reader *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->stream_count; i++)
-        free(r->streams[i].data);
+    for (size_t i = 0; i < r->stream_count; i++) {
+        if (r->streams[i].data)
+            etl_buffers_unload(&r->buffers, r->streams[i].next - 1, r->streams[i].data);
+        free(r->streams[i].room.data);
+    }
     if (!r->buffers.source.data && r->buffers.source.fd >= 0)
         close(r->buffers.source.fd);
     etl_buffers_finish(&r->buffers);
@@ -252,11 +290,27 @@ void etl_reader_close(struct etl_reader *r)
 
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r) { return &r->header; }
 
+/* The event of the stream, whole. */
+static void stream_decode(struct etl_reader *r, struct stream *s, struct etl_event *event)
+{
+    const struct etl_buffer *b  = &r->buffers.list[s->next - 1];
+    uint64_t                 at = s->offset + (s->compressed ? 0 : s->pos);
+
+    if (!etl_record_decode(s->data + s->pos, s->size, s->before, event))
+        etl_damage_add(&r->buffers, at, "an event's extended items are malformed");
+    s->before              = event->raw_time;
+    event->file_offset     = at;
+    event->buffer_sequence = s->sequence;
+    event->cpu             = b->cpu;
+    event->logger_id       = b->logger_id;
+    event->filetime        = line_filetime(r, event->raw_time);
+}
+
 bool etl_next(struct etl_reader *r, struct etl_event *event)
 {
     if (r->handed_out) {
         struct stream *s = &r->streams[r->heap[0]];
-        s->pos           = (s->pos + s->event.record_size + 7) & ~7u;
+        s->pos           = (s->pos + s->size + 7) & ~7u;
         if (s->pos > s->filled)
             s->pos = s->filled;
         if (!stream_fill(r, s))
@@ -266,11 +320,7 @@ bool etl_next(struct etl_reader *r, struct etl_event *event)
     r->handed_out = r->heap_count > 0;
     if (!r->handed_out)
         return false;
-    const struct stream *s = &r->streams[r->heap[0]];
-    *event                 = s->event;
-    event->cpu             = r->buffers.list[s->next - 1].cpu;
-    event->logger_id       = r->buffers.list[s->next - 1].logger_id;
-    event->filetime        = etl_filetime(&r->header, event->raw_time);
+    stream_decode(r, &r->streams[r->heap[0]], event);
     return true;
 }
 

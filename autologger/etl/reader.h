@@ -44,6 +44,8 @@ struct etl_event {
     struct guid   activity;
     const uint8_t *ext; /* extended items, ext_size bytes, or NULL */
     uint32_t       ext_size;
+    const uint8_t *traits, *metadata; /* data of the items 12 and 11, which describe it; NULL: it has none */
+    uint32_t       traits_size, metadata_size;
     const uint8_t *payload;
     uint32_t       payload_size;
     const uint8_t *record; /* the whole event as stored */

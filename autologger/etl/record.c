@@ -2,6 +2,7 @@
 
 #include "registry-sim/base/cursor.h"
 
+#include <stddef.h>
 #include <string.h>
 
 enum { NO_ID = -1, PEBS = 0x8000, INSTANCE_SIZE = 0x48, COMPACT_SIZE = 0x18, MESSAGE_SIZE = 8, PLAIN_SIZE = 4 };
@@ -76,6 +77,8 @@ int etl_record_size(const uint8_t *p, size_t left)
     if (!s || left < s->fixed)
         return -1;
     size_t size = u16_at(p + s->size_at);
+    if (s->kind == ETL_KIND_EVENT)
+        return size > left || size < s->fixed ? -1 : (int)size;
     if (size > left || size < s->fixed + options_size(s, p))
         return -1;
     return (int)size;
@@ -153,63 +156,109 @@ static void decode_message(struct cursor *c, struct etl_event *e)
 }
 
 /* One extended item at the cursor; its size in the file, 0 when malformed. */
-static size_t ext_step(const struct cursor *c, struct etl_ext_item *item)
+static inline size_t ext_step(const struct cursor *c, struct etl_ext_item *item)
 {
-    struct cursor look = *c;
-
-    cur_copy(&look, item, sizeof *item);
-    if (!cur_ok(&look) || item->data_size > cur_left(&look))
-        return 0;
-    size_t total = item->total;
-    if (total == 0 || total % 8 || total < sizeof *item + item->data_size)
-        total = (sizeof *item + item->data_size + 7u) & ~(size_t)7;
     size_t left = cur_left(c);
-    return total > left && sizeof *item + item->data_size == left ? left : total <= left ? total : 0;
+
+    if (left < sizeof *item)
+        return 0;
+    memcpy(item, c->data + c->pos, sizeof *item);
+    size_t least = sizeof *item + item->data_size, total = item->total;
+    if (least > left)
+        return 0;
+    if (total == 0 || total % 8 || total < least)
+        total = (least + 7u) & ~(size_t)7;
+    return total > left && least == left ? left : total <= left ? total : 0;
 }
 
-static bool decode_event(struct cursor *c, struct etl_event *e)
+/* The extended items from `at` on; *end: behind them. They are noted in `e`, with those that describe the event, so that nobody has to
+ * look for them. False, and nothing is noted: they are malformed. */
+static bool decode_items(const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end)
+{
+    struct cursor       c    = {p, size, at, false};
+    struct etl_ext_item item = {.linkage = 1};
+    const uint8_t      *metadata = NULL, *traits = NULL;
+    uint32_t            metadata_size = 0, traits_size = 0;
+
+    while (item.linkage & 1) {
+        size_t step = ext_step(&c, &item);
+        if (!step)
+            return false;
+        if (item.type == ETL_EXT_SCHEMA_TL && !metadata) {
+            metadata      = c.data + c.pos + sizeof item;
+            metadata_size = item.data_size;
+        } else if (item.type == ETL_EXT_PROV_TRAITS && !traits) {
+            traits      = c.data + c.pos + sizeof item;
+            traits_size = item.data_size;
+        }
+        c.pos += step;
+    }
+    e->metadata      = metadata;
+    e->metadata_size = metadata_size;
+    e->traits        = traits;
+    e->traits_size   = traits_size;
+    e->ext           = p + at;
+    e->ext_size      = (uint32_t)c.pos - at;
+    *end             = (uint32_t)c.pos;
+    return true;
+}
+
+/* EVENT_HEADER, as most events have: every field is set once, at its place. */
+static bool decode_event(const uint8_t *p, uint32_t size, bool is_64bit, struct etl_event *e)
 {
     struct etl_event_header h;
-    struct etl_ext_item     item = {.linkage = 1};
+    uint32_t                end = sizeof h;
+    bool                    ok  = true;
 
-    cur_copy(c, &h, sizeof h);
-    e->raw_time    = h.time;
-    e->process_id  = h.process_id;
-    e->thread_id   = h.thread_id;
-    e->kernel_time = h.flags & ETL_EVENT_NO_CPUTIME ? 0 : h.kernel_time;
-    e->user_time   = h.flags & ETL_EVENT_NO_CPUTIME ? 0 : h.user_time;
-    e->provider   = h.provider;
-    e->id         = h.id;
-    e->task       = h.task;
-    e->version    = h.version;
-    e->channel    = h.channel;
-    e->level      = h.level;
-    e->opcode     = h.opcode;
-    e->flags      = h.flags;
-    e->keyword    = h.keyword;
-    e->activity   = h.activity;
-    if (!(h.flags & ETL_EVENT_EXTENDED))
-        return true;
-    struct cursor items = *c;
-    while (item.linkage & 1) {
-        size_t step = ext_step(c, &item);
-        if (!step) {
-            *c = items;
-            return false;
-        }
-        cur_take(c, step);
-    }
-    e->ext      = items.data + items.pos;
-    e->ext_size = (uint32_t)(c->pos - items.pos);
-    return true;
+    memcpy(&h, p, sizeof h);
+    bool no_times = h.flags & ETL_EVENT_NO_CPUTIME;
+    /* one by one: zeros for the whole of it, and the values then, take twice as long */
+    e->kind            = ETL_KIND_EVENT;
+    e->cpu             = 0;
+    e->logger_id       = 0;
+    e->is_64bit        = is_64bit;
+    e->raw_time        = h.time;
+    e->filetime        = 0;
+    e->process_id      = h.process_id;
+    e->thread_id       = h.thread_id;
+    e->kernel_time     = no_times ? 0 : h.kernel_time;
+    e->user_time       = no_times ? 0 : h.user_time;
+    e->instance        = 0;
+    e->parent_instance = 0;
+    e->parent_guid     = (struct guid){0};
+    e->provider        = h.provider;
+    e->hook            = 0;
+    e->id              = h.id;
+    e->task            = h.task;
+    e->version         = h.version;
+    e->channel         = h.channel;
+    e->level           = h.level;
+    e->opcode          = h.opcode;
+    e->flags           = h.flags;
+    e->keyword         = h.keyword;
+    e->activity        = h.activity;
+    e->ext             = NULL;
+    e->ext_size        = 0;
+    e->traits = e->metadata = NULL;
+    e->traits_size = e->metadata_size = 0;
+    e->record          = p;
+    e->record_size     = size;
+    e->file_offset     = 0;
+    e->buffer_sequence = 0;
+    if (h.flags & ETL_EVENT_EXTENDED)
+        ok = decode_items(p, size, end, e, &end);
+    e->payload      = p + end;
+    e->payload_size = size - end;
+    return ok;
 }
 
 bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct etl_event *e)
 {
-    const struct shape *s  = shape_of(p);
-    struct cursor       c  = cur_make(p, size);
-    bool                ok = true;
+    const struct shape *s = shape_of(p);
+    struct cursor       c = cur_make(p, size);
 
+    if (s->kind == ETL_KIND_EVENT)
+        return decode_event(p, size, s->is_64bit, e);
     *e = (struct etl_event){.kind = (enum etl_kind)s->kind, .is_64bit = s->is_64bit, .raw_time = previous,
                             .process_id = (uint32_t)NO_ID, .thread_id = (uint32_t)NO_ID, .record = p,
                             .record_size = size};
@@ -219,12 +268,39 @@ bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct
     case ETL_KIND_FULL:
     case ETL_KIND_INSTANCE: decode_full(&c, s, e); break;
     case ETL_KIND_MESSAGE: decode_message(&c, e); break;
-    case ETL_KIND_EVENT: ok = decode_event(&c, e); break;
+    case ETL_KIND_EVENT: break;
     case ETL_KIND_OTHER: cur_take(&c, s->fixed); break;
     }
     e->payload      = p + c.pos;
     e->payload_size = (uint32_t)(size - c.pos);
-    return ok;
+    return true;
+}
+
+/* Where the time stands; 0: it has to be looked for, or there is none. */
+static unsigned time_offset(const struct shape *s)
+{
+    static const uint8_t offsets[] = {[ETL_KIND_SYSTEM] = offsetof(struct etl_system_header, time),
+                                      [ETL_KIND_PERFINFO] = offsetof(struct etl_perfinfo_header, time),
+                                      [ETL_KIND_FULL] = offsetof(struct etl_full_header, time),
+                                      [ETL_KIND_INSTANCE] = offsetof(struct etl_full_header, time),
+                                      [ETL_KIND_EVENT] = offsetof(struct etl_event_header, time),
+                                      [ETL_KIND_MESSAGE] = 0, [ETL_KIND_OTHER] = 0};
+    return offsets[s->kind];
+}
+
+int64_t etl_record_time(const uint8_t *p, uint32_t size, int64_t previous)
+{
+    const struct shape *s  = shape_of(p);
+    unsigned            at = time_offset(s);
+    int64_t             time;
+    struct etl_event    e;
+
+    if (at) {
+        memcpy(&time, p + at, sizeof time);
+        return time;
+    }
+    etl_record_decode(p, size, previous, &e);
+    return e.raw_time;
 }
 
 bool etl_ext_next(const struct etl_event *event, struct etl_ext_walk *w)

@@ -8,4 +8,6 @@
  * buffer_sequence. `previous` is the time for kinds that store none. False: its extended items are malformed (the event
  * is still set, everything behind its header is payload). */
 bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct etl_event *event);
+/* Its raw time alone; `previous` for kinds that store none. */
+int64_t etl_record_time(const uint8_t *p, uint32_t size, int64_t previous);
 #endif

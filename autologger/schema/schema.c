@@ -120,6 +120,7 @@ static wstatus check_reference(struct check *c, unsigned i, unsigned by, const c
             return wrong(c, i, "is one too many with a length or count from another");
         f[by].slot = c->e->slot_count++;
         f[by].flags |= FIELD_REFERENCED;
+        f[by].width = 0;
     }
     return W_SUCCESS;
 }
@@ -137,6 +138,9 @@ static wstatus check_type(struct check *c, unsigned i)
     if (!is_integer(f))
         f->map = NULL; /* texts for numbers alone */
     f->kind = (uint16_t)(f->in == IN_POINTER && f->flags & FIELD_TO_END ? VALUE_ADDRESSES : kind);
+    bool alone = !(f->flags & ~(unsigned)(FIELD_TAGS | FIELD_FIXED_LENGTH | FIELD_HIDDEN | FIELD_REFERENCED));
+    f->width   = (uint8_t)(alone ? value_width(f->kind) : 0);
+    f->text8   = alone && !(f->flags & FIELD_FIXED_LENGTH) && f->kind == VALUE_ANSI;
     return W_SUCCESS;
 }
 

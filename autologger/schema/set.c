@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SELF_MAX = 4096, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256,
+enum { LATELY = 256, SELF_MAX = 4096, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256,
        LEARNT_MAX = 64 * 1024 * 1024 };
 
 /* A description that an event brought, by the bytes of its two items. */
@@ -30,6 +30,7 @@ struct schema_set {
     size_t               table_size, table_used;
     struct self         *self; /* an open table of 2 * SELF_MAX */
     size_t               self_count, self_bytes, learnt_bytes;
+    const struct self   *lately[LATELY]; /* what was found lately, by what costs little to look at */
     struct guid         *asked; /* an open table of 2 * ASKED_MAX, made at the first question */
     size_t               asked_count;
     schema_set_asker    *ask;
@@ -48,6 +49,7 @@ static void self_clear(struct schema_set *s)
         s->self[i] = (struct self){0};
     }
     s->self_count = s->self_bytes = 0;
+    memset(s->lately, 0, sizeof s->lately);
 }
 
 void schema_set_free(struct schema_set *s)
@@ -364,7 +366,7 @@ static bool self_make(struct schema_set *s, struct self *x, uint64_t hash, const
     return true;
 }
 
-static const struct schema_event *find_self(struct schema_set *s, const struct schema_key *k)
+static const struct self *look_self(struct schema_set *s, const struct schema_key *k)
 {
     uint64_t hash = hash_bytes(k->metadata_size, k->metadata, k->metadata_size);
 
@@ -379,6 +381,36 @@ static const struct schema_event *find_self(struct schema_set *s, const struct s
         ;
     if (!x->bytes && !self_make(s, x, hash, k))
         return NULL;
+    return x;
+}
+
+/* Some bytes of the metadata, and who it is of. */
+static unsigned place_lately(const struct guid *provider, const uint8_t *metadata, uint32_t size)
+{
+    uint64_t first = 0, last = 0;
+    if (size >= 4 + sizeof first) {
+        memcpy(&first, metadata + 3, sizeof first); /* behind the size and a byte of tags: the name */
+        memcpy(&last, metadata + size - sizeof last, sizeof last);
+    }
+    return (unsigned)(((first ^ provider->data1) * 31 + (last ^ (uint64_t)size << 20)) * UINT64_C(0x9E3779B97F4A7C15) >> 56) & (LATELY - 1);
+}
+
+static bool same_bytes(const struct self *x, const struct guid *provider, const void *traits, uint32_t traits_size, const void *metadata,
+                       uint32_t metadata_size)
+{
+    return x->metadata_size == metadata_size && x->traits_size == traits_size && memcmp(x->bytes + traits_size, metadata, metadata_size) == 0 &&
+           (!traits_size || memcmp(x->bytes, traits, traits_size) == 0) && memcmp(&x->guid, provider, sizeof *provider) == 0;
+}
+
+static const struct schema_event *find_self(struct schema_set *s, const struct schema_key *k)
+{
+    const struct self **lately = &s->lately[place_lately(&k->provider, k->metadata, k->metadata_size)], *x = *lately;
+
+    if (!x || !same_bytes(x, &k->provider, k->traits, k->traits_size, k->metadata, k->metadata_size)) {
+        if (!(x = look_self(s, k)))
+            return NULL;
+        s->lately[place_lately(&k->provider, k->metadata, k->metadata_size)] = x;
+    }
     return x->provider ? x->provider->events[0] : NULL;
 }
 
@@ -386,8 +418,6 @@ static const struct schema_event *find_self(struct schema_set *s, const struct s
 
 void schema_key_of(const struct etl_event *e, struct schema_key *out)
 {
-    struct etl_ext_walk walk = {0};
-
     *out = (struct schema_key){.provider = e->provider, .id = e->id, .hook = CLASSIC_NONE, .version = e->version, .opcode = e->opcode,
                                .classic = e->kind != ETL_KIND_EVENT && e->kind != ETL_KIND_MESSAGE,
                                .message = e->kind == ETL_KIND_MESSAGE || e->kind == ETL_KIND_OTHER};
@@ -396,14 +426,10 @@ void schema_key_of(const struct etl_event *e, struct schema_key *out)
     if (e->kind != ETL_KIND_EVENT)
         return;
     out->string_only = e->flags & ETL_EVENT_STRING_ONLY;
-    while (etl_ext_next(e, &walk))
-        if (walk.type == ETL_EXT_SCHEMA_TL && !out->metadata) {
-            out->metadata      = walk.data;
-            out->metadata_size = walk.size;
-        } else if (walk.type == ETL_EXT_PROV_TRAITS && !out->traits) {
-            out->traits      = walk.data;
-            out->traits_size = walk.size;
-        }
+    out->metadata      = e->metadata;
+    out->metadata_size = e->metadata_size;
+    out->traits        = e->traits;
+    out->traits_size   = e->traits_size;
 }
 
 static bool decode_guid(const struct schema_key *k, struct guid *out)
@@ -414,6 +440,19 @@ static bool decode_guid(const struct schema_key *k, struct guid *out)
     tracelogging_names_of(k->traits, k->traits_size, NULL, 0, &names);
     *out = names.decode;
     return names.has_decode;
+}
+
+const struct schema_event *schema_set_describe(struct schema_set *s, const struct etl_event *e)
+{
+    struct schema_key k;
+
+    if (e->metadata_size) {
+        const struct self *x = s->lately[place_lately(&e->provider, e->metadata, e->metadata_size)];
+        if (x && x->provider && same_bytes(x, &e->provider, e->traits, e->traits_size, e->metadata, e->metadata_size))
+            return x->provider->events[0];
+    }
+    schema_key_of(e, &k);
+    return schema_set_find(s, &k);
 }
 
 const struct schema_event *schema_set_find(struct schema_set *s, const struct schema_key *k)

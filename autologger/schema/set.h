@@ -39,6 +39,8 @@ void schema_key_of(const struct etl_event *event, struct schema_key *out);
 bool schema_set_learn(struct schema_set *set, const struct schema_key *key, const void *payload, size_t size);
 /* What describes this event; NULL: nothing does. */
 const struct schema_event *schema_set_find(struct schema_set *set, const struct schema_key *key);
+/* The same of an event as it was read: quicker, where many are alike. */
+const struct schema_event *schema_set_describe(struct schema_set *set, const struct etl_event *event);
 /* The providers that were added, in the order in which they were; NULL at the end. */
 const struct schema_provider *schema_set_provider(const struct schema_set *set, size_t i, enum schema_source *source);
 #endif

@@ -11,7 +11,7 @@ struct walk {
     bool                       enough;
     size_t                     shown; /* payload up to the last value that is not hidden */
     struct walk_place          place;
-    uint64_t                   said[SCHEMA_SLOTS_MAX]; /* by slot: what fields said that others refer to; set before it is read (schema.h, S2) */
+    uint64_t                  *said; /* by slot: what fields said that others refer to; set before it is read (schema.h, S2) */
 };
 
 static bool walk_run(struct walk *w, unsigned first, unsigned count);
@@ -64,26 +64,61 @@ static bool walk_array(struct walk *w, const struct schema_field *f, struct walk
     return true;
 }
 
+static bool walk_absent(struct walk *w, const struct schema_field *f)
+{
+    if (f->flags & FIELD_REFERENCED)
+        w->said[f->slot] = 0;
+    return true;
+}
+
+/* A value of a simple kind, as most are: found without more ado. False: it does not fit. */
+static inline bool walk_simple(struct walk *w, const struct schema_field *f)
+{
+    const uint8_t *p    = w->payload.data + w->payload.pos, *nul;
+    size_t         left = w->payload.size - w->payload.pos, size = f->width, stored = size;
+
+    if (f->text8) {
+        nul    = left ? memchr(p, 0, left) : NULL;
+        size   = nul ? (size_t)(nul - p) : left;
+        stored = size + 1;
+    }
+    if (stored > left)
+        return false;
+    struct value v = {p, (uint32_t)size, p, (uint32_t)stored};
+    w->payload.pos += stored;
+    if (!(f->flags & FIELD_HIDDEN))
+        w->shown = w->payload.pos;
+    if (!w->visit(w->ctx, &w->place, &v))
+        w->enough = true;
+    return !w->enough;
+}
+
 static bool walk_run(struct walk *w, unsigned first, unsigned count)
 {
     const struct schema_field *f     = &w->event->fields[first], *end = f + count;
     struct walk_level         *level = &w->place.levels[w->place.depth];
 
+    if ((w->steps += count) > STEPS_MAX)
+        return false;
     for (; f < end; f++) {
-        *level = (struct walk_level){.field = f};
-        if (f->flags & FIELD_OPTIONAL && cur_left(&w->payload) == 0) {
-            if (f->flags & FIELD_REFERENCED)
-                w->said[f->slot] = 0;
-            continue;
-        }
-        if (!(f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT) ? walk_array(w, f, level) : walk_one(w, f)))
+        level->field    = f;
+        level->in_array = false;
+        level->element  = 0;
+        bool ok;
+        if (f->width || f->text8)
+            ok = walk_simple(w, f);
+        else if (f->flags & FIELD_OPTIONAL && cur_left(&w->payload) == 0)
+            ok = walk_absent(w, f);
+        else
+            ok = f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT) ? walk_array(w, f, level) : walk_one(w, f);
+        if (!ok)
             return false;
     }
     return true;
 }
 
-enum decode_result walk_payload(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
-                                void *ctx, uint32_t *used)
+static inline enum decode_result walk_all(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
+                                          void *ctx, uint32_t *used, uint64_t *said)
 {
     struct walk w;
 
@@ -91,6 +126,7 @@ enum decode_result walk_payload(const struct schema_event *event, const void *pa
     w.payload        = cur_make(payload ? payload : "", payload ? size : 0);
     w.visit          = visit;
     w.ctx            = ctx;
+    w.said           = said;
     w.steps          = 0;
     w.enough         = false;
     w.shown          = 0;
@@ -99,6 +135,24 @@ enum decode_result walk_payload(const struct schema_event *event, const void *pa
     bool ok          = walk_run(&w, 0, event->top_count);
     *used            = (uint32_t)(ok ? w.payload.pos : w.shown); /* bytes of a value that was not given stay undecoded */
     return w.enough || (ok && !event->cut && w.payload.pos == w.payload.size) ? DECODE_OK : DECODE_MISMATCH;
+}
+
+/* Few have many references; and what lies far down the stack is not at hand. */
+enum { FEW = 8 };
+
+static __attribute__((noinline)) enum decode_result walk_with_many(const struct schema_event *event, const void *payload, size_t size, bool is_64bit,
+                                                                   walk_visitor *visit, void *ctx, uint32_t *used)
+{
+    uint64_t said[SCHEMA_SLOTS_MAX];
+    return walk_all(event, payload, size, is_64bit, visit, ctx, used, said);
+}
+
+enum decode_result walk_payload(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
+                                void *ctx, uint32_t *used)
+{
+    uint64_t said[FEW];
+    return event->slot_count <= FEW ? walk_all(event, payload, size, is_64bit, visit, ctx, used, said)
+                                    : walk_with_many(event, payload, size, is_64bit, visit, ctx, used);
 }
 
 /* ---- texts ---- */

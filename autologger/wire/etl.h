@@ -126,6 +126,8 @@ AT(struct etl_event_header, provider, 0x18);
 AT(struct etl_event_header, id, 0x28);
 AT(struct etl_event_header, keyword, 0x30);
 AT(struct etl_event_header, activity, 0x40);
+/* Of a compressed file: the state of buffer 0 says which (COMPRESSION_FORMAT_*) */
+enum { ETL_LZNT1 = 2, ETL_XPRESS = 3, ETL_XPRESS_HUFF = 4 };
 enum { ETL_EVENT_EXTENDED = 0x0001, ETL_EVENT_STRING_ONLY = 0x0004, ETL_EVENT_NO_CPUTIME = 0x0010 };
 
 /* Extended data item, followed by its data, padded to 8 */
