@@ -50,16 +50,13 @@ static const char *task_name(const struct schema_event *s, struct decoded *out)
 
 void decoded_names(struct schema_set *set, const struct etl_event *e, struct decoded *out)
 {
-    struct schema_key key;
-
-    schema_key_of(e, &key);
-    const struct schema_event *s = schema_set_find(set, &key);
+    const struct schema_event *s = schema_set_describe(set, e);
     out->schema   = s;
-    out->hook     = key.hook;
+    out->hook     = classic_hook(e);
     out->provider = NULL;
     out->event    = NULL;
     out->by       = s ? described_by(s) : DESCRIBED_NOT;
-    if (key.hook != CLASSIC_NONE && (!s || s->source == SCHEMA_CLASSIC))
+    if (out->hook != CLASSIC_NONE && (!s || s->source == SCHEMA_CLASSIC))
         class_names(e, out);
     else if (s && s->source != SCHEMA_STRING) {
         out->provider = *s->provider->name ? s->provider->name : NULL;

@@ -33,13 +33,20 @@ static void frame_text(struct text *line, const struct frame_name *f)
     }
 }
 
+/* What a plain value has not: blanks and below, quotes, '=', '\\', DEL. */
+static const bool unusual[256] = {
+    [0] = true,  [1] = true,  [2] = true,  [3] = true,  [4] = true,  [5] = true,  [6] = true,  [7] = true,  [8] = true,  [9] = true,    [10] = true,   [11] = true,
+    [12] = true, [13] = true, [14] = true, [15] = true, [16] = true, [17] = true, [18] = true, [19] = true, [20] = true, [21] = true,   [22] = true,   [23] = true,
+    [24] = true, [25] = true, [26] = true, [27] = true, [28] = true, [29] = true, [30] = true, [31] = true, [' '] = true, ['"'] = true, ['='] = true, ['\\'] = true,
+    [0x7F] = true};
+
 /* A value that would be mistaken for something else, or break the line, is quoted with JSON's escapes. */
 void dump_add_value(struct text *line, const char *p, size_t size)
 {
     bool plain = size > 0;
 
     for (size_t i = 0; i < size && plain; i++)
-        plain = (unsigned char)p[i] > ' ' && p[i] != '"' && p[i] != '=' && p[i] != '\\' && p[i] != 0x7F;
+        plain = !unusual[(unsigned char)p[i]];
     if (plain) {
         text_add(line, p, size);
         return;
@@ -62,8 +69,14 @@ void dump_add_value(struct text *line, const char *p, size_t size)
 /* Names: as they are, but nothing that breaks the line. */
 void dump_add_name(struct text *line, const char *name)
 {
-    size_t start = line->length;
+    size_t start = line->length, n = 0;
 
+    while ((unsigned char)name[n] > ' ' && (unsigned char)name[n] < 0x7F)
+        n++;
+    if (!name[n]) {
+        text_add(line, name, n);
+        return;
+    }
     text_utf8(line, name, strlen(name));
     for (size_t i = start; i < line->length; i++)
         if ((unsigned char)line->data[i] <= ' ' || line->data[i] == 0x7F)
@@ -75,17 +88,38 @@ void dump_emit_text(void *self, const struct field *f)
     struct dump *d = self;
 
     text_add(&d->line, " ", 1);
-    dump_add_name(&d->line, f->path);
+    if (f->path == f->field->name && f->field->plain_name)
+        text_add(&d->line, f->path, f->field->name_length);
+    else
+        dump_add_name(&d->line, f->path);
     text_add(&d->line, "=", 1);
-    dump_add_value(&d->line, f->text, f->length);
+    if (f->json == JSON_BARE || f->hex)
+        text_add(&d->line, f->text, f->length);
+    else
+        dump_add_value(&d->line, f->text, f->length);
 }
 
 static void add_id(struct text *line, const char *label, uint32_t id)
 {
+    text_add(line, label, strlen(label));
     if (id == (uint32_t)DUMP_NO_ID)
-        text_printf(line, " %s -", label);
+        text_add(line, "-", 1);
     else
-        text_printf(line, " %s %u", label, id);
+        text_unsigned(line, id);
+}
+
+/* "12.0000345": in 100 ns. */
+static void add_seconds(struct text *line, int64_t ticks)
+{
+    uint64_t positive = ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks, rest = positive % 10000000;
+    char     digits[8] = ".";
+
+    if (ticks < 0)
+        text_add(line, "-", 1);
+    text_unsigned(line, positive / 10000000);
+    for (int i = 7; i > 0; i--, rest /= 10)
+        digits[i] = (char)('0' + rest % 10);
+    text_add(line, digits, sizeof digits);
 }
 
 static void add_time(struct dump *d, const struct etl_event *e)
@@ -96,9 +130,7 @@ static void add_time(struct dump *d, const struct etl_event *e)
     if (d->options->iso)
         text_printf(&d->line, "%s", filetime_format(e->filetime, text));
     else
-        text_printf(&d->line, "%s%" PRIu64 ".%07" PRIu64, ticks < 0 ? "-" : "",
-                    (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) / 10000000,
-                    (ticks < 0 ? 0 - (uint64_t)ticks : (uint64_t)ticks) % 10000000);
+        add_seconds(&d->line, ticks);
 }
 
 void dump_add_stack(struct dump *d, const struct etl_event *e, char between)
@@ -108,7 +140,7 @@ void dump_add_stack(struct dump *d, const struct etl_event *e, char between)
 
     for (unsigned i = 0; i < n; i++) {
         text_add(&d->line, i ? &between : " stack=", i ? 1 : 7);
-        text_printf(&d->line, "0x%" PRIx64, frames[i]);
+        text_hexnumber(&d->line, frames[i]);
     }
 }
 
@@ -127,9 +159,9 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
 
     text_cut(&d->line, 0);
     add_time(d, e);
-    text_printf(&d->line, " cpu %u", e->cpu);
-    add_id(&d->line, "pid", e->process_id);
-    add_id(&d->line, "tid", e->thread_id);
+    add_id(&d->line, " cpu ", e->cpu);
+    add_id(&d->line, " pid ", e->process_id);
+    add_id(&d->line, " tid ", e->thread_id);
     const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
     if (unit) {
         text_add(&d->line, " unit ", 6);

@@ -44,6 +44,7 @@ struct etl_event {
     struct guid   activity;
     const uint8_t *ext; /* extended items, ext_size bytes, or NULL */
     uint32_t       ext_size;
+    uint32_t       ext_lacks; /* bit n: there is no item of type n; 0: look */
     const uint8_t *traits, *metadata; /* data of the items 12 and 11, which describe it; NULL: it has none */
     uint32_t       traits_size, metadata_size;
     const uint8_t *payload;

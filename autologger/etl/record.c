@@ -178,12 +178,14 @@ static bool decode_items(const uint8_t *p, uint32_t size, uint32_t at, struct et
     struct cursor       c    = {p, size, at, false};
     struct etl_ext_item item = {.linkage = 1};
     const uint8_t      *metadata = NULL, *traits = NULL;
-    uint32_t            metadata_size = 0, traits_size = 0;
+    uint32_t            metadata_size = 0, traits_size = 0, types = 0;
 
     while (item.linkage & 1) {
         size_t step = ext_step(&c, &item);
         if (!step)
             return false;
+        if (item.type < 32)
+            types |= UINT32_C(1) << item.type;
         if (item.type == ETL_EXT_SCHEMA_TL && !metadata) {
             metadata      = c.data + c.pos + sizeof item;
             metadata_size = item.data_size;
@@ -198,6 +200,7 @@ static bool decode_items(const uint8_t *p, uint32_t size, uint32_t at, struct et
     e->traits        = traits;
     e->traits_size   = traits_size;
     e->ext           = p + at;
+    e->ext_lacks     = ~types;
     e->ext_size      = (uint32_t)c.pos - at;
     *end             = (uint32_t)c.pos;
     return true;
@@ -239,6 +242,7 @@ static bool decode_event(const uint8_t *p, uint32_t size, bool is_64bit, struct 
     e->activity        = h.activity;
     e->ext             = NULL;
     e->ext_size        = 0;
+    e->ext_lacks       = 0;
     e->traits = e->metadata = NULL;
     e->traits_size = e->metadata_size = 0;
     e->record          = p;
@@ -326,6 +330,8 @@ bool etl_ext_find(const struct etl_event *event, uint16_t type, const uint8_t **
     struct cursor       c = cur_make(event->ext, event->ext ? event->ext_size : 0);
     struct etl_ext_item item;
 
+    if (type < 32 && event->ext_lacks >> type & 1)
+        return false;
     while (cur_left(&c)) {
         size_t step = ext_step(&c, &item);
         if (!step)

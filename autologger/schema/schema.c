@@ -144,6 +144,16 @@ static wstatus check_type(struct check *c, unsigned i)
     return W_SUCCESS;
 }
 
+static void note_name(struct schema_field *f)
+{
+    size_t n = strlen(f->name), plain = 0;
+
+    while (plain < n && f->name[plain] > ' ' && f->name[plain] < 0x7F)
+        plain++;
+    f->plain_name  = plain == n && n <= UINT16_MAX;
+    f->name_length = (uint16_t)(n <= UINT16_MAX ? n : 0);
+}
+
 static wstatus check_run(struct check *c, unsigned first, unsigned count, unsigned depth)
 {
     struct schema_event *e  = c->e;
@@ -161,6 +171,7 @@ static wstatus check_run(struct check *c, unsigned first, unsigned count, unsign
             return st;
         c->seen[i] = 1;
         c->visited++;
+        note_name(&e->fields[i]);
         if (!(f->flags & FIELD_STRUCT)) {
             st = check_type(c, i);
             continue;

@@ -71,6 +71,8 @@ struct schema_field {
     uint16_t                 length; /* UnicodeString: units of 16 bits; AnsiString, Binary: bytes; 0: to the NUL */
     uint16_t                 kind;   /* set by schema_event_finish: enum value_kind (value.h) */
     uint8_t                  width;  /* set by it: bytes of a value that stands alone and always has as many; 0: it is not so simple */
+    bool                     plain_name; /* set by it: of printing ASCII without blanks */
+    uint16_t                 name_length; /* set by it */
     bool                     text8;  /* set by it: a text alone, to its NUL */
     uint16_t                 slot;   /* set by it: where a walk keeps the value, with FIELD_REFERENCED */
     uint32_t                 tags;

@@ -2,6 +2,7 @@
 
 #include "registry-sim/win32/utf16.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +40,7 @@ static bool reserve(struct text *t, size_t more)
     return true;
 }
 
-void text_add(struct text *t, const void *bytes, size_t size)
+void text_grow_add(struct text *t, const void *bytes, size_t size)
 {
     if (!reserve(t, size))
         return;
@@ -84,10 +85,30 @@ static size_t utf8_length(const uint8_t *p, size_t left)
     return too_long || outside ? 0 : n;
 }
 
+/* Bytes of 7 bits at the beginning. */
+static size_t ascii_length(const uint8_t *p, size_t size)
+{
+    size_t   n = 0;
+    uint64_t eight;
+
+    for (; n + sizeof eight <= size; n += sizeof eight) {
+        memcpy(&eight, p + n, sizeof eight);
+        if (eight & UINT64_C(0x8080808080808080))
+            break;
+    }
+    while (n < size && p[n] < 0x80)
+        n++;
+    return n;
+}
+
 void text_utf8(struct text *t, const void *bytes, size_t size)
 {
     const uint8_t *p = bytes;
+    size_t         plain = ascii_length(p, size);
 
+    text_add(t, p, plain);
+    p += plain;
+    size -= plain;
     for (size_t i = 0, good = 0; i < size || good < size; good = i) {
         size_t n;
         while (i < size && (n = utf8_length(p + i, size - i)))
@@ -160,4 +181,39 @@ void text_hexnumber(struct text *t, uint64_t v)
     while (v >>= 4);
     memcpy(p -= 2, "0x", 2);
     text_add(t, p, (size_t)(digits + sizeof digits - p));
+}
+
+/* Numbers of few digits behind the point, as most are: their digits are exact, so they are found by multiplication. */
+static bool text_short_floating(struct text *t, double v, int digits)
+{
+    static const double most[]     = {[9] = 1e3, [17] = 1e11}; /* with six more behind the point these are all digits that there are */
+    double              positive   = fabs(v), whole, rest, shifted;
+
+    if ((digits != 9 && digits != 17) || !(positive < most[digits]))
+        return false;
+    whole   = floor(positive);
+    rest    = positive - whole;
+    shifted = rest * 1e6;
+    if (shifted != floor(shifted) || fma(rest, 1e6, -shifted) != 0 || (whole == 0 && shifted < 100)) /* the last: %g has an exponent */
+        return false;
+    if (signbit(v))
+        text_add(t, "-", 1);
+    text_unsigned(t, (uint64_t)whole);
+    unsigned left = (unsigned)shifted;
+    if (left) {
+        char decimals[7] = {'.'};
+        int  n           = 7;
+        for (int i = 6; i > 0; i--, left /= 10)
+            decimals[i] = (char)('0' + left % 10);
+        while (decimals[n - 1] == '0')
+            n--;
+        text_add(t, decimals, (size_t)n);
+    }
+    return true;
+}
+
+void text_floating(struct text *t, double v, int digits)
+{
+    if (v == 0 || !text_short_floating(t, v, digits))
+        text_printf(t, "%.*g", digits, v);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct text {
     char  *data;
@@ -15,7 +16,17 @@ struct text {
 void        text_finish(struct text *t);
 void        text_cut(struct text *t, size_t length); /* shortens to `length` */
 const char *text_get(const struct text *t);          /* NUL-terminated, never NULL */
-void        text_add(struct text *t, const void *bytes, size_t size);
+void        text_grow_add(struct text *t, const void *bytes, size_t size); /* text_add, where there may be no room yet */
+static inline void text_add(struct text *t, const void *bytes, size_t size)
+{
+    if (size >= t->capacity - t->length || !size) { /* length < capacity, or both are 0 */
+        text_grow_add(t, bytes, size);
+        return;
+    }
+    memcpy(t->data + t->length, bytes, size);
+    t->length += size;
+    t->data[t->length] = 0;
+}
 void        text_printf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Adds bytes meant to be UTF-8; what is not becomes U+FFFD. */
 void text_utf8(struct text *t, const void *bytes, size_t size);
@@ -26,4 +37,6 @@ void text_hex(struct text *t, const void *bytes, size_t size);
 void text_unsigned(struct text *t, uint64_t v);
 void text_signed(struct text *t, int64_t v);
 void text_hexnumber(struct text *t, uint64_t v);
+/* As %.*g with `digits` digits (9 for a float, 17 for a double: enough to get the same number back). */
+void text_floating(struct text *t, double v, int digits);
 #endif

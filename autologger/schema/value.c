@@ -53,7 +53,7 @@ static void form_FLOAT(struct writing *w)
     memcpy(w->size == 4 ? (void *)&f : &d, w->data, w->size);
     if (w->size == 4)
         d = (double)f;
-    text_printf(w->out, "%.*g", w->size == 4 ? 9 : 17, d);
+    text_floating(w->out, d, w->size == 4 ? 9 : 17);
     *w->json = isfinite(d) ? JSON_BARE : JSON_STRING;
 }
 static void form_BOOLEAN(struct writing *w)
