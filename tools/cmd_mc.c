@@ -64,9 +64,9 @@ static wstatus file_put(struct args *a, const char *folder, const char *suffix, 
     snprintf(path, sizeof path, "%s%s%s%s", folder ? folder : "", folder ? "/" : "", a->base, suffix);
     snprintf(temporary, sizeof temporary, "%s.new-%d", path, (int)getpid());
     struct file_bytes old;
-    bool              same = file_bytes_map(path, &old, NULL) == W_SUCCESS && old.size == content->length &&
+    bool              same = file_bytes_read(path, &old, NULL) == W_SUCCESS && !old.elf && old.size == content->length &&
                 (!old.size || memcmp(old.data, content->data, old.size) == 0);
-    file_bytes_unmap(&old);
+    file_bytes_free(&old);
     if (!same) {
         if (!(f = fopen(temporary, "we")))
             return reason_set(why, wstatus_from_errno(errno), "%s cannot be written: %s", temporary, strerror(errno));

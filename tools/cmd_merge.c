@@ -61,6 +61,15 @@ static void counts_json(const struct merge_args *a, const struct merge_counts *n
     json_flag(j, "had", n->names.had);
     json_text(j, "none", n->names.none);
     json_object_end(j);
+    json_object(j, "metadata");
+    json_number(j, "events", n->metadata.seen);
+    json_number(j, "had", n->metadata.had);
+    json_number(j, "described", n->metadata.described);
+    json_number(j, "undescribed", n->metadata.undescribed);
+    json_number(j, "left_out", n->metadata.left_out);
+    json_number(j, "maps", n->metadata.maps);
+    json_number(j, "bytes", n->metadata.bytes);
+    json_object_end(j);
     json_object(j, "user_stacks");
     json_number(j, "copies", n->stacks.copies);
     json_number(j, "complete", n->stacks.ends[UNWIND_WHOLE]);
@@ -103,6 +112,19 @@ static void names_print(const struct merge_counts *n)
                k->symbols, (k->bytes + 1023) / 1024);
 }
 
+static void metadata_print(const struct merge_counts *n)
+{
+    const struct embedding_counts *m = &n->metadata;
+    if (!m->seen)
+        return;
+    printf("descriptions: %" PRIu64 " of %" PRIu64 " kinds of events that do not describe themselves are in the file (%" PRIu64 " added, %" PRIu64 " KB)\n",
+           m->described + m->had, m->seen, m->described, (m->bytes + 1023) / 1024);
+    if (m->undescribed)
+        printf("descriptions: %" PRIu64 " kinds of events have no manifest here. Do: autologger manifest install FILE.man, and merge this file again\n", m->undescribed);
+    if (m->left_out)
+        printf("descriptions: %" PRIu64 " kinds of events have a description that is too large for an event, or are too many\n", m->left_out);
+}
+
 static void why_not_fine(const struct merge_counts *n, const char *out)
 {
     fflush(stdout);
@@ -140,6 +162,7 @@ int cmd_merge(int argc, char **argv)
     else {
         printf("merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
         names_print(&n);
+        metadata_print(&n);
     }
     why_not_fine(&n, a.out);
     return n.damage || n.inversions ? VERB_FAILED : VERB_FINE;

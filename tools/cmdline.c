@@ -2,6 +2,10 @@
 #include "tools/cmdline.h"
 #include "tools/verb.h"
 
+static const char *named_store = CMDLINE_DEFAULT_STORE;
+
+const char *cmdline_store(void) { return named_store; }
+
 void cmdline_init(void)
 {
     argp_err_exit_status = VERB_USAGE;
@@ -12,6 +16,7 @@ error_t cmdline_option(struct cmdline *c, int key, char *arg)
     switch (key) {
     case KEY_STORE:
         c->store       = arg;
+        named_store    = arg;
         c->store_given = true;
         return 0;
     case KEY_RUNTIME_DIR: c->runtime_dir = arg; return 0;

@@ -27,6 +27,8 @@ enum { KEY_STORE = 's', KEY_RUNTIME_DIR = 0x500, KEY_JSON = 'j' };
          "\n\nExit codes: 0 fine, 1 what was asked about failed, 100 called wrongly, 111 the system refused."
 
 void cmdline_init(void);
+/* The store of this command line: that of --store once it was parsed, else the default. */
+const char *cmdline_store(void);
 /* For argp parsers: takes the shared keys, ARGP_ERR_UNKNOWN for others. */
 error_t cmdline_option(struct cmdline *c, int key, char *arg);
 /* Parses; false means that *code is the exit code to end with. `input` is passed to the parser. */

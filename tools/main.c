@@ -1,6 +1,7 @@
 /* autologger: finds the verb and calls it. */
 #include "registry-sim/base/nearest.h"
 #include "tools/cmdline.h"
+#include "tools/publisher_words.h"
 #include "tools/verb.h"
 
 #include <locale.h>
@@ -45,6 +46,7 @@ int main(int argc, char **argv)
         return fflush(stdout) ? VERB_REFUSED : VERB_FINE;
     if (help)
         word = argv[2];
+    publisher_words_use();
     const struct verb *verb = verb_find(word);
     if (!verb)
         return unknown_verb(word);

@@ -2,6 +2,7 @@
 #include "tools/session_start.h"
 
 #include "autologger/plan/plan.h"
+#include "autologger/plan/publishers.h"
 #include "registry-sim/store/key_names.h"
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/text/dialect.h"
@@ -58,7 +59,7 @@ wstatus provider_guid(const char *text, struct guid *out, struct reason *why)
         return guid_parse(text, out) ? W_SUCCESS : reason_set(why, W_INVALID_PARAMETER, "\"%s\" is not a GUID in braces", text);
     if (!*text)
         return reason_set(why, W_INVALID_PARAMETER, "a provider's name or {GUID} is missing");
-    *out = guid_from_name(text);
+    *out = plan_provider_guid(text);
     return W_SUCCESS;
 }
 

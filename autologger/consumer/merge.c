@@ -1,5 +1,6 @@
 #include "autologger/consumer/merge.h"
 
+#include "autologger/consumer/embedding.h"
 #include "autologger/consumer/identity.h"
 #include "autologger/consumer/kernel_names.h"
 #include "autologger/etl/header.h"
@@ -40,6 +41,7 @@ struct merge {
     struct identity    *identity;
     struct kernel_names *names;
     struct unwinding    *unwinding;
+    struct embedding    *embedding;
     struct merge_counts counts;
 };
 
@@ -255,6 +257,8 @@ static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
 
     if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");
+    if (st == W_SUCCESS && !embedding_see(m->embedding, e))
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
     uint8_t  stack[UNWINDING_RECORD];
     uint32_t size = st == W_SUCCESS && in->kernel ? unwinding_see(m->unwinding, in->path, e, stack) : 0;
     if (size)
@@ -302,6 +306,8 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
     }
     if (st == W_SUCCESS && last != INT64_MIN)
         st = kernel_names_write(m->names, "", last, &(struct added_events){put_added, m}, why);
+    if (st == W_SUCCESS && last != INT64_MIN)
+        st = embedding_write(m->embedding, last, &(struct added_events){put_added, m}, why);
     for (uint32_t cpu = 0; cpu < m->processors && st == W_SUCCESS; cpu++)
         st = flush(m, (uint16_t)cpu, why);
     return st;
@@ -334,6 +340,7 @@ static void merge_finish(struct merge *m)
     identity_destroy(m->identity);
     kernel_names_destroy(m->names);
     unwinding_destroy(m->unwinding);
+    embedding_destroy(m->embedding);
     for (unsigned i = 0; m->inputs && i < m->count; i++)
         etl_reader_close(m->inputs[i].reader);
     for (uint32_t i = 0; m->outputs && i < m->processors; i++)
@@ -367,9 +374,10 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
     m.identity = identity_create();
     m.names    = kernel_names_create();
     m.unwinding = unwinding_create();
+    m.embedding = embedding_create(NULL);
     if (asprintf(&temporary, "%s.merging-%d", target, (int)getpid()) < 0)
         temporary = NULL;
-    if (!m.inputs || !m.identity || !m.names || !m.unwinding || !temporary) {
+    if (!m.inputs || !m.identity || !m.names || !m.unwinding || !m.embedding || !temporary) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
         goto out;
     }
@@ -391,6 +399,7 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
     counts->identity = *identity_counts(m.identity);
     counts->names    = *kernel_names_counts(m.names);
     counts->stacks   = *unwinding_counts(m.unwinding);
+    counts->metadata = *embedding_counts(m.embedding);
 out:
     if (made)
         os->unlink(os, temporary);

@@ -1,5 +1,6 @@
 /* merge.h - merges .etl files of one clock and one anchor into one file in time order, with buffers per CPU.
- * Adds what a file needs to be read elsewhere: whose file each image is (identity.h), and the kernel's names (kernel_names.h).
+ * Adds what a file needs to be read elsewhere: whose file each image is (identity.h), the kernel's names (kernel_names.h), and
+ * what describes events of manifests (embedding.h).
  * Copies of programs' stacks become stacks (unwinding.h).
  * Invariants: M1 in - headers_dropped + added = out; records are copied unchanged, but for a stack in the place of its copy. M2 two events of one CPU keep their order.
  * M3 the target appears whole or not at all (temporary name beside it, then rename).
@@ -8,6 +9,7 @@
  * Threads: one. */
 #ifndef AUTOLOGGER_CONSUMER_MERGE_H
 #define AUTOLOGGER_CONSUMER_MERGE_H
+#include "autologger/consumer/embedding.h"
 #include "autologger/consumer/kernel_names.h"
 #include "autologger/consumer/unwinding.h"
 #include "registry-sim/base/os.h"
@@ -24,6 +26,7 @@ struct merge_counts {
     struct identity_counts     identity;
     struct kernel_names_counts names;
     struct unwinding_counts    stacks;
+    struct embedding_counts    metadata;
     uint64_t events_lost, buffers_lost; /* sums of what the files say */
     uint64_t inversions; /* events earlier than the one before: only damaged files have them */
     unsigned damage; /* places reported by the readers: what lies there is not in the target */

@@ -2,6 +2,7 @@
 #include "autologger/kernel/flags.h"
 #include "autologger/plan/amounts.h"
 #include "autologger/plan/boot_settings.h"
+#include "autologger/plan/publishers.h"
 #include "autologger/plan/values.h"
 #include "autologger/wire/stack_copy.h"
 #include "registry-sim/base/nearest.h"
@@ -21,7 +22,7 @@ enum { STACK_FILE_MAX = 65536, LIST_MAX = 64, WORD_SIZE = 64 };
 /* What a parse is about; `row` says how to read the text. */
 struct asked {
     const struct value_row *row;
-    const char             *text, *base_dir;
+    const char             *text, *base_dir, *key;
 };
 typedef wstatus (*parse_fn)(const struct asked *asked, struct regvalue *out, struct reason *why);
 typedef char *(*print_fn)(const struct regvalue *value);
@@ -194,7 +195,15 @@ static wstatus parse_clock(const struct asked *a, struct regvalue *out, struct r
 }
 static wstatus parse_level(const struct asked *a, struct regvalue *out, struct reason *why)
 {
-    return parse_one_of(a, levels, COUNT(levels), out, why);
+    struct reason plain = {0}, named = {0};
+    uint64_t      level;
+    wstatus       st = parse_one_of(a, levels, COUNT(levels), out, &plain);
+
+    if (!st || st == W_NOT_ENOUGH_MEMORY)
+        return st;
+    if (publisher_word_value(a->key, PUBLISHER_LEVEL, a->text, &level, &named) == W_SUCCESS)
+        return set_number(a, level, out, why);
+    return reason_set(why, st, "%s", plain.text);
 }
 static char *print_bool(const struct regvalue *v) { return print_one_of(v, bools, COUNT(bools)); }
 static char *print_clock(const struct regvalue *v) { return print_one_of(v, clocks, COUNT(clocks)); }
@@ -274,9 +283,46 @@ static wstatus parse_property(const struct asked *a, struct regvalue *out, struc
     const struct value_bit *bits = property_bits(&count);
     return parse_bit_names(a, bits, count, out, why);
 }
+/* Keyword + Keyword + 0x40 */
+static wstatus parse_keywords(const struct asked *a, struct regvalue *out, struct reason *why)
+{
+    uint64_t all = 0;
+    char     word[128];
+
+    for (const char *at = a->text; *(at += strspn(at, " \t+|")); ) {
+        size_t   n = strcspn(at, "+|"), length = n;
+        uint64_t one = 0;
+        while (length && isspace((unsigned char)at[length - 1]))
+            length--;
+        if (length >= sizeof word)
+            return reason_set(why, W_INVALID_PARAMETER, "a word of %zu letters", length);
+        memcpy(word, at, length);
+        word[length] = 0;
+        wstatus st = isdigit((unsigned char)*word) ? amount_parse_number(word, &one, why) : publisher_word_value(a->key, PUBLISHER_KEYWORD, word, &one, why);
+        if (st)
+            return st;
+        all |= one;
+        at += n;
+    }
+    return set_number(a, all, out, why);
+}
+
 static wstatus parse_bits(const struct asked *a, struct regvalue *out, struct reason *why)
 {
-    return parse_bit_names(a, NULL, 0, out, why);
+    struct reason plain = {0};
+    wstatus       st    = parse_bit_names(a, NULL, 0, out, &plain);
+
+    if (st && st != W_NOT_ENOUGH_MEMORY && a->row->type == REG_TYPE_QWORD) {
+        struct reason words = {0};
+        wstatus       named = parse_keywords(a, out, &words);
+        if (!named || *words.text) {
+            st    = named;
+            plain = words;
+        }
+    }
+    if (st)
+        return reason_set(why, st, "%s", plain.text);
+    return W_SUCCESS;
 }
 static char *print_mode(const struct regvalue *v)
 {
@@ -560,7 +606,7 @@ static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, co
 {
     unsigned                scope = value_scope_of(key);
     const struct value_row *row   = value_find(scope, name);
-    struct asked            asked = {row, text, base_dir};
+    struct asked            asked = {row, text, base_dir, key};
 
     (void)ctx;
     if (!scope)
@@ -622,6 +668,6 @@ static char *vocabulary_print(void *ctx, const char *key, const struct regvalue 
 
 const struct ini_vocabulary *plan_vocabulary(void)
 {
-    static const struct ini_vocabulary words = {NULL, vocabulary_parse, vocabulary_print};
+    static const struct ini_vocabulary words = {NULL, vocabulary_parse, vocabulary_print, publisher_guid};
     return &words;
 }

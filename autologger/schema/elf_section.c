@@ -1,63 +1,82 @@
 /* A section of an ELF file by its name, of 32 or 64 bits, little-endian. Ours, not libelf's: a program that reads traces needs no more
  * libraries for it, and of an ELF file nothing else is looked at. Every number of the file is checked before it is used. */
-#include "autologger/schema/manifest_pack.h"
-#include "registry-sim/base/cursor.h"
+#include "autologger/schema/elf_section.h"
 
 #include <elf.h>
 #include <string.h>
+#include <unistd.h>
 
 struct section {
     uint32_t name, type;
     uint64_t offset, size;
 };
 
-static bool section_read(const uint8_t *file, size_t size, bool wide, uint64_t at, struct section *out)
+static bool section_read(const struct elf_source *s, bool wide, uint64_t at, struct section *out)
 {
-    if (at > size || size - at < (wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)))
-        return false;
     if (wide) {
-        Elf64_Shdr s;
-        memcpy(&s, file + at, sizeof s);
-        *out = (struct section){s.sh_name, s.sh_type, s.sh_offset, s.sh_size};
+        Elf64_Shdr h;
+        if (!s->fetch(s, at, &h, sizeof h))
+            return false;
+        *out = (struct section){h.sh_name, h.sh_type, h.sh_offset, h.sh_size};
     } else {
-        Elf32_Shdr s;
-        memcpy(&s, file + at, sizeof s);
-        *out = (struct section){s.sh_name, s.sh_type, s.sh_offset, s.sh_size};
+        Elf32_Shdr h;
+        if (!s->fetch(s, at, &h, sizeof h))
+            return false;
+        *out = (struct section){h.sh_name, h.sh_type, h.sh_offset, h.sh_size};
     }
-    return out->type == SHT_NOBITS || (out->offset <= size && out->size <= size - out->offset);
+    return out->type == SHT_NOBITS || (out->offset <= s->size && out->size <= s->size - out->offset);
 }
 
-bool elf_section_find(const void *file, size_t size, const char *name, size_t *offset, size_t *length)
+bool elf_section_find(const struct elf_source *s, const char *name, uint64_t *offset, uint64_t *length)
 {
-    const uint8_t *bytes = file;
+    unsigned char  ident[EI_NIDENT];
+    char           text[64];
+    size_t         n = strlen(name) + 1;
     uint64_t       table;
     unsigned       step, count, names;
-    bool           wide;
+    struct section texts, x;
 
-    if (size < sizeof(Elf64_Ehdr) || memcmp(bytes, ELFMAG, SELFMAG) != 0 || bytes[EI_DATA] != ELFDATA2LSB)
+    if (n > sizeof text || !s->fetch(s, 0, ident, sizeof ident) || memcmp(ident, ELFMAG, SELFMAG) != 0 || ident[EI_DATA] != ELFDATA2LSB)
         return false;
-    wide = bytes[EI_CLASS] == ELFCLASS64;
+    bool wide = ident[EI_CLASS] == ELFCLASS64;
     if (wide) {
         Elf64_Ehdr h;
-        memcpy(&h, bytes, sizeof h);
+        if (!s->fetch(s, 0, &h, sizeof h))
+            return false;
         table = h.e_shoff, step = h.e_shentsize, count = h.e_shnum, names = h.e_shstrndx;
     } else {
         Elf32_Ehdr h;
-        memcpy(&h, bytes, sizeof h);
+        if (!s->fetch(s, 0, &h, sizeof h))
+            return false;
         table = h.e_shoff, step = h.e_shentsize, count = h.e_shnum, names = h.e_shstrndx;
     }
-    struct section texts, s;
-    if (table > size || names >= count || !section_read(bytes, size, wide, table + (uint64_t)names * step, &texts) || texts.type == SHT_NOBITS)
+    if (table > s->size || names >= count || !section_read(s, wide, table + (uint64_t)names * step, &texts) || texts.type == SHT_NOBITS)
         return false;
     for (unsigned i = 0; i < count; i++) {
-        if (!section_read(bytes, size, wide, table + (uint64_t)i * step, &s) || s.type == SHT_NOBITS || s.name >= texts.size)
+        if (!section_read(s, wide, table + (uint64_t)i * step, &x) || x.type == SHT_NOBITS || x.name > texts.size || texts.size - x.name < n)
             continue;
-        const char *at = (const char *)bytes + texts.offset + s.name;
-        if (strnlen(at, texts.size - s.name) == strlen(name) && memcmp(at, name, strlen(name)) == 0 && s.name + strlen(name) < texts.size) {
-            *offset = (size_t)s.offset;
-            *length = (size_t)s.size;
+        if (s->fetch(s, texts.offset + x.name, text, n) && memcmp(text, name, n) == 0) {
+            *offset = x.offset;
+            *length = x.size;
             return true;
         }
     }
     return false;
 }
+
+static bool fetch_memory(const struct elf_source *s, uint64_t offset, void *out, size_t size)
+{
+    if (offset > s->size || size > s->size - offset)
+        return false;
+    memcpy(out, (const uint8_t *)s->data + offset, size);
+    return true;
+}
+
+struct elf_source elf_source_memory(const void *data, size_t size) { return (struct elf_source){fetch_memory, size, data, -1}; }
+
+static bool fetch_file(const struct elf_source *s, uint64_t offset, void *out, size_t size)
+{
+    return offset <= s->size && size <= s->size - offset && pread(s->fd, out, size, (off_t)offset) == (ssize_t)size;
+}
+
+struct elf_source elf_source_file(int fd, uint64_t size) { return (struct elf_source){fetch_file, size, NULL, fd}; }

@@ -1,44 +1,70 @@
 #include "autologger/schema/manifest_file.h"
+
+#include "autologger/schema/elf_section.h"
 #include "autologger/schema/manifest_pack.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-wstatus file_bytes_map(const char *path, struct file_bytes *out, struct reason *why)
+static wstatus part_read(int fd, const char *path, uint64_t offset, uint64_t size, struct file_bytes *out, struct reason *why)
+{
+    if (size > MANIFEST_FILE_MAX)
+        return reason_set(why, W_INVALID_DATA, "%s has %llu bytes; a manifest has at most %d MB", path, (unsigned long long)size, MANIFEST_FILE_MAX >> 20);
+    out->size = 0;
+    if (!(out->data = malloc(size + 1)))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", path);
+    while (out->size < size) {
+        ssize_t n = pread(fd, out->data + out->size, size - out->size, (off_t)(offset + out->size));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return reason_set(why, n ? wstatus_from_errno(errno) : W_INVALID_DATA, "%s cannot be read: %s", path, n ? strerror(errno) : "it became shorter");
+        out->size += (size_t)n;
+    }
+    out->data[size] = 0;
+    return W_SUCCESS;
+}
+
+wstatus file_bytes_read(const char *path, struct file_bytes *out, struct reason *why)
 {
     struct stat st;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char        magic[SELFMAG];
+    uint64_t    offset = 0, size;
+    int         fd     = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    wstatus     status = W_SUCCESS;
 
-    *out = (struct file_bytes){NULL, 0};
+    *out = (struct file_bytes){NULL, 0, false};
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "%s cannot be opened: %s", path, strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
         close(fd);
         return reason_set(why, W_INVALID_DATA, "%s is no file", path);
     }
-    if (st.st_size > 0) {
-        void *data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (data == MAP_FAILED) {
-            int error = errno;
-            close(fd);
-            return reason_set(why, wstatus_from_errno(error), "%s cannot be read: %s", path, strerror(error));
-        }
-        *out = (struct file_bytes){data, (size_t)st.st_size};
+    size = (uint64_t)st.st_size;
+    if (pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, ELFMAG, SELFMAG) == 0) {
+        struct elf_source source = elf_source_file(fd, size);
+        out->elf                 = true;
+        if (!elf_section_find(&source, MANIFEST_SECTION, &offset, &size))
+            status = reason_set(why, W_NOT_FOUND, "%s has no manifest (no section " MANIFEST_SECTION "). Do: link it with the C file that autologger mc makes", path);
     }
+    if (!status)
+        status = part_read(fd, path, offset, size, out, why);
     close(fd);
-    return W_SUCCESS;
+    if (status)
+        file_bytes_free(out);
+    return status;
 }
 
-void file_bytes_unmap(struct file_bytes *f)
+void file_bytes_free(struct file_bytes *f)
 {
-    if (f->data)
-        munmap((void *)(uintptr_t)f->data, f->size);
+    free(f->data);
     f->data = NULL;
+    f->size = 0;
 }
 
 wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, manifest_taker *take, void *ctx, struct reason *why)
@@ -62,18 +88,14 @@ wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, m
 wstatus manifest_file_binary(const char *path, manifest_taker *take, void *ctx, struct reason *why)
 {
     struct file_bytes f;
-    size_t            offset = 0, length;
-    wstatus           st = file_bytes_map(path, &f, why);
+    wstatus           st = file_bytes_read(path, &f, why);
 
     if (st)
         return st;
-    length = f.size;
-    if (f.size >= SELFMAG && memcmp(f.data, ELFMAG, SELFMAG) == 0 && !elf_section_find(f.data, f.size, MANIFEST_SECTION, &offset, &length))
-        st = reason_set(why, W_NOT_FOUND, "%s has no manifest (no section " MANIFEST_SECTION "). Do: link it with the C file that autologger mc makes", path);
-    else if (!offset && !manifest_is_packed(f.data, f.size))
+    if (!f.elf && !manifest_is_packed(f.data, f.size))
         st = reason_set(why, W_INVALID_DATA, "%s is neither the binary form of a manifest nor a program that holds one", path);
     if (!st)
-        st = manifest_unpack_all((const uint8_t *)f.data + offset, length, path, take, ctx, why);
-    file_bytes_unmap(&f);
+        st = manifest_unpack_all(f.data, f.size, path, take, ctx, why);
+    file_bytes_free(&f);
     return st;
 }

@@ -15,11 +15,12 @@ wstatus manifest_file_binary(const char *path, manifest_taker *take, void *ctx, 
 /* XML too (al_manifest). */
 wstatus manifest_file(const char *path, struct manifest_problems *problems, manifest_taker *take, void *ctx, struct reason *why);
 
-/* A file's bytes, for reading. */
+/* What of a file may be a manifest: all its bytes, or of an ELF file the section. A copy, with a NUL behind it. */
 struct file_bytes {
-    const void *data;
-    size_t      size;
+    char  *data;
+    size_t size;
+    bool   elf;
 };
-wstatus file_bytes_map(const char *path, struct file_bytes *out, struct reason *why);
-void    file_bytes_unmap(struct file_bytes *f);
+wstatus file_bytes_read(const char *path, struct file_bytes *out, struct reason *why);
+void    file_bytes_free(struct file_bytes *f);
 #endif

@@ -26,6 +26,4 @@ bool manifest_pack_all(const struct manifest *m, struct text *out);
 bool manifest_is_packed(const void *data, size_t size);
 /* Takes one METADATA with its STRINGS off the beginning of `data`; *used gets the bytes up to the next. 13 with what is wrong, and where; 8. */
 wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_t *used, struct manifest **out, struct reason *why);
-/* Where the section of that name lies in an ELF file. False: it has none, or is no (sound) ELF file of this byte order. */
-bool elf_section_find(const void *file, size_t size, const char *name, size_t *offset, size_t *length);
 #endif

@@ -37,6 +37,8 @@ struct ini_vocabulary {
     /* Typed value -> the human text that parse() turns back into the same bytes, malloc; NULL when there is none, and the
      * exporter writes a .reg literal. */
     char *(*print)(void *ctx, const char *key, const struct regvalue *value);
+    /* The GUID of a provider that is known by this name, where it is another one than the hash of it; NULL: there are none. */
+    bool (*provider)(void *ctx, const char *name, struct guid *out);
 };
 
 enum { REG_IMPORT_LENIENT = 1 }; /* accept a missing header and typographic quotes (U+201C, U+201D, U+2033) with warnings */

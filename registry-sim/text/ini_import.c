@@ -114,7 +114,8 @@ static bool provider_guid(struct importer *m, unsigned section, char out[GUID_TE
         guid = guid_from_name(name);
         free(name);
     } else if (!given) {
-        guid = guid_from_name(place->provider);
+        if (!m->words || !m->words->provider || !m->words->provider(m->words->ctx, place->provider, &guid))
+            guid = guid_from_name(place->provider);
     }
     guid_format(&guid, out);
     return true;

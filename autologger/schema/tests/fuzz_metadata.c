@@ -1,5 +1,6 @@
 /* Any bytes as the binary form of a manifest (with its checksum made right, else nothing would come through), and as an ELF file.
  * Proves: the binary metadata as bad input. */
+#include "autologger/schema/elf_section.h"
 #include "autologger/schema/manifest_model.h"
 #include "autologger/schema/manifest_pack.h"
 #include "autologger/schema/walk.h"
@@ -30,12 +31,15 @@ static void decode(struct schema_set *set, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t           used, offset, length;
+    size_t           used;
+    uint64_t         offset, length;
     struct manifest *m;
     struct reason    why  = {0};
     uint8_t         *copy = malloc(size + PACK_HEADER);
 
-    elf_section_find(data, size, MANIFEST_SECTION, &offset, &length);
+    struct elf_source file = elf_source_memory(data, size);
+    if (elf_section_find(&file, MANIFEST_SECTION, &offset, &length) && (offset > size || length > size - offset))
+        abort();
     if (!copy)
         return 0;
     uint32_t head[4] = {PACK_MAGIC, PACK_METADATA | PACK_VERSION << 16, (uint32_t)size + PACK_HEADER, crc32_of(data, size)};

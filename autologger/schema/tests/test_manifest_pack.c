@@ -2,10 +2,13 @@
  * Proves: MAN-15, MAN-16 (what the section holds is read back). */
 #include "autologger/schema/tests/manifest_text.h"
 
+#include "autologger/schema/elf_section.h"
 #include "autologger/schema/manifest_file.h"
 #include "autologger/schema/manifest_pack.h"
 
-#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static struct text packed_of(const char *name)
 {
@@ -106,23 +109,26 @@ static void several(void **state)
 /* This program itself has a section ".text"; what is no ELF file, or a cut one, has none. */
 static void elf(void **state)
 {
-    struct file_bytes f;
-    size_t            offset, length;
+    uint64_t    offset, length;
+    struct stat st;
+    int         fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     (void)state;
-    assert_int_equal(file_bytes_map("/proc/self/exe", &f, NULL), W_SUCCESS);
-    assert_true(elf_section_find(f.data, f.size, ".text", &offset, &length));
-    assert_true(offset > 0 && length > 0 && offset + length <= f.size);
-    assert_false(elf_section_find(f.data, f.size, MANIFEST_SECTION, &offset, &length));
-    uint8_t *head = malloc(4096);
-    memcpy(head, f.data, 4096);
-    assert_false(elf_section_find(head, 4096, ".text", &offset, &length)); /* its table is cut off */
+    assert_true(fd >= 0 && fstat(fd, &st) == 0);
+    struct elf_source file = elf_source_file(fd, (uint64_t)st.st_size);
+    assert_true(elf_section_find(&file, ".text", &offset, &length));
+    assert_true(offset > 0 && length > 0 && offset + length <= file.size);
+    assert_false(elf_section_find(&file, MANIFEST_SECTION, &offset, &length));
+    uint8_t          *head = malloc(4096);
+    struct elf_source cut  = elf_source_memory(head, 4096);
+    assert_int_equal(pread(fd, head, 4096, 0), 4096);
+    assert_false(elf_section_find(&cut, ".text", &offset, &length)); /* its table is cut off */
     for (size_t i = 0; i < 64 * 8; i++) {
         head[i / 8] ^= (uint8_t)(1 << i % 8);
-        elf_section_find(head, 4096, ".text", &offset, &length);
+        elf_section_find(&cut, ".text", &offset, &length);
         head[i / 8] ^= (uint8_t)(1 << i % 8);
     }
     free(head);
-    file_bytes_unmap(&f);
+    close(fd);
     unsigned      n = 0;
     struct reason why = {0};
     assert_int_equal(manifest_file_binary("/proc/self/exe", count, &n, &why), W_NOT_FOUND);

@@ -1,0 +1,233 @@
+#include "autologger/consumer/embedding.h"
+
+#include "autologger/consumer/classic_event.h"
+#include "autologger/kernel/idmap.h"
+#include "autologger/schema/classic.h"
+#include "autologger/schema/event_info.h"
+#include "autologger/schema/manifest_file.h"
+#include "autologger/schema/manifest_model.h"
+#include "autologger/schema/publishers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEEN_MAX = 65536, IMAGES_MAX = 16384, ID_AT = 32, VERSION_AT = 34 };
+
+struct seen {
+    struct guid provider;
+    uint16_t    id;
+    uint8_t     version;
+    bool        had;
+};
+struct embedding {
+    struct idmap            keys; /* hash -> index + 1 in seen */
+    struct seen            *seen;
+    size_t                  count, room;
+    struct idmap            images, maps; /* hash -> path; schema_map -> itself */
+    struct seen             last;
+    struct publishers       installed;
+    struct schema_set      *set;
+    struct embedding_counts counts;
+    uint8_t                 record[ETL_MAX_EVENT];
+};
+
+struct embedding *embedding_create(const char *folder)
+{
+    struct embedding *e = calloc(1, sizeof *e);
+
+    if (e && !(e->set = schema_set_new())) {
+        free(e);
+        e = NULL;
+    }
+    if (e)
+        e->installed = (struct publishers){.folder = folder ? folder : publishers_folder(), .culture = publishers_culture(NULL)};
+    return e;
+}
+
+void embedding_destroy(struct embedding *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->images.capacity; i++)
+        free(e->images.slot[i].value);
+    idmap_finish(&e->images);
+    idmap_finish(&e->maps);
+    idmap_finish(&e->keys);
+    schema_set_free(e->set);
+    free(e->seen);
+    free(e);
+}
+
+const struct embedding_counts *embedding_counts(const struct embedding *e) { return &e->counts; }
+
+static uint64_t hash(const void *data, size_t size, uint64_t h)
+{
+    const uint8_t *p = data;
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ p[i]) * UINT64_C(0x100000001B3);
+    return h ^ h >> 29;
+}
+
+static bool same(const struct seen *a, const struct seen *b)
+{
+    return a->id == b->id && a->version == b->version && guid_equal(&a->provider, &b->provider);
+}
+
+/* Notes an event, once; `had`: the file describes it. */
+static bool note(struct embedding *e, const struct seen *s)
+{
+    uint64_t key = hash(&s->provider, sizeof s->provider, UINT64_C(0xCBF29CE484222325) + ((uint64_t)s->id << 8 | s->version));
+    size_t   at  = (size_t)(uintptr_t)idmap_get(&e->keys, key);
+
+    if (at) {
+        if (same(&e->seen[at - 1], s))
+            e->seen[at - 1].had |= s->had;
+        return true; /* two of one hash: the second stays undescribed, which costs its names */
+    }
+    if (e->count == SEEN_MAX) {
+        e->counts.left_out++;
+        return true;
+    }
+    if (e->count == e->room) {
+        size_t       room = e->room ? e->room * 2 : 64;
+        struct seen *more = realloc(e->seen, room * sizeof *more);
+        if (!more)
+            return false;
+        e->seen = more;
+        e->room = room;
+    }
+    e->seen[e->count++] = *s;
+    return idmap_put(&e->keys, key, (void *)(uintptr_t)e->count);
+}
+
+static bool note_image(struct embedding *e, const struct etl_event *event)
+{
+    struct image_fields image;
+
+    if (e->images.count == IMAGES_MAX || !image_event_read(event, &image) || !image.process_id || image.path[0] != '/' || image.path[1] == '/')
+        return true;
+    uint64_t key = hash(image.path, strlen(image.path), UINT64_C(0xCBF29CE484222325));
+    if (idmap_get(&e->images, key))
+        return true;
+    char *path = strdup(image.path);
+    if (path && idmap_put(&e->images, key, path))
+        return true;
+    free(path);
+    return false;
+}
+
+bool embedding_see(struct embedding *e, const struct etl_event *event)
+{
+    const uint8_t *data;
+    uint32_t       size;
+    struct seen    s = {.provider = event->provider, .id = event->id, .version = event->version};
+
+    if (event->kind == ETL_KIND_EVENT) {
+        if (event->flags & ETL_EVENT_STRING_ONLY || same(&s, &e->last) || etl_ext_find(event, ETL_EXT_SCHEMA_TL, &data, &size))
+            return true;
+        e->last = s;
+        return note(e, &s);
+    }
+    if (event->kind != ETL_KIND_FULL)
+        return note_image(e, event);
+    if (classic_hook(event) != (CLASSIC_EVENT_METADATA | EVENT_METADATA_EVENT) || event->payload_size <= VERSION_AT)
+        return true;
+    memcpy(&s.provider, event->payload, sizeof s.provider);
+    memcpy(&s.id, event->payload + ID_AT, sizeof s.id);
+    s.version = event->payload[VERSION_AT];
+    s.had     = true;
+    return note(e, &s);
+}
+
+/* ---- writing ---- */
+
+static wstatus take(void *ctx, struct manifest *m, struct reason *why)
+{
+    struct embedding *e  = ctx;
+    wstatus           st = manifest_schemas(m, manifest_culture_find(m, e->installed.culture), SCHEMA_MANIFEST, e->set, why);
+    manifest_free(m);
+    return st;
+}
+
+/* What the programs of the trace hold, as far as they are here: asked when an event has no installed manifest. */
+static void search_images(void *ctx, struct schema_set *set)
+{
+    struct embedding *e = ctx;
+    struct reason     ignored;
+
+    (void)set;
+    for (size_t i = 0; i < e->images.capacity; i++)
+        if (e->images.slot[i].value)
+            manifest_file_binary(e->images.slot[i].value, take, e, &ignored);
+}
+
+static wstatus put(struct embedding *e, uint8_t type, const void *head, size_t head_size, const struct text *block, int64_t time,
+                   const struct added_events *to, bool *fits, struct reason *why)
+{
+    struct etl_full_header h    = {.header_type = ETL_FULL64, .marker = ETL_MARKER, .type = type, .time = time, .guid = classic_guid(CLASSIC_EVENT_METADATA)};
+    size_t                 size = sizeof h + head_size + block->length;
+
+    *fits = size <= sizeof e->record && size <= UINT16_MAX;
+    if (!*fits)
+        return W_SUCCESS;
+    h.size = (uint16_t)size;
+    memcpy(e->record, &h, sizeof h);
+    if (head_size)
+        memcpy(e->record + sizeof h, head, head_size);
+    memcpy(e->record + sizeof h + head_size, block->data, block->length);
+    e->counts.bytes += size;
+    return to->put(to->ctx, 0, e->record, (uint32_t)size, time, why);
+}
+
+static wstatus put_maps(struct embedding *e, const struct schema_event *s, int64_t time, const struct added_events *to, struct text *block, struct reason *why)
+{
+    wstatus st = W_SUCCESS;
+
+    for (unsigned i = 0; i < s->field_count && !st; i++) {
+        const struct schema_map *map = s->fields[i].map;
+        bool                     fits;
+        if (!map || idmap_get(&e->maps, (uintptr_t)map))
+            continue;
+        text_cut(block, 0);
+        if (!idmap_put(&e->maps, (uintptr_t)map, (void *)(uintptr_t)map) || !map_info_build(map, block))
+            return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
+        st = put(e, EVENT_METADATA_MAP, &s->provider->guid, sizeof s->provider->guid, block, time, to, &fits, why);
+        e->counts.maps += fits;
+    }
+    return st;
+}
+
+static wstatus put_event(struct embedding *e, const struct seen *s, int64_t time, const struct added_events *to, struct text *block, struct reason *why)
+{
+    struct schema_key          key   = {.provider = s->provider, .id = s->id, .version = s->version, .hook = CLASSIC_NONE};
+    const struct schema_event *found = schema_set_find(e->set, &key);
+    bool                       fits;
+
+    if (!found || found->source != SCHEMA_MANIFEST) {
+        e->counts.undescribed++;
+        return W_SUCCESS;
+    }
+    text_cut(block, 0);
+    if (!event_info_build(found, NULL, block))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
+    wstatus st = put(e, EVENT_METADATA_EVENT, NULL, 0, block, time, to, &fits, why);
+    *(fits ? &e->counts.described : &e->counts.left_out) += 1;
+    return st || !fits ? st : put_maps(e, found, time, to, block, why);
+}
+
+wstatus embedding_write(struct embedding *e, int64_t time, const struct added_events *to, struct reason *why)
+{
+    struct text block = {0};
+    wstatus     st    = W_SUCCESS;
+
+    schema_set_ask(e->set, publishers_ask, &e->installed);
+    schema_set_search(e->set, search_images, e);
+    e->counts.seen = e->count;
+    for (size_t i = 0; i < e->count && !st; i++) {
+        e->counts.had += e->seen[i].had;
+        if (!e->seen[i].had)
+            st = put_event(e, &e->seen[i], time, to, &block, why);
+    }
+    text_finish(&block);
+    return st;
+}

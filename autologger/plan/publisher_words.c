@@ -1,0 +1,52 @@
+#include "autologger/plan/publishers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct plan_publishers *publishers;
+
+void plan_publishers_use(const struct plan_publishers *p) { publishers = p; }
+
+bool publisher_guid(void *ctx, const char *name, struct guid *out)
+{
+    (void)ctx;
+    return publishers && publishers->guid(publishers->ctx, name, out);
+}
+
+struct guid plan_provider_guid(const char *name)
+{
+    struct guid guid;
+    return publisher_guid(NULL, name, &guid) ? guid : guid_from_name(name);
+}
+
+static bool key_provider(const char *key, struct guid *out)
+{
+    char text[GUID_TEXT_SIZE];
+
+    for (const char *at = key ? strchr(key, '{') : NULL; at; at = strchr(at + 1, '{')) {
+        snprintf(text, sizeof text, "%.*s", GUID_TEXT_SIZE - 1, at);
+        if (guid_parse_braced(text, out))
+            return true;
+    }
+    return false;
+}
+
+wstatus publisher_word_value(const char *key, enum publisher_word kind, const char *word, uint64_t *value, struct reason *why)
+{
+    static const char *const kinds[] = {"keyword", "level"};
+    struct guid              guid;
+    char                     near[128] = "", text[GUID_TEXT_SIZE];
+
+    if (!publishers || !key_provider(key, &guid))
+        return W_NOT_FOUND;
+    switch (publishers->word(publishers->ctx, &guid, kind, word, value, near)) {
+    case PUBLISHER_FOUND: return W_SUCCESS;
+    case PUBLISHER_UNKNOWN:
+        return reason_set(why, W_INVALID_PARAMETER, "the provider's manifest has no %s \"%s\"%s%s%s", kinds[kind], word, *near ? ", did you mean " : "", near,
+                          *near ? "?" : "");
+    case PUBLISHER_MISSING: break;
+    }
+    return reason_set(why, W_NOT_FOUND,
+                      "\"%s\" is no number, and no manifest of the provider %s is installed that could name its %ss. Do: autologger manifest install FILE.man",
+                      word, guid_format(&guid, text), kinds[kind]);
+}

@@ -1,0 +1,93 @@
+#include "tools/publisher_words.h"
+
+#include "autologger/plan/publishers.h"
+#include "registry-sim/base/nearest.h"
+#include "tools/cmdline.h"
+#include "tools/publisher_store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* What was asked last: a configuration asks several times about one provider. */
+static struct {
+    struct manifest *manifest;
+    struct guid      guid;
+    bool             asked;
+} last;
+
+static bool guid_of(void *ctx, const char *name, struct guid *out)
+{
+    struct regstore *store;
+    struct reason    ignored;
+
+    (void)ctx;
+    if (regstore_open(cmdline_store(), false, &store, &ignored))
+        return false; /* no store, or none that this person may read: names are hashed */
+    wstatus st = publisher_find(store, name, out, NULL, &ignored);
+    regstore_close(store);
+    return st == W_SUCCESS;
+}
+
+static const struct manifest_provider *provider_of(const struct guid *guid)
+{
+    char          folder[PUBLISHERS_PATH];
+    struct reason ignored;
+
+    if (!last.asked || !guid_equal(&last.guid, guid)) {
+        manifest_free(last.manifest);
+        last.manifest = NULL;
+        publishers_load(publisher_folder(cmdline_store(), folder), guid, &last.manifest, &ignored);
+        last.guid  = *guid;
+        last.asked = true;
+    }
+    return last.manifest && last.manifest->providers.count ? &last.manifest->providers.at[0] : NULL;
+}
+
+static bool item_is(const struct manifest_item *i, const char *word, uint64_t *value, struct nearest *near)
+{
+    if (!i->name)
+        return false;
+    *value = i->value;
+    nearest_try(near, i->name);
+    return strcasecmp(i->name, word) == 0 || (i->symbol && strcmp(i->symbol, word) == 0);
+}
+
+static enum publisher_answer word_of(void *ctx, const struct guid *provider, enum publisher_word kind, const char *word, uint64_t *value, char *near)
+{
+    const struct manifest_provider *p = provider_of(provider);
+    struct nearest                  n = nearest_make(word, 3);
+    size_t                          count;
+    const struct manifest_predefined *w = manifest_predefined(&count);
+
+    (void)ctx;
+    if (!p)
+        return PUBLISHER_MISSING;
+    unsigned items = kind == PUBLISHER_KEYWORD ? p->keywords.count : p->levels.count;
+    for (unsigned i = 0; i < items; i++)
+        if (item_is(kind == PUBLISHER_KEYWORD ? &p->keywords.at[i] : &p->levels.at[i], word, value, &n))
+            return PUBLISHER_FOUND;
+    for (unsigned i = 0; kind == PUBLISHER_KEYWORD && i < p->channels.count; i++) { /* a channel chooses its events by a bit, too */
+        struct manifest_item channel = p->channels.at[i].item;
+        channel.value                = p->channels.at[i].keyword;
+        if (item_is(&channel, word, value, &n))
+            return PUBLISHER_FOUND;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (w[i].kind == (kind == PUBLISHER_KEYWORD ? WORDS_KEYWORD : WORDS_LEVEL) && strcasecmp(w[i].name, word) == 0) {
+            *value = w[i].value;
+            return PUBLISHER_FOUND;
+        }
+    snprintf(near, 128, "%s", n.found ? n.found : "");
+    return PUBLISHER_UNKNOWN;
+}
+
+static void forget(void) { manifest_free(last.manifest); }
+
+void publisher_words_use(void)
+{
+    static const struct plan_publishers installed = {NULL, guid_of, word_of};
+    plan_publishers_use(&installed);
+    atexit(forget);
+}
