@@ -10,6 +10,7 @@ enum { KEY_SYMBOL_PATH = 0x300, KEY_TEXT };
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct report_run *a = state->input;
+    char              *end;
     switch (key) {
     case ARGP_KEY_ARG:
         if (a->file)
@@ -17,6 +18,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->file = arg;
         return 0;
     case 'o': a->page = arg; return 0;
+    case 'n':
+        a->last = (unsigned)strtoul(arg, &end, 10);
+        if (*end || !a->last || a->last > REPORT_BOOTS)
+            argp_error(state, "--last: a number from 1 to %d", REPORT_BOOTS);
+        return 0;
     case KEY_TEXT: a->text = true; return 0;
     case KEY_SYMBOL_PATH:
         if (a->folder_count == REPORT_FOLDERS)
@@ -38,6 +44,7 @@ int cmd_report(int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "PAGE", 0, "write the page there", 0},
         {"text", KEY_TEXT, NULL, 0, "print text (the default, unless a page or JSON is asked for)", 0},
+        {"last", 'n', "N", 0, "compare with the median of the last N boots that the store remembers", 0},
         OPT_JSON,
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
         OPT_STORE,

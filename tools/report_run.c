@@ -2,7 +2,10 @@
 #include "tools/report_run.h"
 
 #include "autologger/report/boot_text.h"
+#include "autologger/report/compare_view.h"
 #include "autologger/report/page.h"
+#include "tools/compare_run.h"
+#include "tools/progress.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
@@ -15,17 +18,46 @@ struct made {
     struct boot        *boot;
     struct boot_path   *path;
     struct boot_verdict verdict;
+    struct report_store store;
+    struct compared     compared;
 };
+
+/* ---- what the file and the store say besides ---- */
+
+static void configuration(void *ctx, struct yajl_gen_t *gen) { report_store_json(&((struct made *)ctx)->store, gen); }
+
+static void comparison(void *ctx, struct yajl_gen_t *gen)
+{
+    const struct compared *c = &((struct made *)ctx)->compared;
+    compare_json(c->comparison, c->before, c->after, gen);
+}
+
+static wstatus compare(const struct report_run *a, struct made *m, struct reason *why)
+{
+    const char *files[REPORT_BOOTS + COMPARE_FILES];
+    unsigned    n = 0;
+    for (; n < a->before_count && n < COMPARE_FILES; n++)
+        files[n] = a->before[n];
+    if (a->last)
+        n += report_store_files(&m->store, m->boot->boot_id, a->last, files + n);
+    return n ? compare_files("autologger report", files, n, m->boot, a->file, COMPARE_LEAST_NS, &m->compared, why) : W_SUCCESS;
+}
+
+static void tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
 
 static wstatus make(const struct report_run *a, struct made *m, struct reason *why)
 {
-    const struct boot_options o  = {.folders = a->folders, .folder_count = a->folder_count};
-    wstatus                   st = boot_read(a->file, &o, &m->boot, why);
+    struct progress           bar = progress_start("reading");
+    const struct boot_options o   = {.folders = a->folders, .folder_count = a->folder_count, .progress = tell, .progress_ctx = &bar};
+    wstatus                   st  = boot_read(a->file, &o, &m->boot, why);
+    progress_end(&bar);
     if (!st)
         st = boot_path_create(m->boot, &m->path, why);
     if (!st)
         boot_verdict_make(m->boot, m->path, &m->verdict);
-    return st;
+    if (!st)
+        st = report_store_open(&m->store, &a->common, m->boot->boot_id, why);
+    return st ? st : compare(a, m, why);
 }
 
 static wstatus json_print(const struct report *r, struct reason *why)
@@ -59,16 +91,24 @@ int report_run(const struct report_run *a)
     struct reason why = {0};
     wstatus       st  = make(a, &m, &why);
     if (!st) {
-        const struct report r = {.boot = m.boot, .path = m.path, .verdict = &m.verdict, .file = a->file};
+        const struct report r = {.boot = m.boot, .path = m.path, .verdict = &m.verdict, .file = a->file, .ctx = &m,
+                                 .configuration = m.store.rows.count ? configuration : NULL,
+                                 .comparison    = m.compared.comparison ? comparison : NULL};
         if (a->page)
             st = page_print(&r, a->page, &why);
         if (!st && a->common.json)
             st = json_print(&r, &why);
         else if (!st && (a->text || !a->page))
             boot_text(&r, stdout);
-        else if (!st)
+        else if (!st && !a->quiet)
             printf("%s\n%s: the page\n", m.verdict.sentence, a->page);
+        if (!st && m.compared.comparison && !a->common.json && (a->text || !a->page)) {
+            putchar('\n');
+            compare_text(m.compared.comparison, m.compared.before, m.compared.after, stdout);
+        }
     }
+    compared_finish(&m.compared);
+    report_store_finish(&m.store);
     boot_path_destroy(m.path);
     boot_destroy(m.boot);
     return st ? failure_print_about(ABOUT_TRACE, "autologger report", st, &why) : VERB_FINE;

@@ -4,13 +4,16 @@
 #define TOOLS_REPORT_RUN_H
 #include "tools/cmdline.h"
 
-enum { REPORT_FOLDERS = 16 };
+enum { REPORT_FOLDERS = 16, REPORT_BOOTS = 32 };
 struct report_run {
-    struct cmdline common;
-    const char    *file, *page; /* page NULL: none */
-    bool           text;
-    const char    *folders[REPORT_FOLDERS];
-    unsigned       folder_count;
+    struct cmdline     common;
+    const char        *file, *page; /* page NULL: none */
+    bool               text, quiet; /* quiet: nothing on stdout but what was asked for */
+    const char        *folders[REPORT_FOLDERS];
+    unsigned           folder_count;
+    unsigned           last; /* compare with so many boots of the store */
+    const char *const *before; /* and with these traces */
+    unsigned           before_count;
 };
 /* An exit code of enum verb_exit. */
 int report_run(const struct report_run *a);

@@ -41,11 +41,12 @@ R.drawCompare = () => {
   const c = R.data.comparison;
   if (!c) return;
   R.get("s-compare").classList.remove("hidden");
-  R.get("compare-what").textContent = c.sentence;
-  const change = (r) => (r.change > 0 ? "+" : "") + (r.kind === "disk" && r.bytes ? R.bytes(r.change) : R.time(r.change));
-  R.get("compare").replaceChildren(R.make("table", {}, R.make("thead", {}, R.make("tr", {}, ...["", "what", c.aName, c.bName, "change"].map((n, i) => R.make("th", { class: i < 2 ? "text" : null }, n)))),
-    R.make("tbody", {}, ...c.rows.slice(0, 120).map((r) => R.make("tr", {}, R.make("td", { class: "text" }, r.kind), R.make("td", { class: "text", title: r.name }, r.name),
-      R.make("td", {}, r.a === null ? "-" : R.time(r.a)), R.make("td", {}, r.b === null ? "-" : R.time(r.b)), R.make("td", { class: r.change > 0 ? "slower" : "faster" }, change(r)))))));
+  R.get("compare-what").textContent = `${c.sentence} Before: ${c.before}.`;
+  const show = (n) => (n === null ? "-" : R.time(n)), go = (r) => { if (r.kind === "unit" && R.units.has(r.name)) R.choose("unit", R.units.get(r.name), true); };
+  const row = (r, i) => R.make("tr", { onclick: () => go(r) }, R.make("td", { class: "text soft" }, i && c.rows[i - 1].kind === r.kind ? "" : r.kind), R.make("td", { class: "text", title: r.name }, r.name),
+    R.make("td", {}, show(r.before)), R.make("td", {}, show(r.after)), R.make("td", { class: r.change > 0 ? "slower" : "faster" }, (r.change > 0 ? "+" : "") + R.time(r.change)));
+  R.get("compare").replaceChildren(R.make("table", {}, R.make("thead", {}, R.make("tr", {}, ...["", "what", "before", "this boot", "change"].map((n, k) => R.make("th", { class: k < 2 ? "text" : null, scope: "col" }, n)))),
+    R.make("tbody", {}, ...c.rows.slice(0, 300).map(row))));
 };
 R.drawMachine = () => {
   const d = R.data, rows = [["kernel", d.kernel], ["command line", d.commandLine], ["processors", d.cpus], ["boot id", d.bootId], ["began", d.began]].filter(([, v]) => v);

@@ -202,6 +202,13 @@ def looks(b):
     b.size(1440, 900)
 
 
+def compared(b):
+    b.box("#compare")
+    rows = b.run("[...document.querySelectorAll('#compare tbody tr')].map((r) => [...r.children].map((c) => c.textContent))")
+    check(rows and rows[0][1] == "boot" and any(r[1] == "slow-waiter.service" and r[4].startswith("+") for r in rows), "the comparison", rows[:4])
+    shot(b, "compare")
+
+
 def accessible(b):
     b.ask("Accessibility.enable")
     nodes = b.ask("Accessibility.getFullAXTree")["nodes"]
@@ -215,15 +222,15 @@ def accessible(b):
     b.key("Escape")
 
 
-def facts_page(folder, name):
-    page = folder / f"{name}.html"
-    said = subprocess.run([BIN / "tests/page_of_facts", SOURCE / f"autologger/analysis/tests/boots/{name}.facts", page], capture_output=True, text=True, check=True)
+def facts_page(folder, name, before=None):
+    page, boots = folder / f"{name}.html", SOURCE / "autologger/analysis/tests/boots"
+    said = subprocess.run([BIN / "tests/page_of_facts", boots / f"{name}.facts", page, *([boots / f"{before}.facts"] if before else [])], capture_output=True, text=True, check=True)
     return page, json.loads(said.stdout)
 
 
 def main():
     with tempfile.TemporaryDirectory(prefix="autologger-page-") as folder:
-        page, told = facts_page(pathlib.Path(folder), "lock-held")
+        page, told = facts_page(pathlib.Path(folder), "lock-held", "passphrase")
         static(page, told)
         try:
             browser = Browser()
@@ -235,7 +242,7 @@ def main():
             b.frame()
             paint = b.run("performance.getEntriesByName('first-contentful-paint').map((e) => e.startTime)[0]")
             shot(b, "first")
-            for step in (lambda: drawn(b, told), lambda: zooming(b), lambda: choosing(b), lambda: searching(b), lambda: ranges(b), lambda: tables(b), lambda: looks(b), lambda: accessible(b)):
+            for step in (lambda: drawn(b, told), lambda: zooming(b), lambda: choosing(b), lambda: searching(b), lambda: ranges(b), lambda: tables(b), lambda: compared(b), lambda: looks(b), lambda: accessible(b)):
                 step()
             shot(b, "whole", whole=True)
             for name in ("initramfs-script", "wait-online"):  # others open, too

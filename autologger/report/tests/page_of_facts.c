@@ -1,6 +1,7 @@
-/* Makes the page of a recorded boot: page_of_facts FILE.facts PAGE. What facts do not have is made up from them: a stack for each wait,
+/* Makes the page of a recorded boot: page_of_facts FILE.facts PAGE [BEFORE.facts]. What facts do not have is made up from them: a stack for each wait,
  * samples for processes that ran, marks, a line of the kernel's log, initcalls, memory. Prints how much the page has to show, as JSON. */
 #include "autologger/analysis/tests/boot_facts.h"
+#include "autologger/report/compare_view.h"
 #include "autologger/report/page.h"
 
 #include <yajl/yajl_gen.h>
@@ -85,9 +86,13 @@ static void complete(struct boot *b)
     moments(b);
 }
 
+static void comparison(void *ctx, struct yajl_gen_t *g) { compare_json(ctx, "the boot before", "this one", g); }
+
 int main(int argc, char **argv)
 {
-    struct boot        *b = argc == 3 ? facts_read(argv[1]) : NULL;
+    struct boot_comparison *c = NULL;
+    struct boot        *before = argc == 4 ? facts_read(argv[3]) : NULL;
+    struct boot        *b = argc >= 3 ? facts_read(argv[1]) : NULL;
     struct boot_path   *p;
     struct boot_verdict v;
     struct reason       why = {0};
@@ -97,11 +102,15 @@ int main(int argc, char **argv)
         return 1;
     complete(b);
     boot_verdict_make(b, p, &v);
-    const struct report r  = {.boot = b, .path = p, .verdict = &v, .file = argv[1], .configuration = configuration};
+    if (before && boot_comparison_create((const struct boot *const[]){before}, 1, b, 1000000, &c, &why))
+        return 1;
+    const struct report r  = {.boot = b, .path = p, .verdict = &v, .file = argv[1], .configuration = configuration, .comparison = c ? comparison : NULL, .ctx = c};
     const wstatus       st = page_write(&r, out, &why);
     fclose(out);
     printf("{\"units\": %u, \"processes\": %u, \"steps\": %u, \"phases\": %u}\n", b->units, b->processes, p->steps, b->phases);
+    boot_comparison_destroy(c);
     boot_path_destroy(p);
+    boot_destroy(before);
     boot_destroy(b);
     return st ? 1 : 0;
 }
