@@ -71,6 +71,7 @@ struct boot_disk {
     uint64_t reads, writes, read, written;
     int64_t  busy, waited, longest; /* at least one request in flight; all requests' times; the longest */
 };
+struct boot_image { char *path, *build_id; /* build_id "": not told */ };
 struct boot_memory { int64_t at; uint64_t total, available; };
 
 struct boot_stack { /* innermost frame first */
@@ -109,7 +110,8 @@ struct boot {
     struct boot_text     *text;
     struct boot_disk     *disk;
     struct boot_memory   *memory;
-    unsigned              processes, units, waits, initcalls, modules, texts, disks, memories;
+    struct boot_image    *image; /* files that programs ran; none where stacks were not asked for */
+    unsigned              processes, units, waits, initcalls, modules, texts, disks, memories, images;
     int64_t               wait_least; /* shorter waits are not in `wait` */
     uint64_t              left_out;
     struct boot_lane      lane[BOOT_LANES];

@@ -29,12 +29,20 @@ struct boot_pending { /* a wait that is over, until its stack has told what it w
     int64_t  start, end;
     bool     uninterruptible;
 };
+struct boot_part { /* of a stack: its other part may come in an event of its own */
+    int64_t  raw, at;
+    uint32_t thread;
+    int      stack, process;
+    bool     waiting;
+    double   weight;
+};
 struct boot_cpu {
     uint32_t            thread; /* UINT32_MAX: not known */
     int64_t             since;
     struct boot_pending pending;
     int64_t             sample_raw; /* of a sample whose stack may come */
     uint32_t            sample_thread;
+    struct boot_part    part; /* the last one */
 };
 struct boot_pair { uint64_t us; int64_t ns; }; /* systemd's clock, the file's */
 struct boot_builder {
@@ -55,7 +63,7 @@ struct boot_builder {
     unsigned            pairs;
     uint64_t            mark[4]; /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
     int64_t             disk_until[64]; /* by number: end of the busy span */
-    size_t              room_process, room_unit, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_frame,
+    size_t              room_process, room_unit, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_image, room_frame,
         room_stack, room_cell, room_pair;
     struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid;
     bool                failed; /* no memory */

@@ -120,7 +120,7 @@ static void kernel_event(struct boot_builder *w, const struct etl_event *e, uint
     }
     if (!w->symbols)
         return;
-    if (hook == CLASSIC_STACK)
+    if (hook == CLASSIC_STACK || hook == CLASSIC_STACK_KEY_KERNEL || hook == CLASSIC_STACK_KEY_USER)
         boot_stack_see(w, e);
     else
         symbols_judge(w->symbols, e);
@@ -195,6 +195,16 @@ static int by_waited(const void *a, const void *b)
     return (x->waited < y->waited) - (x->waited > y->waited);
 }
 
+static void images(struct boot_builder *w)
+{
+    const char *path, *build_id;
+    for (size_t i = 0; w->symbols && symbols_file(w->symbols, i, &path, &build_id); i++) {
+        struct boot_image *at = *path == '/' ? BOOT_GROW(w, image, images, room_image) : NULL;
+        if (at)
+            *at = (struct boot_image){boot_keep(w, path), boot_keep(w, build_id)};
+    }
+}
+
 static void finish(struct boot_builder *w)
 {
     struct boot *b = w->b;
@@ -216,6 +226,7 @@ static void finish(struct boot_builder *w)
     boot_unit_end(w);
     boot_phase_end(w);
     trust_end(w);
+    images(w);
 }
 
 static void builder_finish(struct boot_builder *w)
@@ -307,6 +318,8 @@ static void parts_free(struct boot *b)
         free(b->module[i].name);
     for (unsigned i = 0; i < b->texts; i++)
         free(b->text[i].provider), free(b->text[i].text);
+    for (unsigned i = 0; i < b->images; i++)
+        free(b->image[i].path), free(b->image[i].build_id);
     for (unsigned i = 0; i < b->frames; i++)
         free(b->frame[i]);
     for (unsigned i = 0; i < b->stacks; i++)
@@ -320,6 +333,6 @@ void boot_destroy(struct boot *b)
     parts_free(b);
     free(b->boot_id), free(b->release), free(b->command_line), free(b->session);
     free(b->process), free(b->unit), free(b->wait), free(b->initcall), free(b->module), free(b->text);
-    free(b->disk), free(b->memory), free(b->frame), free(b->stack), free(b->cell);
+    free(b->disk), free(b->memory), free(b->image), free(b->frame), free(b->stack), free(b->cell);
     free(b);
 }

@@ -91,30 +91,59 @@ static int stack_named(struct boot_builder *w, const struct etl_event *e, int pr
     return stack;
 }
 
+/* The program's part of a stack whose kernel part was counted before: both are one. */
+static void part_join(struct boot_builder *w, struct boot_part *p, int user)
+{
+    const struct boot_stack *inner = &w->b->stack[p->stack], *outer = &w->b->stack[user];
+    int                      frame[FRAMES_MOST];
+    unsigned                 n = 0;
+    for (unsigned i = 0; i < inner->count && n < FRAMES_MOST; i++)
+        frame[n++] = inner->frame[i];
+    for (unsigned i = 0; i < outer->count && n < FRAMES_MOST; i++)
+        frame[n++] = outer->frame[i];
+    const int whole = stack_get(w, frame, n, inner->named + outer->named, inner->state);
+    if (whole == BOOT_NONE)
+        return;
+    boot_cell_add(w, p->stack, p->process, p->at, p->waiting, -p->weight);
+    boot_cell_add(w, whole, p->process, p->at, p->waiting, p->weight);
+    struct boot_wait *last = w->b->waits ? &w->b->wait[w->b->waits - 1] : NULL;
+    if (last && p->waiting && last->thread == p->thread && last->start == p->at)
+        last->stack = whole;
+    p->raw = 0;
+}
+
 void boot_stack_see(struct boot_builder *w, const struct etl_event *e)
 {
     struct stack_fields s;
     struct boot_cpu    *c = boot_cpu_at(w, e->cpu);
 
-    if (!stack_event_read(e, &s) || !s.trigger || !c)
+    if (!symbols_stack(w->symbols, e, &s) || !s.trigger || !s.count || !c) {
+        symbols_judge(w->symbols, e);
         return;
+    }
     const bool waits  = c->pending.open && c->pending.thread == s.thread_id && c->pending.raw == s.trigger;
     const bool sample = c->sample_raw == s.trigger && c->sample_thread == s.thread_id;
-    if (!waits && !sample) {
+    const bool second = c->part.raw == s.trigger && c->part.thread == s.thread_id;
+    if (!waits && !sample && !second) {
         symbols_judge(w->symbols, e);
         return;
     }
     const int process = boot_process_of_thread(w, s.thread_id);
     const int stack   = stack_named(w, e, process, s.frames, s.count * 8ul);
-    if (stack != BOOT_NONE) {
-        w->b->trust.frames += w->b->stack[stack].count;
-        w->b->trust.frames_named += w->b->stack[stack].named;
-    }
+    if (stack == BOOT_NONE)
+        return;
+    w->b->trust.frames += w->b->stack[stack].count;
+    w->b->trust.frames_named += w->b->stack[stack].named;
     if (waits) {
+        const struct boot_pending p = c->pending;
         boot_wait_settle(w, &c->pending, stack);
-    } else if (stack != BOOT_NONE) {
+        c->part = (struct boot_part){s.trigger, p.start, s.thread_id, stack, process, true, (double)(p.end - p.start)};
+    } else if (sample) {
         boot_cell_add(w, stack, process, boot_time(w, e), false, 1);
+        c->part       = (struct boot_part){s.trigger, boot_time(w, e), s.thread_id, stack, process, false, 1};
         c->sample_raw = 0;
+    } else if (s.count && !is_kernel_address(stack_frame(&s, 0))) {
+        part_join(w, &c->part, stack);
     }
 }
 

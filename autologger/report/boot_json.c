@@ -255,6 +255,18 @@ static void disks(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
+static void images(yajl_gen g, const struct boot *b)
+{
+    jw_list(g, "images");
+    for (unsigned i = 0; i < b->images; i++) {
+        jw_open(g, NULL);
+        jw_text(g, "path", b->image[i].path);
+        jw_text(g, "buildId", b->image[i].build_id);
+        jw_close(g);
+    }
+    jw_end(g);
+}
+
 /* ---- what only pictures need ---- */
 
 static void lanes(yajl_gen g, const struct boot *b)
@@ -323,7 +335,7 @@ static void cells(yajl_gen g, const struct boot *b, const char *name, bool waiti
 {
     jw_list(g, name);
     for (unsigned i = 0, told = 0; i < n && told < CELLS_MOST; i++) {
-        if (list[i]->waiting != waiting)
+        if (list[i]->waiting != waiting || list[i]->weight <= 0)
             continue;
         told++;
         yajl_gen_array_open(g);
@@ -383,6 +395,7 @@ char *boot_json(const struct report *r, bool all, size_t *size)
     processes(g, r->boot);
     moments(g, r->boot);
     disks(g, r->boot);
+    images(g, r->boot);
     if (all) {
         lanes(g, r->boot);
         waits(g, r->boot);

@@ -336,6 +336,17 @@ void symbols_judge(struct symbols *s, const struct etl_event *e)
 
 struct frame_namer symbols_namer(struct symbols *s) { return (struct frame_namer){on_stack, s}; }
 
+bool symbols_stack(const struct symbols *s, const struct etl_event *e, struct stack_fields *out) { return stack_keys_stack(&s->keys, e, out); }
+
+bool symbols_file(const struct symbols *s, size_t i, const char **path, const char **build_id)
+{
+    if (i >= s->files)
+        return false;
+    *path     = s->file[i].path;
+    *build_id = s->file[i].build_id_text;
+    return true;
+}
+
 /* ---- figures ---- */
 
 static int by_frames(const void *a, const void *b)

@@ -41,6 +41,11 @@ struct symbols_counts {
     struct symbols_missing *list; /* most frames first */
     size_t                  list_count;
 };
+/* The stack that an event is, by itself or by a key (consumer/stack_keys.h); frames live until close. */
+struct stack_fields;
+bool symbols_stack(const struct symbols *s, const struct etl_event *e, struct stack_fields *out);
+/* The files that were mapped, each once: what identifies it, "" where nothing does. False: there are no more than `i`. Borrowed. */
+bool symbols_file(const struct symbols *s, size_t i, const char **path, const char **build_id);
 /* Of what was asked for so far; borrowed. False: no memory. */
 bool symbols_counts(struct symbols *s, struct symbols_counts *out);
 #endif

@@ -52,11 +52,15 @@ R.drawMachine = () => {
   const d = R.data, rows = [["kernel", d.kernel], ["command line", d.commandLine], ["processors", d.cpus], ["boot id", d.bootId], ["began", d.began]].filter(([, v]) => v);
   const at = R.get("machine"), c = d.configuration;
   at.replaceChildren(R.make("div", { class: "table card" }, R.make("table", {}, R.make("tbody", {}, ...rows.map(([k, v]) => R.make("tr", {}, R.make("td", { class: "soft" }, k), R.make("td", { class: "text", style: "white-space:normal" }, String(v))))))));
-  if (!c) return;
-  if (c.rows && c.rows.length)
-    at.append(heading("Status and effective values"), R.make("div", { class: "table card" }, R.make("table", {}, R.make("thead", {}, R.make("tr", {}, ...["session or provider", "status", "reason", "events", "lost"].map((n, i) => R.make("th", { class: i < 3 ? "text" : null }, n)))),
-      R.make("tbody", {}, ...c.rows.map((r) => R.make("tr", {}, R.make("td", { class: "text" }, r.name), R.make("td", { class: "text" }, `${r.status} ${r.level}`), R.make("td", { class: "text", title: r.reason }, r.reason), R.make("td", {}, String(r.written)), R.make("td", {}, String(r.lost))))))));
-  if (c.declared) at.append(heading("Configuration"), R.make("pre", {}, c.declared));
-  if (c.images && c.images.length)
-    at.append(R.make("details", { style: "margin-top:14px" }, R.make("summary", {}, `Identity of ${c.images.length} images`), R.make("div", { class: "table card" }, R.make("table", {}, R.make("tbody", {}, ...c.images.map((i) => R.make("tr", {}, R.make("td", { class: "text" }, i.path), R.make("td", { class: "text mono" }, i.buildId))))))));
+  const head = (names, texts) => R.make("thead", {}, R.make("tr", {}, ...names.map((n, i) => R.make("th", { class: i < texts ? "text" : null, scope: "col" }, n))));
+  const buffers = (b) => (b ? `${b.minimum_buffers} to ${b.maximum_buffers} x ${b.buffer_kb} KB` : "");
+  const why = (r) => [r.reason, ...r.conditions].filter(Boolean).join("; ");
+  if (c && c.rows && c.rows.length)
+    at.append(heading("Status and effective values"), R.make("div", { class: "table card" }, R.make("table", {}, head(["session or provider", "status", "why", "asked", "given", "most used", "events", "lost"], 3),
+      R.make("tbody", {}, ...c.rows.map((r) => R.make("tr", {}, R.make("td", { class: "text" }, r.name), R.make("td", { class: "text" }, `${r.status} ${r.level}`), R.make("td", { class: "text", title: why(r) }, why(r)),
+        R.make("td", {}, buffers(r.asked)), R.make("td", {}, buffers(r.given)), R.make("td", {}, r.peakBytes ? R.bytes(r.peakBytes) : ""), R.make("td", {}, String(r.written)), R.make("td", { class: r.lost ? "slower" : null }, String(r.lost))))))));
+  if (c && c.declared) at.append(R.make("details", { style: "margin-top:14px" }, R.make("summary", {}, "Configuration, as it is declared now"), R.make("pre", {}, c.declared)));
+  if (d.images.length)
+    at.append(R.make("details", { style: "margin-top:14px" }, R.make("summary", {}, `Identity of ${d.images.length} images`), R.make("div", { class: "table card" }, R.make("table", {}, head(["file", "build id"], 2),
+      R.make("tbody", {}, ...d.images.map((i) => R.make("tr", {}, R.make("td", { class: "text" }, i.path), R.make("td", { class: "text mono" }, i.buildId))))))));
 };

@@ -61,7 +61,7 @@ static void moments(struct boot *b)
 
 static void configuration(void *ctx, struct yajl_gen_t *g)
 {
-    static const char text[] = "{\"declared\": \"[GlobalLogger]\", \"rows\": [{\"name\": \"NT Kernel Logger\", \"status\": 0, \"level\": \"ok\", \"reason\": \"\", \"written\": 5, \"lost\": 0}], \"images\": []}";
+    static const char text[] = "{\"declared\": \"[GlobalLogger]\", \"rows\": [{\"name\": \"NT Kernel Logger\", \"status\": 0, \"level\": \"ok\", \"reason\": \"\", \"conditions\": [\"made up\"], \"peakBytes\": 1048576, \"asked\": {\"buffer_kb\": 128, \"minimum_buffers\": 16, \"maximum_buffers\": 96}, \"written\": 5, \"lost\": 0}]}";
     (void)ctx;
     yajl_gen_number(g, text, sizeof text - 1); /* as it stands */
 }
