@@ -1,6 +1,7 @@
 #include "autologger/etl/writer.h"
 
 #include "autologger/etl/header.h"
+#include "autologger/wire/etl.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +19,72 @@ struct etl_writer {
     uint64_t               limit; /* bytes the file may have */
     uint64_t               free_floor;
     uint64_t               start_time;
+    bool                   ring, preallocated;
+    uint32_t              *events; /* of a ring: by slot */
+    uint32_t               lost_before; /* APPEND: events, by the header that was there */
     struct etl_write_state at;
 };
+
+/* ---- rings ---- */
+
+/* Where the next buffer goes. */
+static uint32_t ring_slot(const struct etl_writer *w)
+{
+    uint32_t n = w->at.buffers_written;
+    return n < w->at.slots ? n : 1 + (n - 1) % (w->at.slots - 1);
+}
+
+static uint64_t place(const struct etl_writer *w)
+{
+    return w->ring && w->at.buffers_written ? (uint64_t)ring_slot(w) * w->buffer_size : w->at.file_offset;
+}
+
+static uint32_t buffers_in_file(const struct etl_writer *w)
+{
+    return w->ring && w->at.buffers_written > w->at.slots ? w->at.slots : w->at.buffers_written;
+}
+
+static uint32_t events_in(const uint8_t *buffer, uint32_t filled)
+{
+    uint32_t count = 0, at = sizeof(struct etl_buffer_header);
+    for (int size; at < filled && (size = etl_record_size(buffer + at, filled - at)) > 0; count++)
+        at += ((uint32_t)size + 7) & ~7u;
+    return count;
+}
+
+static wstatus ring_init(struct etl_writer *w, const struct etl_file_info *info, uint32_t slots, struct reason *why)
+{
+    const uint64_t most = info->ring_buffers ? info->ring_buffers + UINT64_C(1) : w->limit / info->buffer_size;
+    if (!(info->log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING)))
+        return W_SUCCESS;
+    w->ring     = true;
+    w->limit    = UINT64_MAX; /* the slots are */
+    w->at.slots = slots ? slots : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+    if (w->at.slots < ETL_RING_LEAST)
+        return reason_set(why, W_INVALID_PARAMETER, "%s: its maximum size is less than %d buffers of %u KB. Do: raise MaxFileSize, or lower BufferSize",
+                          w->path, ETL_RING_LEAST, info->buffer_size / 1024);
+    w->events = calloc(w->at.slots, sizeof *w->events);
+    return w->events ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u buffers", w->path, w->at.slots);
+}
+
+/* A predecessor's: what is in its slots. */
+static wstatus ring_count(struct etl_writer *w, struct reason *why)
+{
+    uint8_t *buffer = w->ring ? malloc(w->buffer_size) : NULL;
+    if (!w->ring)
+        return W_SUCCESS;
+    if (!buffer)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
+    for (uint32_t i = 1; i < buffers_in_file(w); i++) {
+        struct etl_buffer_header h;
+        if (w->os->pread(w->os, w->fd, buffer, w->buffer_size, (uint64_t)i * w->buffer_size) != (ssize_t)w->buffer_size)
+            continue;
+        memcpy(&h, buffer, sizeof h);
+        w->events[i] = h.saved_offset <= w->buffer_size ? events_in(buffer, h.saved_offset) : 0;
+    }
+    free(buffer);
+    return W_SUCCESS;
+}
 
 static wstatus check_info(const struct etl_file_info *info, struct reason *why)
 {
@@ -90,62 +155,229 @@ static wstatus check_room(struct etl_writer *w, struct reason *why)
 {
     struct os_space space;
 
+    if (w->ring && w->at.buffers_written >= w->at.slots)
+        return W_SUCCESS;
     if (w->at.file_offset + w->buffer_size > w->limit)
         return reason_set(why, W_LOG_FILE_FULL, "%s has reached its maximum size", w->path);
-    if (w->free_floor && w->os->space(w->os, w->path, &space) == 0 &&
-        space.free_bytes < w->free_floor + w->buffer_size)
+    if (w->preallocated || !w->free_floor || w->os->space(w->os, w->path, &space) < 0 || space.free_bytes >= w->free_floor + w->buffer_size)
+        return W_SUCCESS;
+    if (w->ring && w->at.buffers_written >= ETL_RING_LEAST)
+        w->at.slots = w->at.buffers_written; /* W4 */
+    else
         return reason_set(why, W_DISK_FULL, "%s: %llu MB are free, %llu MB must stay free", w->path,
                           (unsigned long long)(space.free_bytes >> 20), (unsigned long long)(w->free_floor >> 20));
     return W_SUCCESS;
 }
 
-/* Appends one buffer or nothing (W1, W3). */
+/* Takes back what a failed write left behind the last whole buffer. */
+static void untear(struct etl_writer *w) { w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0; }
+
+/* Appends one buffer or nothing (W1, W3); in a ring that has wrapped it takes the oldest one's place. */
 static wstatus append(struct etl_writer *w, const uint8_t *buffer, struct reason *why)
 {
+    const uint64_t at   = place(w);
+    const uint32_t slot = (uint32_t)(at / w->buffer_size);
     if (w->torn)
-        w->torn = w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0;
-    int r = os_pwrite_all(w->os, w->fd, buffer, w->buffer_size, w->at.file_offset);
-    if (r < 0) {
-        w->torn = w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0;
-        return reason_set(why, wstatus_from_errno(-r), "%s: %s at %llu", w->path, strerror(-r),
-                          (unsigned long long)w->at.file_offset);
+        untear(w);
+    if (w->ring) { /* whatever becomes of the write */
+        w->at.overwritten += w->events[slot];
+        w->events[slot] = 0;
     }
-    w->at.file_offset += w->buffer_size;
+    int r = os_pwrite_all(w->os, w->fd, buffer, w->buffer_size, at);
+    if (r < 0) {
+        untear(w);
+        return reason_set(why, wstatus_from_errno(-r), "%s: %s at %llu", w->path, strerror(-r), (unsigned long long)at);
+    }
+    if (at == w->at.file_offset)
+        w->at.file_offset += w->buffer_size;
     w->at.buffers_written++;
     return W_SUCCESS;
+}
+
+/* The file's maximum size is its size from the start, where the volume has room for it. */
+static wstatus preallocate(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
+{
+    struct os_space space;
+    const uint64_t  size = w->limit / w->buffer_size * w->buffer_size;
+    if (!(info->log_file_mode & ETL_MODE_PREALLOCATE) || w->limit == UINT64_MAX)
+        return W_SUCCESS;
+    if (w->os->space(w->os, w->path, &space) == 0 && space.free_bytes < size + w->free_floor)
+        return reason_set(why, W_DISK_FULL, "%s: %llu MB are to be set aside, %llu MB are free, and %llu MB must stay free", w->path,
+                          (unsigned long long)(size >> 20), (unsigned long long)(space.free_bytes >> 20), (unsigned long long)(w->free_floor >> 20));
+    int r = w->os->allocate(w->os, w->fd, size);
+    if (r < 0)
+        return reason_set(why, wstatus_from_errno(-r), "%s: %llu MB could not be set aside: %s", w->path, (unsigned long long)(size >> 20), strerror(-r));
+    w->preallocated = true;
+    return W_SUCCESS;
+}
+
+/* The file is open, and may be written: what it had goes, buffer 0 comes. */
+static wstatus begin(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
+{
+    uint8_t *buffer = malloc(info->buffer_size);
+    wstatus  st     = buffer ? ring_init(w, info, 0, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
+    if (st == W_SUCCESS)
+        st = check_room(w, why);
+    int r = st ? 0 : w->os->ftruncate(w->os, w->fd, 0);
+    if (r < 0)
+        st = reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
+    if (st == W_SUCCESS)
+        st = preallocate(w, info, why);
+    if (st == W_SUCCESS) {
+        etl_header_build(info, buffer);
+        st = append(w, buffer, why);
+    }
+    free(buffer);
+    return st;
+}
+
+/* Who goes on with a file must read as one trace with what is there. */
+static wstatus same_kind(const struct etl_writer *w, const struct etl_file_header *h, const struct etl_file_info *info, struct reason *why)
+{
+    enum { OTHER_KINDS = ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING | ETL_MODE_COMPRESSED };
+    const char *what = NULL;
+    if (h->raw.buffer_size != info->buffer_size)
+        return reason_set(why, W_INVALID_USER_BUFFER, "%s has buffers of %u KB. Do: set BufferSize to that", w->path, h->raw.buffer_size / 1024);
+    if (h->raw.processors != info->processors)
+        what = "is of a machine with another number of processors";
+    else if (!h->is_64bit || h->raw.log_file_mode & OTHER_KINDS)
+        what = "is a 32-bit, circular, buffering or compressed trace";
+    else if (h->raw.clock_type != info->clock_type)
+        what = "has another ClockType";
+    else if (info->clock_type != 2 && ((uint64_t)h->raw.boot_time != info->boot_time || (uint64_t)h->raw.perf_freq != info->perf_freq))
+        what = "is of another boot, whose clock does not go on";
+    return what ? reason_set(why, W_INVALID_PARAMETER, "%s %s. Do: choose another FileName, or ClockType 2 for a file that goes on over boots", w->path, what)
+                : W_SUCCESS;
+}
+
+/* The file is there, and an .etl: what follows goes behind its last whole buffer. */
+static wstatus append_begin(struct etl_writer *w, const struct etl_file_info *info, uint64_t size, struct reason *why)
+{
+    struct etl_file_header h;
+    uint8_t               *first = malloc(info->buffer_size);
+    wstatus                st    = first ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
+    ssize_t                n     = st ? 0 : w->os->pread(w->os, w->fd, first, info->buffer_size, 0);
+    if (!st && (n < 0 || !etl_header_parse(first, (size_t)n, &h)))
+        st = reason_set(why, W_INVALID_DATA, "%s: its header is damaged", w->path);
+    else if (!st) {
+        st = same_kind(w, &h, info, why);
+        free((void *)(uintptr_t)h.logger_name);
+        free((void *)(uintptr_t)h.file_name);
+    }
+    free(first);
+    if (st)
+        return st;
+    w->lost_before        = h.raw.events_lost;
+    w->at.buffers_written = (uint32_t)(size / info->buffer_size);
+    w->at.file_offset     = (uint64_t)w->at.buffers_written * info->buffer_size;
+    w->at.buffers_lost    = h.raw.buffers_lost;
+    st                    = check_room(w, why);
+    if (!st)
+        untear(w);
+    return st;
 }
 
 wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file_info *info, uint64_t free_floor,
                           struct etl_writer **out, struct reason *why)
 {
-    struct etl_writer *w      = NULL;
-    uint8_t           *buffer = NULL;
-    bool               made   = false;
-    wstatus            st     = check_info(info, why);
+    bool    made = false;
+    wstatus st   = check_info(info, why);
 
     if (st != W_SUCCESS)
         return st;
-    if (!(w = allocate(os, path, info, free_floor)) || !(buffer = malloc(info->buffer_size))) {
-        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
-        goto out;
+    struct etl_writer *w = allocate(os, path, info, free_floor);
+    if (!w)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
+    struct os_stat there = {.size = 0};
+    st                   = open_target(w, &made, why);
+    if (!st && !made && info->log_file_mode & ETL_MODE_APPEND && os->lstat(os, path, &there) < 0)
+        there.size = 0;
+    st = st ? st : there.size ? append_begin(w, info, there.size, why) : begin(w, info, why);
+    if (st == W_SUCCESS) {
+        *out = w;
+        return st;
     }
-    if ((st = open_target(w, &made, why)) != W_SUCCESS || (st = check_room(w, why)) != W_SUCCESS)
-        goto out;
-    int r = os->ftruncate(os, w->fd, 0);
-    if (r < 0) {
-        st = reason_set(why, wstatus_from_errno(-r), "%s: %s", path, strerror(-r));
-        goto out;
-    }
-    etl_header_build(info, buffer);
-    if ((st = append(w, buffer, why)) != W_SUCCESS)
-        goto out;
-    *out = w;
-    w    = NULL;
-out:
-    if (w && made)
+    if (made)
         os->unlink(os, path);
     etl_writer_destroy(w);
-    free(buffer);
+    return st;
+}
+
+wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, struct etl_writer **out,
+                             struct reason *why)
+{
+    wstatus            st = check_info(info, why);
+    struct etl_writer *w  = st ? NULL : allocate(os, shown, info, 0);
+
+    if (!st && !w)
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", shown);
+    if (st) {
+        os->close(os, fd);
+        return st;
+    }
+    w->fd = fd;
+    if ((st = begin(w, info, why)) == W_SUCCESS)
+        *out = w;
+    else
+        etl_writer_destroy(w);
+    return st;
+}
+
+static bool state_fits(const struct etl_write_state *state, const struct etl_file_info *info)
+{
+    uint64_t buffers = state->slots && state->buffers_written > state->slots ? state->slots : state->buffers_written;
+    return state->buffers_written && (!state->slots || state->slots >= ETL_RING_LEAST) && state->file_offset == buffers * info->buffer_size;
+}
+
+/* The file is open: is it the one, and as long as it was? It is cut to what was written. */
+static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, const struct etl_write_state *state, struct reason *why)
+{
+    uint8_t  start[HEADER_LEAST], last;
+    uint32_t size = 0;
+    wstatus  st   = ring_init(w, info, state->slots, why);
+    if (st)
+        return st;
+    ssize_t n = w->os->pread(w->os, w->fd, start, sizeof start, 0);
+    if (n >= (ssize_t)sizeof size)
+        memcpy(&size, start, sizeof size);
+    if (n < 0 || !etl_header_like(start, (size_t)n) || size != info->buffer_size)
+        return reason_set(why, W_INVALID_DATA, "%s is not the file that was being written", w->path);
+    if (w->os->pread(w->os, w->fd, &last, 1, state->file_offset - 1) != 1)
+        return reason_set(why, W_INVALID_DATA, "%s is shorter than the %llu bytes that were written", w->path, (unsigned long long)state->file_offset);
+    uint32_t slots = w->at.slots;
+    if (info->log_file_mode & ETL_MODE_APPEND)
+        w->os->pread(w->os, w->fd, &w->lost_before, sizeof w->lost_before, HEADER_AT_EVENTS_LOST);
+    w->at          = *state;
+    w->at.slots    = slots;
+    int r          = w->os->ftruncate(w->os, w->fd, state->file_offset); /* what was set aside too */
+    if (r < 0)
+        return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
+    return ring_count(w, why);
+}
+
+static wstatus resume(struct os *os, int fd, const char *path, const struct etl_file_info *info, const struct etl_write_state *state,
+                      uint64_t free_floor, struct etl_writer **out, struct reason *why)
+{
+    struct etl_writer *w = allocate(os, path, info, free_floor);
+    if (!w) {
+        os->close(os, fd);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory", path);
+    }
+    w->fd      = fd;
+    wstatus st = go_on(w, info, state, why);
+    if (st)
+        etl_writer_destroy(w);
+    else
+        *out = w;
+    return st;
+}
+
+static wstatus resume_check(const char *path, const struct etl_file_info *info, const struct etl_write_state *state, struct reason *why)
+{
+    wstatus st = check_info(info, why);
+    if (!st && !state_fits(state, info))
+        st = reason_set(why, W_INVALID_PARAMETER, "%s: %u buffers do not end at %llu", path, state->buffers_written,
+                        (unsigned long long)state->file_offset);
     return st;
 }
 
@@ -153,46 +385,22 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
                           const struct etl_write_state *state, uint64_t free_floor, struct etl_writer **out,
                           struct reason *why)
 {
-    struct etl_writer *w = NULL;
-    uint8_t            start[HEADER_LEAST];
-    struct os_stat     file;
-    int                r;
-    wstatus            st = check_info(info, why);
-
+    wstatus st = resume_check(path, info, state, why);
     if (st != W_SUCCESS)
         return st;
-    if (state->buffers_written == 0 || state->file_offset != (uint64_t)state->buffers_written * info->buffer_size)
-        return reason_set(why, W_INVALID_PARAMETER, "%s: %u buffers do not end at %llu", path, state->buffers_written,
-                          (unsigned long long)state->file_offset);
-    if (!(w = allocate(os, path, info, free_floor)))
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory", path);
-    w->at = *state;
-    if ((r = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0)) < 0)
-        goto failed;
-    w->fd     = r;
-    ssize_t n = os->pread(os, w->fd, start, sizeof start, 0);
-    uint32_t size = 0;
-    if (n >= (ssize_t)sizeof size)
-        memcpy(&size, start, sizeof size);
-    if (n < 0 || !etl_header_like(start, (size_t)n) || size != info->buffer_size) {
-        st = reason_set(why, W_INVALID_DATA, "%s is not the file that was being written", path);
-        goto out;
-    }
-    if ((r = os->lstat(os, path, &file)) < 0)
-        goto failed;
-    if (file.size < state->file_offset) {
-        st = reason_set(why, W_INVALID_DATA, "%s has %llu bytes, %llu were written", path,
-                        (unsigned long long)file.size, (unsigned long long)state->file_offset);
-        goto out;
-    }
-    if ((r = os->ftruncate(os, w->fd, state->file_offset)) < 0)
-        goto failed;
-    *out = w;
-    return W_SUCCESS;
-failed:
-    st = reason_set(why, wstatus_from_errno(-r), "%s: %s", path, strerror(-r));
-out:
-    etl_writer_destroy(w);
+    int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(-fd), "%s: %s", path, strerror(-fd));
+    return resume(os, fd, path, info, state, free_floor, out, why);
+}
+
+wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, const struct etl_write_state *state,
+                             struct etl_writer **out, struct reason *why)
+{
+    wstatus st = resume_check(shown, info, state, why);
+    if (st == W_SUCCESS)
+        return resume(os, fd, shown, info, state, 0, out, why);
+    os->close(os, fd);
     return st;
 }
 
@@ -227,15 +435,19 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
                           w->path);
     wstatus st = check_room(w, why);
     if (st == W_SUCCESS) {
+        const uint32_t slot = (uint32_t)(place(w) / w->buffer_size);
         etl_buffer_seal(buffer, w->buffer_size, filled, cpu, w->logger_id, w->at.buffers_written, time, 0);
         st = append(w, buffer, why);
+        if (!st && w->ring)
+            w->events[slot] = events_in(buffer, filled);
     }
     if (st != W_SUCCESS) {
         w->at.buffers_lost++;
         return st;
     }
     /* some readers stop after BuffersWritten: keep it right for the case of a crash; its failure loses nothing */
-    patch(w, HEADER_AT_BUFFERS_WRITTEN, &w->at.buffers_written, sizeof w->at.buffers_written);
+    const uint32_t count = buffers_in_file(w);
+    patch(w, HEADER_AT_BUFFERS_WRITTEN, &count, sizeof count);
     return W_SUCCESS;
 }
 
@@ -253,32 +465,78 @@ void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers)
 
 struct etl_write_state etl_writer_state(const struct etl_writer *w) { return w->at; }
 
-wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)
+/* The final counters of the file that is open at `fd`, whose last buffer begins at `last`. */
+static int final_counters(struct etl_writer *w, int fd, uint64_t last, uint64_t end_time, uint64_t events_lost)
 {
-    uint32_t lost = events_lost > UINT32_MAX ? UINT32_MAX : (uint32_t)events_lost;
+    uint64_t all   = events_lost + w->lost_before;
+    uint32_t lost  = all > UINT32_MAX ? UINT32_MAX : (uint32_t)all, count = buffers_in_file(w);
     uint16_t flag = ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX;
     int      r    = 0;
 
     if (end_time < w->start_time)
         end_time = w->start_time;
-    if (w->torn) /* a tail that stays is found by every reader: no reason to go without final counters */
-        w->torn = w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0;
     const struct {
         uint64_t    at;
         const void *value;
         size_t      size;
     } fields[] = {
-        {w->at.file_offset - w->buffer_size + HEADER_AT_FLAG, &flag, sizeof flag},
-        {HEADER_AT_BUFFERS_WRITTEN, &w->at.buffers_written, sizeof w->at.buffers_written},
+        {last + HEADER_AT_FLAG, &flag, sizeof flag},
+        {HEADER_AT_BUFFERS_WRITTEN, &count, sizeof count},
         {HEADER_AT_EVENTS_LOST, &lost, sizeof lost},
         {HEADER_AT_BUFFERS_LOST, &w->at.buffers_lost, sizeof w->at.buffers_lost},
         {HEADER_AT_END_TIME, &end_time, sizeof end_time}, /* last: it says "finalised" */
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields && r == 0; i++)
-        r = patch(w, fields[i].at, fields[i].value, fields[i].size);
+        r = os_pwrite_all(w->os, fd, fields[i].value, fields[i].size, fields[i].at);
+    return r;
+}
+
+/* Where the newest buffer begins. */
+static uint64_t newest(const struct etl_writer *w)
+{
+    const uint32_t n = w->at.buffers_written - 1;
+    return (uint64_t)(!w->ring || n < w->at.slots ? n : 1 + (n - 1) % (w->at.slots - 1)) * w->buffer_size;
+}
+
+wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)
+{
+    if (w->preallocated || w->torn) { /* a tail that stays is found by every reader: no reason to go without final counters */
+        w->preallocated = false;
+        untear(w);
+    }
+    int r = final_counters(w, w->fd, newest(w), end_time, events_lost);
     if (r == 0 && sync)
         r = w->os->fsync(w->os, w->fd);
     return r < 0 ? reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r)) : W_SUCCESS;
+}
+
+wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why)
+{
+    struct etl_writer copy = {.os = w->os, .path = (char *)(uintptr_t)path, .fd = -1, .buffer_size = w->buffer_size, .limit = UINT64_MAX,
+                              .free_floor = free_floor};
+    uint8_t          *buffer = malloc(w->buffer_size);
+    bool              made   = false;
+    wstatus           st     = buffer ? open_target(&copy, &made, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
+    int               r      = st ? 0 : w->os->ftruncate(w->os, copy.fd, 0);
+
+    for (uint32_t i = 0; !st && r == 0 && i < buffers_in_file(w) && (st = check_room(&copy, why)) == W_SUCCESS; i++) {
+        const uint64_t at = (uint64_t)i * w->buffer_size;
+        const ssize_t  n  = w->os->pread(w->os, w->fd, buffer, w->buffer_size, at);
+        r                 = n == (ssize_t)w->buffer_size ? os_pwrite_all(w->os, copy.fd, buffer, w->buffer_size, at) : n < 0 ? (int)n : -EIO;
+        copy.at.file_offset += w->buffer_size;
+    }
+    if (!st && r == 0)
+        r = final_counters(w, copy.fd, newest(w), end_time, events_lost);
+    if (!st && r == 0)
+        r = w->os->fsync(w->os, copy.fd);
+    if (!st && r < 0)
+        st = reason_set(why, wstatus_from_errno(-r), "%s: %s", path, strerror(-r));
+    if (copy.fd >= 0)
+        w->os->close(w->os, copy.fd);
+    if (st && made)
+        w->os->unlink(w->os, path);
+    free(buffer);
+    return st;
 }
 
 void etl_writer_destroy(struct etl_writer *w)
@@ -287,6 +545,7 @@ void etl_writer_destroy(struct etl_writer *w)
         return;
     if (w->fd >= 0)
         w->os->close(w->os, w->fd);
+    free(w->events);
     free(w->path);
     free(w);
 }

@@ -1,7 +1,12 @@
-/* writer.h - writes a sequential .etl file: buffer 0 with the header event, then whole buffers, then final counters.
+/* writer.h - writes an .etl file: buffer 0 with the header event, then whole buffers, then final counters. By its log_file_mode:
+ *   CIRCULAR, BUFFERING   a ring: at its maximum size the oldest buffer is overwritten, and its events are counted as overwritten
+ *   APPEND                a file that is there goes on: of the same BufferSize, processors and clock
+ *   PREALLOCATE           the file has its maximum size from the start, and at the end the size that was used
  * Invariants: W1 the file is a whole number of buffers after each successful call. W2 SequenceNumber rises from 0 without
- * gaps. W3 a failed or short write leaves the file truncated to W1 and the buffer counted in buffers_lost.
- * Threads: one (the session's logger). Ownership: create/destroy. Not for: filling buffers (session), other modes. */
+ * gaps. W3 a failed or short write leaves the file truncated to W1 and the buffer counted in buffers_lost; in a ring that has wrapped
+ * the slot that was to be overwritten may be damaged then, and its events count as overwritten. W4 a ring finds no room on its volume:
+ * it wraps where it is. W5 header field BuffersWritten is how many buffers are in the file.
+ * Threads: one (the session's logger). Ownership: create/destroy. Not for: filling buffers (session), several files (session). */
 #ifndef AUTOLOGGER_ETL_WRITER_H
 #define AUTOLOGGER_ETL_WRITER_H
 #include "autologger/wire/etl.h"
@@ -26,22 +31,35 @@ struct etl_file_info {
     uint64_t    start_time; /* FILETIME of start_raw */
     int64_t     start_raw; /* the anchor: raw clock at start_time */
     uint32_t    thread_id, process_id;
+    uint32_t    ring_buffers; /* CIRCULAR, BUFFERING: buffers behind the header's; 0: as max_file_size says */
 };
 /* What an adopter needs to go on; published by the session together with its read positions. */
 struct etl_write_state {
     uint64_t file_offset; /* end of the last whole buffer */
-    uint32_t buffers_written; /* header buffer included */
+    uint32_t buffers_written; /* header buffer included; of a ring, those that are overwritten too */
     uint32_t buffers_lost;
+    uint32_t slots;           /* of a ring: buffers that it has at most, the header's included; 0: not a ring, or not known yet */
+    uint64_t overwritten;     /* events */
 };
+enum { ETL_RING_LEAST = 3 }; /* slots: the header, and two */
 
 struct etl_writer;
 
 /* Creates `path` (its parents must exist) and writes buffer 0. Refuses to follow a link in the last part and to replace a
  * file that is neither empty nor an .etl (80/183 semantics: W_ALREADY_EXISTS). `free_floor`: bytes of the volume that are
- * never used up (0 = none): a write that would go below gives W_DISK_FULL. */
+ * never used up (0 = none): a write that would go below gives W_DISK_FULL. APPEND: 1784 its BufferSize is another, 87 it is not of this
+ * kind, 1502 it is full. */
 wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file_info *info, uint64_t free_floor,
                           struct etl_writer **out, struct reason *why);
-/* Goes on with a file left by a predecessor: opens, truncates to state->file_offset. */
+/* The same in a file that is open: a memfd. `fd` becomes the writer's; `shown` is its name in reasons. */
+wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, struct etl_writer **out,
+                             struct reason *why);
+wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, const struct etl_write_state *state,
+                             struct etl_writer **out, struct reason *why);
+/* What is in the file now, header included, as a new file at `path`, complete with these counters; this one stays as it is. Statuses as
+ * etl_writer_create's. Nothing is left of it when it fails. */
+wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why);
+/* Goes on with a file left by a predecessor: opens, truncates to state->file_offset (a ring that has wrapped stays as it is). */
 wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file_info *info,
                           const struct etl_write_state *state, uint64_t free_floor, struct etl_writer **out,
                           struct reason *why);

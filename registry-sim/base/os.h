@@ -29,6 +29,7 @@ struct os {
     ssize_t (*pread)(struct os *os, int fd, void *data, size_t size, uint64_t offset);
     ssize_t (*pwrite)(struct os *os, int fd, const void *data, size_t size, uint64_t offset); /* may be short */
     int (*ftruncate)(struct os *os, int fd, uint64_t size);
+    int (*allocate)(struct os *os, int fd, uint64_t size); /* sets space aside for `size` bytes, which the file then has */
     int (*fsync)(struct os *os, int fd);
     int (*mkdir)(struct os *os, const char *path, unsigned mode);
     int (*unlink)(struct os *os, const char *path);

@@ -447,7 +447,7 @@ static int      fake_shm_create(struct os *os, const char *name, uint64_t size, 
 }
 
 static const struct os calls = {
-    .open = fake_open, .close = fake_close, .pread = fake_pread, .pwrite = fake_pwrite, .ftruncate = fake_ftruncate,
+    .open = fake_open, .close = fake_close, .pread = fake_pread, .pwrite = fake_pwrite, .ftruncate = fake_ftruncate, .allocate = fake_ftruncate,
     .fsync = fake_fsync, .mkdir = fake_mkdir, .unlink = fake_unlink, .rename = fake_rename, .stat = fake_stat,
     .lstat = fake_lstat, .space = fake_space, .realtime_ns = fake_realtime, .raw_ns = fake_raw,
     .cpu_count = fake_cpu_count, .ram_bytes = fake_ram, .shm_create = fake_shm_create,

@@ -42,6 +42,12 @@ static int lin_ftruncate(struct os *os, int fd, uint64_t size)
     (void)os;
     return result(ftruncate(fd, (off_t)size));
 }
+static int lin_allocate(struct os *os, int fd, uint64_t size)
+{
+    (void)os;
+    int r = result(fallocate(fd, 0, 0, (off_t)size));
+    return r == -EOPNOTSUPP ? result(ftruncate(fd, (off_t)size)) : r; /* a file system that can't: the size alone */
+}
 static int lin_fsync(struct os *os, int fd)
 {
     (void)os;
@@ -138,7 +144,7 @@ static int lin_shm_create(struct os *os, const char *name, uint64_t size, uint64
 
 static struct os linux_os = {
     .open = lin_open, .close = lin_close, .pread = lin_pread, .pwrite = lin_pwrite, .ftruncate = lin_ftruncate,
-    .fsync = lin_fsync, .mkdir = lin_mkdir, .unlink = lin_unlink, .rename = lin_rename, .stat = lin_stat,
+    .allocate = lin_allocate, .fsync = lin_fsync, .mkdir = lin_mkdir, .unlink = lin_unlink, .rename = lin_rename, .stat = lin_stat,
     .lstat = lin_lstat, .space = lin_space, .realtime_ns = lin_realtime, .raw_ns = lin_raw,
     .cpu_count = lin_cpu_count, .ram_bytes = lin_ram, .shm_create = lin_shm_create,
 };
