@@ -57,6 +57,18 @@ static void start_errors(void)
         {"nonstoppable", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_NONSTOPPABLE_MODE, "a.etl", 632, ERROR_INVALID_PARAMETER},
         {"private and real time", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_REAL_TIME_MODE, NULL, 632,
          ERROR_INVALID_PARAMETER},
+        {"circular without a size", 1144, WNODE_FLAG_TRACED_GUID, 2, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"preallocate without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_PREALLOCATE, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"newfile without a size", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_FILE_MODE_NEWFILE, "a%d.etl", 632, ERROR_INVALID_PARAMETER},
+        {"buffering with a file", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"buffering and sequential", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 1, NULL, 632, ERROR_INVALID_PARAMETER},
+        {"buffering and circular", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_BUFFERING_MODE | 2, NULL, 632, ERROR_INVALID_PARAMETER},
+        {"both sequences", 1144, WNODE_FLAG_TRACED_GUID, 0xC000, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"relog", 1144, WNODE_FLAG_TRACED_GUID, 0x10000, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"compressed without buffering", 1144, WNODE_FLAG_TRACED_GUID, 0x04000000, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"both hybrids", 1144, WNODE_FLAG_TRACED_GUID, 0x00C00000, "a.etl", 632, ERROR_INVALID_PARAMETER},
+        {"paged kernel events", 1144, WNODE_FLAG_TRACED_GUID, EVENT_TRACE_USE_PAGED_MEMORY | EVENT_TRACE_SYSTEM_LOGGER_MODE, "a.etl", 632,
+         ERROR_INVALID_PARAMETER},
         {"a name that leaves the folder", 1144, WNODE_FLAG_TRACED_GUID, 0, "../a.etl", 632, 123},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -140,7 +152,7 @@ static void life(void)
     q.p.LogFileNameOffset = 0;
     q.p.MaximumBuffers    = 0;
     expect("update, nothing to change", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
-    expect("increment file", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_INCREMENT_FILE), ERROR_NOT_SUPPORTED);
+    expect("increment file, of a session with one", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_INCREMENT_FILE), ERROR_INVALID_PARAMETER);
     q = fresh(NULL, 0);
     q.p.Wnode.BufferSize = offsetof(struct block, name) + 2;
     expect("stop without room for the name", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_STOP), 234);
@@ -199,6 +211,40 @@ static void other_errors(void)
     expect_true("wide name", ((PCWSTR)(const void *)q.name)[0] == u'e' && ((PCWSTR)(const void *)q.name)[5] == u's');
 }
 
+/* ---- modes ---- */
+
+static void modes(void)
+{
+    struct block b = fresh(NULL, EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_REAL_TIME_MODE), q = fresh("ring.etl", 0);
+    TRACEHANDLE  handle;
+    expect("buffering; real time is dropped", StartTraceA(&handle, "ring", &b.p), ERROR_SUCCESS);
+    expect_true("told so", b.p.LogFileMode == EVENT_TRACE_BUFFERING_MODE && b.p.MaximumBuffers == b.p.MinimumBuffers && b.p.FlushTimer == 0);
+    expect("snapshot", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_FLUSH), ERROR_SUCCESS);
+    q = fresh(NULL, 0);
+    expect("snapshot without a name", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_FLUSH), ERROR_BAD_PATHNAME);
+    expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
+    b                   = fresh("new.etl", EVENT_TRACE_FILE_MODE_NEWFILE);
+    b.p.MaximumFileSize = 1;
+    expect("newfile without %d", StartTraceA(&handle, "new", &b.p), ERROR_INVALID_NAME);
+    b                   = fresh("new-%d-%d.etl", EVENT_TRACE_FILE_MODE_NEWFILE);
+    b.p.MaximumFileSize = 1;
+    expect("newfile with two", StartTraceA(&handle, "new", &b.p), ERROR_INVALID_NAME);
+    b                   = fresh("new-%d.etl", EVENT_TRACE_FILE_MODE_NEWFILE);
+    b.p.MaximumFileSize = 1;
+    expect("newfile", StartTraceA(&handle, "new", &b.p), ERROR_SUCCESS);
+    expect_true("the first", strstr(b.file, "/new-1.etl") != NULL);
+    q = fresh("", 0);
+    expect("the next", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_INCREMENT_FILE), ERROR_SUCCESS);
+    expect("query", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), ERROR_SUCCESS);
+    expect_true("the second", strstr(q.file, "/new-2.etl") != NULL);
+    expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
+    b                   = fresh("round.etl", EVENT_TRACE_FILE_MODE_CIRCULAR);
+    b.p.MaximumFileSize = 1;
+    expect("circular", StartTraceA(&handle, "round", &b.p), ERROR_SUCCESS);
+    q = fresh("", 0);
+    expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
+}
+
 /* ---- the kernel's logger: as root ---- */
 
 static void kernel(void)
@@ -246,6 +292,7 @@ int main(int argc, char **argv)
     start_errors();
     life();
     other_errors();
+    modes();
     if (geteuid() == 0)
         kernel();
     if (argc > 1)

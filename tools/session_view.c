@@ -33,6 +33,7 @@ static const struct field fields[] = {
     NARROW(max_file_size, "maximum file size, MB"),
     NARROW(provider_count, "providers"),
     WIDE(events_written, "events written"), /* SESSION_WRITTEN_NOTE */
+    WIDE(overwritten, "of them overwritten"),
     WIDE(lost_ring, "lost: ring"),
     WIDE(lost_memory, "lost: memory bound"),
     WIDE(lost_conversion, "lost: conversion"),
@@ -59,7 +60,8 @@ static uint64_t field_get(const struct ctl_session_info *s, const struct field *
 
 const char *session_file_text(const struct ctl_session_info *s)
 {
-    return s->log_path[0] ? s->log_path : s->log_file_mode & ETL_MODE_REAL_TIME ? "(real time: autologger watch)" : "(none)";
+    return s->log_path[0] ? s->log_path : s->log_file_mode & ETL_MODE_REAL_TIME ? "(real time: autologger watch)"
+                                               : s->log_file_mode & ETL_MODE_BUFFERING ? "(memory: autologger snapshot)" : "(none)";
 }
 
 const char *session_state_name(uint32_t state)

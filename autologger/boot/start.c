@@ -111,7 +111,7 @@ wstatus boot_start_one(struct session_table *table, const char *log_dir, struct 
                        struct condition_list *found, struct reason *why)
 {
     struct session_env *env    = table->env;
-    struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = log_dir};
+    struct plan_limits  limits = {.processors = env->cpus, .ram_bytes = env->os->ram_bytes(env->os), .log_dir = log_dir, .now = true};
     struct keys         keys   = {.count = 0};
     struct plan         plan;
     wstatus             st = key_find(store, &keys, why);

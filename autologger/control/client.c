@@ -303,7 +303,8 @@ wstatus control_query(struct control_client *c, const char *name, struct ctl_ses
 
 wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why)
 {
-    return session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
+    wstatus st = session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
+    return st == W_INVALID_PARAMETER && *name ? reason_set(why, st, "session \"%s\" was declared NONSTOPPABLE. Do: end the boot, or the daemon", name) : st;
 }
 wstatus control_flush(struct control_client *c, const char *name, struct reason *why)
 {
@@ -350,6 +351,24 @@ wstatus control_start(struct control_client *c, const void *snapshot, size_t siz
     memcpy(r + 1, snapshot, size);
     wstatus st = told_ask(c, &r->header, out, why);
     free(r);
+    return st;
+}
+
+wstatus control_file(struct control_client *c, const char *name, const char *file, struct ctl_update_answer *out, struct reason *why)
+{
+    struct ctl_session_request  named = {.header = {.size = sizeof named, .type = CTL_NEXT_FILE}};
+    struct ctl_snapshot_request r     = {.header = {.size = sizeof r, .type = CTL_SNAPSHOT}};
+    wstatus                     st    = name_set(&named, name, why);
+    if (!st && file && strlen(file) >= sizeof r.file)
+        st = reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name has %zu bytes, more than %zu", strlen(file), sizeof r.file - 1);
+    if (st)
+        return st;
+    memcpy(r.name, named.name, sizeof r.name);
+    if (file)
+        memcpy(r.file, file, strlen(file) + 1);
+    st = told_ask(c, file ? &r.header : &named.header, out, why);
+    if (st == W_WMI_INSTANCE_NOT_FOUND)
+        reason_set(why, st, "no session named \"%s\" is running", name);
     return st;
 }
 

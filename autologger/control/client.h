@@ -29,6 +29,9 @@ wstatus control_update(struct control_client *c, struct ctl_update_request *r, c
 /* Starts the one session that a sealed snapshot (registry-sim/store/snapshot.h) declares; it is in no store. out->text: what could not be
  * had, a line each. 183 name or Guid taken, 1450 no place, 8, 5, 50 the daemon is too old; 87 and others: what a boot would give it. */
 wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out, struct reason *why);
+/* What a session has, in its file or its ring, as a file of its own, below the daemon's log folder as FileName is; the session goes on. NULL:
+ * a NEWFILE session goes on in its next file. 4201; 87 it has neither file nor ring, or is not NEWFILE; 21; 32; and what making it gives. */
+wstatus control_file(struct control_client *c, const char *name, const char *file, struct ctl_update_answer *out, struct reason *why);
 /* Enables, changes or disables a provider in a session that runs, or has it tell its state (r->code): provider, level, any, all and property
  * of *r say the rest. wait_ms: not 0: until every program that has it registered has run its callback; 1460 when that takes longer
  * (it was done all the same). 4201 no such session; 4200 not enabled there; 1450 in 8 sessions already; 50 property. */

@@ -33,6 +33,8 @@ struct control_hooks {
                           struct ctl_update_answer *answer);
     /* starts what the snapshot declares; NULL: an early program's. *answer is zeroed, and gets all but the header */
     wstatus (*start)(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer);
+    /* a file more of a session that runs: a snapshot at `file` (as FileName), or, NULL, its next one; as start. NULL there too */
+    wstatus (*file)(void *ctx, struct session *s, const char *file, struct ctl_update_answer *answer);
     const struct control_enabling *enabling; /* NULL there too */
     wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
 };

@@ -46,6 +46,8 @@ wstatus server_on_stop(struct control_server *v, unsigned c, const void *message
 
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
+    if (s->state->log_file_mode & ETL_MODE_NONSTOPPABLE)
+        return W_INVALID_PARAMETER;
     memset(answer, 0, sizeof *answer + sizeof answer->row[0]);
     wstatus st     = v->hooks.stop(v->hooks.ctx, s, &answer->row[0], &why);
     answer->header = (struct ctl_header){sizeof *answer + sizeof answer->row[0], CTL_STOP, CTL_VERSION, m->header.sequence, st};
@@ -120,6 +122,38 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
 wstatus server_on_enable_provider(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     return v->hooks.enabling ? v->hooks.enabling->request(v, c, message, size) : W_NOT_SUPPORTED;
+}
+
+static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
+{
+    struct ctl_update_answer *answer = (void *)v->out;
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    if (!v->hooks.file)
+        return W_NOT_SUPPORTED;
+    memset(answer, 0, sizeof *answer);
+    wstatus st     = v->hooks.file(v->hooks.ctx, s, file, answer);
+    answer->header = (struct ctl_header){sizeof *answer, m->type, CTL_VERSION, m->sequence, st};
+    server_tell(v, c, answer, sizeof *answer, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_snapshot_request *m = message;
+    struct ctl_session_request         named;
+    (void)size;
+    memcpy(named.name, m->name, sizeof named.name);
+    if (!memchr(m->file, 0, sizeof m->file) || !*m->file)
+        return W_INVALID_NAME;
+    return file_more(v, c, &m->header, server_named(v, &named), m->file);
+}
+
+wstatus server_on_next_file(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m = message;
+    (void)size;
+    return file_more(v, c, &m->header, server_named(v, m), NULL);
 }
 
 wstatus server_on_state(struct control_server *v, unsigned c, const void *message, size_t size)

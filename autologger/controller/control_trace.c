@@ -6,37 +6,62 @@
 #include <string.h>
 
 /* What a code does with a session; *info, which was asked for, becomes that of afterwards. */
-typedef wstatus control_act(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info);
+typedef wstatus control_act(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info);
 
-static wstatus act_query(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+static wstatus act_query(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
 {
-    (void)c, (void)p, (void)info;
+    (void)c, (void)p, (void)wide, (void)info;
     return W_SUCCESS;
 }
 
-static wstatus act_stop(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+static wstatus act_stop(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
 {
     struct ctl_session_info final;
     struct reason           why;
-    (void)p;
+    (void)p, (void)wide;
     wstatus st = control_stop(c, info->name, &final, &why);
     if (!st)
         *info = final;
     return st;
 }
 
-static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+/* A snapshot, or the next file. */
+static wstatus file_more(struct control_client *c, const char *file, struct ctl_session_info *info)
+{
+    struct reason             why;
+    struct ctl_update_answer *answer = calloc(1, sizeof *answer);
+    wstatus                   st     = answer ? control_file(c, info->name, file, answer, &why) : W_NOT_ENOUGH_MEMORY;
+    if (!st)
+        *info = answer->session;
+    free(answer);
+    return st;
+}
+
+/* A session without a file: what is in its memory goes to the file that is named. */
+static wstatus act_flush(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
 {
     struct reason why;
-    (void)p;
-    wstatus st = control_flush(c, info->name, &why);
+    char         *file = NULL;
+    wstatus       st   = info->log_file_mode & EVENT_TRACE_BUFFERING_MODE ? properties_file(p, wide, &file) : W_SUCCESS;
+    if (!st && info->log_file_mode & EVENT_TRACE_BUFFERING_MODE)
+        st = file ? file_more(c, file, info) : W_BAD_PATHNAME;
+    else
+        st = st ? st : control_flush(c, info->name, &why);
+    free(file);
     return st ? st : control_query(c, info->name, info, &why);
 }
 
-static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, struct ctl_session_info *info)
+static wstatus act_next_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+{
+    (void)p, (void)wide;
+    return file_more(c, NULL, info);
+}
+
+static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
 {
     struct ctl_update_request request = {.what = CTL_UPDATE_FLAGS};
     struct reason             why;
+    (void)wide;
     const bool                others = (p->MaximumBuffers && p->MaximumBuffers != info->maximum_buffers) ||
                                        (p->FlushTimer && p->FlushTimer != info->flush_timer) || p->LogFileNameOffset;
     if (others)
@@ -62,6 +87,7 @@ static control_act *const acts[] = {
     [EVENT_TRACE_CONTROL_STOP]   = act_stop,
     [EVENT_TRACE_CONTROL_UPDATE] = act_update,
     [EVENT_TRACE_CONTROL_FLUSH]  = act_flush,
+    [EVENT_TRACE_CONTROL_INCREMENT_FILE] = act_next_file,
 };
 
 static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERTIES *p, ULONG code, bool wide)
@@ -86,7 +112,7 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
         st = W_INVALID_PARAMETER;
     st = st ? st : control_open(NULL, &client, &why);
     st = st ? st : session_named(client, name, handle, &info);
-    st = st ? st : acts[code](client, &given, &info);
+    st = st ? st : acts[code](client, p, wide, &info);
     st = st ? st : properties_fill(p, wide, &info);
     control_close(client);
     free(name);

@@ -224,6 +224,13 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
     return st;
 }
 
+static wstatus file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer)
+{
+    struct service         *v    = ctx;
+    const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
+    return v->options.file(&host, s, name, answer);
+}
+
 static bool is_declared(const struct session *s) { return s && *s->state->key; }
 
 /* User sessions first: the kernel session then covers their whole life. */
@@ -425,7 +432,8 @@ wstatus service_create(const struct service_options *options, struct handed *han
     limit_raise();
     const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = update, .update_answer = v->options.update_answer,
-                                        .start = v->options.start ? start : NULL, .enabling = v->options.enabling};
+                                        .start = v->options.start ? start : NULL, .file = v->options.file ? file : NULL,
+                                        .enabling = v->options.enabling};
     if ((st = service_signals_open(v, why)) || (st = service_listen_open(v, why)) || (st = service_state_adopt(v, &adopted, why)) ||
         (!adopted && (st = service_state_create(v, why))))
         goto out;

@@ -49,6 +49,8 @@ struct service_options {
                           struct ctl_update_answer *answer);
     /* start_now.h, and the server's part of enabling providers while sessions run; NULL with update */
     wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
+    wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
+    wstatus (*next_file)(struct logger *l, struct reason *why); /* as in session_env */
     const struct control_enabling *enabling;
     /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
     wstatus (*save)(const struct service_saving *saving, struct reason *why);

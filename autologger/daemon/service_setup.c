@@ -160,6 +160,7 @@ void service_env_fill(struct service *v, bool adopted)
     v->env.threads = true;
     v->env.kernel_later = v->options.kernel_beside;
     v->env.realtime     = v->options.realtime;
+    v->env.next_file    = v->options.next_file;
     v->env.system_config = v->options.system_config;
     v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
     v->env.tight_file   = v->options.tight_file;

@@ -3,8 +3,10 @@
 #include "autologger/boot/start.h"
 #include "autologger/control/update.h"
 #include "registry-sim/store/snapshot.h"
+#include "registry-sim/text/winpath.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer)
 {
@@ -26,5 +28,17 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
         session_info(s, &answer->session);
     }
     condition_list_finish(&found);
+    return st;
+}
+
+wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer)
+{
+    struct reason why  = {0};
+    char         *path = NULL;
+    wstatus       st   = file ? winpath_map(file, host->log_dir, false, &path, &why) : W_SUCCESS;
+    st                 = st ? st : file ? session_snapshot(s, path, &why) : session_next_file(s, &why);
+    session_info(s, &answer->session);
+    snprintf(answer->text, sizeof answer->text, "%s", st ? why.text : file ? path : answer->session.log_path);
+    free(path);
     return st;
 }

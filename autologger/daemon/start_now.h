@@ -1,4 +1,5 @@
-/* start_now.h - CTL_START: a session that a controller declares in a sealed snapshot and wants at once.
+/* start_now.h - what a controller wants at once: a session that it declares in a sealed snapshot (CTL_START), a file more of one that runs
+ * (CTL_SNAPSHOT, CTL_NEXT_FILE).
  * Threads: the controlling one. Not for: an early program, which does not have it. */
 #ifndef AUTOLOGGER_DAEMON_START_NOW_H
 #define AUTOLOGGER_DAEMON_START_NOW_H
@@ -10,6 +11,9 @@ struct start_host {
     bool                   fs_ready;
     struct control_server *server;
 };
+/* A snapshot of a session that runs, at `file` as FileName is mapped; NULL: its next file (NEWFILE). The Status; *answer as below, its text the
+ * path of the new file. */
+wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
 /* The Status. *answer (zeroed by the caller) gets its text, conditions or why not, and the session. */
 wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
 #endif

@@ -1,31 +1,10 @@
-#include "autologger/etl/writer.h"
-
-#include "autologger/etl/header.h"
-#include "autologger/wire/etl.h"
+#include "autologger/etl/writer_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-struct etl_writer {
-    struct os             *os;
-    char                  *path;
-    int                    fd;
-    bool                   torn; /* a failed write may have left bytes behind file_offset (W1 to be restored) */
-    uint32_t               buffer_size, processors;
-    uint16_t               logger_id;
-    uint64_t               limit; /* bytes the file may have */
-    uint64_t               free_floor;
-    uint64_t               start_time;
-    bool                   ring, preallocated;
-    uint32_t              *events; /* of a ring: by slot */
-    uint32_t               lost_before; /* APPEND: events, by the header that was there */
-    struct etl_write_state at;
-};
-
-/* ---- rings ---- */
 
 /* Where the next buffer goes. */
 static uint32_t ring_slot(const struct etl_writer *w)
@@ -37,53 +16,6 @@ static uint32_t ring_slot(const struct etl_writer *w)
 static uint64_t place(const struct etl_writer *w)
 {
     return w->ring && w->at.buffers_written ? (uint64_t)ring_slot(w) * w->buffer_size : w->at.file_offset;
-}
-
-static uint32_t buffers_in_file(const struct etl_writer *w)
-{
-    return w->ring && w->at.buffers_written > w->at.slots ? w->at.slots : w->at.buffers_written;
-}
-
-static uint32_t events_in(const uint8_t *buffer, uint32_t filled)
-{
-    uint32_t count = 0, at = sizeof(struct etl_buffer_header);
-    for (int size; at < filled && (size = etl_record_size(buffer + at, filled - at)) > 0; count++)
-        at += ((uint32_t)size + 7) & ~7u;
-    return count;
-}
-
-static wstatus ring_init(struct etl_writer *w, const struct etl_file_info *info, uint32_t slots, struct reason *why)
-{
-    const uint64_t most = info->ring_buffers ? info->ring_buffers + UINT64_C(1) : w->limit / info->buffer_size;
-    if (!(info->log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING)))
-        return W_SUCCESS;
-    w->ring     = true;
-    w->limit    = UINT64_MAX; /* the slots are */
-    w->at.slots = slots ? slots : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-    if (w->at.slots < ETL_RING_LEAST)
-        return reason_set(why, W_INVALID_PARAMETER, "%s: its maximum size is less than %d buffers of %u KB. Do: raise MaxFileSize, or lower BufferSize",
-                          w->path, ETL_RING_LEAST, info->buffer_size / 1024);
-    w->events = calloc(w->at.slots, sizeof *w->events);
-    return w->events ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u buffers", w->path, w->at.slots);
-}
-
-/* A predecessor's: what is in its slots. */
-static wstatus ring_count(struct etl_writer *w, struct reason *why)
-{
-    uint8_t *buffer = w->ring ? malloc(w->buffer_size) : NULL;
-    if (!w->ring)
-        return W_SUCCESS;
-    if (!buffer)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
-    for (uint32_t i = 1; i < buffers_in_file(w); i++) {
-        struct etl_buffer_header h;
-        if (w->os->pread(w->os, w->fd, buffer, w->buffer_size, (uint64_t)i * w->buffer_size) != (ssize_t)w->buffer_size)
-            continue;
-        memcpy(&h, buffer, sizeof h);
-        w->events[i] = h.saved_offset <= w->buffer_size ? events_in(buffer, h.saved_offset) : 0;
-    }
-    free(buffer);
-    return W_SUCCESS;
 }
 
 static wstatus check_info(const struct etl_file_info *info, struct reason *why)
@@ -120,7 +52,7 @@ static struct etl_writer *allocate(struct os *os, const char *path, const struct
 }
 
 /* What is at `path` may be replaced: nothing, an empty file, or an .etl. Opens it; *made says that it is new. */
-static wstatus open_target(struct etl_writer *w, bool *made, struct reason *why)
+wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why)
 {
     struct os_stat st;
     uint8_t        start[HEADER_LEAST];
@@ -151,7 +83,7 @@ static wstatus open_target(struct etl_writer *w, bool *made, struct reason *why)
 }
 
 /* Room for one more buffer? `limit` first: a full file says so on a full volume too. */
-static wstatus check_room(struct etl_writer *w, struct reason *why)
+wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 {
     struct os_space space;
 
@@ -170,7 +102,7 @@ static wstatus check_room(struct etl_writer *w, struct reason *why)
 }
 
 /* Takes back what a failed write left behind the last whole buffer. */
-static void untear(struct etl_writer *w) { w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0; }
+void writer_untear(struct etl_writer *w) { w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0; }
 
 /* Appends one buffer or nothing (W1, W3); in a ring that has wrapped it takes the oldest one's place. */
 static wstatus append(struct etl_writer *w, const uint8_t *buffer, struct reason *why)
@@ -178,14 +110,14 @@ static wstatus append(struct etl_writer *w, const uint8_t *buffer, struct reason
     const uint64_t at   = place(w);
     const uint32_t slot = (uint32_t)(at / w->buffer_size);
     if (w->torn)
-        untear(w);
+        writer_untear(w);
     if (w->ring) { /* whatever becomes of the write */
         w->at.overwritten += w->events[slot];
         w->events[slot] = 0;
     }
     int r = os_pwrite_all(w->os, w->fd, buffer, w->buffer_size, at);
     if (r < 0) {
-        untear(w);
+        writer_untear(w);
         return reason_set(why, wstatus_from_errno(-r), "%s: %s at %llu", w->path, strerror(-r), (unsigned long long)at);
     }
     if (at == w->at.file_offset)
@@ -194,86 +126,23 @@ static wstatus append(struct etl_writer *w, const uint8_t *buffer, struct reason
     return W_SUCCESS;
 }
 
-/* The file's maximum size is its size from the start, where the volume has room for it. */
-static wstatus preallocate(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
-{
-    struct os_space space;
-    const uint64_t  size = w->limit / w->buffer_size * w->buffer_size;
-    if (!(info->log_file_mode & ETL_MODE_PREALLOCATE) || w->limit == UINT64_MAX)
-        return W_SUCCESS;
-    if (w->os->space(w->os, w->path, &space) == 0 && space.free_bytes < size + w->free_floor)
-        return reason_set(why, W_DISK_FULL, "%s: %llu MB are to be set aside, %llu MB are free, and %llu MB must stay free", w->path,
-                          (unsigned long long)(size >> 20), (unsigned long long)(space.free_bytes >> 20), (unsigned long long)(w->free_floor >> 20));
-    int r = w->os->allocate(w->os, w->fd, size);
-    if (r < 0)
-        return reason_set(why, wstatus_from_errno(-r), "%s: %llu MB could not be set aside: %s", w->path, (unsigned long long)(size >> 20), strerror(-r));
-    w->preallocated = true;
-    return W_SUCCESS;
-}
-
 /* The file is open, and may be written: what it had goes, buffer 0 comes. */
 static wstatus begin(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
 {
     uint8_t *buffer = malloc(info->buffer_size);
-    wstatus  st     = buffer ? ring_init(w, info, 0, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
+    wstatus  st     = buffer ? writer_ring_init(w, info, 0, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
     if (st == W_SUCCESS)
-        st = check_room(w, why);
+        st = writer_check_room(w, why);
     int r = st ? 0 : w->os->ftruncate(w->os, w->fd, 0);
     if (r < 0)
         st = reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     if (st == W_SUCCESS)
-        st = preallocate(w, info, why);
+        st = writer_preallocate(w, info, why);
     if (st == W_SUCCESS) {
         etl_header_build(info, buffer);
         st = append(w, buffer, why);
     }
     free(buffer);
-    return st;
-}
-
-/* Who goes on with a file must read as one trace with what is there. */
-static wstatus same_kind(const struct etl_writer *w, const struct etl_file_header *h, const struct etl_file_info *info, struct reason *why)
-{
-    enum { OTHER_KINDS = ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING | ETL_MODE_COMPRESSED };
-    const char *what = NULL;
-    if (h->raw.buffer_size != info->buffer_size)
-        return reason_set(why, W_INVALID_USER_BUFFER, "%s has buffers of %u KB. Do: set BufferSize to that", w->path, h->raw.buffer_size / 1024);
-    if (h->raw.processors != info->processors)
-        what = "is of a machine with another number of processors";
-    else if (!h->is_64bit || h->raw.log_file_mode & OTHER_KINDS)
-        what = "is a 32-bit, circular, buffering or compressed trace";
-    else if (h->raw.clock_type != info->clock_type)
-        what = "has another ClockType";
-    else if (info->clock_type != 2 && ((uint64_t)h->raw.boot_time != info->boot_time || (uint64_t)h->raw.perf_freq != info->perf_freq))
-        what = "is of another boot, whose clock does not go on";
-    return what ? reason_set(why, W_INVALID_PARAMETER, "%s %s. Do: choose another FileName, or ClockType 2 for a file that goes on over boots", w->path, what)
-                : W_SUCCESS;
-}
-
-/* The file is there, and an .etl: what follows goes behind its last whole buffer. */
-static wstatus append_begin(struct etl_writer *w, const struct etl_file_info *info, uint64_t size, struct reason *why)
-{
-    struct etl_file_header h;
-    uint8_t               *first = malloc(info->buffer_size);
-    wstatus                st    = first ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
-    ssize_t                n     = st ? 0 : w->os->pread(w->os, w->fd, first, info->buffer_size, 0);
-    if (!st && (n < 0 || !etl_header_parse(first, (size_t)n, &h)))
-        st = reason_set(why, W_INVALID_DATA, "%s: its header is damaged", w->path);
-    else if (!st) {
-        st = same_kind(w, &h, info, why);
-        free((void *)(uintptr_t)h.logger_name);
-        free((void *)(uintptr_t)h.file_name);
-    }
-    free(first);
-    if (st)
-        return st;
-    w->lost_before        = h.raw.events_lost;
-    w->at.buffers_written = (uint32_t)(size / info->buffer_size);
-    w->at.file_offset     = (uint64_t)w->at.buffers_written * info->buffer_size;
-    w->at.buffers_lost    = h.raw.buffers_lost;
-    st                    = check_room(w, why);
-    if (!st)
-        untear(w);
     return st;
 }
 
@@ -289,10 +158,10 @@ wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file
     if (!w)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
     struct os_stat there = {.size = 0};
-    st                   = open_target(w, &made, why);
+    st                   = writer_open_target(w, &made, why);
     if (!st && !made && info->log_file_mode & ETL_MODE_APPEND && os->lstat(os, path, &there) < 0)
         there.size = 0;
-    st = st ? st : there.size ? append_begin(w, info, there.size, why) : begin(w, info, why);
+    st = st ? st : there.size ? writer_append_begin(w, info, there.size, why) : begin(w, info, why);
     if (st == W_SUCCESS) {
         *out = w;
         return st;
@@ -334,7 +203,7 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
 {
     uint8_t  start[HEADER_LEAST], last;
     uint32_t size = 0;
-    wstatus  st   = ring_init(w, info, state->slots, why);
+    wstatus  st   = writer_ring_init(w, info, state->slots, why);
     if (st)
         return st;
     ssize_t n = w->os->pread(w->os, w->fd, start, sizeof start, 0);
@@ -352,7 +221,7 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
     int r          = w->os->ftruncate(w->os, w->fd, state->file_offset); /* what was set aside too */
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
-    return ring_count(w, why);
+    return writer_ring_count(w, why);
 }
 
 static wstatus resume(struct os *os, int fd, const char *path, const struct etl_file_info *info, const struct etl_write_state *state,
@@ -433,20 +302,20 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     if (filled < sizeof(struct etl_buffer_header) || end > w->buffer_size || end < filled || cpu > w->processors)
         return reason_set(why, W_INVALID_PARAMETER, "a buffer of %u bytes for CPU %u does not fit %s", filled, cpu,
                           w->path);
-    wstatus st = check_room(w, why);
+    wstatus st = writer_check_room(w, why);
     if (st == W_SUCCESS) {
         const uint32_t slot = (uint32_t)(place(w) / w->buffer_size);
         etl_buffer_seal(buffer, w->buffer_size, filled, cpu, w->logger_id, w->at.buffers_written, time, 0);
         st = append(w, buffer, why);
         if (!st && w->ring)
-            w->events[slot] = events_in(buffer, filled);
+            w->events[slot] = writer_events_in(buffer, filled);
     }
     if (st != W_SUCCESS) {
         w->at.buffers_lost++;
         return st;
     }
     /* some readers stop after BuffersWritten: keep it right for the case of a crash; its failure loses nothing */
-    const uint32_t count = buffers_in_file(w);
+    const uint32_t count = writer_buffers_in_file(w);
     patch(w, HEADER_AT_BUFFERS_WRITTEN, &count, sizeof count);
     return W_SUCCESS;
 }
@@ -465,11 +334,17 @@ void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers)
 
 struct etl_write_state etl_writer_state(const struct etl_writer *w) { return w->at; }
 
-/* The final counters of the file that is open at `fd`, whose last buffer begins at `last`. */
-static int final_counters(struct etl_writer *w, int fd, uint64_t last, uint64_t end_time, uint64_t events_lost)
+/* Where the newest buffer begins. */
+static uint64_t newest(const struct etl_writer *w)
+{
+    const uint32_t n = w->at.buffers_written - 1;
+    return (uint64_t)(!w->ring || n < w->at.slots ? n : 1 + (n - 1) % (w->at.slots - 1)) * w->buffer_size;
+}
+
+int writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint64_t events_lost)
 {
     uint64_t all   = events_lost + w->lost_before;
-    uint32_t lost  = all > UINT32_MAX ? UINT32_MAX : (uint32_t)all, count = buffers_in_file(w);
+    uint32_t lost  = all > UINT32_MAX ? UINT32_MAX : (uint32_t)all, count = writer_buffers_in_file(w);
     uint16_t flag = ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX;
     int      r    = 0;
 
@@ -480,7 +355,7 @@ static int final_counters(struct etl_writer *w, int fd, uint64_t last, uint64_t 
         const void *value;
         size_t      size;
     } fields[] = {
-        {last + HEADER_AT_FLAG, &flag, sizeof flag},
+        {newest(w) + HEADER_AT_FLAG, &flag, sizeof flag},
         {HEADER_AT_BUFFERS_WRITTEN, &count, sizeof count},
         {HEADER_AT_EVENTS_LOST, &lost, sizeof lost},
         {HEADER_AT_BUFFERS_LOST, &w->at.buffers_lost, sizeof w->at.buffers_lost},
@@ -491,52 +366,16 @@ static int final_counters(struct etl_writer *w, int fd, uint64_t last, uint64_t 
     return r;
 }
 
-/* Where the newest buffer begins. */
-static uint64_t newest(const struct etl_writer *w)
-{
-    const uint32_t n = w->at.buffers_written - 1;
-    return (uint64_t)(!w->ring || n < w->at.slots ? n : 1 + (n - 1) % (w->at.slots - 1)) * w->buffer_size;
-}
-
 wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)
 {
     if (w->preallocated || w->torn) { /* a tail that stays is found by every reader: no reason to go without final counters */
         w->preallocated = false;
-        untear(w);
+        writer_untear(w);
     }
-    int r = final_counters(w, w->fd, newest(w), end_time, events_lost);
+    int r = writer_final_counters(w, w->fd, end_time, events_lost);
     if (r == 0 && sync)
         r = w->os->fsync(w->os, w->fd);
     return r < 0 ? reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r)) : W_SUCCESS;
-}
-
-wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why)
-{
-    struct etl_writer copy = {.os = w->os, .path = (char *)(uintptr_t)path, .fd = -1, .buffer_size = w->buffer_size, .limit = UINT64_MAX,
-                              .free_floor = free_floor};
-    uint8_t          *buffer = malloc(w->buffer_size);
-    bool              made   = false;
-    wstatus           st     = buffer ? open_target(&copy, &made, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
-    int               r      = st ? 0 : w->os->ftruncate(w->os, copy.fd, 0);
-
-    for (uint32_t i = 0; !st && r == 0 && i < buffers_in_file(w) && (st = check_room(&copy, why)) == W_SUCCESS; i++) {
-        const uint64_t at = (uint64_t)i * w->buffer_size;
-        const ssize_t  n  = w->os->pread(w->os, w->fd, buffer, w->buffer_size, at);
-        r                 = n == (ssize_t)w->buffer_size ? os_pwrite_all(w->os, copy.fd, buffer, w->buffer_size, at) : n < 0 ? (int)n : -EIO;
-        copy.at.file_offset += w->buffer_size;
-    }
-    if (!st && r == 0)
-        r = final_counters(w, copy.fd, newest(w), end_time, events_lost);
-    if (!st && r == 0)
-        r = w->os->fsync(w->os, copy.fd);
-    if (!st && r < 0)
-        st = reason_set(why, wstatus_from_errno(-r), "%s: %s", path, strerror(-r));
-    if (copy.fd >= 0)
-        w->os->close(w->os, copy.fd);
-    if (st && made)
-        w->os->unlink(w->os, path);
-    free(buffer);
-    return st;
 }
 
 void etl_writer_destroy(struct etl_writer *w)

@@ -89,7 +89,8 @@ wstatus reading_buffers(struct reading *r)
     buffer_size(r);
     buffer_counts(r, floor);
 
-    uint64_t buffer_bytes = (uint64_t)p->given.buffer_kb * 1024;
+    /* in a ring a buffer lies a second time: where it is kept, beside where programs write */
+    uint64_t buffer_bytes = (uint64_t)p->given.buffer_kb * 1024 * (p->log_file_mode & MODE_BUFFERING ? 2 : 1);
     uint64_t fit          = r->limits->memory_left / buffer_bytes;
     if (fit < floor) {
         reading_blame(r, VALUE_BUFFER_SIZE);

@@ -1,6 +1,6 @@
 #include "autologger/plan/modes.h"
 
-enum { IF_SIZE_0 = 1, IF_FILE = 2, IF_SYSTEM = 4 };
+enum { IF_SIZE_0 = 1, IF_FILE = 2, IF_SYSTEM = 4, IF_BOOT = 8, IF_NO_FILE = 16 };
 
 /* Refused: every bit of `all`, one of `any` (or any is 0), none of `none`, and every fact of `facts`. In the order of
  * ETW's own checks, so that the first mistake named is the same. */
@@ -9,7 +9,12 @@ static const struct {
     unsigned    facts;
     const char *what;
 } refused[] = {
-    {MODE_NEWFILE, 0, 0, 0, "NEWFILE is not possible in a boot session. Do: remove NEWFILE; FileMax gives a file per boot"},
+    {MODE_NEWFILE, 0, 0, IF_BOOT, "NEWFILE is not possible in a boot session. Do: remove NEWFILE; FileMax gives a file per boot"},
+    {MODE_NEWFILE, 0, 0, IF_SYSTEM, "NEWFILE is not possible in a session with kernel events. Do: remove NEWFILE"},
+    {MODE_NEWFILE, 0, 0, IF_NO_FILE, "NEWFILE needs a FileName with %d in it. Do: set FileName, for example to web-%d.etl"},
+    {MODE_NEWFILE, 0, 0, IF_SIZE_0, "NEWFILE needs a MaxFileSize that is not 0. Do: set MaxFileSize, in MB, for example to 100"},
+    {MODE_NEWFILE, MODE_CIRCULAR | MODE_APPEND | MODE_BUFFERING | MODE_PREALLOCATE, 0, 0,
+     "NEWFILE excludes CIRCULAR, APPEND, BUFFERING and PREALLOCATE. Do: remove one of the two"},
     {MODE_RELOG, 0, 0, 0, "RELOG is internal. Do: remove RELOG"},
     {MODE_SEQUENTIAL | MODE_CIRCULAR, 0, 0, 0, "SEQUENTIAL and CIRCULAR exclude each other. Do: remove one of the two"},
     {MODE_CIRCULAR | MODE_APPEND, 0, 0, 0, "CIRCULAR and APPEND exclude each other. Do: remove one of the two"},
@@ -33,12 +38,16 @@ static const struct {
 
 wstatus mode_check(uint32_t mode, const struct mode_facts *f, struct reason *why)
 {
-    unsigned facts = (f->max_file_size ? 0u : IF_SIZE_0) | (f->file_name ? IF_FILE : 0u) | (f->system ? IF_SYSTEM : 0u);
+    unsigned facts = (f->max_file_size ? 0u : IF_SIZE_0) | (f->file_name ? IF_FILE : IF_NO_FILE) | (f->system ? IF_SYSTEM : 0u) |
+                     (f->boot ? IF_BOOT : 0u);
 
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if ((mode & refused[i].all) == refused[i].all && (!refused[i].any || (mode & refused[i].any)) &&
             !(mode & refused[i].none) && (facts & refused[i].facts) == refused[i].facts)
             return reason_set(why, W_INVALID_PARAMETER, "LogFileMode 0x%x: %s", mode, refused[i].what);
+    if (mode & MODE_NEWFILE && f->numbers != 1)
+        return reason_set(why, W_INVALID_NAME, "LogFileMode NEWFILE: FileName needs %%d in one place, where the file's number is to stand. Do: "
+                          "write it, for example web-%%d.etl");
     return W_SUCCESS;
 }
 
@@ -76,7 +85,7 @@ uint32_t mode_adjust(uint32_t mode, const struct value *place, struct condition_
     if (unknown)
         condition_add(conditions, W_NOT_SUPPORTED, false, "LogFileMode", place->source_file, place->source_line,
                       "remove the bits", "the bits 0x%x of LogFileMode have no known meaning; they are kept", unknown);
-    if (mode & MODE_APPEND)
+    if (mode & (MODE_APPEND | MODE_NEWFILE))
         mode |= MODE_SEQUENTIAL;
     return mode;
 }

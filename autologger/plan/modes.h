@@ -8,8 +8,10 @@ struct mode_facts {
     bool file_name;     /* FileName is given */
     bool max_file_size; /* not 0, declared or by default */
     bool system;        /* a session with kernel events, or of a reserved GUID */
+    bool boot;          /* declared for boots; else somebody starts it now */
+    unsigned numbers;   /* "%d" in FileName; 2: more than one, or another '%' behind its start */
 };
-/* 87 with the combination that is refused. */
+/* 87 with the combination that is refused; 123 a FileName that NEWFILE can't number. */
 wstatus mode_check(uint32_t mode, const struct mode_facts *facts, struct reason *why);
 /* The bits as the session gets them: bits that exclude each other without an error are dropped, implied ones added;
  * each change is a note. Bits that this version does not act on, and bits that no table knows, give condition 50. */

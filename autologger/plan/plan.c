@@ -105,6 +105,17 @@ static wstatus identity(struct reading *r, uint32_t mode, bool *system)
     return W_SUCCESS;
 }
 
+/* "%d" in a file's name, behind a folder that Windows writes as %Name%. */
+static unsigned numbers_in(const char *name)
+{
+    unsigned n = 0;
+    if (name && *name == '%' && name[1] != 'd' && strchr(name + 1, '%'))
+        name = strchr(name + 1, '%') + 1;
+    for (; name && (name = strchr(name, '%')); name++)
+        n += name[1] == 'd' ? 1 : 2;
+    return n;
+}
+
 static wstatus mode_and_size(struct reading *r, bool system)
 {
     struct plan        *p    = r->plan;
@@ -115,7 +126,7 @@ static wstatus mode_and_size(struct reading *r, bool system)
     p->max_file_size = (uint32_t)size->number;
     if (!size->present && (bits & MODE_USE_KBYTES_FOR_SIZE))
         p->max_file_size *= 1024; /* the default is in MB whatever the unit */
-    struct mode_facts facts = {name->text && *name->text, p->max_file_size != 0, system};
+    struct mode_facts facts = {name->text && *name->text, p->max_file_size != 0, system, !r->limits->now, numbers_in(name->text)};
     wstatus           st    = mode_check(bits, &facts, r->why);
     if (st != W_SUCCESS) {
         reading_blame(r, VALUE_LOG_FILE_MODE);

@@ -33,6 +33,7 @@ struct plan_limits {
     uint64_t    ram_bytes;
     uint64_t    memory_left; /* bytes left of the ceiling (10 % of RAM for all boot sessions together) */
     const char *log_dir;
+    bool        now; /* somebody starts it; false: it is declared for boots, which refuse some modes */
 };
 
 enum { PLAN_MAX_HOOKS = 256, PLAN_MAX_PROVIDERS = 256, PLAN_UNITS = 256 /* bytes of Unit, with the NUL */ };

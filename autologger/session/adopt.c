@@ -133,6 +133,10 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
     if ((status = adopt_state(s, state_fd, env->cpus, why)))
         goto out;
     f.index = s->state->index;
+    if (s->state->log_file_mode & ETL_MODE_BUFFERING && (s->ring_fd = find_numbered(&f, "ring", -1)) < 0) {
+        status = reason_set(why, W_INVALID_DATA, "the buffers of session \"%s\" were not handed over", s->state->name);
+        goto out;
+    }
     if ((status = session_setup(s, why)) || (status = adopt_streams(s, &f, why)))
         goto out;
     if (s->state->kernel_open == STATE_KERNEL_OPEN && (status = adopt_kernel(s, &f, why)))

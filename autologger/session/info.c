@@ -62,6 +62,17 @@ static void info_kernel(struct session *s, struct ctl_session_info *out)
     out->number_of_buffers = s->state->maximum_buffers;
 }
 
+void session_file_path(const struct state_session *st, uint32_t number, char *out)
+{
+    const char *last = NULL;
+    for (const char *p = st->log_path; st->log_file_mode & ETL_MODE_NEWFILE && (p = strstr(p, "%d")); p++)
+        last = p;
+    if (last)
+        snprintf(out, CTL_PATH, "%.*s%u%s", (int)(last - st->log_path), st->log_path, number, last + 2);
+    else
+        snprintf(out, CTL_PATH, "%s", st->log_path);
+}
+
 void session_info(struct session *s, struct ctl_session_info *out)
 {
     const struct state_session *st   = s->state;
@@ -69,7 +80,7 @@ void session_info(struct session *s, struct ctl_session_info *out)
 
     memset(out, 0, sizeof *out);
     snprintf(out->name, sizeof out->name, "%s", st->name);
-    snprintf(out->log_path, sizeof out->log_path, "%s", st->log_path);
+    session_file_path(st, slot.file_number ? slot.file_number : 1, out->log_path);
     out->guid             = st->guid;
     out->logger_id        = st->index;
     out->log_file_mode    = st->log_file_mode;
@@ -85,6 +96,7 @@ void session_info(struct session *s, struct ctl_session_info *out)
     out->events_written   = slot.events_written;
     out->bytes_written    = slot.bytes_written;
     out->lost_file        = slot.lost_file;
+    out->overwritten      = slot.overwritten;
     out->corrupt          = slot.corrupt;
     out->logger_thread_id = (uint32_t)atomic_load(&s->logger_tid);
     out->state            = (uint32_t)atomic_load(&s->phase);

@@ -89,7 +89,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     bool tight = logger_grow(l);
     logger_totals(l);
     pthread_mutex_unlock(&s->lock);
-    if (!atomic_load(&s->fs_ready) && !final) {
+    if (!atomic_load(&s->fs_ready) && !final && (s->ring_fd < 0 || s->env->tight_file)) { /* an early program keeps no ring */
         if (tight)
             session_tight(s->env);
         return true;
@@ -151,6 +151,18 @@ static int wait_ms(struct logger *l)
     return ms;
 }
 
+static void errand_run(struct logger *l, bool runs)
+{
+    struct logger_errand *e = atomic_exchange(&l->s->errand, NULL);
+    if (!e)
+        return;
+    e->status = runs ? e->run(l, e) : reason_set(&e->why, W_NOT_READY, "the session has just stopped");
+    if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_GIVEN_UP) {
+        free(e->file);
+        free(e);
+    }
+}
+
 void *logger_main(void *ctx)
 {
     struct session *s = ctx;
@@ -174,15 +186,17 @@ void *logger_main(void *ctx)
             break;
         uint64_t now   = s->env->os->raw_ns(s->env->os);
         unsigned asked = atomic_load(&s->flush_asked);
-        bool     flush = asked != atomic_load(&s->flush_done);
+        bool     flush = asked != atomic_load(&s->flush_done) || atomic_load(&s->errand);
         if (period && now >= l->next_flush_ns) {
             flush            = true;
             l->next_flush_ns = now + period;
         }
         logger_pass(l, false, flush);
         atomic_store(&s->flush_done, asked);
+        errand_run(l, true);
     }
-    if (!atomic_load(&s->fs_ready)) { /* stopped while still held: nothing may be created, all is lost and counted */
+    errand_run(l, false);
+    if (!atomic_load(&s->fs_ready) && s->ring_fd < 0) { /* stopped while still held: nothing may be created, all is lost and counted */
         struct reason why = {0};
         reason_set(&why, W_NOT_READY, "the session was stopped before the file system was ready");
         logger_failed(l, &why);

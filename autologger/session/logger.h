@@ -56,6 +56,13 @@ void logger_open(struct logger *l);
  * written, or counted in lost_file; its memory is given back either way (G2, G3). */
 void logger_write(struct logger *l, unsigned cpu, bool window);
 void logger_flush(struct logger *l); /* all buffers */
+/* Makes the file at `path` anew (APPEND: goes on with it), header on the disk; l->writer is it then. */
+wstatus  logger_file_make(struct logger *l, const char *path, struct reason *why);
+void     logger_publish_file(struct logger *l); /* another file than before, nothing else: a successor goes on with it */
+void     logger_file_info(const struct session *s, const char *path, struct etl_file_info *out);
+/* Links below the log folder are not followed: who may write there must not choose where root writes. 0 or a Status. */
+wstatus  logger_links_refuse(const struct session_env *env, const char *path, struct reason *why);
+uint64_t logger_events_lost(const struct logger *l); /* whatever was lost, and where */
 /* The session is over: what no consumer read, and the file's last header. */
 void logger_complete(struct logger *l);
 /* Nothing is written any more, and the session says why; its programs go on. */

@@ -4,6 +4,8 @@
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/filetime.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +19,17 @@ static void slot_flip(struct logger *l)
     memcpy((uint8_t *)st + st->slot_offset[next & 1], l->master, st->slot_size);
     __atomic_store_n(&st->current, next, __ATOMIC_RELEASE);
 }
-static void file_info(const struct session *s, struct etl_file_info *i)
+void logger_file_info(const struct session *s, const char *path, struct etl_file_info *i)
 {
     const struct state_session *st = s->state;
     *i = (struct etl_file_info){
-        .logger_name = st->name, .file_name = st->log_path, .buffer_size = st->buffer_kb * 1024u,
+        .logger_name = st->name, .file_name = path, .buffer_size = st->buffer_kb * 1024u,
         .processors = st->cpus, .logger_id = (uint16_t)st->index, .log_file_mode = st->log_file_mode,
         .max_file_size = st->max_file_size, .clock_type = st->clock_type, .perf_freq = s->clock.freq,
         .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = s->env->anchor.boot_filetime,
         .start_time = s->env->anchor.filetime, .start_raw = (int64_t)clock_anchor_on(&s->env->anchor, &s->clock),
         .thread_id = (uint32_t)getpid(), .process_id = (uint32_t)getpid(),
+        .ring_buffers = st->log_file_mode & ETL_MODE_BUFFERING ? st->minimum_buffers : 0,
     };
 }
 
@@ -46,8 +49,7 @@ void logger_failed(struct logger *l, const struct reason *why)
     (void)!write(s->env->changed_fd, &one, sizeof one);
 }
 
-/* Links below the log folder are not followed: who may write there must not choose where root writes. 0 or a Status. */
-static wstatus links_refuse(const struct session_env *env, const char *path, struct reason *why)
+wstatus logger_links_refuse(const struct session_env *env, const char *path, struct reason *why)
 {
     size_t  root = env->log_dir ? strlen(env->log_dir) : 0;
     char   *copy = strdup(path);
@@ -66,40 +68,89 @@ static wstatus links_refuse(const struct session_env *env, const char *path, str
 }
 
 /* The header is on the disk before anything follows: a power cut leaves a file that opens, or none, never an empty one. */
-static wstatus file_make(struct logger *l, const struct etl_file_info *info, struct reason *why)
+wstatus logger_file_make(struct logger *l, const char *path, struct reason *why)
 {
-    struct session *s  = l->s;
-    wstatus         st = etl_writer_create(s->env->os, s->state->log_path, info, s->env->free_floor, &l->writer, why);
+    struct session      *s = l->s;
+    struct os_stat       there;
+    struct etl_file_info info;
+    logger_file_info(s, path, &info);
+    const bool goes_on = info.log_file_mode & ETL_MODE_APPEND && s->env->os->lstat(s->env->os, path, &there) == 0;
+    wstatus    st      = etl_writer_create(s->env->os, path, &info, s->env->free_floor, &l->writer, why);
 
     if (st || (st = etl_writer_sync(l->writer, why)) == W_SUCCESS)
         return st;
     etl_writer_destroy(l->writer);
     l->writer = NULL;
-    s->env->os->unlink(s->env->os, s->state->log_path);
+    if (!goes_on)
+        s->env->os->unlink(s->env->os, path);
     return st;
+}
+
+/* Where the file stands, for what is published next. */
+static void file_state(struct logger *l)
+{
+    struct etl_write_state at  = etl_writer_state(l->writer);
+    l->master->file_offset     = at.file_offset;
+    l->master->buffers_written = at.buffers_written;
+    l->master->buffers_lost    = at.buffers_lost;
+    l->master->slots           = at.slots;
+    l->master->overwritten     = at.overwritten;
+}
+
+void logger_publish_file(struct logger *l)
+{
+    file_state(l);
+    slot_flip(l);
+}
+
+/* BUFFERING: the ring in memory takes the file's place. */
+static wstatus ring_open(struct logger *l, struct reason *why)
+{
+    static const char    shown[] = "the ring in memory";
+    struct session      *s       = l->s;
+    struct etl_file_info info;
+    int                  fd = fcntl(s->ring_fd, F_DUPFD_CLOEXEC, 0);
+    logger_file_info(s, "", &info);
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(errno), "%s could not be opened: %s", shown, strerror(errno));
+    if (!s->state->file_created)
+        return etl_writer_create_in(s->env->os, fd, shown, &info, &l->writer, why);
+    const struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost, l->master->slots,
+                                       l->master->overwritten};
+    return etl_writer_resume_in(s->env->os, fd, shown, &info, &at, &l->writer, why);
+}
+
+/* A predecessor's file goes on; else it is made. */
+static wstatus file_begin(struct logger *l, struct reason *why)
+{
+    struct session      *s  = l->s;
+    struct os           *os = s->env->os;
+    struct etl_file_info info;
+    char                 path[CTL_PATH];
+
+    session_file_path(s->state, l->master->file_number, path);
+    if (s->state->file_created) {
+        const struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost, l->master->slots,
+                                           l->master->overwritten};
+        logger_file_info(s, path, &info);
+        return etl_writer_resume(os, path, &info, &at, s->env->free_floor, &l->writer, why);
+    }
+    wstatus st = logger_links_refuse(s->env, path, why);
+    int     r  = st ? 0 : os_mkdir_parents(os, path, 0755);
+    if (r < 0)
+        return reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r));
+    return st ? st : logger_file_make(l, path, why);
 }
 
 /* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
 static void file_open(struct logger *l)
 {
-    struct session      *s   = l->s;
-    struct os           *os  = s->env->os;
-    struct reason        why = {0};
-    struct etl_file_info info;
-    wstatus              st = W_SUCCESS;
+    struct session *s   = l->s;
+    struct reason   why = {0};
 
-    file_info(s, &info);
-    if (!s->state->file_created) {
-        st    = links_refuse(s->env, s->state->log_path, &why);
-        int r = st ? 0 : os_mkdir_parents(os, s->state->log_path, 0755);
-        if (r < 0)
-            st = reason_set(&why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", s->state->log_path, strerror(-r));
-        else if (!st)
-            st = file_make(l, &info, &why);
-    } else {
-        struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost};
-        st = etl_writer_resume(os, s->state->log_path, &info, &at, s->env->free_floor, &l->writer, &why);
-    }
+    if (!l->master->file_number)
+        l->master->file_number = 1;
+    wstatus st = s->ring_fd >= 0 ? ring_open(l, &why) : file_begin(l, &why);
     if (!st && s->state->status) /* a predecessor failed already: the file is still made whole at the end */
         st = reason_set(&why, s->state->status, "%s", s->state->status_text);
     if (st) {
@@ -107,10 +158,7 @@ static void file_open(struct logger *l)
         return;
     }
     if (!s->state->file_created) {
-        struct etl_write_state at  = etl_writer_state(l->writer);
-        l->master->file_offset     = at.file_offset;
-        l->master->buffers_written = at.buffers_written;
-        slot_flip(l);
+        logger_publish_file(l);
         __atomic_store_n(&s->state->file_created, 1, __ATOMIC_RELEASE);
     }
     s->state->state = SESSION_WRITING;
@@ -126,7 +174,7 @@ void logger_open(struct logger *l)
 
     l->opened = true;
     if (s->realtime) {
-        file_info(s, &info);
+        logger_file_info(s, s->state->log_path, &info);
         s->env->realtime->open(s->realtime, &info, &l->master->realtime_end);
     }
     if (*s->state->log_path || !s->realtime) {
@@ -153,7 +201,7 @@ static uint64_t fallback_done(const struct logger *l, unsigned u)
 }
 
 /* Whatever was lost, and where. */
-static uint64_t events_lost(const struct logger *l)
+uint64_t logger_events_lost(const struct logger *l)
 {
     struct klog_counters k = {0};
     if (l->s->klog)
@@ -177,12 +225,8 @@ static void publish(struct logger *l, unsigned cpu)
     if (cpu < l->cpus)
         slot_kernel(l)[cpu] = f->kernel_time;
     l->master->uid_count = l->uids;
-    if (l->writer) {
-        struct etl_write_state at  = etl_writer_state(l->writer);
-        l->master->file_offset     = at.file_offset;
-        l->master->buffers_written = at.buffers_written;
-        l->master->buffers_lost    = at.buffers_lost;
-    }
+    if (l->writer)
+        file_state(l);
     slot_flip(l);
 
     pthread_mutex_lock(&s->lock);
@@ -195,7 +239,7 @@ static void publish(struct logger *l, unsigned cpu)
     if (s->klog && f->kernel_time)
         klog_release(s->klog, cpu, f->kernel_time);
     if (s->realtime)
-        s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost, events_lost(l));
+        s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost, logger_events_lost(l));
 }
 
 /* To the consumers; `window`: all CPUs are being flushed, and this is the last. False: dropped. */
@@ -217,6 +261,18 @@ static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
     return false;
 }
 
+/* NEWFILE: what is too much for this file begins the next one. */
+static wstatus file_put(struct logger *l, struct fill *f, unsigned cpu, struct reason *why)
+{
+    const struct session_env *env = l->s->env;
+    const int64_t             now = (int64_t)clock_read(&l->s->clock);
+    wstatus                   st  = etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, now, why);
+    if (st != W_LOG_FILE_FULL || !(l->s->state->log_file_mode & ETL_MODE_NEWFILE) || !env->next_file)
+        return st;
+    st = env->next_file(l, why);
+    return st ? st : etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, now, why);
+}
+
 void logger_write(struct logger *l, unsigned cpu, bool window)
 {
     struct fill   *f   = &l->fill[cpu];
@@ -225,7 +281,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     if (f->filled == sizeof(struct etl_buffer_header))
         return;
     bool kept = l->writer && !l->failed;
-    if (kept && etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, (int64_t)clock_read(&l->s->clock), &why) != W_SUCCESS) {
+    if (kept && file_put(l, f, cpu, &why) != W_SUCCESS) {
         kept = false;
         logger_failed(l, &why);
     }
@@ -296,6 +352,11 @@ void logger_complete(struct logger *l)
     if (s->klog) {
         klog_counters(s->klog, &k);
         lost += k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld; /* not in the file, whoever kept it */
+    }
+    if (s->ring_fd >= 0) { /* what it kept goes with it */
+        l->master->overwritten = l->master->events_written;
+        slot_flip(l);
+        return;
     }
     /* also after a failure: what is in the file is made whole, and its header says what is not */
     if (l->writer &&

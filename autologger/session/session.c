@@ -24,11 +24,14 @@ static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_s
 
 enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20 };
 
+/* Without what a ring in memory keeps. */
+static uint64_t streams_bytes(const struct state_session *st) { return st->memory_bytes >> (st->log_file_mode & ETL_MODE_BUFFERING ? 1 : 0); }
+
 /* What MaximumBuffers pays for, and one chunk for the fallback stream of the first UID: without it the smallest session that a
  * plan allows (2 buffers a CPU) could not start. */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
 {
-    return (uint32_t)(st->memory_bytes >> (chunk_shift + (st->tracepoint_count && !st->kernel))) + 1;
+    return (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))) + 1;
 }
 
 static void keep(struct session *s, const char *kind, int number, int fd)
@@ -65,7 +68,7 @@ static void note_condition(void *ctx, wstatus number, bool note, const char *ite
 void session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c)
 {
     const struct state_session *st = s->state;
-    *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = st->memory_bytes, .clock = s->clock,
+    *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = streams_bytes(st), .clock = s->clock,
                               .units = st->units, .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase && st->phase,
                               .condition = note_condition, .condition_ctx = found,
                               .system_config = s->env->system_config, .devices = st->devices,
@@ -79,7 +82,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
         memset(c->mask, 0, sizeof c->mask);
         c->mask[0]    = NO_SYSCONFIG;
         c->hook_count = 0;
-        c->raw_bytes  = st->memory_bytes / 2;
+        c->raw_bytes  = streams_bytes(st) / 2;
         c->ring_bytes = TRACEPOINT_RING;
         c->kernel_phase   = s->env->kernel_phase; /* a session of kernel events has the main buffer, else the first of these */
         c->phase_instance = s->env->phase_taken ? s->phase_instance : NULL;
@@ -121,7 +124,7 @@ wstatus session_new(struct session_env *env, struct directory *directory, struct
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the session");
     s->env       = env;
     s->directory = directory;
-    s->state_fd = s->wake_fd = s->epoll_fd = -1;
+    s->state_fd = s->wake_fd = s->epoll_fd = s->ring_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     *out = s;
     return W_SUCCESS;
@@ -225,6 +228,18 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     return W_SUCCESS;
 }
 
+/* What a session without a file keeps its newest buffers in; it outlives this process as the streams do. */
+static wstatus ring_make(struct session *s, struct reason *why)
+{
+    const struct state_session *st = s->state;
+    if (!(st->log_file_mode & ETL_MODE_BUFFERING))
+        return W_SUCCESS;
+    s->ring_fd = s->env->os->shm_create(s->env->os, "autologger-ring", (st->minimum_buffers + UINT64_C(1)) * st->buffer_kb * 1024, 0);
+    if (s->ring_fd < 0)
+        return reason_set(why, wstatus_from_errno(-s->ring_fd), "%u buffers of %u KB could not be allocated", st->minimum_buffers, st->buffer_kb);
+    return W_SUCCESS;
+}
+
 wstatus session_create(struct session_env *env, struct directory *directory, const struct plan *plan, unsigned index,
                        uint32_t generation, struct session **out, struct reason *why)
 {
@@ -234,7 +249,7 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         return st;
     if ((st = state_create(s, plan, index, generation, why)))
         goto out;
-    if ((st = session_setup(s, why)))
+    if ((st = ring_make(s, why)) || (st = session_setup(s, why)))
         goto out;
     if (session_wants_kernel(s) && !env->kernel_later) { /* else session_kernel_open, later */
         if ((st = session_kernel_open(s, &s->klog, &s->conditions, why)) && plan->kernel)
@@ -252,6 +267,8 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         goto out;
     }
     s->state->in_use = 1;
+    if (s->ring_fd >= 0)
+        keep(s, "ring", -1, s->ring_fd);
     keep(s, "session", -1, s->state_fd);
     keep_klog(s);
     *out = s;
@@ -526,6 +543,17 @@ void session_leave(struct session *s)
     }
 }
 
+/* Not a loss: the mode asks for it. */
+static void note_overwritten(struct session *s)
+{
+    const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
+    if (slot->overwritten)
+        condition_add(&s->conditions, W_LOG_FILE_FULL, true, "LogFileMode", "", 0,
+                      s->ring_fd < 0 ? "raise MaxFileSize to keep more" : "take a snapshot before the session stops: autologger snapshot",
+                      s->ring_fd < 0 ? "CIRCULAR: %llu older events were overwritten by newer ones" : "BUFFERING: %llu events were in memory alone, and are gone",
+                      (unsigned long long)slot->overwritten);
+}
+
 void session_stop(struct session *s)
 {
     if (atomic_load(&s->stop))
@@ -538,6 +566,7 @@ void session_stop(struct session *s)
     else
         logger_main(s); /* no threads: the final pass runs here */
     s->logger_runs = false;
+    note_overwritten(s);
     if (!s->klog)
         return;
     klog_counters(s->klog, &s->kernel_final);
@@ -561,6 +590,8 @@ static void drop_kept(struct session *s)
     if (!s->env->keep || !s->state)
         return;
     keep(s, "session", -1, -1);
+    if (s->ring_fd >= 0)
+        keep(s, "ring", -1, -1);
     for (int i = 0; i < (int)s->uid_count; i++) {
         keep(s, "data", i, -1);
         keep(s, "control", i, -1);
@@ -597,6 +628,8 @@ void session_destroy(struct session *s)
         munmap(s->state, s->state->size);
     if (s->state_fd >= 0)
         close(s->state_fd);
+    if (s->ring_fd >= 0)
+        close(s->ring_fd);
     if (s->wake_fd >= 0)
         close(s->wake_fd);
     if (s->epoll_fd >= 0)

@@ -33,6 +33,7 @@ struct session_uid {
 };
 
 /* What a daemon gives every session. */
+struct logger;
 struct session_env {
     struct os          *os;
     unsigned            cpus;
@@ -51,6 +52,8 @@ struct session_env {
     /* an early program's: sessions of kernel events begin with the kernel's own trace buffer, which the command line has armed */
     bool kernel_phase, phase_taken; /* taken: by the first of them, there is one such buffer */
     const struct realtime_part *realtime; /* NULL: an early program's; real-time sessions hold their events */
+    /* NEWFILE: the next file (log_files.c). NULL: an early program's, and where no session is NEWFILE */
+    wstatus (*next_file)(struct logger *l, struct reason *why);
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
     /* as in klog_config; NULL: an early program's, and of a boot that is recovered on what may be another machine */
     klog_collect system_config;
@@ -59,6 +62,16 @@ struct session_env {
 };
 
 struct logger; /* logger.c */
+
+/* Something that is asked of a running logger: its thread runs it after a flush. In heap: whoever of the two comes last frees it. */
+struct logger_errand {
+    wstatus (*run)(struct logger *l, struct logger_errand *e);
+    char         *file;
+    wstatus       status;
+    struct reason why;
+    atomic_int    state; /* enum errand_state */
+};
+enum errand_state { ERRAND_WAITS, ERRAND_DONE, ERRAND_GIVEN_UP };
 
 struct session {
     struct session_env    *env;
@@ -86,6 +99,8 @@ struct session {
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
     atomic_int             logger_tid;
     struct logger         *logger;
+    _Atomic(struct logger_errand *) errand; /* NULL: none */
+    int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
     struct { uint64_t lost, corrupt, used, granted; } totals; /* of the streams, as of the last pass; under lock */
     struct klog_counters   kernel_final;
@@ -113,6 +128,13 @@ void session_fs_ready(struct session *s);
 /* Returns when the logger has written what was there. 1460 after 5 s; 21 when no file may be created yet; the file's Status when it
  * failed. */
 wstatus session_flush(struct session *s);
+/* ---- log_files.c, which the early program does not have ---- */
+/* What the session has, in its file or its ring, as a file of its own: complete, and the session goes on. `path`: below the log folder.
+ * 21 it does not run; 87 it keeps no events; 1460 after 60 s; and what making a file gives. */
+wstatus session_snapshot(struct session *s, const char *path, struct reason *why);
+/* NEWFILE: goes on in the next file. 87 another mode, 21, 1460. */
+wstatus session_next_file(struct session *s, struct reason *why);
+wstatus logger_next_file(struct logger *l, struct reason *why);
 /* The first half of its end: disables its providers, closes the streams, quiesces, drains. What is held is then final, and can be
  * written later, by a successor too. */
 void session_seal(struct session *s);
@@ -150,6 +172,8 @@ const struct session_uid *session_admit(struct session *s, uint32_t uid);
 /* Lets the logger wait for a UID's event descriptor too. */
 bool session_watch(struct session *s, int event_fd);
 void session_info(struct session *s, struct ctl_session_info *out);
+/* The path of its file; NEWFILE: with this number. `out` has CTL_PATH bytes. */
+void session_file_path(const struct state_session *st, uint32_t number, char *out);
 /* What is known of one enablement of the session: the providers that it enabled, in that order. */
 struct session_provider {
     const char           *key;           /* of its declaration; borrowed from the session */

@@ -18,7 +18,7 @@ enum ctl_type {
     CTL_UNREGISTER = 3,
     CTL_ENABLE_ACK = 4,
     CTL_QUERY = 16,     /* controller: one session by name, or a page of all */
-    CTL_STOP = 17,      /* this, CTL_FLUSH, CTL_END_BOOT: 1237 from an early program, which tells its successor to hurry: ask again */
+    CTL_STOP = 17,      /* this, and all that needs files: 1237 from an early program, which tells its successor to hurry: ask again */
     CTL_FLUSH = 18,
     CTL_FS_READY = 19,  /* the log folder's file system is ready: files may be created */
     CTL_SHUTDOWN = 20,  /* stop all sessions and end the daemon */
@@ -31,6 +31,8 @@ enum ctl_type {
     CTL_UPDATE = 27,   /* controller: other kernel flags or stacks for a session that runs (ctl_update_request); 1237 as with CTL_STOP */
     CTL_START = 28,    /* controller: a session that runs from now on (ctl_start_request), in no store */
     CTL_ENABLE_PROVIDER = 29, /* controller: enable, change, disable a provider in a session that runs, or have it tell its state */
+    CTL_SNAPSHOT = 30, /* controller: what a session has in its file or its ring, as a file of its own (ctl_snapshot_request); it goes on */
+    CTL_NEXT_FILE = 31, /* controller: a NEWFILE session goes on in its next file (ctl_session_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
@@ -136,6 +138,7 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    peak_bytes; /* most memory in use */
     uint64_t    late_events; /* found after a quiesce: must be 0 */
     uint64_t    clock_error_ns;
+    uint64_t    overwritten; /* part of events_written: no longer in the file, or the ring, which keeps the newest; not lost */
     uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not lost by us, not in the file */
     uint32_t group_mask[8]; /* in force: flags and stacks of kernel events */
     uint32_t hook_count;
@@ -158,6 +161,11 @@ struct ctl_start_request {
     uint32_t          bytes;
     uint32_t          reserved;
 };
+struct ctl_snapshot_request { /* the answer: ctl_update_answer */
+    struct ctl_header header;
+    char              name[CTL_NAME];
+    char              file[CTL_PATH]; /* as FileName */
+};
 enum { CTL_CODE_DISABLE = 0, CTL_CODE_ENABLE = 1, CTL_CODE_CAPTURE_STATE = 2 };
 struct ctl_enable_request { /* the answer: a header */
     struct ctl_header header;
@@ -170,7 +178,7 @@ struct ctl_enable_request { /* the answer: a header */
     uint8_t           reserved[3];
     uint64_t          any, all;
 };
-struct ctl_update_answer { /* of CTL_UPDATE and CTL_START, also with a Status that is not 0 */
+struct ctl_update_answer { /* of CTL_UPDATE, CTL_START, CTL_SNAPSHOT and CTL_NEXT_FILE, also with a Status that is not 0 */
     struct ctl_header       header;
     char                    text[4096]; /* why not; of an update that was made: what could not be had, one a line */
     struct ctl_session_info session;

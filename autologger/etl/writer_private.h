@@ -1,0 +1,48 @@
+/* writer_private.h - the file writer's inside, shared by writer.c and writer_modes.c. Nothing else includes it. See writer.h. */
+#ifndef AUTOLOGGER_ETL_WRITER_PRIVATE_H
+#define AUTOLOGGER_ETL_WRITER_PRIVATE_H
+#include "autologger/etl/header.h"
+#include "autologger/wire/etl.h"
+
+struct etl_writer {
+    struct os             *os;
+    char                  *path;
+    int                    fd;
+    bool                   torn; /* a failed write may have left bytes behind file_offset (W1 to be restored) */
+    uint32_t               buffer_size, processors;
+    uint16_t               logger_id;
+    uint64_t               limit; /* bytes the file may have */
+    uint64_t               free_floor;
+    uint64_t               start_time;
+    bool                   ring, preallocated;
+    uint32_t              *events; /* of a ring: by slot */
+    uint32_t               lost_before; /* APPEND: events, by the header that was there */
+    struct etl_write_state at;
+};
+
+static inline uint32_t writer_buffers_in_file(const struct etl_writer *w)
+{
+    return w->ring && w->at.buffers_written > w->at.slots ? w->at.slots : w->at.buffers_written;
+}
+
+/* ---- writer.c ---- */
+/* What is at the writer's path may be replaced: nothing, an empty file, or an .etl. Opens it; *made says that it is new. */
+wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why);
+/* Room for one more buffer? */
+wstatus writer_check_room(struct etl_writer *w, struct reason *why);
+/* Takes back what a failed write left behind the last whole buffer. */
+void    writer_untear(struct etl_writer *w);
+/* The final counters of the file that is open at `fd`. -errno or 0. */
+int     writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint64_t events_lost);
+
+/* ---- writer_modes.c ---- */
+/* CIRCULAR, BUFFERING: the writer becomes a ring, of `slots` if they are not 0. */
+wstatus writer_ring_init(struct etl_writer *w, const struct etl_file_info *info, uint32_t slots, struct reason *why);
+/* A predecessor's ring: what is in its slots. */
+wstatus  writer_ring_count(struct etl_writer *w, struct reason *why);
+uint32_t writer_events_in(const uint8_t *buffer, uint32_t filled);
+/* PREALLOCATE: the file's maximum size is its size from the start, where the volume has room for it. */
+wstatus writer_preallocate(struct etl_writer *w, const struct etl_file_info *info, struct reason *why);
+/* APPEND: the file is there, an .etl of `size` bytes: what follows goes behind its last whole buffer. */
+wstatus writer_append_begin(struct etl_writer *w, const struct etl_file_info *info, uint64_t size, struct reason *why);
+#endif

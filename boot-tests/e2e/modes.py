@@ -1,0 +1,126 @@
+"""The modes of sessions under writers and a daemon that is killed: what is in the file, what was overwritten and what was lost add up to what the
+programs wrote. Circular keeps the newest in its size; several files have no event missing or doubled at their seams; a ring in memory survives
+the daemon, and snapshots leave it as it is; a file goes on; space set aside is given back.
+Proves: SES-01..05, SES-22, CTL-05, COR-12, LGT-05."""
+import glob
+import json
+import os
+import pathlib
+import signal
+import struct
+
+from harness import FULL, Machine, check
+
+PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+COUNT = 400000 if FULL else 60000
+BUFFERS = ("--set", "BufferSize=64KB", "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=256")
+
+
+def written(m, name, mode, *args, kill=True, count=COUNT, first=0):
+    """Starts a session, has two programs write into it at a rate, kills the daemon in the middle. The tallies."""
+    m.tool("start", name, *(("--set", "LogFileMode=" + mode) if mode else ()), "--provider", PROVIDER, *args)
+    for i in range(2):  # tallies go on counting
+        pathlib.Path(m.dir, f"tally-{first + i}").unlink(missing_ok=True)
+    writers = [m.writer(first + i, count, rate=count // 2) for i in range(2)]
+    if kill:
+        while sum(tally(t)[0] for _, t in writers) < count:
+            pass
+        os.kill(m.daemon_pid(), signal.SIGKILL)
+        m.wait_ready()
+    for p, _ in writers:
+        p.wait(90)
+    return [t for _, t in writers]
+
+
+def tally(path):
+    try:
+        with open(path, "rb") as f:
+            return struct.unpack("<QQQ", f.read(24))
+    except (OSError, struct.error):
+        return (0, 0, 0)
+
+
+def balance(m, name, tallies, stop=True):
+    """The session's own numbers against the programs'."""
+    info = json.loads(m.tool("stop" if stop else "query", name, "--json").stdout)
+    info = info.get("session", info)
+    attempted, refused = sum(tally(t)[0] for t in tallies), sum(tally(t)[2] for t in tallies)
+    lost = info["events_lost"]
+    print(name, "attempted", attempted, "written", info["events_written"], "overwritten", info["overwritten"], "lost", lost)
+    check(lost == refused, "lost is what the programs were told:", lost, refused)
+    if stop:
+        check(info["events_written"] + lost == attempted, "attempted = written + lost")
+    return info
+
+
+def sound(got, events=None):
+    check(got["torn"] == got["doubled"] == got["invented"] == got["inversions"] == got["damage"] == 0, got)
+    check(events is None or got["events"] == events, got["events"], "events in the file, expected", events)
+
+
+def circular(m):
+    tallies = written(m, "round", "CIRCULAR", "-o", "round.etl", "--set", "MaxFileSize=2MB", *BUFFERS)
+    info = balance(m, "round", tallies)
+    path = os.path.join(m.logs, "round.etl")
+    check(info["overwritten"] > 0 and os.path.getsize(path) <= 2 << 20, os.path.getsize(path))
+    got = m.verify(path, tallies, expect=None)
+    sound(got, info["events_written"] - info["overwritten"])
+    check(got["missing"] <= info["overwritten"], "more is missing than was overwritten")
+    summary = json.loads(m.tool("summary", path, "--json").stdout)
+    check("EventTrace" in json.dumps(summary), summary)
+
+
+def several_files(m):
+    tallies = written(m, "new", "NEWFILE", "-o", "new-%d.etl", "--set", "MaxFileSize=1MB", *BUFFERS)
+    info = balance(m, "new", tallies)
+    files = sorted(glob.glob(os.path.join(m.logs, "new-*.etl")), key=lambda f: int(f.rsplit("-", 1)[1][:-4]))
+    check(len(files) > 3 and info["log_path"] == files[-1], files, info["log_path"])
+    check(all(os.path.getsize(f) == 1 << 20 for f in files[:-1]), "all but the last are full")
+    whole = os.path.join(m.dir, "whole.etl")
+    m.tool("merge", "--output", whole, *files)
+    sound(m.verify(whole, tallies), info["events_written"])
+
+
+def in_memory(m):
+    tallies = written(m, "ring", "BUFFERING", "--set", "BufferSize=64KB", "--set", "MinimumBuffers=32")
+    check(not glob.glob(os.path.join(m.logs, "ring*")), "a file without being asked")
+    first = os.path.join(m.logs, "ring-1.etl")
+    counts = []
+    for n in (1, 2):
+        m.tool("snapshot", "ring", "-o", f"ring-{n}.etl")
+        info = balance(m, "ring", tallies, stop=False)
+        got = m.verify(os.path.join(m.logs, f"ring-{n}.etl"), tallies, expect=None)
+        sound(got, info["events_written"] - info["overwritten"])
+        counts.append(got["events"])
+    check(counts[0] == counts[1] > 0 and os.path.getsize(first) <= 33 * 65536, counts)
+    info = balance(m, "ring", tallies)
+    check(info["overwritten"] == info["events_written"], "what was in memory is gone")
+
+
+def goes_on(m):
+    tallies = []
+    for run in range(2):
+        tallies += written(m, "more", "APPEND", "-o", "more.etl", *BUFFERS, kill=run == 0, count=COUNT // 4, first=2 * run)
+        balance(m, "more", tallies[-2:])
+    sound(m.verify(os.path.join(m.logs, "more.etl"), tallies))
+
+
+def set_aside(m):
+    tallies = written(m, "aside", "PREALLOCATE", "-o", "aside.etl", "--set", "MaxFileSize=64MB", *BUFFERS, count=COUNT // 4)
+    path = os.path.join(m.logs, "aside.etl")
+    info = balance(m, "aside", tallies)
+    sound(m.verify(path, tallies), info["events_written"])
+    check(os.path.getsize(path) < 64 << 20, os.path.getsize(path))
+
+
+def never_stopped(m):
+    m.tool("start", "always", "--set", "LogFileMode=NONSTOPPABLE+BUFFERING")
+    r = m.tool("stop", "always", expect=1)
+    check("NONSTOPPABLE" in r.stderr, r.stderr)
+
+
+with Machine() as m:
+    m.start()
+    for part in (circular, several_files, in_memory, goes_on, set_aside, never_stopped):
+        part(m)
+    m.shutdown()
