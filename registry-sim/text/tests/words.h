@@ -51,5 +51,5 @@ static inline char *words_print(void *ctx, const char *key, const struct regvalu
     }
     return text;
 }
-static const struct ini_vocabulary words = {NULL, words_parse, words_print};
+static const struct ini_vocabulary words = {.parse = words_parse, .print = words_print};
 #endif
