@@ -23,13 +23,13 @@ static void put_name(struct writer *w, const char *name, size_t room)
 
 void etl_header_build(const struct etl_file_info *info, uint8_t *buffer)
 {
-    bool                      large = info->buffer_size > MEGABYTE || info->processors > 256;
+    bool                      large = info->buffer_size > MEGABYTE || info->processors > 256 || info->compress;
     struct etl_logfile_header file  = {
         .buffer_size = info->buffer_size, .major = 10, .minor = 0, .sub = large ? 2 : 1,
         .sub_minor = large ? 0 : 5, .provider_version = BUILD, .processors = info->processors,
         .timer_resolution = TIMER_RESOLUTION, .maximum_file_size = info->max_file_size,
         /* as Windows: delivery is no property of a file */
-        .log_file_mode = info->log_file_mode & ~(uint32_t)ETL_MODE_REAL_TIME,
+        .log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_REAL_TIME | ETL_MODE_COMPRESSED)) | (info->compress ? ETL_MODE_COMPRESSED : 0),
         .buffers_written = 1, .start_buffers = 1, .pointer_size = 8, .cpu_mhz = info->cpu_mhz ? info->cpu_mhz : 1,
         .boot_time = (int64_t)info->boot_time, .perf_freq = info->perf_freq ? (int64_t)info->perf_freq : 10000000,
         .start_time = (int64_t)info->start_time, .clock_type = info->clock_type,
@@ -52,7 +52,7 @@ void etl_header_build(const struct etl_file_info *info, uint8_t *buffer)
 
     struct etl_buffer_header head = {
         .buffer_size = info->buffer_size, .saved_offset = (uint32_t)w.pos, .current_offset = (uint32_t)w.pos,
-        .offset = (uint32_t)w.pos, .logger_id = info->logger_id, .state = ETL_BUFFER_STATE_FLUSH,
+        .offset = (uint32_t)w.pos, .logger_id = info->logger_id, .state = info->compress ? info->compression : ETL_BUFFER_STATE_FLUSH,
         .flag = ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX, .type = ETL_BUFFER_TYPE_HEADER,
     };
     memcpy(buffer, &head, sizeof head);

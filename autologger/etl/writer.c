@@ -27,6 +27,8 @@ static wstatus check_info(const struct etl_file_info *info, struct reason *why)
         return reason_set(why, W_INVALID_PARAMETER, "%u processors: 1 to 2048 are possible", info->processors);
     if (info->clock_type < 1 || info->clock_type > 3)
         return reason_set(why, W_INVALID_PARAMETER, "clock type %u: 1, 2 or 3 are possible", info->clock_type);
+    if (info->compress && info->log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING | ETL_MODE_APPEND | ETL_MODE_PREALLOCATE))
+        return reason_set(why, W_INVALID_PARAMETER, "a compressed file is neither a ring, nor set aside, nor gone on with");
     return W_SUCCESS;
 }
 
@@ -46,6 +48,12 @@ static struct etl_writer *allocate(struct os *os, const char *path, const struct
     w->free_floor  = floor;
     w->start_time  = info->start_time;
     w->limit       = UINT64_MAX;
+    w->compress    = info->compress;
+    if (w->compress && !(w->packed = malloc(info->buffer_size))) {
+        free(w->path);
+        free(w);
+        return NULL;
+    }
     if (info->max_file_size)
         w->limit = (uint64_t)info->max_file_size << (info->log_file_mode & ETL_MODE_KBYTES ? 10 : 20);
     return w;
@@ -105,7 +113,7 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 void writer_untear(struct etl_writer *w) { w->torn = !w->preallocated && w->os->ftruncate(w->os, w->fd, w->at.file_offset) < 0; }
 
 /* Appends one buffer or nothing (W1, W3); in a ring that has wrapped it takes the oldest one's place. */
-static wstatus append(struct etl_writer *w, const uint8_t *buffer, struct reason *why)
+static wstatus append(struct etl_writer *w, const uint8_t *buffer, uint32_t size, struct reason *why)
 {
     const uint64_t at   = place(w);
     const uint32_t slot = (uint32_t)(at / w->buffer_size);
@@ -115,15 +123,51 @@ static wstatus append(struct etl_writer *w, const uint8_t *buffer, struct reason
         w->at.overwritten += w->events[slot];
         w->events[slot] = 0;
     }
-    int r = os_pwrite_all(w->os, w->fd, buffer, w->buffer_size, at);
+    int r = os_pwrite_all(w->os, w->fd, buffer, size, at);
     if (r < 0) {
         writer_untear(w);
         return reason_set(why, wstatus_from_errno(-r), "%s: %s at %llu", w->path, strerror(-r), (unsigned long long)at);
     }
     if (at == w->at.file_offset)
-        w->at.file_offset += w->buffer_size;
+        w->at.file_offset += size;
+    w->last_at = at;
+    memcpy(&w->last_flag, buffer + HEADER_AT_FLAG, sizeof w->last_flag);
     w->at.buffers_written++;
     return W_SUCCESS;
+}
+
+/* Buffer 0 of a compressed file has no more bytes than it needs. */
+static uint32_t shrink_header(const struct etl_file_info *info, uint8_t *buffer)
+{
+    struct etl_buffer_header h;
+
+    if (!info->compress)
+        return info->buffer_size;
+    memcpy(&h, buffer, sizeof h);
+    h.buffer_size = (h.offset + 511) & ~511u;
+    if (h.buffer_size > info->buffer_size)
+        h.buffer_size = info->buffer_size;
+    memcpy(buffer, &h, sizeof h);
+    return h.buffer_size;
+}
+
+/* The sealed buffer as it will be stored: compressed, where that makes it smaller, and without what is behind its events. */
+static const uint8_t *pack(struct etl_writer *w, uint8_t *buffer, uint32_t *size)
+{
+    enum { HEAD = sizeof(struct etl_buffer_header) };
+    struct etl_buffer_header h;
+
+    *size = w->buffer_size;
+    if (!w->compress)
+        return buffer;
+    memcpy(&h, buffer, sizeof h);
+    size_t n = w->compress(buffer + HEAD, h.offset - HEAD, w->packed + HEAD, h.offset - HEAD - 1);
+    h.buffer_size = n ? (uint32_t)(HEAD + n) : h.offset;
+    *size         = h.buffer_size;
+    if (n)
+        h.flag |= ETL_BUFFER_COMPRESSED;
+    memcpy(n ? w->packed : buffer, &h, sizeof h);
+    return n ? w->packed : buffer;
 }
 
 /* The file is open, and may be written: what it had goes, buffer 0 comes. */
@@ -140,7 +184,7 @@ static wstatus begin(struct etl_writer *w, const struct etl_file_info *info, str
         st = writer_preallocate(w, info, why);
     if (st == W_SUCCESS) {
         etl_header_build(info, buffer);
-        st = append(w, buffer, why);
+        st = append(w, buffer, shrink_header(info, buffer), why);
     }
     free(buffer);
     return st;
@@ -306,7 +350,9 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     if (st == W_SUCCESS) {
         const uint32_t slot = (uint32_t)(place(w) / w->buffer_size);
         etl_buffer_seal(buffer, w->buffer_size, filled, cpu, w->logger_id, w->at.buffers_written, time, 0);
-        st = append(w, buffer, why);
+        uint32_t       size;
+        const uint8_t *stored = pack(w, buffer, &size);
+        st                    = append(w, stored, size, why);
         if (!st && w->ring)
             w->events[slot] = writer_events_in(buffer, filled);
     }
@@ -338,6 +384,8 @@ struct etl_write_state etl_writer_state(const struct etl_writer *w) { return w->
 static uint64_t newest(const struct etl_writer *w)
 {
     const uint32_t n = w->at.buffers_written - 1;
+    if (w->compress)
+        return w->last_at;
     return (uint64_t)(!w->ring || n < w->at.slots ? n : 1 + (n - 1) % (w->at.slots - 1)) * w->buffer_size;
 }
 
@@ -345,7 +393,7 @@ int writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint6
 {
     uint64_t all   = events_lost + w->lost_before;
     uint32_t lost  = all > UINT32_MAX ? UINT32_MAX : (uint32_t)all, count = writer_buffers_in_file(w);
-    uint16_t flag = ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX;
+    uint16_t flag = (uint16_t)(ETL_BUFFER_FLUSH_MARKER | ETL_BUFFER_PROC_INDEX | (w->last_flag & ETL_BUFFER_COMPRESSED));
     int      r    = 0;
 
     if (end_time < w->start_time)
@@ -385,6 +433,7 @@ void etl_writer_destroy(struct etl_writer *w)
     if (w->fd >= 0)
         w->os->close(w->os, w->fd);
     free(w->events);
+    free(w->packed);
     free(w->path);
     free(w);
 }

@@ -2,7 +2,7 @@
  *   CIRCULAR, BUFFERING   a ring: at its maximum size the oldest buffer is overwritten, and its events are counted as overwritten
  *   APPEND                a file that is there goes on: of the same BufferSize, processors and clock
  *   PREALLOCATE           the file has its maximum size from the start, and at the end the size that was used
- * Invariants: W1 the file is a whole number of buffers after each successful call. W2 SequenceNumber rises from 0 without
+ * Invariants: W1 the file is a whole number of buffers after each successful call (in a compressed file they differ in size). W2 SequenceNumber rises from 0 without
  * gaps. W3 a failed or short write leaves the file truncated to W1 and the buffer counted in buffers_lost; in a ring that has wrapped
  * the slot that was to be overwritten may be damaged then, and its events count as overwritten. W4 a ring finds no room on its volume:
  * it wraps where it is. W5 header field BuffersWritten is how many buffers are in the file.
@@ -32,6 +32,10 @@ struct etl_file_info {
     int64_t     start_raw; /* the anchor: raw clock at start_time */
     uint32_t    thread_id, process_id;
     uint32_t    ring_buffers; /* CIRCULAR, BUFFERING: buffers behind the header's; 0: as max_file_size says */
+    /* Of a compressed file: bytes made, 0 when they would be more than `room`. NULL: buffers as they are. xpress_compress (xpress.h) is one of
+     * `compression` ETL_XPRESS. Not with the modes CIRCULAR, BUFFERING, APPEND, PREALLOCATE (87). */
+    size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
+    uint16_t compression;
 };
 /* What an adopter needs to go on; published by the session together with its read positions. */
 struct etl_write_state {

@@ -18,6 +18,11 @@ struct etl_writer {
     uint32_t              *events; /* of a ring: by slot */
     uint32_t               lost_before; /* APPEND: events, by the header that was there */
     struct etl_write_state at;
+    /* of a compressed file */
+    uint64_t last_at; /* where the newest buffer begins */
+    uint16_t last_flag; /* its BufferFlag */
+    size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
+    uint8_t *packed; /* room for a buffer */
 };
 
 static inline uint32_t writer_buffers_in_file(const struct etl_writer *w)

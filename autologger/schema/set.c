@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LATELY = 256, SELF_MAX = 4096, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256,
+enum { LATELY = 256, SELF_MAX = 1024, SELF_BYTES_MAX = 16 * 1024 * 1024, ASKED_MAX = 65536, DEAD_MAX = 256,
        LEARNT_MAX = 64 * 1024 * 1024 };
 
 /* A description that an event brought, by the bytes of its two items. */
