@@ -1,4 +1,4 @@
-/* autologger update: other kernel flags or stacks for a session that runs. */
+/* autologger update: other kernel flags, stacks or FlushTimer for a session that runs. */
 #include "autologger/kernel/flags.h"
 #include "autologger/plan/plan.h"
 #include "autologger/control/client.h"
@@ -13,10 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_FLAGS = 'f', KEY_STACKS = 'k' };
+enum { KEY_FLAGS = 'f', KEY_STACKS = 'k', KEY_FLUSH_TIMER = 't' };
 struct update_args {
     struct cmdline common;
-    const char    *name, *flags, *stacks;
+    const char    *name, *flags, *stacks, *timer;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -25,6 +25,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case KEY_FLAGS: a->flags = arg; return 0;
     case KEY_STACKS: a->stacks = arg; return 0;
+    case KEY_FLUSH_TIMER: a->timer = arg; return 0;
     case ARGP_KEY_ARG:
         if (a->name)
             argp_error(state, "one session at a time");
@@ -33,8 +34,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!a->name)
             argp_error(state, "the session's NAME is missing. Do: autologger sessions");
-        if (!a->flags && !a->stacks)
-            argp_error(state, "nothing to change is given: --flags, --stacks");
+        if (!a->flags && !a->stacks && !a->timer)
+            argp_error(state, "nothing to change is given: --flags, --stacks, --flush-timer");
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -68,6 +69,14 @@ static wstatus request_fill(const struct update_args *a, struct ctl_update_reque
         free((void *)v.data);
         r->hook_count = n;
     }
+    v = (struct regvalue){0};
+    if (!st && a->timer) {
+        r->what |= CTL_UPDATE_FLUSH_TIMER;
+        st = words_parse("FlushTimer", a->timer, &v, why);
+        if (!st && v.size == sizeof r->flush_timer)
+            memcpy(&r->flush_timer, v.data, sizeof r->flush_timer);
+        free((void *)v.data);
+    }
     return st;
 }
 
@@ -95,13 +104,15 @@ int cmd_update(int argc, char **argv)
     static const struct argp_option options[] = {
         {"flags", KEY_FLAGS, "FLAGS", 0, "the kernel events that are wanted from now on: keywords and groups joined by '+', or none", 0},
         {"stacks", KEY_STACKS, "STACKS", 0, "the events that get call stacks from now on: names, hook ids, classes with types, joined by '+'; @FILE; or none", 0},
+        {"flush-timer", KEY_FLUSH_TIMER, "TIME", 0, "how often buffers that are not full are written: 5 s; a plain number of ms where the session counts in them; 0: never", 0},
         OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {
         options, parse, "NAME",
-        CMDLINE_DOC("Change the kernel flags or the stacks of a session while it runs. What is given replaces what was; what is not given "
+        CMDLINE_DOC("Change the kernel flags, the stacks or FlushTimer of a session while it runs. What is given replaces what was; what is not given "
                     "stays. What is kept misses no event. All of it happens, or nothing does.",
                     "  autologger update \"NT Kernel Logger\" --flags PROC_THREAD+LOADER+CSWITCH --stacks CSwitch\n"
-                    "  autologger update \"NT Kernel Logger\" --stacks none"),
+                    "  autologger update \"NT Kernel Logger\" --stacks none\n"
+                    "  autologger update web --flush-timer \"5 s\""),
         NULL, NULL, NULL};
     struct update_args        a       = {0};
     struct ctl_update_request request = {0};

@@ -21,7 +21,8 @@ void condition_lines(const struct condition_list *found, char *out, size_t size)
 void update_answer(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *m,
                    struct ctl_update_answer *answer)
 {
-    struct session_terms  terms = {.flags = m->what & CTL_UPDATE_FLAGS, .stacks = m->what & CTL_UPDATE_STACKS};
+    struct session_terms  terms = {.flags = m->what & CTL_UPDATE_FLAGS, .stacks = m->what & CTL_UPDATE_STACKS,
+                                   .timer = m->what & CTL_UPDATE_FLUSH_TIMER, .flush_timer = m->flush_timer};
     struct condition_list found = {0};
     struct reason         why   = {0};
     char                  name[CTL_NAME];
@@ -30,7 +31,7 @@ void update_answer(struct session_table *table, const struct control_hooks *hook
     struct session *s = table_find(table, name);
     if (!s)
         st = reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", name);
-    else if (m->hook_count > HOOK_MAX || m->what & ~(uint32_t)(CTL_UPDATE_FLAGS | CTL_UPDATE_STACKS))
+    else if (m->hook_count > HOOK_MAX || m->what & ~(uint32_t)(CTL_UPDATE_FLAGS | CTL_UPDATE_STACKS | CTL_UPDATE_FLUSH_TIMER))
         st = reason_set(&why, W_INVALID_PARAMETER, "more than %d stacks, or a kind of change that is not known", HOOK_MAX);
     else {
         memcpy(terms.group_mask, m->group_mask, sizeof terms.group_mask);

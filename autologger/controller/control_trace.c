@@ -59,14 +59,17 @@ static wstatus act_next_file(struct control_client *c, const EVENT_TRACE_PROPERT
 
 static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
 {
-    struct ctl_update_request request = {.what = CTL_UPDATE_FLAGS};
+    struct ctl_update_request request = {.what = 0};
     struct reason             why;
     (void)wide;
-    const bool                others = (p->MaximumBuffers && p->MaximumBuffers != info->maximum_buffers) ||
-                                       (p->FlushTimer && p->FlushTimer != info->flush_timer) || p->LogFileNameOffset;
+    const bool                others = (p->MaximumBuffers && p->MaximumBuffers != info->maximum_buffers) || p->LogFileNameOffset;
     if (others)
         return W_NOT_SUPPORTED;
-    if (!info->kernel)
+    request.what        = info->kernel ? CTL_UPDATE_FLAGS : 0;
+    request.flush_timer = p->FlushTimer;
+    if (p->FlushTimer && p->FlushTimer != info->flush_timer)
+        request.what |= CTL_UPDATE_FLUSH_TIMER;
+    if (!request.what)
         return W_SUCCESS; /* nothing else is given */
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
     if (!answer)

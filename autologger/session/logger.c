@@ -167,7 +167,8 @@ void *logger_main(void *ctx)
 {
     struct session *s = ctx;
     struct logger  *l = s->logger;
-    uint64_t        period = (uint64_t)s->state->flush_timer * (s->state->log_file_mode & ETL_MODE_MS_FLUSH_TIMER ? 1000000u : 1000000000u);
+    uint32_t        timer  = 0;
+    uint64_t        period = 0;
 
     if (s->env->threads) {
         char name[16];
@@ -184,7 +185,13 @@ void *logger_main(void *ctx)
                 (void)!read(s->wake_fd, &count, sizeof count);
         if (atomic_load(&s->stop))
             break;
-        uint64_t now   = s->env->os->raw_ns(s->env->os);
+        uint64_t now    = s->env->os->raw_ns(s->env->os);
+        uint32_t timer_now = __atomic_load_n(&s->state->flush_timer, __ATOMIC_RELAXED);
+        if (timer_now != timer) { /* also while it runs: session_update */
+            timer            = timer_now;
+            period           = (uint64_t)timer * (s->state->log_file_mode & ETL_MODE_MS_FLUSH_TIMER ? 1000000u : 1000000000u);
+            l->next_flush_ns = now + period;
+        }
         unsigned asked = atomic_load(&s->flush_asked);
         bool     flush = asked != atomic_load(&s->flush_done) || atomic_load(&s->errand);
         if (period && now >= l->next_flush_ns) {

@@ -158,7 +158,8 @@ void    session_provider_clear(struct session *s, const struct guid *provider);
  * that must not be changed; 21 not recording, and as klog_update. What can't be had goes to `found` and to the session's conditions.
  * In a file of its own (update.c), which the early program does not have. */
 struct session_terms {
-    bool     flags, stacks; /* which of them */
+    bool     flags, stacks, timer; /* which of them */
+    uint32_t flush_timer; /* s, or ms by LogFileMode */
     uint32_t group_mask[GROUP_MASK_WORDS];
     uint16_t hooks[HOOK_MAX];
     unsigned hook_count;

@@ -146,7 +146,7 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint16_t hooks[256];
 };
 /* CTL_UPDATE: what is not named in `what` stays. */
-enum { CTL_UPDATE_FLAGS = 1, CTL_UPDATE_STACKS = 2 };
+enum { CTL_UPDATE_FLAGS = 1, CTL_UPDATE_STACKS = 2, CTL_UPDATE_FLUSH_TIMER = 4 };
 struct ctl_update_request {
     struct ctl_header header;
     char              name[CTL_NAME];
@@ -154,6 +154,7 @@ struct ctl_update_request {
     uint32_t          hook_count;
     uint32_t          group_mask[8];
     uint16_t          hooks[256];
+    uint32_t          flush_timer; /* s, or ms by LogFileMode */
 };
 /* A sealed snapshot (registry-sim/store/snapshot.h) of a store that declares this one session follows. */
 struct ctl_start_request {
