@@ -140,6 +140,16 @@ static void life(void)
     for (ULONG i = 0; i < length / sizeof *guids; i++)
         found += memcmp(&guids[i], &provider, sizeof provider) == 0;
     expect_true("the provider is in the list", found == 1);
+    struct {
+        TRACE_GUID_INFO              head;
+        TRACE_PROVIDER_INSTANCE_INFO instance;
+        TRACE_ENABLE_INFO            enable;
+    } one;
+    expect("of one", EnumerateTraceGuidsEx(TraceGuidQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one, &length), ERROR_SUCCESS);
+    expect_true("this program, this session, these terms", length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
+                one.instance.EnableCount == 1 && one.enable.IsEnabled && one.enable.Level == 5 && one.enable.LoggerId == (USHORT)handle);
+    expect("of nobody", EnumerateTraceGuidsEx(TraceGuidQueryInfo, &(GUID){.Data1 = 1}, sizeof(GUID), &one, sizeof one, &length), ERROR_WMI_GUID_NOT_FOUND);
+    expect("of what", EnumerateTraceGuidsEx(TraceGuidQueryInfo, NULL, 0, &one, sizeof one, &length), ERROR_INVALID_PARAMETER);
     expect("disable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
     expect_true("told", callbacks == 4 && told_code == 0);
     expect("event after", EventWrite(reg, &error, 0, NULL), ERROR_SUCCESS);

@@ -2,6 +2,7 @@
 #include "autologger/kernel/flags.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/kernel/tracepoints.h"
+#include "autologger/control/client.h"
 #include "tools/cmdline.h"
 #include "tools/json_out.h"
 #include "tools/store_access.h"
@@ -12,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_FIELDS = 0x200, FORMAT_MAX = 16384 };
+enum { OPT_FIELDS = 0x200, OPT_REGISTERED, FORMAT_MAX = 16384 };
 struct args {
     struct cmdline common; /* first */
-    bool           kernel, stacks, tracepoints, fields;
+    bool           kernel, stacks, tracepoints, fields, registered;
     const char    *pattern;
 };
 
@@ -27,6 +28,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'w': a->stacks = true; return 0;
     case 't': a->tracepoints = true; return 0;
     case OPT_FIELDS: a->fields = true; return 0;
+    case OPT_REGISTERED: a->registered = true; return 0;
     case ARGP_KEY_ARG:
         if (a->pattern)
             argp_error(state, "one pattern at a time: \"%s\"", arg);
@@ -236,16 +238,99 @@ static int tracepoints_print(const struct args *a, struct json *j)
     return n ? VERB_FINE : VERB_FAILED;
 }
 
+/* ---- of programs ---- */
+
+/* "web (4, 0x40), all": sessions with level and keywords. */
+static void sessions_text(const struct ctl_provider_answer *p, char *out, size_t size)
+{
+    size_t used = 0;
+    *out        = 0;
+    for (uint32_t i = 0; i < p->enable_count && used < size; i++) {
+        int n = snprintf(out + used, size - used, "%s%s (level %u, keywords 0x%llx)", i ? ", " : "", p->enable[i].session, p->enable[i].level,
+                         (unsigned long long)p->enable[i].any);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void programs_text(const struct ctl_provider_answer *p, char *out, size_t size)
+{
+    size_t used = 0;
+    *out        = 0;
+    for (uint32_t i = 0; i < p->program_count && used < size; i++) {
+        int n = snprintf(out + used, size - used, "%s%u", i ? " " : "", p->program[i].pid);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void registered_json(struct json *j, const char *guid, const struct ctl_provider_answer *p)
+{
+    json_object(j, NULL);
+    json_text(j, "guid", guid);
+    json_text(j, "name", p->name);
+    json_array(j, "programs");
+    for (uint32_t i = 0; i < p->program_count; i++)
+        json_number(j, NULL, p->program[i].pid);
+    json_array_end(j);
+    json_array(j, "sessions");
+    for (uint32_t i = 0; i < p->enable_count; i++) {
+        json_object(j, NULL);
+        json_text(j, "name", p->enable[i].session);
+        json_number(j, "level", p->enable[i].level);
+        json_number(j, "match_any", p->enable[i].any);
+        json_number(j, "match_all", p->enable[i].all);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_object_end(j);
+}
+
+static int registered_print(const struct args *a, struct json *j)
+{
+    static const char *const titles[] = {"PROVIDER", "NAME", "PROGRAMS", "SESSIONS", NULL};
+    struct control_client   *client   = NULL;
+    struct ctl_provider_row *rows     = NULL;
+    unsigned                 count    = 0;
+    struct reason            why      = {0};
+    struct text_table        t;
+    wstatus                  st = control_open(a->common.runtime_dir, &client, &why);
+    st                          = st ? st : control_providers(client, &rows, &count, &why);
+    text_table_init(&t, titles);
+    if (j)
+        json_array(j, "registered");
+    for (unsigned i = 0; !st && i < count; i++) {
+        const struct ctl_provider_answer *p;
+        char                              guid[GUID_TEXT_SIZE], programs[512], sessions[1024];
+        if (control_provider(client, &rows[i].guid, &p, &why))
+            continue; /* it went meanwhile */
+        guid_format(&rows[i].guid, guid);
+        programs_text(p, programs, sizeof programs);
+        sessions_text(p, sessions, sizeof sessions);
+        if (j)
+            registered_json(j, guid, p);
+        else
+            text_table_row(&t, guid, p->name, programs, sessions);
+    }
+    if (j)
+        json_array_end(j);
+    else if (!st)
+        text_table_print(&t, stdout);
+    text_table_finish(&t);
+    free(rows);
+    control_close(client);
+    return st ? failure_print_about(ABOUT_DAEMON, "autologger providers", st, &why) : VERB_FINE;
+}
+
 int cmd_providers(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         {"kernel", 'k', NULL, 0, "kernel keywords and groups, for EnableKernelFlags (the default)", 0},
         {"stacks", 'w', NULL, 0, "events that can have a call stack, for StackWalkingFilter", 0},
         {"tracepoints", 't', NULL, 0, "the kernel's tracepoints, for Tracepoint; all, or those of PATTERN", 0},
-        {"fields", OPT_FIELDS, NULL, 0, "with their fields, for TracepointFilter", 0}, OPT_JSON, {0}};
+        {"fields", OPT_FIELDS, NULL, 0, "with their fields, for TracepointFilter", 0},
+        {"registered", OPT_REGISTERED, NULL, 0, "providers of programs: registered now, or enabled by a session that runs", 0}, OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {options, parse, "[PATTERN]",
                                      CMDLINE_DOC("What events there are to ask for: each keyword with what it gives here, or why it can't.",
-                                                 "  autologger providers --kernel\n  autologger providers --tracepoints 'block:block_rq_*' --fields"),
+                                                 "  autologger providers --kernel\n  autologger providers --tracepoints 'block:block_rq_*' --fields\n  autologger providers --registered"),
                                      NULL, NULL, NULL};
     struct args a = {0};
     int         code;
@@ -254,7 +339,7 @@ int cmd_providers(int argc, char **argv)
     struct json *j = a.common.json ? json_create(stdout, true) : NULL;
     if (a.common.json && !j)
         return VERB_REFUSED;
-    bool kernel = a.kernel || (!a.stacks && !a.tracepoints);
+    bool kernel = a.kernel || (!a.stacks && !a.tracepoints && !a.registered);
     code        = VERB_FINE;
     if (j)
         json_object(j, NULL);
@@ -266,6 +351,8 @@ int cmd_providers(int argc, char **argv)
         stacks_print(j);
     if (a.tracepoints)
         code = tracepoints_print(&a, j);
+    if (a.registered && !code)
+        code = registered_print(&a, j);
     if (j) {
         json_object_end(j);
         json_destroy(j);

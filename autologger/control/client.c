@@ -537,3 +537,19 @@ wstatus control_state(struct control_client *c, struct ctl_state_answer *out, st
     out->log_dir[sizeof out->log_dir - 1] = 0;
     return W_SUCCESS;
 }
+
+wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why)
+{
+    struct ctl_provider_request r  = {.header = {.size = sizeof r, .type = CTL_PROVIDER}, .provider = *provider};
+    struct ctl_provider_answer *a  = (void *)c->buffer;
+    wstatus                     st = ask(c, &r.header, sizeof *a, WAIT_MS, why);
+    if (st)
+        return st;
+    if (a->program_count > (c->size - sizeof *a) / sizeof a->program[0] || a->enable_count > CTL_PROVIDER_ENABLES)
+        return reason_set(why, W_INVALID_DATA, "the daemon announces %u programs in %zu bytes", a->program_count, c->size);
+    a->name[sizeof a->name - 1] = 0;
+    for (uint32_t i = 0; i < a->enable_count; i++)
+        a->enable[i].session[sizeof a->enable[i].session - 1] = 0;
+    *out = a;
+    return W_SUCCESS;
+}

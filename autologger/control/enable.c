@@ -136,7 +136,62 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
     return W_SUCCESS;
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone};
+/* ---- CTL_PROVIDER ---- */
+
+static unsigned enables_of(const struct control_server *v, int slot, struct ctl_provider_enable *out)
+{
+    const struct shm_provider *p = &v->table->directory->shm->provider[slot];
+    unsigned                   n = 0;
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
+        const struct session *s = p->mask & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
+        if (!s)
+            continue;
+        out[n] = (struct ctl_provider_enable){.logger_id = s->state->index, .any = p->enable[e].any, .all = p->enable[e].all, .level = p->enable[e].level,
+                                              .property = p->enable[e].flags & SHM_ENABLE_IGNORE_KEYWORD_0 ? PROPERTY_IGNORE_KEYWORD_0 : 0};
+        snprintf(out[n++].session, sizeof out->session, "%s", s->state->name);
+    }
+    return n;
+}
+
+static unsigned programs_of(const struct control_server *v, int slot, struct ctl_provider_program *out)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        const struct state_registration *r = &v->state->registration[i];
+        if (!r->in_use || r->slot != (uint32_t)slot)
+            continue;
+        const uint32_t pid = v->state->connection[r->connection].pid;
+        unsigned       k   = 0;
+        while (k < n && out[k].pid != pid)
+            k++;
+        if (k == n && n < CTL_PROVIDER_PROGRAMS)
+            out[n++] = (struct ctl_provider_program){.pid = pid};
+        if (k < n)
+            out[k].registrations++;
+    }
+    return n;
+}
+
+static wstatus provider(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_provider_request *m      = message;
+    struct ctl_provider_answer        *answer = (void *)v->out;
+    const int                          slot   = directory_find(v->table->directory, &m->provider);
+    _Static_assert(sizeof *answer + CTL_PROVIDER_PROGRAMS * sizeof answer->program[0] <= CTL_MAX, "one message");
+    (void)size;
+    if (slot < 0)
+        return W_WMI_GUID_NOT_FOUND;
+    memset(answer, 0, sizeof *answer);
+    answer->enable_count  = enables_of(v, slot, answer->enable);
+    answer->program_count = programs_of(v, slot, answer->program);
+    snprintf(answer->name, sizeof answer->name, "%s", v->table->directory->name[slot] ? v->table->directory->name[slot] : "");
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->program_count * sizeof answer->program[0]), CTL_PROVIDER, CTL_VERSION,
+                                         m->header.sequence, 0};
+    server_tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+const struct control_enabling control_enabling = {request, acknowledged, gone, provider};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

@@ -127,6 +127,7 @@ static const struct request {
     {CTL_NEXT_FILE, sizeof(struct ctl_session_request), true, true, server_on_next_file},
     {CTL_STATE, sizeof(struct ctl_header), false, false, server_on_state},
     {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, false, server_on_providers},
+    {CTL_PROVIDER, sizeof(struct ctl_provider_request), false, false, server_on_provider},
     {CTL_DECLARATION, sizeof(struct ctl_session_request), false, false, server_on_declaration},
     {CTL_CONSUME, sizeof(struct ctl_session_request), true, false, server_on_consume},
     {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), true, false, server_on_consume_next},

@@ -15,6 +15,7 @@ struct control_enabling {
     wstatus (*request)(struct control_server *v, unsigned c, const void *message, size_t size);
     void (*acknowledged)(struct control_server *v, unsigned c, uint32_t ticket);
     void (*gone)(struct control_server *v, unsigned c); /* a connection, and what it waited for */
+    wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
 };
 extern const struct control_enabling control_enabling;
 /* Tells the programs that are connected of the providers that a session which has just started enables. In the same file. */

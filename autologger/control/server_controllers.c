@@ -124,6 +124,11 @@ wstatus server_on_enable_provider(struct control_server *v, unsigned c, const vo
     return v->hooks.enabling ? v->hooks.enabling->request(v, c, message, size) : W_NOT_SUPPORTED;
 }
 
+wstatus server_on_provider(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    return v->hooks.enabling ? v->hooks.enabling->provider(v, c, message, size) : W_NOT_SUPPORTED;
+}
+
 static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
 {
     struct ctl_update_answer *answer = (void *)v->out;

@@ -46,7 +46,7 @@ uint32_t server_tell_enable(struct control_server *v, const struct state_registr
 void           server_registration_drop(struct control_server *v, struct state_registration *r);
 
 /* ---- server_controllers.c ---- */
-server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_snapshot, server_on_next_file,
+server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_snapshot, server_on_next_file,
     server_on_state, server_on_providers, server_on_declaration;
 
 /* ---- server_consumers.c ---- */

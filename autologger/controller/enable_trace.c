@@ -53,28 +53,83 @@ ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID Con
     return EnableTraceEx2(TraceHandle, ControlGuid, Enable, (UCHAR)EnableLevel, EnableFlag, 0, 0, NULL);
 }
 
+/* ---- EnumerateTraceGuidsEx ---- */
+
+static wstatus guids(struct control_client *client, uint8_t **out, ULONG *length)
+{
+    struct ctl_provider_row *rows  = NULL;
+    unsigned                 count = 0;
+    struct reason            why;
+    wstatus                  st = control_providers(client, &rows, &count, &why);
+    if (!st && !(*out = malloc(count * sizeof(GUID) + 1)))
+        st = W_NOT_ENOUGH_MEMORY;
+    for (unsigned i = 0; !st && i < count; i++)
+        memcpy(*out + i * sizeof(GUID), &rows[i].guid, sizeof(GUID));
+    *length = (ULONG)(count * sizeof(GUID));
+    free(rows);
+    return st;
+}
+
+/* One program's part, at `at`. How many bytes it has. */
+static size_t instance_put(uint8_t *at, const struct ctl_provider_answer *a, ULONG pid, ULONG flags, bool last)
+{
+    const size_t                 size = sizeof(TRACE_PROVIDER_INSTANCE_INFO) + a->enable_count * sizeof(TRACE_ENABLE_INFO);
+    TRACE_PROVIDER_INSTANCE_INFO info = {.NextOffset = last ? 0 : (ULONG)size, .EnableCount = a->enable_count, .Pid = pid, .Flags = flags};
+    memcpy(at, &info, sizeof info);
+    for (uint32_t i = 0; i < a->enable_count; i++) {
+        const struct ctl_provider_enable *e  = &a->enable[i];
+        TRACE_ENABLE_INFO                 ei = {.IsEnabled = 1, .Level = e->level, .LoggerId = (USHORT)e->logger_id, .EnableProperty = e->property,
+                                                .MatchAnyKeyword = e->any, .MatchAllKeyword = e->all};
+        memcpy(at + sizeof info + i * sizeof ei, &ei, sizeof ei);
+    }
+    return size;
+}
+
+static wstatus one_guid(struct control_client *client, const void *in, ULONG size, uint8_t **out, ULONG *length)
+{
+    const struct ctl_provider_answer *a;
+    struct guid                       id;
+    struct reason                     why;
+    if (!in || size < sizeof id)
+        return W_INVALID_PARAMETER;
+    memcpy(&id, in, sizeof id);
+    wstatus st = control_provider(client, &id, &a, &why);
+    if (st)
+        return st;
+    const uint32_t        programs = a->program_count ? a->program_count : 1;
+    const TRACE_GUID_INFO head     = {.InstanceCount = programs};
+    if (!(*out = malloc(sizeof head + programs * (sizeof(TRACE_PROVIDER_INSTANCE_INFO) + CTL_PROVIDER_ENABLES * sizeof(TRACE_ENABLE_INFO)))))
+        return W_NOT_ENOUGH_MEMORY;
+    memcpy(*out, &head, sizeof head);
+    size_t at = sizeof head;
+    for (uint32_t i = 0; i < programs; i++)
+        at += instance_put(*out + at, a, a->program_count ? a->program[i].pid : 0, a->program_count ? 0 : TRACE_PROVIDER_FLAG_PRE_ENABLE, i + 1 == programs);
+    *length = (ULONG)at;
+    return W_SUCCESS;
+}
+
 ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer, ULONG InBufferSize, PVOID OutBuffer, ULONG OutBufferSize,
                             PULONG ReturnLength)
 {
-    struct control_client   *client = NULL;
-    struct ctl_provider_row *rows   = NULL;
-    unsigned                 count  = 0;
-    struct reason            why;
-    (void)InBuffer, (void)InBufferSize;
-    if (TraceQueryInfoClass != TraceGuidQueryList)
+    struct control_client *client = NULL;
+    uint8_t               *out    = NULL;
+    ULONG                  length = 0;
+    struct reason          why;
+    if (TraceQueryInfoClass != TraceGuidQueryList && TraceQueryInfoClass != TraceGuidQueryInfo)
         return W_NOT_SUPPORTED;
     if (!ReturnLength || (OutBufferSize && !OutBuffer))
         return W_INVALID_PARAMETER;
     wstatus st = control_open(NULL, &client, &why);
-    st         = st ? st : control_providers(client, &rows, &count, &why);
+    if (!st)
+        st = TraceQueryInfoClass == TraceGuidQueryList ? guids(client, &out, &length) : one_guid(client, InBuffer, InBufferSize, &out, &length);
     control_close(client);
-    if (st)
-        return st;
-    *ReturnLength = (ULONG)(count * sizeof(GUID));
-    if (OutBufferSize < *ReturnLength)
-        st = W_INSUFFICIENT_BUFFER;
-    for (unsigned i = 0; !st && i < count; i++)
-        memcpy((GUID *)OutBuffer + i, &rows[i].guid, sizeof(GUID));
-    free(rows);
+    if (!st) {
+        *ReturnLength = length;
+        if (OutBufferSize < length)
+            st = W_INSUFFICIENT_BUFFER;
+        else if (length)
+            memcpy(OutBuffer, out, length);
+    }
+    free(out);
     return st;
 }

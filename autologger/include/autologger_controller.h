@@ -156,8 +156,33 @@ typedef struct _CLASSIC_EVENT_ID {
     UCHAR Type;
     UCHAR Reserved[7];
 } CLASSIC_EVENT_ID, *PCLASSIC_EVENT_ID;
+/* What EnumerateTraceGuidsEx tells of a provider (TraceGuidQueryInfo): TRACE_GUID_INFO, then an instance for every program that has it
+ * registered (PRE_ENABLE: one, without a program, when none has), each followed by what it is enabled by. */
+typedef struct _TRACE_GUID_INFO {
+    ULONG InstanceCount;
+    ULONG Reserved;
+} TRACE_GUID_INFO, *PTRACE_GUID_INFO;
+#define TRACE_PROVIDER_FLAG_LEGACY 0x00000001
+#define TRACE_PROVIDER_FLAG_PRE_ENABLE 0x00000002
+typedef struct _TRACE_PROVIDER_INSTANCE_INFO {
+    ULONG NextOffset; /* from this instance to the next one; 0: the last */
+    ULONG EnableCount;
+    ULONG Pid;
+    ULONG Flags;
+} TRACE_PROVIDER_INSTANCE_INFO, *PTRACE_PROVIDER_INSTANCE_INFO;
+typedef struct _TRACE_ENABLE_INFO {
+    ULONG     IsEnabled;
+    UCHAR     Level;
+    UCHAR     Reserved1;
+    USHORT    LoggerId;
+    ULONG     EnableProperty;
+    ULONG     Reserved2;
+    ULONGLONG MatchAnyKeyword;
+    ULONGLONG MatchAllKeyword;
+} TRACE_ENABLE_INFO, *PTRACE_ENABLE_INFO;
 typedef enum _TRACE_QUERY_INFO_CLASS {
     TraceGuidQueryList             = 0, /* EnumerateTraceGuidsEx: GUIDs of the providers that are registered or enabled */
+    TraceGuidQueryInfo             = 1, /* EnumerateTraceGuidsEx: of one of them, whose GUID is the input */
     TraceStackTracingInfo          = 3, /* set, query: CLASSIC_EVENT_ID[] */
     TraceSystemTraceEnableFlagsInfo = 4, /* set, query: ULONG[8], the group mask */
     TraceMaxLoggersQuery           = 19 /* query, no session: ULONG */
@@ -168,6 +193,7 @@ AUTOLOGGER_API ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_C
 /* *ReturnLength (may be NULL) gets the bytes that there are; 122 when they don't fit. */
 AUTOLOGGER_API ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
                                            ULONG InformationLength, PULONG ReturnLength);
+/* 122: no room, *ReturnLength says how much it takes; 87; 4200 the provider is not known; 50 another class. */
 AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer, ULONG InBufferSize, PVOID OutBuffer,
                                            ULONG OutBufferSize, PULONG ReturnLength);
 

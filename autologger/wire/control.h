@@ -33,6 +33,7 @@ enum ctl_type {
     CTL_ENABLE_PROVIDER = 29, /* controller: enable, change, disable a provider in a session that runs, or have it tell its state */
     CTL_SNAPSHOT = 30, /* controller: what a session has in its file or its ring, as a file of its own (ctl_snapshot_request); it goes on */
     CTL_NEXT_FILE = 31, /* controller: a NEWFILE session goes on in its next file (ctl_session_request) */
+    CTL_PROVIDER = 32, /* one provider: the programs that have it registered, the sessions that enable it (ctl_provider_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
@@ -207,6 +208,30 @@ struct ctl_provider_row {
     char        name[CTL_NAME];
     uint32_t    registrations;
     uint32_t    enabled_count;
+};
+struct ctl_provider_request {
+    struct ctl_header header;
+    struct guid       provider;
+};
+enum { CTL_PROVIDER_ENABLES = 8, CTL_PROVIDER_PROGRAMS = 1024 };
+struct ctl_provider_enable {
+    char     session[CTL_NAME];
+    uint32_t logger_id;
+    uint32_t property;
+    uint64_t any, all;
+    uint8_t  level;
+    uint8_t  reserved[7];
+};
+struct ctl_provider_program {
+    uint32_t pid;
+    uint32_t registrations; /* of this provider by this program */
+};
+struct ctl_provider_answer { /* 4200: nobody has registered it, and no session enables it */
+    struct ctl_header          header;
+    uint32_t                   enable_count, program_count; /* programs: those that follow, at most CTL_PROVIDER_PROGRAMS */
+    char                       name[CTL_NAME];
+    struct ctl_provider_enable enable[CTL_PROVIDER_ENABLES];
+    struct ctl_provider_program program[];
 };
 /* CTL_DECLARATION, asked with ctl_session_request: what the session was made of. */
 struct ctl_enabled_row {
