@@ -1,4 +1,5 @@
 /* summary_view.c - see summary_view.h. */
+#include "tools/describe.h"
 #include "tools/summary_view.h"
 #include "autologger/consumer/summary.h"
 #include "tools/json_out.h"
@@ -82,11 +83,18 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
     struct summary     *summary = NULL;
     struct reason       why     = {0};
     struct watcher      w       = {0};
-    struct summary_more more    = {see, members, &w};
+    struct describe     d       = {.traces = &path, .trace_count = 1};
+    struct summary_more more    = {see, members, &w, NULL};
     int                 code    = VERB_FINE;
     wstatus             st      = etl_reader_open(path, &reader, &why);
     if (!st)
         st = watcher_open(&w, path, how, &why);
+    if (!st && !describe_open(&d, verb, &code)) {
+        symbols_close(w.symbols);
+        etl_reader_close(reader);
+        return code;
+    }
+    more.schemas = d.set;
     if (!st)
         st = summary_create_with(reader, &more, &summary, &why);
     if (!st)
@@ -106,6 +114,8 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
         code = failure_print_about(reader ? ABOUT_ANY : ABOUT_TRACE, verb, st, &why);
     else if (damage_print(verb, path, reader))
         code = VERB_FAILED;
+    describe_report(&d, verb);
+    describe_close(&d);
     free(w.frames);
     unit_table_finish(&w.units);
     symbols_close(w.symbols);

@@ -201,7 +201,7 @@ wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason
 
 wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why)
 {
-    struct collector c  = {.s = calloc(1, sizeof *c.s), .schemas = schema_set_new(), .sink.emit = ignore};
+    struct collector c  = {.s = calloc(1, sizeof *c.s), .schemas = more && more->schemas ? more->schemas : schema_set_new(), .sink.emit = ignore};
     wstatus          st = W_SUCCESS;
 
     if (!c.s || !c.schemas || !collect(&c, r, more)) {
@@ -214,7 +214,8 @@ wstatus summary_create_with(struct etl_reader *r, const struct summary_more *mor
     free(c.triggers.list);
     free(c.stacks.list);
     field_sink_finish(&c.sink);
-    schema_set_free(c.schemas);
+    if (!more || c.schemas != more->schemas)
+        schema_set_free(c.schemas);
     return st;
 }
 

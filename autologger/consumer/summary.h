@@ -37,7 +37,8 @@ struct decoded;
 struct summary_more {
     void (*see)(void *ctx, const struct etl_event *e, const struct decoded *names);
     void (*json)(void *ctx, struct yajl_gen_t *within);
-    void *ctx;
+    void              *ctx;
+    struct schema_set *schemas; /* borrowed; NULL: what describes itself, and the kernel's classes */
 };
 /* Reads all events that are still to come from `r`. 8 when out of memory. */
 wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why);

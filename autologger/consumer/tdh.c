@@ -386,6 +386,7 @@ TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
 
     if (!size)
         return ERROR_INVALID_PARAMETER;
+    tdh_installed();
     if (!(set = tdh_lock()))
         return ERROR_NOT_ENOUGH_MEMORY;
     for (size_t i = 0; (p = schema_set_provider(set, i, &source)); i++)

@@ -2,11 +2,13 @@
 
 #include "autologger/schema/classic.h"
 #include "autologger/schema/learn.h"
+#include "autologger/schema/publishers.h"
 
 #include <pthread.h>
 
 static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
 static struct schema_set *set;
+static struct publishers  installed;
 /* What ProcessTrace reads in this thread: its callbacks, and what they ask, are in it too. */
 static _Thread_local struct learn_files reading;
 
@@ -17,7 +19,19 @@ struct schema_set *tdh_lock(void)
         pthread_mutex_unlock(&lock);
         return NULL;
     }
+    if (!installed.folder) {
+        installed = (struct publishers){.folder = publishers_folder(), .culture = publishers_culture(NULL)};
+        schema_set_ask(set, publishers_ask, &installed);
+    }
     return set;
+}
+
+void tdh_installed(void)
+{
+    if (tdh_lock()) {
+        publishers_ask_all(&installed, set);
+        tdh_unlock();
+    }
 }
 
 void tdh_unlock(void) { pthread_mutex_unlock(&lock); }

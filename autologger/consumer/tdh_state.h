@@ -10,6 +10,8 @@ void               tdh_unlock(void);
 /* ProcessTrace begins to read these files (they stay until tdh_reads_end): their metadata are looked for when an event needs them. */
 void tdh_reads(const char *const *paths, unsigned count);
 void tdh_reads_end(void);
+/* Reads all installed manifests into the set (publishers.h); else each is read when an event needs it. */
+void tdh_installed(void);
 /* An event is given: it may describe others. */
 void tdh_sees(const struct etl_event *event);
 /* The seam to manifests: reads one into the set, of a file, or of bytes with `origin`. 50: this build has none. */

@@ -4,6 +4,7 @@
 #include "autologger/schema/manifest_model.h"
 #include "autologger/schema/manifest_pack.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,6 +77,35 @@ void publishers_ask(void *ctx, struct schema_set *set, const struct guid *guid)
         p->read++;
     else if (p->failed++ == 0)
         p->why = why;
+}
+
+static bool in_set(const struct schema_set *set, const struct guid *guid)
+{
+    const struct schema_provider *p;
+    enum schema_source            source;
+
+    for (size_t i = 0; (p = schema_set_provider(set, i, &source)); i++)
+        if (source == SCHEMA_MANIFEST && guid_equal(&p->guid, guid))
+            return true;
+    return false;
+}
+
+void publishers_ask_all(struct publishers *p, struct schema_set *set)
+{
+    DIR           *folder = opendir(p->folder);
+    struct dirent *d;
+    struct guid    guid;
+    char           name[GUID_TEXT_SIZE];
+
+    while (folder && (d = readdir(folder))) {
+        if (strlen(d->d_name) != GUID_TEXT_SIZE - 1 + 4 || strcmp(d->d_name + GUID_TEXT_SIZE - 1, ".alm") != 0)
+            continue;
+        snprintf(name, sizeof name, "%s", d->d_name);
+        if (guid_parse_braced(name, &guid) && !in_set(set, &guid))
+            publishers_ask(p, set, &guid);
+    }
+    if (folder)
+        closedir(folder);
 }
 
 static wstatus failed(const char *what, const char *path, struct reason *why)

@@ -22,6 +22,8 @@ const char *publishers_folder(void);
 const char *publishers_culture(const char *given);
 /* A schema_set_asker; ctx: struct publishers. */
 void publishers_ask(void *ctx, struct schema_set *set, const struct guid *guid);
+/* All that are installed and are not in the set yet, for who lists them. */
+void publishers_ask_all(struct publishers *p, struct schema_set *set);
 /* One provider's manifest. 2: it is not installed; others by errno; 13. */
 wstatus publishers_load(const char *folder, const struct guid *guid, struct manifest **out, struct reason *why);
 /* Writes one provider of a manifest: whole or not at all. Makes the folder. */
