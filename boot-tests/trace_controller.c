@@ -161,6 +161,10 @@ static void life(void)
     expect_true("it was written", q.p.BuffersWritten >= 2);
     q.p.LogFileNameOffset = 0;
     q.p.MaximumBuffers    = 0;
+    q.p.FlushTimer        = 3;
+    expect("update of the flush timer", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
+    expect_true("it is in force", q.p.FlushTimer == 3);
+    q.p.FlushTimer        = 0;
     expect("update, nothing to change", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_UPDATE), ERROR_SUCCESS);
     expect("increment file, of a session with one", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_INCREMENT_FILE), ERROR_INVALID_PARAMETER);
     q = fresh(NULL, 0);
@@ -264,6 +268,25 @@ static void kernel(void)
     TRACEHANDLE       handle = 0;
     CLASSIC_EVENT_ID  id     = {.EventGuid = thread, .Type = 36}, back[4];
     ULONG             mask[8] = {0}, n = 0;
+    struct { struct block b; ULONG flags[4]; } more = {.b = b, .flags = {0x3, 0, 0, 0}};
+    more.b.p.Wnode.BufferSize = sizeof more;
+    more.b.p.EnableFlags      = EVENT_TRACE_FLAG_EXTENSION;
+    expect("extended flags, none", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_INVALID_PARAMETER);
+    more.b.p.EnableFlags = EVENT_TRACE_FLAG_EXTENSION | 4u << 16 | 8; /* inside of the struct */
+    expect("extended flags, elsewhere", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_INVALID_PARAMETER);
+    more.b.p.EnableFlags = EVENT_TRACE_FLAG_EXTENSION | 9u << 16 | (ULONG)offsetof(__typeof__(more), flags); /* beyond the end */
+    expect("extended flags, too many", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_INVALID_PARAMETER);
+    more.flags[1]           = 0x4; /* a word of its own */
+    more.b.p.EnableFlags    = EVENT_TRACE_FLAG_EXTENSION | 4u << 16 | (ULONG)offsetof(__typeof__(more), flags);
+    more.b.p.MaximumBuffers = 64;
+    expect("extended flags", StartTraceA(&handle, KERNEL_LOGGER_NAME, &more.b.p), ERROR_SUCCESS);
+    expect("theirs", TraceQueryInformation(handle, TraceSystemTraceEnableFlagsInfo, mask, sizeof mask, &n), ERROR_SUCCESS);
+    expect_true("all words", mask[0] == 3 && mask[1] == 4 && mask[2] == 0);
+    struct block again  = fresh("again.etl", 0);
+    again.p.EnableFlags = 0x1;
+    expect("a second kernel logger", StartTraceA(&handle, KERNEL_LOGGER_NAME, &again.p), ERROR_ALREADY_EXISTS);
+    again = fresh("", 0);
+    expect("stop that", ControlTraceA(0, KERNEL_LOGGER_NAME, &again.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
     b.p.EnableFlags    = 0x3; /* PROCESS, THREAD */
     b.p.MaximumBuffers = 64;
     expect("start the kernel's logger", StartTraceA(&handle, KERNEL_LOGGER_NAME, &b.p), ERROR_SUCCESS);

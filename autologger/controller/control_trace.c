@@ -71,14 +71,15 @@ static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES
         request.what |= CTL_UPDATE_FLUSH_TIMER;
     if (!request.what)
         return W_SUCCESS; /* nothing else is given */
+    wstatus st = properties_flags(p, request.group_mask);
+    if (st)
+        return st;
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
     if (!answer)
         return W_NOT_ENOUGH_MEMORY;
-    memcpy(request.group_mask, info->group_mask, sizeof request.group_mask);
-    request.group_mask[0] = p->EnableFlags;
-    if (!p->EnableFlags) /* all of them */
-        memset(request.group_mask, 0, sizeof request.group_mask);
-    wstatus st = control_update(c, &request, info->name, answer, &why);
+    if (p->EnableFlags && !(p->EnableFlags & EVENT_TRACE_FLAG_EXTENSION)) /* the first word alone; 0: all of them */
+        memcpy(request.group_mask + 1, info->group_mask + 1, sizeof request.group_mask - sizeof *request.group_mask);
+    st = control_update(c, &request, info->name, answer, &why);
     if (!st)
         *info = answer->session;
     free(answer);

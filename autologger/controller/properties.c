@@ -55,6 +55,20 @@ wstatus name_take(const void *text, bool wide, char **out)
     return n == SIZE_MAX ? W_INVALID_PARAMETER : text_take(text, wide, n, out);
 }
 
+wstatus properties_flags(const EVENT_TRACE_PROPERTIES *p, uint32_t mask[8])
+{
+    enum { WORDS = 8, EXTENSION = 0x80 };
+    const uint32_t offset = p->EnableFlags & 0xFFFF, words = p->EnableFlags >> 16 & 0xFF, flag = p->EnableFlags >> 24;
+    memset(mask, 0, WORDS * sizeof *mask);
+    mask[0] = p->EnableFlags;
+    if (!(p->EnableFlags & EVENT_TRACE_FLAG_EXTENSION))
+        return W_SUCCESS;
+    if (flag != EXTENSION || !words || words > WORDS || offset < sizeof *p || offset + words * sizeof *mask > p->Wnode.BufferSize)
+        return W_INVALID_PARAMETER;
+    memcpy(mask, (const uint8_t *)p + offset, words * sizeof *mask);
+    return W_SUCCESS;
+}
+
 wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out)
 {
     *out = NULL;

@@ -11,6 +11,9 @@
 /* 87, 24: too small for the fixed part, or an offset points outside or into it. */
 wstatus properties_check(const EVENT_TRACE_PROPERTIES *p);
 /* The log file's name, malloc; NULL in *out: none is given. 87 not terminated within the structure, 8. */
+/* EnableFlags as the masks of the kernel's groups: themselves, or, with EVENT_TRACE_FLAG_EXTENSION, up to 8 words that they point to behind
+ * the struct (87 when these are not there). */
+wstatus properties_flags(const EVENT_TRACE_PROPERTIES *p, uint32_t mask[8]);
 wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out);
 /* Name of an argument, malloc. 8. */
 wstatus name_take(const void *text, bool wide, char **out);

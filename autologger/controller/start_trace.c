@@ -110,7 +110,10 @@ static bool declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, cons
     }
     if (kernel) {
         struct writer w = wr_make(d->flags, sizeof d->flags);
-        wr_u32(&w, p->EnableFlags);
+        uint32_t      mask[FLAG_BYTES / sizeof(uint32_t)];
+        properties_flags(p, mask); /* looked at before */
+        for (size_t i = 0; i < sizeof mask / sizeof *mask; i++)
+            wr_u32(&w, mask[i]);
         put(d, "EnableKernelFlags", REG_TYPE_BINARY, d->flags, sizeof d->flags);
     }
     return put_text(d, "Guid", guid_format(id, guid)) && (!file || put_text(d, "FileName", file));
@@ -152,6 +155,9 @@ static wstatus start_named(PTRACEHANDLE handle, char *name, EVENT_TRACE_PROPERTI
     st = st ? st : identity(p, &name, &id);
     st = st ? st : mode_check(p, file);
     const bool kernel = !st && (guid_equal(&id, &system_trace) || p->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE);
+    uint32_t mask[8];
+    if (!st && kernel)
+        st = properties_flags(p, mask);
     if (!st && !declare(&d, p, &id, kernel, file))
         st = W_NOT_ENOUGH_MEMORY;
     st = st ? st : start(&d, name, &info);

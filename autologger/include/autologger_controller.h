@@ -20,6 +20,8 @@
 
 typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
 
+/* EnableFlags: {Offset : 16, Length : 8, 0x80}: the flags are Length ULONGs at Offset, behind the struct. */
+#define EVENT_TRACE_FLAG_EXTENSION 0x80000000u
 #define KERNEL_LOGGER_NAMEA "NT Kernel Logger"
 #define KERNEL_LOGGER_NAMEW u"NT Kernel Logger"
 /* {9e814aad-3204-11d2-9a82-006008a86939} */

@@ -1,6 +1,6 @@
 """The shipped example on this machine's real events: kernel and user events in one file, in time order over all CPUs, nothing
 created in the early phase, attempted = written + lost by counts that are not the file's.
-Proves: COR-02, REG-26, MRG-09, MRG-02, KRN-03, KRN-04, KRN-07, KRN-09, KRN-16, LEG-09, CON-02."""
+Proves: COR-02, REG-26, MRG-09, MRG-02, KRN-03, KRN-04, KRN-07, KRN-09, KRN-16, KRN-21, LEG-09, LEG-10, CON-02."""
 import json
 import os
 import time
@@ -20,6 +20,12 @@ with Machine() as m:
     summary = json.loads(tool("summary", "--json", trace).stdout)
     check(summary["inversions"] == 0, "time goes back", summary["inversions"], "times")
     counts = {str(c["provider"]) + "/" + str(c["event"]): c["count"] for c in summary["counts"]}
+    # stopped: the header has the final numbers; processes are of the class that Windows gives them
+    header = summary["header"]
+    check(header["buffersWritten"] == header["buffersFound"] > 0 and header["end"] > header["start"], "counters of the header", header)
+    check(header["eventsLost"] == sum(row["lost"] for row in rehearsal["balance"]), "EventsLost of the header", header, rehearsal["balance"])
+    classes = {c["guid"] for c in summary["counts"] if c["provider"] == "Process"}
+    check(classes == {"{3d6fa8d0-fe05-11d0-9dda-00c04fd7ba7c}"}, "the class of processes", classes)
     for wanted in ("Process/Start", "Image/Load", "Thread/CSwitch", "Thread/ReadyThread", "PerfInfo/SampledProfile", "StackWalk/Stack",
                    "DiskIo/WriteInit", "Contoso-Demo/Computed", "Process/DCStart", "Process/DCEnd", "Thread/DCStart", "Image/DCStart"):
         check(counts.get(wanted, 0) > 0, "no", wanted, "in the trace:", counts)

@@ -1,7 +1,7 @@
 """What a kernel session says about the machine, against what the machine's own programs and /proc say: processors, memory, disks, file
 systems, network cards, addresses, interrupts, services; which flags choose it, and that NO_SYSCONFIG suppresses it. And that collecting
 it does not hold up a stop.
-Proves: KRN-24."""
+Proves: KRN-24, MRG-06."""
 import json
 import os
 import pathlib
@@ -93,6 +93,13 @@ def disks(events):
         same("their size", [v["SectorsPerCluster"] * v["BytesPerSector"] for v in root], [st.f_frsize])
         check(0 < root[0]["NumberOfFreeClusters"] < st.f_blocks, "its free blocks", root[0]["NumberOfFreeClusters"], st.f_bfree)
         same("its file system", [v["FileSystem"] for v in root], [mounts["/"].split(" - ")[1].split()[0]])
+    # each mount of a disk, by its device: the root as C:
+    mapped = {v["DosPath"]: v["NtPath"] for v in fields(events, "VolumeMapping")}
+    check("C:\\" in mapped, "the root's volume", mapped)
+    for at, line in mounts.items():
+        device = line.split(" - ")[1].split()[1]
+        if device.startswith("/dev/") and os.path.isdir(at) and at != "/":
+            check("C:" + at.replace("/", "\\") + "\\" in mapped, "the mount", at, "of", device, mapped)
 
 
 def network(events):
