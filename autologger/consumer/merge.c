@@ -192,7 +192,7 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
         .clock_type = h->raw.clock_type >= 1 && h->raw.clock_type <= 3 ? h->raw.clock_type : 2,
         .perf_freq = (uint64_t)h->raw.perf_freq, .cpu_mhz = h->raw.cpu_mhz, .boot_time = (uint64_t)h->raw.boot_time,
         .start_time = etl_filetime(h, raw), .start_raw = raw, .thread_id = (uint32_t)gettid(),
-        .process_id = (uint32_t)getpid()};
+        .process_id = (uint32_t)getpid(), .unfinished_is_nothing = true};
     m->outputs = calloc(m->processors, sizeof *m->outputs);
     if (!m->outputs)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", m->processors);

@@ -49,6 +49,7 @@ static struct etl_writer *allocate(struct os *os, const char *path, const struct
     w->start_time  = info->start_time;
     w->limit       = UINT64_MAX;
     w->compress    = info->compress;
+    w->count_at_end = info->unfinished_is_nothing;
     if (w->compress && !(w->packed = malloc(info->buffer_size))) {
         free(w->path);
         free(w);
@@ -362,7 +363,8 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     }
     /* some readers stop after BuffersWritten: keep it right for the case of a crash; its failure loses nothing */
     const uint32_t count = writer_buffers_in_file(w);
-    patch(w, HEADER_AT_BUFFERS_WRITTEN, &count, sizeof count);
+    if (!w->count_at_end)
+        patch(w, HEADER_AT_BUFFERS_WRITTEN, &count, sizeof count);
     return W_SUCCESS;
 }
 

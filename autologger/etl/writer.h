@@ -36,6 +36,7 @@ struct etl_file_info {
      * `compression` ETL_XPRESS. Not with the modes CIRCULAR, BUFFERING, APPEND, PREALLOCATE (87). */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
     uint16_t compression;
+    bool     unfinished_is_nothing; /* the count of buffers in buffer 0 is kept right at the end alone: a file that is not finished is thrown away */
 };
 /* What an adopter needs to go on; published by the session together with its read positions. */
 struct etl_write_state {

@@ -23,6 +23,7 @@ struct etl_writer {
     uint16_t last_flag; /* its BufferFlag */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
     uint8_t *packed; /* room for a buffer */
+    bool     count_at_end;
 };
 
 static inline uint32_t writer_buffers_in_file(const struct etl_writer *w)
