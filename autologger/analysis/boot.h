@@ -121,6 +121,7 @@ struct boot {
     unsigned              frames, stacks, cells;
     int64_t               cell_width; /* ns of a bin of the cells */
     bool                  samples, wakeups, switches; /* what the file has of these */
+    int64_t               seen_from; /* the first context switch: before it nothing tells who ran and who waited */
     int64_t               initrd, init, user, root, finish, settled; /* moments; 0: not known (phases have what is) */
     bool                  by_systemd; /* user and finish are systemd's own */
     int64_t               systemd[3]; /* its initrd, user space and finish, by its own clock, which is adjusted while it runs */

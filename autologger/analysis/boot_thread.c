@@ -177,6 +177,8 @@ static void on_switch(struct boot_builder *w, const struct etl_event *e)
 
     if (!rest || !c)
         return;
+    if (!w->b->switches)
+        w->b->seen_from = at;
     w->b->switches = true;
     if (c->pending.open)
         boot_wait_settle(w, &c->pending, BOOT_NONE);

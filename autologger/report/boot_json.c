@@ -101,6 +101,7 @@ static void trust(yajl_gen g, const struct boot *b)
     jw_int(g, "framesNamed", (int64_t)t->frames_named);
     jw_ms(g, "ownCpu", t->own_cpu);
     jw_flag(g, "switches", b->switches);
+    jw_ms(g, "seenFrom", b->seen_from);
     jw_flag(g, "wakeups", b->wakeups);
     jw_flag(g, "samples", b->samples);
     jw_ms(g, "shortestWait", b->wait_least);

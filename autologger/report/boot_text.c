@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 enum { UNITS_SHOWN = 12, PROCESSES_SHOWN = 12, OTHERS_SHOWN = 4, NAME = 52 };
+static const int64_t LATE_NS = INT64_C(2000000000);
 
 static double s(int64_t ns) { return (double)ns / 1e9; }
 
@@ -38,6 +39,8 @@ static void trust(const struct boot *b, FILE *out)
         fprintf(out, "; stacks: %.0f %% whole, %.0f %% of frames named", 100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
     fprintf(out, "; autologger's own processes ran %.2f s\n", s(t->own_cpu));
+    if (b->switches && b->user && b->seen_from > b->user + LATE_NS)
+        fprintf(out, "  the first context switch is at %.1f s: before it nothing tells who ran and who waited\n", s(b->seen_from));
     if (!b->switches)
         fputs("  no context switches (CSWITCH): nothing is told of waiting\n", out);
     else if (!b->wakeups)

@@ -110,6 +110,8 @@ static void trust(FILE *out, const struct boot *b)
         fprintf(out, "<li>stacks: <b>%.0f %%</b> whole, %.0f %% of frames named</li>", 100.0 * (double)t->stacks_complete / (double)stacks,
                 100.0 * (double)t->frames_named / (double)(t->frames ? t->frames : 1));
     fprintf(out, "<li>autologger itself ran <b>%s</b></li>", length(t->own_cpu, n));
+    if (b->switches && b->user && b->seen_from > b->user + INT64_C(2000000000))
+        fprintf(out, "<li class=\"bad\">who ran and who waited is told from <b>%.1f s</b> on</li>", (double)b->seen_from / 1e9);
     if (!b->switches)
         fputs("<li class=\"bad\">no context switches (CSWITCH): nothing tells of waiting</li>", out);
     else if (!b->wakeups)
