@@ -89,6 +89,17 @@ static const char *longest_wait(const int64_t time[BOOT_STATES], int64_t length)
     return time[best] * 2 > length ? words[best] : NULL;
 }
 
+/* "flock (slow-holder.service)" */
+static const char *whose(const struct boot *b, int process, char out[400])
+{
+    const struct boot_process *p = &b->process[process];
+    if (p->unit == BOOT_NONE)
+        snprintf(out, 400, "%s", p->label);
+    else
+        snprintf(out, 400, "%s (%s)", p->label, b->unit[p->unit].name);
+    return out;
+}
+
 static int holder_of(const struct boot *b, int process, int64_t from, int64_t to)
 {
     const struct boot_wait *longest = NULL;
@@ -103,6 +114,7 @@ static int holder_of(const struct boot *b, int process, int64_t from, int64_t to
 /* From `to` back to `from`, within one process: its children one after another, and below each of them the same. */
 static void processes(struct walk *w, int process, int64_t from, int64_t to, unsigned depth)
 {
+    char text[400];
     if (depth > DEPTH_MOST)
         return;
     while (to > from) {
@@ -117,7 +129,7 @@ static void processes(struct walk *w, int process, int64_t from, int64_t to, uns
         const int   holder = holder_of(w->b, child, start, end);
         const char *parent = w->b->process[process].label;
         s.what             = say(w, "%s", p->label);
-        s.why = holder != BOOT_NONE ? say(w, "%s waited for it; it waited for a lock that %s held", parent, w->b->process[holder].label)
+        s.why = holder != BOOT_NONE ? say(w, "%s waited for it; it waited for a lock that %s held", parent, whose(w->b, holder, text))
                 : waited            ? say(w, "%s waited until it ended; it %s", parent, waited)
                                     : say(w, "%s waited until it ended", parent);
         if (!add(w, s))
@@ -177,6 +189,7 @@ static int last_unit(const struct boot *b)
 static void unit_processes(struct walk *w, int unit, int64_t from, int64_t to)
 {
     const struct boot *b = w->b;
+    char               text[400];
     while (to > from) { /* those that process 1 started for it, from the last one back */
         int found = BOOT_NONE;
         for (unsigned i = 0; i < b->processes; i++) {
@@ -197,7 +210,7 @@ static void unit_processes(struct walk *w, int unit, int64_t from, int64_t to)
         times_of(b, found, start, end, s.time);
         const char *waited = longest_wait(s.time, end - start);
         const int   holder = holder_of(b, found, start, end);
-        s.why = holder != BOOT_NONE ? say(w, "it does the unit's work; it waited for a lock that %s held", b->process[holder].label)
+        s.why = holder != BOOT_NONE ? say(w, "it does the unit's work; it waited for a lock that %s held", whose(b, holder, text))
                 : waited            ? say(w, "it does the unit's work; it %s", waited)
                                     : say(w, "it does the unit's work");
         if (!add(w, s))

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The trace of a boot (docs/examples/boot.etl.xz) through everything that reads traces: report, compare, dumps, exports, analyses. Counts agree.
+Proves CON-19, ANA-10.
+
+Usage: test_whole_boot.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed."""
+import json
+import lzma
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+BIN, SOURCE = pathlib.Path(os.environ["AL_BINARY_DIR"]).resolve(), pathlib.Path(os.environ["AL_SOURCE_DIR"]).resolve()
+failed = []
+
+
+def check(true, *what):
+    if not true:
+        failed.append(what)
+        print("FAILED:", *what)
+
+
+def run(folder, *words):
+    r = subprocess.run([str(BIN / "autologger"), *words], cwd=folder, capture_output=True, text=True, timeout=120)
+    check(r.returncode == 0, *words, "exit", r.returncode, r.stderr[-300:])
+    return r.stdout
+
+
+def reports(folder, events):
+    boot = json.loads(run(folder, "report", "boot.etl", "--json", "-o", "boot.html"))
+    check(boot["trust"]["events"] in (events, events - 1), "the report has", boot["trust"]["events"], "events of", events)  # the header is none
+    check(boot["verdict"]["rule"] == "lock" and "slow-holder.service" in boot["verdict"]["sentence"], boot["verdict"])
+    check((folder / "boot.html").stat().st_size > 100_000, "the page")
+    check(abs(boot["systemd"]["kernel"] - 6.418) < 0.01 and abs(boot["systemd"]["userspace"] - 41.824) < 0.01, "systemd's times", boot["systemd"])
+    user = next(p for p in boot["phases"] if p["name"] == "user space")
+    check(abs(user["end"] - user["start"] - 41824) < 10, "the phase has systemd's length", user)
+    for p in boot["processes"]:
+        life = p["end"] - p["start"]
+        check(0 <= life and p["time"].get("running", 0) <= life * 64 + 1, "a process ran longer than it lived", p["command"])
+    same = json.loads(run(folder, "compare", "boot.etl", "boot.etl", "--json"))
+    check(all(r["change"] == 0 for r in same["rows"]) and same["rows"][0]["before"] == same["rows"][0]["after"], "a boot against itself", same["rows"][:2])
+
+
+def dumps(folder, events):
+    check(run(folder, "dump", "boot.etl", "--format", "json").count("\n") == events, "events as JSON")
+    check(run(folder, "dump", "boot.etl", "--format", "xml").count("<Event ") == events, "events as XML")
+    check(run(folder, "dump", "boot.etl").count("\n") >= events, "events as text")
+
+
+def exports(folder):
+    for form, name in (("perfetto", "boot.pftrace"), ("chrome", "boot.json"), ("ctf", "boot.ctf")):
+        run(folder, "convert", "boot.etl", "--to", form, "-o", name)
+        made = folder / name
+        check(made.is_dir() and any(made.iterdir()) or made.is_file() and made.stat().st_size > 10_000, form, "is empty")
+    folded = run(folder, "convert", "boot.etl", "--to", "folded", "--waiting", "-o", "-")
+    check("flock" in folded and folded.count("\n") > 100, "folded stacks of waits", folded[:200])
+    json.loads((folder / "boot.json").read_text())
+
+
+def analyses(folder, events):
+    stats = json.loads(run(folder, "analyse", "stats", "boot.etl", "--json"))
+    check(stats.get("events") == events, "stats:", stats.get("events"), "events of", events)
+    for topic, more in (("images", ()), ("losses", ()), ("activity", ()), ("state", ("--at", "20"))):
+        json.loads(run(folder, "analyse", topic, "boot.etl", *more, "--json"))
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="autologger-whole-") as name:
+        folder = pathlib.Path(name)
+        (folder / "boot.etl").write_bytes(lzma.decompress((SOURCE / "docs/examples/boot.etl.xz").read_bytes()))
+        events = json.loads(run(folder, "summary", "boot.etl", "--json"))["events"]
+        reports(folder, events)
+        dumps(folder, events)
+        exports(folder)
+        analyses(folder, events)
+        print(f"{events} events: {'FAILED' if failed else 'passed'}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
