@@ -1,6 +1,9 @@
 /* bundle.c - see bundle.h. */
 #include "tools/bundle.h"
 
+#include "autologger/consumer/merge.h"
+#include "tools/redact_option.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -224,6 +227,83 @@ void bundle_versions(struct bundle *b, const char *version)
     p->bytes = (uint64_t)ftell(to);
     if (fclose(to) != 0)
         snprintf(p->without, sizeof p->without, "%s", strerror(errno));
+}
+
+/* --- redacting --- */
+
+/* A text, in its place; one that begins with a mark of UTF-16 is of that. */
+static bool redact_text_file(struct redactor *r, const char *path)
+{
+    struct stat st;
+    int         fd   = open(path, O_RDWR | O_CLOEXEC);
+    uint8_t    *text = fd >= 0 && fstat(fd, &st) == 0 ? malloc((size_t)st.st_size + 1) : NULL;
+    bool        fine = text && pread(fd, text, (size_t)st.st_size, 0) == st.st_size;
+
+    if (fine) {
+        bool wide = st.st_size >= 2 && text[0] == 0xFF && text[1] == 0xFE;
+        redactor_text(r, text, (size_t)st.st_size, wide ? 2 : 1);
+        fine = pwrite(fd, text, (size_t)st.st_size, 0) == st.st_size && !redactor_failed(r);
+    }
+    free(text);
+    if (fd >= 0)
+        close(fd);
+    return fine;
+}
+
+static bool redact_trace(struct redactor *r, const char *link, struct bundle_part *p)
+{
+    struct merge_counts n;
+    struct reason       why = {0};
+    struct stat         st;
+    char                copy[BUNDLE_PATH + 8];
+
+    snprintf(copy, sizeof copy, "%s.copy", link);
+    if (merge_files_with(os_linux(), (const char *const *)&link, 1, copy, &(struct merge_options){.plain = true, .redactor = r}, &n, &why)) {
+        snprintf(p->without, sizeof p->without, "it can't be redacted: %.150s", why.text);
+        return false;
+    }
+    if (rename(copy, link) != 0 || stat(link, &st) != 0)
+        return false;
+    p->bytes = (uint64_t)st.st_size;
+    return true;
+}
+
+bool bundle_redact(struct bundle *b, struct redact_option *redact, int *code)
+{
+    static const char *const unreadable[] = {"configuration.reg"}; /* texts in hex */
+    static char              paths[BUNDLE_PARTS][BUNDLE_PATH];
+    const char              *traces[BUNDLE_PARTS];
+    unsigned                 n = 0;
+
+    for (unsigned i = 0; i < b->count; i++)
+        if (!b->parts[i].without[0] && strncmp(b->parts[i].name, "traces/", 7) == 0) {
+            part_path(b, b->parts[i].name, paths[n]);
+            traces[n] = paths[n];
+            n++;
+        }
+    if (!redact_option_open(redact, "autologger bundle", traces, n, code))
+        return false;
+    for (unsigned i = 0; redact->redactor && i < b->count; i++) {
+        struct bundle_part *p = &b->parts[i];
+        char                path[BUNDLE_PATH];
+        part_path(b, p->name, path);
+        redactor_text(redact->redactor, p->what, strlen(p->what), 1);
+        redactor_text(redact->redactor, p->without, strlen(p->without), 1);
+        if (p->without[0])
+            continue;
+        bool left = false, fine = true;
+        for (size_t k = 0; k < sizeof unreadable / sizeof *unreadable; k++)
+            left |= strcmp(p->name, unreadable[k]) == 0;
+        if (!left)
+            fine = strncmp(p->name, "traces/", 7) == 0 ? redact_trace(redact->redactor, path, p) : redact_text_file(redact->redactor, path);
+        if (left || !fine) {
+            unlink(path);
+            if (!p->without[0])
+                snprintf(p->without, sizeof p->without, left ? "its texts are in hex, where nothing private can be found" : "it can't be redacted");
+            p->needed = p->needed && !left;
+        }
+    }
+    return true;
 }
 
 unsigned bundle_lacks(const struct bundle *b)

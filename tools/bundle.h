@@ -35,6 +35,10 @@ void bundle_command(struct bundle *b, const char *name, const char *const *words
 void bundle_file(struct bundle *b, const char *name, const char *path, bool needed);
 /* The trace files of a boot: the merged one where there is one, else those of the sessions. Returns how many. */
 unsigned bundle_traces(struct bundle *b, const struct result_list *rows);
+/* Replaces what is private in all parts, with one redactor, so that a token means the same in each: traces are copied, texts are changed in
+ * their place; what can't be looked through is left out. `redact` is to be closed by the caller. False: *code is the exit code. */
+struct redact_option;
+bool bundle_redact(struct bundle *b, struct redact_option *redact, int *code);
 /* Which kernel, which distribution, which hardware: "versions.txt". */
 void bundle_versions(struct bundle *b, const char *version);
 /* Parts that are needed and missing. */

@@ -1,6 +1,7 @@
 /* autologger bundle: one .tar with all that somebody else needs to look at a boot. */
 #include "tools/bundle.h"
 #include "tools/json_out.h"
+#include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
@@ -15,6 +16,7 @@ struct bundle_args {
     struct cmdline common;
     const char    *out;
     bool           without_traces;
+    struct redact_option redact;
 };
 enum { KEY_NO_TRACES = 0x600 };
 
@@ -25,17 +27,20 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'o': a->out = arg; return 0;
     case KEY_NO_TRACES: a->without_traces = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "\"%s\": bundle takes no FILE. Do: name the result with -o", arg); return 0;
-    default: return cmdline_option(&a->common, key, arg);
+    default: {
+        error_t e = redact_option_parse(&a->redact, key, arg, state);
+        return e == ARGP_ERR_UNKNOWN ? cmdline_option(&a->common, key, arg) : e;
+    }
     }
 }
 
 /* autologger-HOST-20260102T030405Z.tar in this folder. */
-static void name_make(char *out, size_t size)
+static void name_make(bool redacted, char *out, size_t size)
 {
     char      host[65] = "machine", when[32];
     time_t    now      = time(NULL);
     struct tm utc;
-    if (gethostname(host, sizeof host - 1) == 0)
+    if (!redacted && gethostname(host, sizeof host - 1) == 0)
         host[strcspn(host, "./")] = 0;
     strftime(when, sizeof when, "%Y%m%dT%H%M%SZ", gmtime_r(&now, &utc));
     snprintf(out, size, "autologger-%s-%s.tar", host, when);
@@ -93,16 +98,22 @@ static void json_print(const struct bundle *b, const char *path)
     json_destroy(j);
 }
 
-static int bundle(const struct bundle_args *a, const struct result_list *rows, bool booted)
+static int bundle(struct bundle_args *a, const struct result_list *rows, bool booted)
 {
     static struct bundle b;
     struct reason        why = {0};
     char                 path[256];
 
-    name_make(path, sizeof path);
+    name_make(a->redact.what != 0, path, sizeof path);
     wstatus st = bundle_init(&b, &why);
     if (!st) {
         collect(&b, a, rows, booted);
+        int code = VERB_FINE;
+        if (!bundle_redact(&b, &a->redact, &code)) {
+            redact_option_close(&a->redact);
+            bundle_finish(&b);
+            return code;
+        }
         st = bundle_write(&b, a->out ? a->out : path, &why);
     }
     bundle_finish(&b);
@@ -112,6 +123,9 @@ static int bundle(const struct bundle_args *a, const struct result_list *rows, b
         json_print(&b, a->out ? a->out : path);
     else
         text_print(&b, a->out ? a->out : path);
+    if (!a->common.json)
+        redact_option_print(&a->redact);
+    redact_option_close(&a->redact);
     if (!booted)
         fprintf(stderr, "autologger bundle: nothing was booted yet with %s: the bundle has no trace\n", a->common.store);
     return bundle_lacks(&b) ? VERB_FAILED : VERB_FINE;
@@ -122,12 +136,12 @@ int cmd_bundle(int argc, char **argv)
     static const struct argp_option options[] = {
         {"output", 'o', "FILE", 0, "the archive (default autologger-HOST-TIME.tar in this folder)", 0},
         {"no-traces", KEY_NO_TRACES, NULL, 0, "the texts alone", 0},
-        OPT_STORE, OPT_JSON, {0}};
+        OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
     static const struct argp argp = {
         options, parse, "",
         CMDLINE_DOC("One .tar with all that somebody else needs to look at a boot: the trace files, the Status table as text and JSON, the "
                     "configuration, what check says about it, versions of kernel and distribution. It holds what was traced: names of "
-                    "programs and files, command lines. What could not be had is named.",
+                    "programs and files, command lines; --redact replaces what is private. What could not be had is named.",
                     "  autologger bundle -o /mnt/boot.tar"),
         NULL, NULL, NULL};
     struct bundle_args a     = {0};

@@ -4,6 +4,7 @@
 #include "tools/describe.h"
 #include "tools/json_out.h"
 #include "tools/progress.h"
+#include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/verb.h"
@@ -28,6 +29,7 @@ struct convert_args {
     const char    *folders[FOLDERS_MAX];
     unsigned       folder_count;
     struct describe describe;
+    struct redact_option redact;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -66,7 +68,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         else if (!a->out)
             argp_error(state, "the result is not named. Do: -o %s", a->form == TO_CTF ? "FOLDER" : "FILE");
         return 0;
-    default: return cmdline_option(&a->common, key, arg);
+    default: {
+        error_t e = redact_option_parse(&a->redact, key, arg, state);
+        return e == ARGP_ERR_UNKNOWN ? cmdline_option(&a->common, key, arg) : e;
+    }
     }
 }
 
@@ -80,6 +85,7 @@ static void counts_json(const struct convert_args *a, const struct convert_count
     json_text(j, "result", a->out);
     json_text(j, "form", words[a->form]);
     json_number(j, "read", n->read);
+    redact_option_json(&a->redact, j);
     if (a->form == TO_CTF) {
         json_number(j, "events", n->events);
         json_number(j, "classes", n->classes);
@@ -180,8 +186,16 @@ static int run(struct convert_args *a)
         trace_close(t);
         return code;
     }
-    if (!st)
+    if (!st && !redact_option_open(&a->redact, "autologger convert", (const char *const *)&a->file, 1, &code)) {
+        redact_option_close(&a->redact);
+        describe_close(&a->describe);
+        trace_close(t);
+        return code;
+    }
+    if (!st) {
         trace_describe(t, a->describe.set);
+        trace_redact(t, a->redact.redactor);
+    }
 
     if (!st && !a->no_symbols && a->form != TO_CTF)
         st = symbols_open(a->file, &(struct symbols_options){a->folders, a->folder_count}, &symbols, &why);
@@ -203,11 +217,14 @@ static int run(struct convert_args *a)
             counts_json(a, &n);
         else
             counts_print(a, &n);
+        if (!a->common.json && strcmp(a->out, "-") != 0)
+            redact_option_print(&a->redact);
         losses_banner("autologger convert", a->file, trace_reader(t, 0));
         code = damage_print("autologger convert", a->file, trace_reader(t, 0)) ? VERB_FAILED : VERB_FINE;
     }
     symbols_close(symbols);
     trace_close(t);
+    redact_option_close(&a->redact);
     describe_close(&a->describe);
     return code;
 }
@@ -221,6 +238,7 @@ int cmd_convert(int argc, char **argv)
         {"no-symbols", KEY_NO_SYMBOLS, NULL, 0, "addresses instead of names of functions", 0},
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
         {"manifest", KEY_MANIFEST, "FILE", 0, "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},
+        OPT_REDACT,
         OPT_JSON,
         {0}};
     static const struct argp argp = {

@@ -1,6 +1,7 @@
 /* autologger merge: one file out of several of one boot. */
 #include "autologger/consumer/merge.h"
 #include "tools/json_out.h"
+#include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
@@ -13,6 +14,7 @@ struct merge_args {
     const char    *out;
     const char    *files[FILES_MAX];
     unsigned       count;
+    struct redact_option redact;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -31,7 +33,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (!a->count)
             argp_error(state, "FILES are missing");
         return 0;
-    default: return cmdline_option(&a->common, key, arg);
+    default: {
+        error_t e = redact_option_parse(&a->redact, key, arg, state);
+        return e == ARGP_ERR_UNKNOWN ? cmdline_option(&a->common, key, arg) : e;
+    }
     }
 }
 
@@ -80,6 +85,7 @@ static void counts_json(const struct merge_args *a, const struct merge_counts *n
     json_number(j, "left", n->stacks.left);
     json_text(j, "none", n->stacks.none);
     json_object_end(j);
+    redact_option_json(&a->redact, j);
     json_number(j, "events_lost", n->events_lost);
     json_number(j, "buffers_lost", n->buffers_lost);
     json_number(j, "inversions", n->inversions);
@@ -141,7 +147,7 @@ static void why_not_fine(const struct merge_counts *n, const char *out)
 int cmd_merge(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0}, OPT_JSON, {0}};
+        {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0}, OPT_REDACT, OPT_JSON, {0}};
     static const struct argp argp = {
         options, parse, "FILE...",
         CMDLINE_DOC("One file out of several that were written in one boot with one clock, in time order. Files of different "
@@ -154,16 +160,24 @@ int cmd_merge(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    wstatus st = merge_files(os_linux(), a.files, a.count, a.out, &n, &why);
-    if (st)
+    if (!redact_option_open(&a.redact, "autologger merge", a.files, a.count, &code)) {
+        redact_option_close(&a.redact);
+        return code;
+    }
+    wstatus st = merge_files_with(os_linux(), a.files, a.count, a.out, &(struct merge_options){.redactor = a.redact.redactor}, &n, &why);
+    if (st) {
+        redact_option_close(&a.redact);
         return failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger merge", st, &why);
+    }
     if (a.common.json)
         counts_json(&a, &n);
     else {
         printf("merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
         names_print(&n);
         metadata_print(&n);
+        redact_option_print(&a.redact);
     }
+    redact_option_close(&a.redact);
     why_not_fine(&n, a.out);
     return n.damage || n.inversions ? VERB_FAILED : VERB_FINE;
 }

@@ -1,6 +1,7 @@
 #include "autologger/analysis/trace.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { TELL_EVERY = 0xFFFF };
 struct source {
@@ -17,6 +18,8 @@ struct trace {
     uint64_t           start, end, events;
     struct trace_event event;
     struct schema_set *described; /* NULL: each source's own */
+    struct redactor *redactor; /* NULL: events as they are */
+    uint8_t         *changed; /* the event's record then */
     void (*tell)(void *ctx, unsigned per_mille);
     void    *tell_ctx;
     uint64_t last_end; /* FILETIME, by the headers; 0: not known */
@@ -54,6 +57,27 @@ wstatus trace_open(const char *const *paths, unsigned count, struct trace **out,
     return W_SUCCESS;
 }
 
+/* The event, in a copy of its record, without what is private. Without memory for it, it is without its payload. */
+static void redact(struct trace *t, struct schema_set *schemas)
+{
+    struct etl_event *e = &t->event.e;
+
+    if (!t->changed && !(t->changed = malloc(ETL_MAX_EVENT)))
+        t->changed = NULL;
+    if (!t->changed || e->record_size > ETL_MAX_EVENT) {
+        e->payload_size = 0;
+        return;
+    }
+    memcpy(t->changed, e->record, e->record_size);
+    decoded_names(schemas, e, &t->event.names);
+    redactor_event(t->redactor, e, &t->event.names, t->changed);
+    if (e->payload >= e->record && e->payload <= e->record + e->record_size)
+        e->payload = t->changed + (e->payload - e->record);
+    if (e->ext && e->ext >= e->record && e->ext <= e->record + e->record_size)
+        e->ext = t->changed + (e->ext - e->record);
+    e->record = t->changed;
+}
+
 bool trace_next(struct trace *t, const struct trace_event **out)
 {
     struct source *least = NULL;
@@ -72,6 +96,8 @@ bool trace_next(struct trace *t, const struct trace_event **out)
     t->last       = (int)(least - t->source);
     t->event.e    = least->next;
     t->event.file = (unsigned)t->last;
+    if (t->redactor)
+        redact(t, t->described ? t->described : least->schemas);
     decoded_names(t->described ? t->described : least->schemas, &t->event.e, &t->event.names);
     t->end = t->event.e.filetime > t->end ? t->event.e.filetime : t->end;
     if ((++t->events & TELL_EVERY) == 0 && t->tell && t->last_end > t->start && t->end >= t->start)
@@ -109,6 +135,8 @@ uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw)
 
 void trace_describe(struct trace *t, struct schema_set *set) { t->described = set; }
 
+void trace_redact(struct trace *t, struct redactor *redactor) { t->redactor = redactor; }
+
 void trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx)
 {
     t->tell     = tell;
@@ -121,5 +149,7 @@ void trace_close(struct trace *t)
         etl_reader_close(t->source[i].reader);
         schema_set_free(t->source[i].schemas);
     }
+    if (t)
+        free(t->changed);
     free(t);
 }

@@ -6,6 +6,7 @@
 #ifndef AUTOLOGGER_ANALYSIS_TRACE_H
 #define AUTOLOGGER_ANALYSIS_TRACE_H
 #include "autologger/consumer/decoded.h"
+#include "autologger/consumer/redact.h"
 
 enum { TRACE_FILES_MAX = 64 };
 struct trace_event {
@@ -29,6 +30,8 @@ uint64_t trace_ns(const struct trace *t, unsigned file, int64_t raw);
 uint64_t trace_events(const struct trace *t); /* given so far */
 /* What describes the events of all files from now on (borrowed); before, each file has a set of its own, without manifests. */
 void     trace_describe(struct trace *t, struct schema_set *set);
+/* Events are given with what is private replaced (borrowed; it has learned the files). */
+void     trace_redact(struct trace *t, struct redactor *redactor);
 /* `tell` hears now and then how far it is, by the events' times. */
 void     trace_watch(struct trace *t, void (*tell)(void *ctx, unsigned per_mille), void *ctx);
 void     trace_close(struct trace *t); /* NULL is fine */

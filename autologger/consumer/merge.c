@@ -3,6 +3,7 @@
 #include "autologger/consumer/embedding.h"
 #include "autologger/consumer/identity.h"
 #include "autologger/consumer/kernel_names.h"
+#include "autologger/consumer/redact.h"
 #include "autologger/etl/header.h"
 #include "autologger/etl/reader.h"
 #include "autologger/etl/writer.h"
@@ -42,6 +43,8 @@ struct merge {
     struct kernel_names *names;
     struct unwinding    *unwinding;
     struct embedding    *embedding;
+    const struct merge_options *options;
+    uint8_t             *changed; /* a record, for the redactor; 64 KB */
     struct merge_counts counts;
 };
 
@@ -186,8 +189,12 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
     for (unsigned i = 0; i < m->count; i++) /* no event comes before the header event: the earliest anchor counts */
         if (m->inputs[i].header->start_raw < raw)
             raw = m->inputs[i].header->start_raw;
+    char name[1024];
+    snprintf(name, sizeof name, "%s", h->logger_name ? h->logger_name : "");
+    if (m->options->redactor)
+        redactor_text(m->options->redactor, name, strlen(name), 1);
     struct etl_file_info info = {
-        .logger_name = h->logger_name, .file_name = base ? base + 1 : target, .buffer_size = m->buffer_size,
+        .logger_name = name, .file_name = base ? base + 1 : target, .buffer_size = m->buffer_size,
         .processors = m->processors, .log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG,
         .clock_type = h->raw.clock_type >= 1 && h->raw.clock_type <= 3 ? h->raw.clock_type : 2,
         .perf_freq = (uint64_t)h->raw.perf_freq, .cpu_mhz = h->raw.cpu_mhz, .boot_time = (uint64_t)h->raw.boot_time,
@@ -220,7 +227,7 @@ static uint16_t cpu_of(const struct input *in)
     return in->event.cpu == h->raw.processors && h->highest_cpu == h->raw.processors ? 0 : in->event.cpu;
 }
 
-static wstatus put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
+static wstatus put_as_is(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
 {
     struct output *o    = &m->outputs[cpu];
     uint32_t       size = (record_size + 7) & ~7u;
@@ -241,6 +248,20 @@ static wstatus put(struct merge *m, uint16_t cpu, const void *record, uint32_t r
     return W_SUCCESS;
 }
 
+static wstatus put(struct merge *m, uint16_t cpu, const void *record, uint32_t record_size, int64_t time, struct reason *why)
+{
+    struct redactor *r = m->options->redactor;
+
+    if (!r)
+        return put_as_is(m, cpu, record, record_size, time, why);
+    if (record_size > ETL_MAX_EVENT || (!m->changed && !(m->changed = malloc(ETL_MAX_EVENT))))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for an event of %u bytes", record_size);
+    memcpy(m->changed, record, record_size);
+    if (!redactor_record(r, m->changed, record_size) || redactor_failed(r))
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "an event can't be redacted");
+    return put_as_is(m, cpu, m->changed, record_size, time, why);
+}
+
 static wstatus put_added(void *ctx, uint16_t cpu, const void *record, uint32_t size, int64_t time, struct reason *why)
 {
     struct merge *m = ctx;
@@ -253,7 +274,14 @@ static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
 {
     const struct etl_event *e     = &in->event;
     struct added_events     added = {put_added, m};
-    wstatus                 st    = in->kernel ? identity_see(m->identity, e, &added, why) : W_SUCCESS;
+
+    if (m->options->keep && !m->options->keep(m->options->ctx, e)) {
+        m->counts.left_out++;
+        return W_SUCCESS;
+    }
+    if (m->options->plain)
+        return put(m, cpu_of(in), e->record, e->record_size, e->raw_time, why);
+    wstatus st = in->kernel ? identity_see(m->identity, e, &added, why) : W_SUCCESS;
 
     if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");
@@ -304,9 +332,9 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
         st = copy(m, least, why);
         advance(m, least);
     }
-    if (st == W_SUCCESS && last != INT64_MIN)
+    if (st == W_SUCCESS && last != INT64_MIN && !m->options->plain)
         st = kernel_names_write(m->names, "", last, &(struct added_events){put_added, m}, why);
-    if (st == W_SUCCESS && last != INT64_MIN)
+    if (st == W_SUCCESS && last != INT64_MIN && !m->options->plain)
         st = embedding_write(m->embedding, last, &(struct added_events){put_added, m}, why);
     for (uint32_t cpu = 0; cpu < m->processors && st == W_SUCCESS; cpu++)
         st = flush(m, (uint16_t)cpu, why);
@@ -347,6 +375,7 @@ static void merge_finish(struct merge *m)
         free(m->outputs[i].data);
     free(m->inputs);
     free(m->outputs);
+    free(m->changed);
 }
 
 /* A reason speaks of the target, not of the name that it has until it is whole. */
@@ -358,10 +387,15 @@ static void hide_temporary(struct reason *why, const char *temporary, size_t tar
         memmove(p + target, p + length, strlen(p + length) + 1);
 }
 
-wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target,
-                    struct merge_counts *counts, struct reason *why)
+wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target, struct merge_counts *counts, struct reason *why)
 {
-    struct merge m         = {.os = os, .count = count, .buffer_size = BUFFER_LEAST, .processors = 1};
+    return merge_files_with(os, files, count, target, &(struct merge_options){0}, counts, why);
+}
+
+wstatus merge_files_with(struct os *os, const char *const *files, unsigned count, const char *target, const struct merge_options *options,
+                         struct merge_counts *counts, struct reason *why)
+{
+    struct merge m         = {.os = os, .count = count, .options = options, .buffer_size = BUFFER_LEAST, .processors = 1};
     char        *temporary = NULL;
     uint64_t     end_time  = 0;
     bool         made      = false;

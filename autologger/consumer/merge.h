@@ -2,7 +2,8 @@
  * Adds what a file needs to be read elsewhere: whose file each image is (identity.h), the kernel's names (kernel_names.h), and
  * what describes events of manifests (embedding.h).
  * Copies of programs' stacks become stacks (unwinding.h).
- * Invariants: M1 in - headers_dropped + added = out; records are copied unchanged, but for a stack in the place of its copy. M2 two events of one CPU keep their order.
+ * Invariants: M1 in - headers_dropped - left_out + added = out; records are copied unchanged, but for a stack in the place of its copy, and
+ * for what a redactor replaces in them. M2 two events of one CPU keep their order.
  * M3 the target appears whole or not at all (temporary name beside it, then rename).
  * One anchor: the files' (raw, time) pairs must lie on one line of the clock, within 50 ms plus 500 ppm of the distance
  * between the two pairs: what a slewed system clock can explain; another boot can't.
@@ -17,11 +18,20 @@
 
 #include <stdbool.h>
 
+struct redactor;
+/* All zeros: everything, with what a merge adds. */
+struct merge_options {
+    bool             plain; /* nothing is added, and copies of stacks stay: relog */
+    bool (*keep)(void *ctx, const struct etl_event *e); /* NULL: all. The files' header events are not asked for */
+    void            *ctx;
+    struct redactor *redactor; /* NULL: nothing is replaced. It has learned the files already */
+};
 struct merge_counts {
     bool     opened; /* all files were read and fit together: a failure is about the target */
     uint64_t in; /* all events of all files, header events too */
     uint64_t out; /* as many as the target has */
     uint64_t headers_dropped; /* one for each file but one */
+    uint64_t left_out; /* that `keep` did not want */
     uint64_t added; /* events of identity and names */
     struct identity_counts     identity;
     struct kernel_names_counts names;
@@ -39,4 +49,6 @@ struct merge_counts {
  * exists and is no .etl. 13: a file is none. Others by errno. */
 wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target,
                     struct merge_counts *counts, struct reason *why);
+wstatus merge_files_with(struct os *os, const char *const *files, unsigned count, const char *target, const struct merge_options *options,
+                         struct merge_counts *counts, struct reason *why);
 #endif
