@@ -25,7 +25,7 @@ SECRETS = ["hunter2secret", "s3cr3tArgument", "AKIA9911PLANTED", "plain.argument
            "mallorysmith", "gr\u00fcnbergplanted", "plantedhost77", "db.planted.example", "203.0.113.77", "2001:db8:77::1234", "198.51.100.9",
            "52:54:00:aa:77:01", "planted-project", "ledger-77.db", "planted-notes.txt", "fd77:77::99", "10.77.66.55"]
 DECLARED = """[GlobalLogger]
-EnableKernelFlags  = PROC_THREAD+FILE_IO+FILE_IO_INIT+FILENAME
+EnableKernelFlags  = PROC_THREAD+FILENAME
 BufferSize         = 256 KB
 MaximumBuffers     = 128
 FileName           = C:\\t_km_premerge.etl
@@ -128,6 +128,6 @@ with Machine() as m:
     tool("relog", merged, "-p", "Contoso-Web", "-o", result("part.etl"))
     part, _ = shape(result("part.etl"))
     check(part == [e for e in before if e[2] == "Note"] and len(part) == 6, len(part))
-    tool("relog", merged, "--exclude", "FileIo", "-o", result("rest.etl"))
+    tool("relog", merged, "--exclude", "Process", "-o", result("rest.etl"))
     rest, _ = shape(result("rest.etl"))
-    check(rest == [e for e, whole in zip(before, events[1:]) if whole["provider"].get("name") != "FileIo"], len(rest), len(before))
+    check(rest == [e for e, whole in zip(before, events[1:]) if whole["provider"].get("name") != "Process"], len(rest), len(before))
