@@ -474,11 +474,12 @@ static void explain(struct result_row *row, struct result_row *end)
 
 void boot_conclude(struct result_list *rows, const char *key, unsigned cpus)
 {
-    struct result_row *row = result_find_key(rows, key), *end = rows->rows + rows->count;
+    struct result_row *row = result_find_key(rows, key);
 
     if (!row || row->concluded)
         return;
-    row->concluded = true;
+    struct result_row *end = rows->rows + rows->count;
+    row->concluded         = true;
     suggest(row, cpus);
     note_withheld(row);
     explain(row, end);
