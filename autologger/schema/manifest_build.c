@@ -17,7 +17,7 @@ enum element {
     EL_STRUCT, EL_BINARY, EL_USER_DATA, EL_EVENT_LIST, EL_EVENT, EL_MESSAGE_TABLE, EL_MESSAGE, EL_LOCALIZATION, EL_RESOURCES, EL_STRING_TABLE,
     EL_STRING, ELEMENTS
 };
-enum { SKIP = 1, OPEN = 2, TEXT = 4, NOTE = 8 };
+enum { SKIP = 1, OPEN = 2, TEXT = 4, NOTE = 8, ERRORS_MAX = 10000 /* behind so many mistakes elements are not looked at */ };
 static const struct grammar_row {
     enum element id;
     const char  *name;
@@ -46,10 +46,11 @@ static void tell(struct builder *b, bool error, uint32_t line, const char *advic
     char                    what[512];
     struct manifest_problem problem = {error, b->file, line, what, advice};
 
-    vsnprintf(what, sizeof what, format, args);
     *(error ? &b->problems->errors : &b->problems->warnings) += 1;
-    if (b->problems->tell && b->problems->errors + b->problems->warnings <= MANIFEST_TOLD_MAX)
-        b->problems->tell(b->problems->ctx, &problem);
+    if (!b->problems->tell || b->problems->errors + b->problems->warnings > MANIFEST_TOLD_MAX)
+        return;
+    vsnprintf(what, sizeof what, format, args);
+    b->problems->tell(b->problems->ctx, &problem);
 }
 
 void manifest_error(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
@@ -471,7 +472,7 @@ static void element_unknown(struct builder *b, const struct xml_element *e)
     enum element   parent = open_element(b);
     struct nearest near   = nearest_make(e->name, GUESS_FAR);
 
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < ROWS && b->problems->errors < MANIFEST_TOLD_MAX; i++)
         if (grammar[i].parents & UINT64_C(1) << parent && grammar[i].id != EL_FRAGMENT)
             nearest_try(&near, grammar[i].name);
     if (near.found)
@@ -512,7 +513,7 @@ static void on_begin(void *ctx, const struct xml_element *e)
     struct builder *b = ctx;
     int             row;
 
-    if (b->skipped) {
+    if (b->skipped || b->problems->errors > ERRORS_MAX) {
         b->skipped++;
         return;
     }

@@ -281,13 +281,31 @@ static void cut(void **state)
     free(text);
 }
 
+/* Large and wrong: read to its end in no more time than its bytes take, with the mistakes told up to a bound. */
+static void many_mistakes(void **state)
+{
+    size_t size = 4 << 20;
+    char  *text = malloc(size + 64);
+    size_t n    = (size_t)sprintf(text, "<provider name='A' guid='{1db28f2e-8f80-4027-8c5a-a11f7f10f62d}'>");
+    (void)state;
+    while (n < size)
+        n += (size_t)sprintf(text + n, "<evnts/>\n");
+    n += (size_t)sprintf(text + n, "</provider>");
+    assert_null(read_text(text, n, W_INVALID_DATA));
+    unsigned lines = 0;
+    for (const char *p = told; (p = strchr(p, '\n')); p++)
+        lines++;
+    assert_true(lines > 100 && lines <= MANIFEST_TOLD_MAX);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figure),        cmocka_unit_test(sample),        cmocka_unit_test(cultures),
         cmocka_unit_test(every_mistake), cmocka_unit_test(all_in_one_run), cmocka_unit_test(every_warning),
         cmocka_unit_test(other_grammar), cmocka_unit_test(utf16),         cmocka_unit_test(nothing_from_outside),
-        cmocka_unit_test(cut),
+        cmocka_unit_test(cut),           cmocka_unit_test(many_mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
