@@ -2,6 +2,7 @@
 #include "autologger/consumer/dump.h"
 #include "autologger/consumer/live.h"
 #include "tools/cmdline.h"
+#include "tools/describe.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/verb.h"
@@ -15,7 +16,9 @@ struct watch_args {
     struct cmdline      common;
     const char         *session;
     struct dump_options options;
+    struct describe     describe;
 };
+enum { OPT_MANIFEST = 0x320, OPT_CULTURE };
 
 static struct live *watched; /* for the signal handler alone */
 
@@ -36,6 +39,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         if (*end || !a->options.limit || *arg == '-')
             argp_error(state, "--count takes a number of at least 1, not \"%s\"", arg);
         return 0;
+    case OPT_MANIFEST:
+        if (a->describe.file_count == DESCRIBE_FILES_MAX)
+            argp_error(state, "at most %d manifests", DESCRIBE_FILES_MAX);
+        a->describe.files[a->describe.file_count++] = arg;
+        return 0;
+    case OPT_CULTURE: a->describe.culture = arg; return 0;
     case ARGP_KEY_ARG:
         if (a->session)
             argp_error(state, "one session at a time");
@@ -86,6 +95,8 @@ int cmd_watch(int argc, char **argv)
         {"json", KEY_JSON, NULL, 0, "a line of JSON an event, as autologger dump writes it", 0},
         {"iso", 'i', NULL, 0, "dates instead of seconds since the start of the session", 0},
         {"count", 'n', "N", 0, "end after N events. Of the buffers they are in nothing is acknowledged: the next reader gets these again", 0},
+        {"manifest", OPT_MANIFEST, "FILE", 0, "describe events by this manifest (.man), or by the one in this program; before those installed (repeat for more)", 0},
+        {"culture", OPT_CULTURE, "CULTURE", 0, "messages and names of manifests in this culture (de-DE); default: that of LANG", 0},
         {0},
     };
     static const struct argp argp = {
@@ -104,9 +115,14 @@ int cmd_watch(int argc, char **argv)
 
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
+    if (!describe_open(&a.describe, "autologger watch", &code))
+        return code;
+    a.options.schemas = a.describe.set;
     wstatus st = live_open(a.common.runtime_dir, a.session, &l, &why);
-    if (st)
+    if (st) {
+        describe_close(&a.describe);
         return failure_print_about(ABOUT_DAEMON, "autologger watch", st, &why);
+    }
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND}; /* a second one ends at once */
     struct live_losses before = live_losses(l);
     watched                   = l;
@@ -119,5 +135,7 @@ int cmd_watch(int argc, char **argv)
     signal(SIGTERM, SIG_DFL);
     live_close(l, !st && !(a.options.limit && written >= a.options.limit));
     losses_print(&before, &after);
+    describe_report(&a.describe, "autologger watch");
+    describe_close(&a.describe);
     return st ? failure_print("autologger watch", st, &why) : damaged ? VERB_FAILED : VERB_FINE;
 }
