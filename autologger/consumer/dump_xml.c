@@ -1,5 +1,6 @@
 /* dump_xml.c - events as XML in tracerpt's form. See dump.h; facts: tracelogging-manifest-tdh 6.1. */
 #include "autologger/consumer/dump_writer.h"
+#include "autologger/schema/message.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>
@@ -168,6 +169,12 @@ static enum decode_result add_payload(struct dump *d, const struct etl_event *e,
     text_printf(&d->line, "\t<EventData>\n");
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
     text_printf(&d->line, "\t</EventData>\n");
+    if (result == DECODE_OK && names->schema && names->schema->user_data) { /* the manifest says in which XML its values stand */
+        text_cut(&d->line, before);
+        text_printf(&d->line, "\t<UserData>");
+        message_user_data(names->schema, e->payload, e->payload_size, e->is_64bit, &d->line);
+        text_printf(&d->line, "</UserData>\n");
+    }
     if (result == DECODE_OK)
         return result;
     text_cut(&d->line, before); /* the whole payload stands there instead */

@@ -132,6 +132,7 @@ static wstatus event(struct model *d, const struct manifest_event *e, struct rea
     s->channel_name = e->channel_index >= 0 ? d->to->channels.rows[e->channel_index].name : NULL;
     s->attributes   = copy(d, e->attributes);
     s->message      = message(d, &e->item);
+    s->user_data    = t ? copy(d, t->user_data) : NULL;
     s->keyword_names = keyword_names(d, e);
     if (!s->level_name)
         s->level_name = predefined(WORDS_LEVEL, e->level);

@@ -9,6 +9,7 @@ struct values {
     struct text  all;
     size_t       end[VALUES_MAX]; /* behind value i; it begins at the end of the one before */
     unsigned     count;
+    bool         xml;
     const struct schema_field *last;
     uint16_t     last_round; /* of the struct that it is in */
 };
@@ -35,6 +36,18 @@ static bool see(void *ctx, const struct walk_place *place, const struct value *v
     return true;
 }
 
+/* What XML takes for something else, written so that it does not; a byte that XML has not is a blank. */
+static void put_xml(const char *p, size_t size, struct text *out)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned char c = (unsigned char)p[i];
+        if (c == '<' || c == '>' || c == '&' || c == '"' || c == '\'')
+            text_printf(out, "&#%u;", c);
+        else
+            text_add(out, c < ' ' && c != '\t' && c != '\n' ? " " : &p[i], 1);
+    }
+}
+
 static void put_value(const struct values *v, unsigned n, struct text *out)
 {
     if (n == 0 || n > v->count) {
@@ -43,7 +56,17 @@ static void put_value(const struct values *v, unsigned n, struct text *out)
         return;
     }
     size_t from = n > 1 ? v->end[n - 2] : 0;
-    text_add(out, text_get(&v->all) + from, v->end[n - 1] - from);
+    if (v->xml)
+        put_xml(text_get(&v->all) + from, v->end[n - 1] - from, out);
+    else
+        text_add(out, text_get(&v->all) + from, v->end[n - 1] - from);
+}
+
+/* The length of a format behind a number, "!s!" or "!08x!"; 0: what stands there is text. Values are shown as their types have it. */
+static size_t format_length(const char *p)
+{
+    size_t n = *p == '!' ? strspn(p + 1, "0123456789.-+#*abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+    return n && p[1 + n] == '!' ? n + 2 : 0;
 }
 
 /* What follows a '%'; the number of characters taken. 0: the message ends here. */
@@ -63,22 +86,20 @@ static size_t escape(const char *p, const struct values *v, struct text *out)
         n = n * 10 + (unsigned)(p[used] - '0');
     if (used) {
         put_value(v, n, out);
-        if (strncmp(p + used, "!s!", 3) == 0)
-            used += 3;
-        return used;
+        return used + format_length(p + used);
     }
     const char *known = *p ? strchr(from, *p) : NULL;
     text_add(out, known ? &to[known - from] : "%", 1);
     return known ? 1 : 0;
 }
 
-bool message_text(const struct schema_event *e, const void *payload, size_t size, bool is_64bit, struct text *out)
+static bool fill(const struct schema_event *e, const char *with, bool xml, const void *payload, size_t size, bool is_64bit, struct text *out)
 {
-    struct values v = {.count = 0};
+    struct values v = {.xml = xml};
     uint32_t      used;
 
     walk_payload(e, payload, size, is_64bit, see, &v, &used);
-    for (const char *p = e->message ? e->message : ""; *p;) {
+    for (const char *p = with ? with : ""; *p;) {
         size_t plain = strcspn(p, "%");
         text_add(out, p, plain);
         p += plain;
@@ -93,4 +114,14 @@ bool message_text(const struct schema_event *e, const void *payload, size_t size
     bool ok = !out->failed && !v.all.failed;
     text_finish(&v.all);
     return ok;
+}
+
+bool message_text(const struct schema_event *e, const void *payload, size_t size, bool is_64bit, struct text *out)
+{
+    return fill(e, e->message, false, payload, size, is_64bit, out);
+}
+
+bool message_user_data(const struct schema_event *e, const void *payload, size_t size, bool is_64bit, struct text *out)
+{
+    return fill(e, e->user_data, true, payload, size, is_64bit, out);
 }

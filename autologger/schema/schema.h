@@ -92,6 +92,7 @@ struct schema_event {
     const char        *level_name, *channel_name, *task_name, *opcode_name;
     const char *const *keyword_names; /* ends with NULL; NULL: none */
     const char        *attributes;
+    const char        *user_data; /* XML with %N, which stands for EventData where events are shown as XML; NULL: none */
     const char        *message; /* as in the manifest: "%1 said %2!s!", escapes untouched (message.h) */
     struct schema_field *fields;
     uint16_t             field_count, top_count, slot_count;

@@ -201,7 +201,7 @@ static void messages(void **state)
     static const struct row {
         const char *message, *text;
     } rows[] = {{"%1", "1, 2, 3"}, {"%2%3", "%2%3"}, {"%%", "%"}, {"100%", "100%"}, {"%t%b%r%.%!%n", "\t \r.!\n"}, {"%%12", "%%12"},
-                {"%1!s!x", "1, 2, 3x"}, {"%1!x!", "1, 2, 3!x!"}, {"a%0b", "a"}, {"%q", "%q"}, {"", ""}, {"%100%0", "%100"}};
+                {"%1!s!x", "1, 2, 3x"}, {"%1!08x!", "1, 2, 3"}, {"%1! x %1!", "1, 2, 3! x 1, 2, 3!"}, {"a%0b", "a"}, {"%q", "%q"}, {"", ""}, {"%100%0", "%100"}};
     struct schema_provider *p = schema_provider_new(&guid, "Contoso");
     struct schema_event    *e = schema_event_new(p, 1, 1);
     (void)state;

@@ -3,6 +3,7 @@
 #include "autologger/schema/tests/manifest_text.h"
 
 #include "autologger/schema/manifest_model.h"
+#include "autologger/schema/message.h"
 #include "autologger/schema/walk.h"
 
 static char seen[4096];
@@ -182,9 +183,27 @@ static void no_template(void **state)
     manifest_free(m);
 }
 
+/* The XML of a template's UserData, with values that XML would take for something else. */
+static void user_data(void **state)
+{
+    struct manifest   *m   = read_parts("<templates><template tid='t'><data name='a' inType='win:AnsiString'/><data name='b' inType='win:UInt8'/><UserData>\n"
+                                        "<E xmlns='x'><A>%1</A><B at='%2'>100%%</B></E></UserData></template></templates><events><event value='1' template='t'/></events>",
+                                        "", W_SUCCESS);
+    struct schema_set *set = set_of(m, NULL);
+    struct schema_key  key = {.provider = m->providers.at[0].guid, .id = 1, .hook = 0xFFFF};
+    struct text        out = {0};
+    static const char  payload[] = "<&\"'>\0\7";
+    (void)state;
+    assert_true(message_user_data(schema_set_find(set, &key), payload, 7, true, &out));
+    assert_string_equal(text_get(&out), "\n<E xmlns='x'><A>&#60;&#38;&#34;&#39;&#62;</A><B at='7'>100%</B></E>");
+    text_finish(&out);
+    schema_set_free(set);
+    manifest_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_type), cmocka_unit_test(shared_template), cmocka_unit_test(by_reference),
-                                       cmocka_unit_test(no_template)};
+                                       cmocka_unit_test(no_template), cmocka_unit_test(user_data)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
