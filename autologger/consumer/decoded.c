@@ -81,9 +81,13 @@ enum decode_result decoded_fields(const struct etl_event *e, const struct decode
 
 unsigned decoded_stack(const struct etl_event *e, uint64_t *frames, unsigned most)
 {
+    const uint32_t stacks = UINT32_C(1) << ETL_EXT_STACK64 | UINT32_C(1) << ETL_EXT_STACK32;
     const uint8_t *data;
     uint32_t       size;
     unsigned       n = 0, width = 8;
+
+    if (!e->ext || (e->ext_lacks & stacks) == stacks)
+        return 0;
 
     if (!etl_ext_find(e, ETL_EXT_STACK64, &data, &size)) {
         width = 4;

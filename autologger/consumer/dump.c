@@ -174,7 +174,7 @@ static bool dump_begin(struct dump *d)
 /* False: memory was missing at some place. */
 static bool dump_end(struct dump *d)
 {
-    bool failed = d->sink.path.failed || d->sink.value.failed || d->line.failed || d->name.failed || d->process.failed || d->unit.failed ||
+    bool failed = d->sink.path.failed || d->sink.value.failed || d->line.failed || d->name.failed || d->ids.failed || d->process.failed || d->unit.failed ||
                   d->actors.failed || d->units.failed;
 
     failed |= !match_end(d);
@@ -186,6 +186,7 @@ static bool dump_end(struct dump *d)
     actors_finish(&d->actors);
     text_finish(&d->line);
     text_finish(&d->name);
+    text_finish(&d->ids);
     text_finish(&d->message);
     free(d->frames);
     if (d->schemas != d->options->schemas)

@@ -40,13 +40,20 @@ static const bool unusual[256] = {
     [24] = true, [25] = true, [26] = true, [27] = true, [28] = true, [29] = true, [30] = true, [31] = true, [' '] = true, ['"'] = true, ['='] = true, ['\\'] = true,
     [0x7F] = true};
 
+static bool is_plain(const char *p, size_t size)
+{
+    bool odd = size == 0;
+
+    for (size_t i = 0; i < size; i++)
+        odd |= unusual[(unsigned char)p[i]];
+    return !odd;
+}
+
 /* A value that would be mistaken for something else, or break the line, is quoted with JSON's escapes. */
 void dump_add_value(struct text *line, const char *p, size_t size)
 {
-    bool plain = size > 0;
+    bool plain = is_plain(p, size);
 
-    for (size_t i = 0; i < size && plain; i++)
-        plain = !unusual[(unsigned char)p[i]];
     if (plain) {
         text_add(line, p, size);
         return;
@@ -152,6 +159,59 @@ void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_res
     text_hex(&d->line, e->payload + used, e->payload_size - used);
 }
 
+/* A field where it will stand: what dump_emit_text does, without a text of its own in between. */
+static bool add_field(void *self, const struct walk_place *place, const struct value *v)
+{
+    struct dump               *d  = self;
+    const struct walk_level   *at = &place->levels[place->depth];
+    const struct schema_field *f  = at->field;
+    enum value_json            json;
+
+    if (f->flags & FIELD_HIDDEN)
+        return true;
+    text_add(&d->line, " ", 1);
+    if (place->depth || at->in_array) {
+        walk_path(place, &d->sink.path);
+        dump_add_name(&d->line, text_get(&d->sink.path));
+    } else if (f->plain_name) {
+        text_add(&d->line, f->name, f->name_length);
+    } else {
+        dump_add_name(&d->line, f->name);
+    }
+    text_add(&d->line, "=", 1);
+    size_t start = d->line.length;
+    walk_text(f, v, place->is_64bit, &d->line, &json);
+    if (json == JSON_BARE || (value_is_hex(f->kind) && !f->map) || is_plain(text_get(&d->line) + start, d->line.length - start))
+        return true;
+    text_cut(&d->sink.value, 0);
+    text_add(&d->sink.value, text_get(&d->line) + start, d->line.length - start);
+    text_cut(&d->line, start);
+    dump_add_value(&d->line, text_get(&d->sink.value), d->sink.value.length);
+    return true;
+}
+
+static enum decode_result add_fields(struct dump *d, const struct etl_event *e, const struct decoded *names, uint32_t *used)
+{
+    if (!names->schema)
+        return decoded_fields(e, names, &d->sink, used);
+    return walk_payload(names->schema, e->payload, e->payload_size, e->is_64bit, add_field, d, used);
+}
+
+static void add_ids(struct dump *d, const struct etl_event *e)
+{
+    const uint32_t ids[] = {e->cpu, e->process_id, e->thread_id};
+
+    if (!d->ids.length || memcmp(ids, d->ids_of, sizeof ids) != 0) {
+        text_cut(&d->ids, 0);
+        add_id(&d->ids, " cpu ", ids[0]);
+        add_id(&d->ids, " pid ", ids[1]);
+        add_id(&d->ids, " tid ", ids[2]);
+        text_add(&d->ids, " ", 1);
+        memcpy(d->ids_of, ids, sizeof ids);
+    }
+    text_add(&d->line, text_get(&d->ids), d->ids.length);
+}
+
 static enum decode_result write_text(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     char     guid[GUID_TEXT_SIZE];
@@ -159,19 +219,17 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
 
     text_cut(&d->line, 0);
     add_time(d, e);
-    add_id(&d->line, " cpu ", e->cpu);
-    add_id(&d->line, " pid ", e->process_id);
-    add_id(&d->line, " tid ", e->thread_id);
+    add_ids(d, e);
     const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
     if (unit) {
-        text_add(&d->line, " unit ", 6);
+        text_add(&d->line, "unit ", 5);
         dump_add_name(&d->line, *unit ? unit : "none");
+        text_add(&d->line, " ", 1);
     }
-    text_add(&d->line, " ", 1);
     dump_add_name(&d->line, names->provider ? names->provider : guid_format(&e->provider, guid));
     text_add(&d->line, "/", 1);
     dump_add_name(&d->line, names->event);
-    enum decode_result result = decoded_fields(e, names, &d->sink, &used);
+    enum decode_result result = add_fields(d, e, names, &used);
     if (dump_message(d, e, names)) {
         text_printf(&d->line, " message=");
         dump_add_value(&d->line, text_get(&d->message), d->message.length);

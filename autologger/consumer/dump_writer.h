@@ -20,6 +20,8 @@ struct dump {
     struct schema_set            *schemas;
     struct field_sink             sink;
     struct text                   line, name, message;
+    struct text                   ids; /* " cpu 0 pid 1 tid 2 ", of the event before: most often the same again */
+    uint32_t                      ids_of[3];
     struct process_filter         process, unit;
     struct actors                 actors;
     struct process_units          units;

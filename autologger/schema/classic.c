@@ -66,12 +66,8 @@ static const struct {
 enum { CLASS_COUNT = sizeof classes / sizeof *classes, EXTRA_COUNT = sizeof extras / sizeof *extras, ROW_COUNT = sizeof rows / sizeof *rows,
        IMAGE_LOAD = 0x030A, IMAGE_LOAD_BY_CLASS = 0x140A };
 
-uint16_t classic_hook(const struct etl_event *e)
+uint16_t classic_hook_by_class(const struct etl_event *e)
 {
-    if (e->kind == ETL_KIND_SYSTEM || e->kind == ETL_KIND_PERFINFO)
-        return e->hook;
-    if (e->kind != ETL_KIND_FULL && e->kind != ETL_KIND_INSTANCE)
-        return CLASSIC_NONE;
     for (size_t i = 0; i < EXTRA_COUNT; i++)
         if (guid_equal(&e->provider, &extras[i].guid))
             return (uint16_t)(extras[i].hook | e->opcode);

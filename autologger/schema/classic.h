@@ -12,7 +12,13 @@ enum {
 };
 
 /* The hook of a kernel event, whatever header carries it; CLASSIC_... + opcode for merge extras; else CLASSIC_NONE. */
-uint16_t classic_hook(const struct etl_event *event);
+uint16_t classic_hook_by_class(const struct etl_event *event); /* of an event whose header has a class GUID */
+static inline uint16_t classic_hook(const struct etl_event *e)
+{
+    if (e->kind == ETL_KIND_SYSTEM || e->kind == ETL_KIND_PERFINFO)
+        return e->hook;
+    return e->kind == ETL_KIND_FULL || e->kind == ETL_KIND_INSTANCE ? classic_hook_by_class(e) : (uint16_t)CLASSIC_NONE;
+}
 /* "Process" for a hook's class; NULL when unknown. */
 const char *classic_class(uint16_t hook);
 /* "Process/Start" into `out`; opcodes without a name: "Process/55"; returns false for hooks of no known class. */

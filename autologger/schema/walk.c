@@ -191,8 +191,7 @@ void walk_text(const struct schema_field *f, const struct value *v, bool is_64bi
     map_text(f->map, value_number(v, f->kind), out);
 }
 
-/* The path of a value, when that is not just its field's name. */
-static void build_path(struct text *path, const struct walk_place *p)
+void walk_path(const struct walk_place *p, struct text *path)
 {
     text_cut(path, 0);
     for (unsigned i = 0; i <= p->depth; i++) {
@@ -223,7 +222,7 @@ static bool emit(void *ctx, const struct walk_place *place, const struct value *
     out.length = sink->value.length;
     out.path = out.name = f->name;
     if (place->depth || at->in_array) {
-        build_path(&sink->path, place);
+        walk_path(place, &sink->path);
         out.path        = text_get(&sink->path);
         const char *dot = strrchr(out.path, '.');
         out.name        = dot ? dot + 1 : out.path;

@@ -51,6 +51,8 @@ void field_sink_finish(struct field_sink *sink);
 /* Gives all that is not hidden: members of structs as "a.b", elements of arrays as "a[0]". */
 enum decode_result walk_fields(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, struct field_sink *sink,
                                uint32_t *used);
+/* "outer.list[2].name" of the value that a walk is at; what was in `path` goes. */
+void walk_path(const struct walk_place *place, struct text *path);
 /* The text of one value of `field`, its map's where it has one. */
 void walk_text(const struct schema_field *field, const struct value *v, bool is_64bit, struct text *out, enum value_json *json);
 #endif
