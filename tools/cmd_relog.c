@@ -179,7 +179,7 @@ static int relog(struct relog_args *a)
     }
     a->schemas = describe.set;
     a->filter  = (struct process_filter){.wanted = process_wanted, .ctx = a, .actors = &a->actors};
-    st         = merge_files_with(os_linux(), a->files, a->count, a->out, &(struct merge_options){true, filtered ? keep : NULL, a, a->redact.redactor}, &n, &why);
+    st         = merge_files_with(os_linux(), a->files, a->count, a->out, &(struct merge_options){.plain = true, .keep = filtered ? keep : NULL, .ctx = a, .redactor = a->redact.redactor}, &n, &why);
     if (!st && (a->actors.failed || a->filter.failed))
         st = reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory to filter with");
     if (st) {

@@ -274,14 +274,18 @@ static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
 {
     const struct etl_event *e     = &in->event;
     struct added_events     added = {put_added, m};
+    bool                    kept  = !m->options->keep || m->options->keep(m->options->ctx, e);
+    wstatus                 st    = m->options->inject ? m->options->inject(m->options->ctx, &added, why) : W_SUCCESS;
 
-    if (m->options->keep && !m->options->keep(m->options->ctx, e)) {
+    if (st != W_SUCCESS)
+        return st;
+    if (!kept) {
         m->counts.left_out++;
         return W_SUCCESS;
     }
     if (m->options->plain)
         return put(m, cpu_of(in), e->record, e->record_size, e->raw_time, why);
-    wstatus st = in->kernel ? identity_see(m->identity, e, &added, why) : W_SUCCESS;
+    st = in->kernel ? identity_see(m->identity, e, &added, why) : W_SUCCESS;
 
     if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");

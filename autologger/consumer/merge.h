@@ -23,6 +23,8 @@ struct redactor;
 struct merge_options {
     bool             plain; /* nothing is added, and copies of stacks stay: relog */
     bool (*keep)(void *ctx, const struct etl_event *e); /* NULL: all. The files' header events are not asked for */
+    /* NULL, or called behind keep: events that come before this one, not earlier than the one before it */
+    wstatus (*inject)(void *ctx, const struct added_events *to, struct reason *why);
     void            *ctx;
     struct redactor *redactor; /* NULL: nothing is replaced. It has learned the files already */
 };
@@ -32,7 +34,7 @@ struct merge_counts {
     uint64_t out; /* as many as the target has */
     uint64_t headers_dropped; /* one for each file but one */
     uint64_t left_out; /* that `keep` did not want */
-    uint64_t added; /* events of identity and names */
+    uint64_t added; /* events of identity and names, and injected ones */
     struct identity_counts     identity;
     struct kernel_names_counts names;
     struct unwinding_counts    stacks;
