@@ -33,7 +33,7 @@ WANTED = {
     "lib": ["*/libautologger.so.0"],
     "trace": ["*/libautologger-trace.so.0"],
     "dev": ["*/libautologger.so", "*/pkgconfig/libautologger.pc", "*/libautologger-trace.so", "*/pkgconfig/libautologger-trace.pc",
-            "include/autologger/evntrace.h", "include/autologger/evntcons.h", "include/autologger/evntprov.h", "include/autologger/tdh.h",
+            "include/autologger/evntrace.h", "include/autologger/evntcons.h", "include/autologger/evntprov.h", "include/autologger/tdh.h", "include/autologger/relogger.h",
             "include/autologger/TraceLoggingProvider.h", "include/autologger/autologger_types.h"],
 }
 if (pathlib.Path(BUILD) / "autologger-early").exists():
