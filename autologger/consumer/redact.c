@@ -360,10 +360,8 @@ static bool replace_value(void *ctx, const struct walk_place *place, const struc
             memset(data, v->size == 1 ? '*' : 0, v->size);
         break;
     case VALUE_BINARY: case VALUE_BYTES: case VALUE_HEXDUMP:
-        if (!(p->names->provider && strcmp(p->names->provider, "Autologger-Kernel-Names") == 0)) { /* build ids are of files */
-            memset(data, 0, v->size);
-            p->r->counts.zeroed += v->size > 0;
-        }
+        memset(data, 0, v->size);
+        p->r->counts.zeroed += v->size > 0;
         break;
     default:
         if (addresses && strcasecmp(f->name, "PhysicalAddr") == 0) { /* of a network card */
@@ -382,8 +380,8 @@ void redactor_event(struct redactor *r, const struct etl_event *e, const struct 
 
     if (e->payload < e->record || e->payload + e->payload_size > e->record + e->record_size)
         return; /* nothing of it is in the record */
-    if (names->hook >> 8 == CLASSIC_EVENT_METADATA >> 8)
-        return; /* what describes events, from manifests */
+    if (names->hook >> 8 == CLASSIC_EVENT_METADATA >> 8 || (names->provider && strcmp(names->provider, "Autologger-Kernel-Names") == 0))
+        return; /* what describes events, from manifests; functions of the kernel and build ids, which are nobody's */
     if (names->schema)
         result = walk_payload(names->schema, e->payload, e->payload_size, e->is_64bit, replace_value, &p, &used);
     if (result == DECODE_OK || used >= e->payload_size)

@@ -10,6 +10,7 @@
  *   addresses  IPv4, IPv6 and MAC, in fields and in texts; loopback and "any" stay
  *   paths      each part of a path's name in fields of file names, and in texts what looks like a path
  * What nothing describes is overwritten with zeros, as are raw bytes that only a program can read; both are counted.
+ * Descriptions of events, names of the kernel's functions and build ids stay: they are nobody's.
  * Invariants: R1 records keep their size, so nothing else in a file moves. R2 without learning first, arguments and names are found only
  * where their field says so. Threads: one. Ownership: create/destroy. Not for: files (relog, merge), numeric user ids, which stay. */
 #ifndef AUTOLOGGER_CONSUMER_REDACT_H
