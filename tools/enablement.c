@@ -13,15 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By the words of a declaration's value of that name. */
-static uint64_t words(struct argp_state *state, const char *value, const char *text)
+/* By the words of a declaration's value of that name, for the provider: its manifest, where one is installed, has words of its own. */
+static uint64_t words(struct argp_state *state, const struct guid *provider, const char *value, const char *text)
 {
+    char key[128], guid[GUID_TEXT_SIZE];
     const struct ini_vocabulary *v   = plan_vocabulary();
     struct regvalue              out = {0};
     struct reason                why = {0};
     uint64_t                     n   = 0;
     uint32_t                     n32 = 0;
-    wstatus st = v->parse(v->ctx, WINPATH_WMI "\\Autologger\\x\\{00000000-0000-0000-0000-000000000001}", value, text, NULL, &out, &why);
+    snprintf(key, sizeof key, WINPATH_WMI "\\Autologger\\x\\%s", guid_format(provider, guid));
+    wstatus st = v->parse(v->ctx, key, value, text, NULL, &out, &why);
     if (!st && out.type == REG_TYPE_QWORD)
         st = regvalue_get_qword(&out, &n, &why);
     else if (!st && !(st = regvalue_get_dword(&out, &n32, &why)))
@@ -38,10 +40,10 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
     struct reason       why;
     char               *end;
     switch (key) {
-    case 'l': a->request.level = (uint8_t)words(state, "EnableLevel", arg); return 0;
-    case 'k': a->request.any = words(state, "MatchAnyKeyword", arg); return 0;
-    case ENABLEMENT_ALL: a->request.all = words(state, "MatchAllKeyword", arg); return 0;
-    case ENABLEMENT_PROPERTY: a->request.property = (uint32_t)words(state, "EnableProperty", arg); return 0;
+    case 'l': a->level = arg; return 0;
+    case 'k': a->any = arg; return 0;
+    case ENABLEMENT_ALL: a->all = arg; return 0;
+    case ENABLEMENT_PROPERTY: a->property = arg; return 0;
     case ENABLEMENT_CAPTURE: a->request.code = CTL_CODE_CAPTURE_STATE; return 0;
     case ENABLEMENT_WAIT:
         errno              = 0;
@@ -60,6 +62,14 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
             argp_error(state, "SESSION and PROVIDER are needed. Do: autologger sessions");
         if (provider_guid(a->provider, &a->request.provider, &why))
             argp_error(state, "%s", why.text);
+        if (a->level)
+            a->request.level = (uint8_t)words(state, &a->request.provider, "EnableLevel", a->level);
+        if (a->any)
+            a->request.any = words(state, &a->request.provider, "MatchAnyKeyword", a->any);
+        if (a->all)
+            a->request.all = words(state, &a->request.provider, "MatchAllKeyword", a->all);
+        if (a->property)
+            a->request.property = (uint32_t)words(state, &a->request.provider, "EnableProperty", a->property);
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }

@@ -7,7 +7,8 @@
 
 struct enablement {
     struct cmdline            common;
-    const char               *session, *provider; /* as on the command line */
+    const char               *session, *provider; /* as on the command line; words of levels and keywords may be the provider's own */
+    const char               *level, *any, *all, *property;
     struct ctl_enable_request request;            /* its code is the verb's */
     unsigned                  wait_ms;
 };
