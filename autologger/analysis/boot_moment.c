@@ -3,6 +3,7 @@
 #include "autologger/analysis/boot_build.h"
 #include "autologger/kernel/bootenv.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static void disk_count(struct boot_builder *w, struct boot_disk *d, int64_t at, 
 
     *(write ? &d->writes : &d->reads) += 1;
     *(write ? &d->written : &d->read) += bytes;
-    d->waited += lasted;
+    d->waited += d->waited < INT64_MAX / 2 ? lasted : 0;
     if (lasted > d->longest)
         d->longest = lasted;
     if (from < at) {
@@ -78,7 +79,7 @@ void boot_disk_see(struct boot_builder *w, const struct etl_event *e, uint16_t h
     struct boot_disk *d   = cur_ok(&p) ? disk_get(w, number) : NULL;
     if (!d)
         return;
-    disk_count(w, d, boot_time(w, e), (int64_t)((double)ticks * w->tick), bytes, hook == DISK_WRITE);
+    disk_count(w, d, boot_time(w, e), boot_ns((uint64_t)fmin((double)ticks * w->tick, 1e15), 1), bytes, hook == DISK_WRITE);
     const int process = boot_process_of_thread(w, thread);
     if (process != BOOT_NONE)
         *(hook == DISK_WRITE ? &w->b->process[process].written : &w->b->process[process].read) += bytes;
@@ -90,7 +91,7 @@ static void kernel_boot(struct boot_builder *w, const char *event, int64_t at)
 {
     if (strcmp(event, "InitcallFinish") == 0) {
         struct boot_initcall *c = BOOT_GROW(w, initcall, initcalls, room_initcall);
-        const int64_t         n = (int64_t)boot_field_number(w, "DurationNs");
+        const int64_t         n = boot_ns(boot_field_number(w, "DurationNs"), 1);
         if (c)
             *c = (struct boot_initcall){boot_keep(w, boot_field(w, "Name")), at - n, n, (int32_t)strtol(boot_field(w, "Result"), NULL, 10)};
     } else if (strcmp(event, "ModuleLoad") == 0) {
@@ -113,8 +114,8 @@ static void replace(struct boot_builder *w, char **at, const char *text)
 static void environment(struct boot_builder *w, const char *event)
 {
     if (strcmp(event, BOOTENV_TIMES_NAME) == 0) {
-        w->b->firmware = (int64_t)boot_field_number(w, "FirmwareNs");
-        w->b->loader   = (int64_t)boot_field_number(w, "LoaderNs");
+        w->b->firmware = boot_ns(boot_field_number(w, "FirmwareNs"), 1);
+        w->b->loader   = boot_ns(boot_field_number(w, "LoaderNs"), 1);
     } else if (strcmp(event, "BootKernel") == 0) {
         replace(w, &w->b->release, boot_field(w, "Release"));
         replace(w, &w->b->command_line, boot_field(w, "CommandLine"));

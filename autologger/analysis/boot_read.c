@@ -16,7 +16,17 @@ enum { CLOCK_TSC = 3, NS_OF_FILETIME = 100, FRAMES_ROOM = 1024 };
 
 /* ---- what the parts share ---- */
 
-int64_t boot_time(const struct boot_builder *w, const struct etl_event *e) { return ((int64_t)e->filetime - w->base) * NS_OF_FILETIME; }
+int64_t boot_ns(uint64_t value, uint64_t scale)
+{
+    const uint64_t most = (uint64_t)BOOT_LONGEST_NS / scale;
+    return (int64_t)((value < most ? value : most) * scale);
+}
+
+int64_t boot_time(const struct boot_builder *w, const struct etl_event *e)
+{
+    const uint64_t base = (uint64_t)w->base;
+    return e->filetime >= base ? boot_ns(e->filetime - base, NS_OF_FILETIME) : -boot_ns(base - e->filetime, NS_OF_FILETIME);
+}
 
 char *boot_keep(struct boot_builder *w, const char *text)
 {

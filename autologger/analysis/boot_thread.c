@@ -28,7 +28,8 @@ static void charge(struct boot_builder *w, int process, enum boot_state state, i
 {
     if (process == BOOT_NONE || to <= from)
         return;
-    w->b->process[process].time[state] += to - from;
+    int64_t *sum = &w->b->process[process].time[state];
+    *sum += *sum < INT64_MAX / 2 ? to - from : 0; /* else the file's times are nonsense */
 }
 
 static void waker_count(struct boot_process *p, int waker, int64_t waited)
@@ -44,7 +45,7 @@ static void waker_count(struct boot_process *p, int waker, int64_t waited)
     }
     p->waker[at].process = waker;
     p->waker[at].times++;
-    p->waker[at].waited += waited;
+    p->waker[at].waited += p->waker[at].waited < INT64_MAX / 2 ? waited : 0;
 }
 
 static int by_length(const void *a, const void *b)

@@ -42,7 +42,7 @@ static void keep(struct boot_builder *w, char **at, const char *text)
 /* systemd's clock and the file's, as one event tells both. */
 static void pair_add(struct boot_builder *w, int64_t at)
 {
-    const uint64_t us = boot_field_number(w, "MonotonicUs");
+    const uint64_t us = (uint64_t)boot_ns(boot_field_number(w, "MonotonicUs"), 1000) / 1000;
     if (!us)
         return;
     void             *list = w->pair;
@@ -61,7 +61,7 @@ static void job(struct boot_builder *w, struct boot_unit *u, const char *event, 
         once(&u->queued, at);
     } else if (strcmp(event, "UnitJobEnd") == 0 && !u->job_result) {
         u->job_end    = at;
-        u->job_wait   = (int64_t)boot_field_number(w, "JobWaitUs") * 1000;
+        u->job_wait   = boot_ns(boot_field_number(w, "JobWaitUs"), 1000);
         u->job_result = boot_keep(w, boot_field(w, "Result"));
     }
 }
@@ -71,7 +71,7 @@ static void manager(struct boot_builder *w)
     const char *const names[] = {"InitRDMonotonicUs", "UserspaceMonotonicUs", "FinishMonotonicUs"};
     for (unsigned i = 0; i < 3; i++)
         if (boot_field_number(w, names[i]))
-            w->mark[i] = boot_field_number(w, names[i]);
+            w->mark[i] = (uint64_t)boot_ns(boot_field_number(w, names[i]), 1000) / 1000;
 }
 
 void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
@@ -90,7 +90,7 @@ void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
     } else if (strcmp(event, "UnitActivating") == 0) {
         once(&u->activating, at);
         if (!u->job_wait)
-            u->job_wait = (int64_t)boot_field_number(w, "JobWaitUs") * 1000;
+            u->job_wait = boot_ns(boot_field_number(w, "JobWaitUs"), 1000);
     } else if (strcmp(event, "UnitActive") == 0) {
         once(&u->active, at);
     } else if (strcmp(event, "UnitDeactivating") == 0) {
@@ -165,6 +165,6 @@ void boot_unit_end(struct boot_builder *w)
         u->read += p->read;
         u->written += p->written;
         for (unsigned k = 0; k < BOOT_STATES; k++)
-            u->time[k] += p->time[k];
+            u->time[k] += u->time[k] < INT64_MAX / 2 ? p->time[k] : 0;
     }
 }
