@@ -1,6 +1,7 @@
 /* autologger summary: what a trace file holds, in figures. */
 #include "autologger/consumer/summary.h"
 #include "tools/store_access.h"
+#include "tools/summary_headers.h"
 #include "tools/summary_view.h"
 #include "tools/verb.h"
 
@@ -8,7 +9,7 @@ enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300 };
 struct summary_args {
     struct cmdline common;
     const char    *file;
-    bool           symbols;
+    bool           symbols, headers;
     const char    *folders[FOLDERS_MAX];
     unsigned       folder_count;
 };
@@ -23,6 +24,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->file = arg;
         return 0;
     case 's': a->symbols = true; return 0;
+    case 'H': a->headers = true; return 0;
     case KEY_SYMBOL_PATH:
         if (a->folder_count == FOLDERS_MAX)
             argp_error(state, "at most %d folders with symbols", FOLDERS_MAX);
@@ -40,6 +42,7 @@ int cmd_summary(int argc, char **argv)
 {
     static const struct argp_option options[] = {
         OPT_JSON,
+        {"headers", 'H', NULL, 0, "only what the headers of the buffers say: quick for a file of any size, no events are read", 0},
         {"symbols", 's', NULL, 0, "name all frames of stacks, and say how many have a name", 0},
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look for files and .build-id folders in DIR first (repeat for more)", 0},
         {0}};
@@ -52,6 +55,8 @@ int cmd_summary(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
+    if (a.headers)
+        return summary_headers("autologger summary", a.file, a.common.json);
     return summary_view_file("autologger summary", a.file,
                              &(struct summary_view){a.common.json, a.symbols, a.folders, a.folder_count});
 }

@@ -324,6 +324,25 @@ bool etl_next(struct etl_reader *r, struct etl_event *event)
     return true;
 }
 
+void etl_reader_cpu(const struct etl_reader *r, uint16_t cpu, uint64_t *buffers, uint64_t *bytes)
+{
+    const struct etl_buffers *b   = &r->buffers;
+    size_t                    low = 0, high = b->count;
+
+    while (low < high) { /* they are sorted by CPU */
+        size_t middle = (low + high) / 2;
+        if (b->list[middle].cpu < cpu)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *buffers = *bytes = 0;
+    for (; low < b->count && b->list[low].cpu == cpu; low++) {
+        ++*buffers;
+        *bytes += b->list[low].filled - sizeof(struct etl_buffer_header);
+    }
+}
+
 const struct etl_damage *etl_reader_damage(const struct etl_reader *r, unsigned *count)
 {
     *count = r->buffers.damage_count;

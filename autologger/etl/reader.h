@@ -69,6 +69,8 @@ wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason
 wstatus etl_reader_open_memory(const void *data, size_t size, struct etl_reader **out, struct reason *why);
 void    etl_reader_close(struct etl_reader *r); /* NULL is fine */
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r);
+/* By the headers of its buffers: those of a CPU, and the bytes of events in them. */
+void etl_reader_cpu(const struct etl_reader *r, uint16_t cpu, uint64_t *buffers, uint64_t *bytes);
 /* Next event in time order (equal stamps: lower CPU, then sequence). False at the end. */
 bool etl_next(struct etl_reader *r, struct etl_event *event);
 /* Damage seen so far; *count gets the number. A damaged file still ends normally. */
