@@ -301,6 +301,24 @@ void unwind_stack(struct unwind *u, const struct unwind_copy *copy, const uint8_
         out->end = UNWIND_NO_MEMORY;
 }
 
+bool unwind_message(struct unwind *u, const struct unwind_message *head, const uint8_t *body, struct unwind_answer *answer)
+{
+    struct unwind_image image;
+    struct unwind_copy  copy;
+    answer->count = 0;
+    if (head->type == UNWIND_IMAGE && head->size > sizeof image && !body[head->size - 1]) {
+        memcpy(&image, body, sizeof image);
+        return unwind_image(u, &image, (const char *)body + sizeof image);
+    }
+    if (head->type != UNWIND_COPY || head->size < sizeof copy)
+        return false;
+    memcpy(&copy, body, sizeof copy);
+    if (copy.size != head->size - sizeof copy)
+        return false;
+    unwind_stack(u, &copy, body + sizeof copy, answer);
+    return true;
+}
+
 struct unwind *unwind_create(const struct elf_search *search)
 {
     struct unwind *u = calloc(1, sizeof *u);

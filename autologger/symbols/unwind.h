@@ -14,6 +14,8 @@ struct unwind *unwind_create(const struct elf_search *search); /* NULL: no memor
 void           unwind_destroy(struct unwind *u); /* NULL is fine */
 /* A mapping that came or went, in the order of the trace. False: no memory. */
 bool unwind_image(struct unwind *u, const struct unwind_image *image, const char *path);
+/* A message of a merge's, whatever it holds (`head->size` bytes of `body`). False: it is none, or no memory. answer->count 0: it asked nothing. */
+bool unwind_message(struct unwind *u, const struct unwind_message *head, const uint8_t *body, struct unwind_answer *answer);
 /* The first frame is always there: where the program was. */
 void unwind_stack(struct unwind *u, const struct unwind_copy *copy, const uint8_t *stack, struct unwind_answer *out);
 #endif

@@ -3,6 +3,7 @@
 #include "autologger/consumer/dump.h"
 #include "autologger/consumer/identity.h"
 #include "autologger/consumer/kernel_names.h"
+#include "autologger/consumer/stack_keys.h"
 #include "autologger/consumer/summary.h"
 
 #include <stdlib.h>
@@ -39,6 +40,25 @@ static void names(struct etl_reader *r)
     kernel_names_destroy(k);
 }
 
+/* Definitions of stack keys first, then every stack by them. */
+static void keys(const uint8_t *data, size_t size)
+{
+    struct stack_keys   k = {0};
+    struct etl_reader  *r;
+    struct etl_event    e;
+    struct stack_fields stack;
+    for (int pass = 0; pass < 2 && etl_reader_open_memory(data, size, &r, NULL) == W_SUCCESS; pass++) {
+        while (etl_next(r, &e))
+            if (pass == 0)
+                stack_keys_see(&k, &e);
+            else if (stack_keys_stack(&k, &e, &stack))
+                for (unsigned i = 0; i < stack.count; i++)
+                    stack_frame(&stack, i);
+        etl_reader_close(r);
+    }
+    stack_keys_finish(&k);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static FILE *null;
@@ -72,5 +92,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         etl_reader_damage(r, &damage);
         etl_reader_close(r);
     }
+    keys(data, size);
     return 0;
 }
