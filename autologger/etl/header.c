@@ -122,3 +122,17 @@ bool etl_header_parse(const uint8_t *data, size_t size, struct etl_file_header *
     free(file);
     return false;
 }
+
+void etl_buffer_seal(uint8_t *buffer, uint32_t buffer_size, uint32_t filled, uint16_t cpu, uint16_t logger_id, int64_t sequence,
+                     int64_t time, uint16_t flags)
+{
+    uint32_t                 end  = (filled + 7) & ~7u;
+    struct etl_buffer_header head = {
+        .buffer_size = buffer_size, .saved_offset = end, .current_offset = end, .offset = end, .time_stamp = time,
+        .sequence_number = sequence, .processor_index = cpu, .logger_id = logger_id, .state = ETL_BUFFER_STATE_FLUSH,
+        .flag = (uint16_t)(ETL_BUFFER_PROC_INDEX | flags), .type = ETL_BUFFER_TYPE_GENERIC,
+    };
+    memset(buffer + filled, 0, end - filled);
+    memset(buffer + end, 0xFF, buffer_size - end);
+    memcpy(buffer, &head, sizeof head);
+}
