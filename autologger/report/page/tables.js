@@ -35,7 +35,7 @@ R.drawPath = () => R.get("path").replaceChildren(...R.data.criticalPath.filter((
   R.make("li", { class: `${s.kind}${s.end - s.start > R.bootEnd / 12 ? " long" : ""}`, tabindex: "0",
     onclick: () => { if (s.process >= 0) R.choose("process", s.process, true); else if (s.unit && R.units.has(s.unit)) R.choose("unit", R.units.get(s.unit), true); else R.show(s.start, s.end); },
     onkeydown: (e) => { if (e.key === "Enter") e.currentTarget.click(); } },
-  R.make("span", {}, R.at(s.start)), R.make("span", {}, R.time(s.end - s.start)), R.make("span", { style: `padding-left:${s.depth * 18}px` }, R.make("b", {}, s.what), " ", R.make("span", { class: "soft" }, s.why)))));
+  R.make("span", {}, R.at(s.start)), R.make("span", {}, R.time(s.end - s.start)), R.make("span", { style: `padding-left:${s.depth * 18}px` }, R.make("b", {}, s.what), ": ", R.make("span", { class: "soft" }, s.why)))));
 
 R.drawCompare = () => {
   const c = R.data.comparison;
