@@ -141,7 +141,7 @@ static int wait_ms(struct logger *l)
     uint64_t        now = s->env->os->raw_ns(s->env->os);
     int             ms  = -1; /* no periodic wake-ups unless asked for */
 
-    if (s->state->flush_timer && atomic_load(&s->fs_ready))
+    if (__atomic_load_n(&s->state->flush_timer, __ATOMIC_RELAXED) && atomic_load(&s->fs_ready))
         ms = now >= l->next_flush_ns ? 0 : (int)((l->next_flush_ns - now) / 1000000 + 1);
     for (unsigned u = 0; u < l->uids; u++)
         if (stream_fallback_blocked(s->uid[u].streams, now))
