@@ -1,5 +1,7 @@
 #include "autologger/etl/buffers.h"
 
+#include "autologger/etl/xpress_huff.h"
+
 #include <errno.h>
 #include <libfwnt.h>
 #include <stdio.h>
@@ -194,11 +196,17 @@ void etl_buffers_finish(struct etl_buffers *b)
 
 /* How buffers are compressed, by COMPRESSION_FORMAT_*: the decoder, and how many bytes at the end it may have to do without (a spare flag
  * word, which decoders may leave unread or refuse). */
+static int huff_expand(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error)
+{
+    (void)error;
+    return xpress_huff_expand(in, in_size, out, *out_size) ? 1 : -1;
+}
+
 static const struct expander {
     int (*expand)(const uint8_t *in, size_t in_size, uint8_t *out, size_t *out_size, libfwnt_error_t **error);
     size_t spare;
 } expanders[] = {
-    [ETL_LZNT1] = {libfwnt_lznt1_decompress, 2}, [ETL_XPRESS] = {libfwnt_lzxpress_decompress, 4}, [ETL_XPRESS_HUFF] = {libfwnt_lzxpress_huffman_decompress, 0}};
+    [ETL_LZNT1] = {libfwnt_lznt1_decompress, 2}, [ETL_XPRESS] = {libfwnt_lzxpress_decompress, 4}, [ETL_XPRESS_HUFF] = {huff_expand, 0}};
 
 static const struct expander *expander_of(uint16_t format)
 {
