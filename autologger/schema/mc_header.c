@@ -147,7 +147,8 @@ static void constants(struct text *out, struct names *names, const char *symbol,
         struct manifest_item          k = o->item;
         if (!k.symbol && o->task >= 0) { /* tasks may have opcodes of one name */
             snprintf(name, sizeof name, "%.80s_OPCODE_%.80s_", symbol, mc_name(p->tasks.at[o->task].item.name, part));
-            strncat(name, mc_name(k.name, part), sizeof name - strlen(name) - 1);
+            const size_t used = strlen(name);
+            snprintf(name + used, sizeof name - used, "%s", mc_name(k.name, part));
             k.symbol = name;
         }
         constant(out, names, symbol, "OPCODE", &k, false);
