@@ -18,7 +18,6 @@ void times_init(struct times *t)
 {
     struct clock_machine machine;
     memset(t, 0, sizeof *t);
-    t->count = 1;
     clock_machine_find(&machine);
     if (machine.tsc_usable)
         clockmap_init(&t->map, machine.tsc_hz);
@@ -29,7 +28,7 @@ void times_init(struct times *t)
 static void pair_take(struct times *t)
 {
     uint64_t best = UINT64_MAX;
-    if (t->count == TIMES_PAIRS) { /* the oldest but the first goes */
+    if (t->count == TIMES_PAIRS) { /* the oldest but the first goes: that one serves all times before it */
         memmove(&t->pair[1], &t->pair[2], (TIMES_PAIRS - 2) * sizeof *t->pair);
         t->count--;
     }
@@ -46,7 +45,7 @@ static void pair_take(struct times *t)
 
 void times_sync(struct times *t)
 {
-    if (t->count > 1 && read_ns(CLOCK_MONOTONIC) - t->pair[t->count - 1].monotonic_ns < PAIR_EVERY_NS)
+    if (t->count > 0 && read_ns(CLOCK_MONOTONIC) - t->pair[t->count - 1].monotonic_ns < PAIR_EVERY_NS)
         return;
     pair_take(t);
     if (t->map.tsc_hz)
@@ -60,8 +59,8 @@ uint64_t times_raw(const struct times *t, uint64_t monotonic_us)
 
     while (i > 0 && t->pair[i].monotonic_ns > ns)
         i--;
-    if (i == t->count - 1) /* younger than the last pair: at its distance */
-        return ns - t->pair[i].monotonic_ns + t->pair[i].raw_ns;
+    if (i == t->count - 1 || t->pair[i].monotonic_ns > ns) /* outside of all pairs: at the distance of the nearest */
+        return ns + t->pair[i].raw_ns > t->pair[i].monotonic_ns ? ns + t->pair[i].raw_ns - t->pair[i].monotonic_ns : 0;
     const uint64_t length = t->pair[i + 1].monotonic_ns - t->pair[i].monotonic_ns, raw = t->pair[i + 1].raw_ns - t->pair[i].raw_ns;
     return t->pair[i].raw_ns + (uint64_t)((unsigned __int128)(ns - t->pair[i].monotonic_ns) * raw / length);
 }
