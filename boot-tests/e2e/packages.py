@@ -19,7 +19,7 @@ from debian_root import EARLY, SNAPSHOT, STORE, Machine  # noqa: E402
 
 OUT = pathlib.Path(SOURCE, "build/deb")
 PACKAGES = ["libautologger0", "libautologger-trace0", "libautologger-dev", "autologger", "autologger-initramfs"]
-NEEDS = ["libfwnt1", "libiniparser1", "libsqlite3-0", "libyajl2", "libelf1", "libdw1"]
+NEEDS = ["libfwnt1", "libiniparser1", "libsqlite3-0", "libyajl2", "libelf1", "libdw1", "libprotobuf-c1", "libicu72", "libxml2"]
 STAYS = (STORE, "var/log/autologger/")
 # of dpkg, ldconfig and update-initramfs themselves; the image is looked at by what is in it
 BOOKS = ("var/lib/dpkg/", "var/log/dpkg.log", "var/log/alternatives.log", "var/log/apt/", "etc/ld.so.cache", "var/cache/ldconfig/",
