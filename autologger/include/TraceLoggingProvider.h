@@ -8,14 +8,19 @@
  *   TraceLoggingUnregister(g_provider);
  *
  * While nobody listens, TraceLoggingWrite is one compare and one branch not taken; its arguments are not evaluated. The
- * metadata is constant and lies in the ELF section "autologger_tlg".
- * Arguments of TraceLoggingWrite after the name, in any order, at most 62: options (Level, Keyword, Opcode, EventTag,
- * Channel, Description) once each, and fields: TraceLoggingTYPE(value, "name", "description", tag), where all but the value
- * may be left out; descriptions are ignored. Level is 5 and Keyword 0 unless given.
- * C99 and later, C++14 and later (GCC and Clang). Not for: names that are not literals. */
+ * metadata is constant and lies in the ELF section "autologger_tlg" (GCC leaves that of templates among the other constants).
+ * Arguments of TraceLoggingWrite after the name, in any order, at most 99: options (Level, Keyword, Opcode, EventTag, Channel,
+ * Description, CustomAttribute), Keyword as often as wanted, the others once; and fields, see autologger_tlg_fields.h. Together
+ * they may have 128 values, of which a counted field takes two. Level is 5 and Keyword 0 unless given; descriptions are ignored.
+ * C99 and later, C++14 and later (GCC and Clang). Activities: TraceLoggingActivity.h. Not for: names that are not literals. */
 #ifndef AUTOLOGGER_TRACELOGGINGPROVIDER_H
 #define AUTOLOGGER_TRACELOGGINGPROVIDER_H
 #include "evntprov.h"
+#include "autologger_tlg_list.h"
+#include "autologger_tlg_fields.h"
+#ifdef __cplusplus
+#include <type_traits>
+#endif
 
 /* A provider; use the macros. */
 struct _tlgProvider_t {
@@ -24,34 +29,57 @@ struct _tlgProvider_t {
     ULONGLONG       KeywordAny;
     ULONGLONG       KeywordAll;
     REGHANDLE       RegHandle;
-    const UINT16   *ProviderMetadataPtr; /* u16 size, name */
+    const UINT16   *ProviderMetadataPtr; /* u16 size, name, traits */
     GUID            ProviderId;
 };
 typedef struct _tlgProvider_t *TraceLoggingHProvider;
 
+/* 0; 87 for a provider that is registered already; else as EventRegister. */
 AUTOLOGGER_API ULONG _tlgRegister(struct _tlgProvider_t *provider, PENABLECALLBACK callback, PVOID context);
 AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
 
 /* The provider of another source file of the same program or library. */
 #define TRACELOGGING_DECLARE_PROVIDER(handleVariable) \
     AUTOLOGGER_EXTERN __attribute__((visibility("hidden"))) const TraceLoggingHProvider handleVariable
-/* providerId: eleven numbers in parentheses, as in GUID initialisers without the inner braces. */
-#define TRACELOGGING_DEFINE_PROVIDER(handleVariable, providerName, providerId, ...)                              \
-    static const struct {                                                                                        \
-        UINT16 _tlg_size;                                                                                        \
-        char   _tlg_name[sizeof(providerName)];                                                                  \
-    } handleVariable##_tlgMeta __attribute__((section("autologger_tlg"))) = {2 + sizeof(providerName), providerName}; \
-    static struct _tlgProvider_t handleVariable##_tlgStorage = {                                                 \
-        0, 0, 0, 0, 0, &handleVariable##_tlgMeta._tlg_size, _TLG_GUID providerId};                               \
-    TRACELOGGING_DECLARE_PROVIDER(handleVariable);                                                               \
+/* (handle variable, "name", (GUID), options...). The GUID: eleven numbers in parentheses, as in GUID initialisers without the
+ * inner braces. An option: TraceLoggingOptionGroup(eleven numbers), the provider group that it belongs to. */
+#define TRACELOGGING_DEFINE_PROVIDER(handleVariable, providerName, ...)                          \
+    TRACELOGGING_DEFINE_PROVIDER_STORAGE(handleVariable##_tlgStorage, providerName, __VA_ARGS__); \
+    TRACELOGGING_DECLARE_PROVIDER(handleVariable);                                               \
     const TraceLoggingHProvider handleVariable = &handleVariable##_tlgStorage
+/* Without a handle variable: &storageVariable is the handle. */
+#define TRACELOGGING_DEFINE_PROVIDER_STORAGE(storageVariable, providerName, ...)                                \
+    static const struct {                                                                                       \
+        UINT16 _tlg_size;                                                                                       \
+        char   _tlg_name[sizeof(providerName)];                                                                 \
+        _TLG_FOR(_TLG_TRAIT_MEMBER, __VA_ARGS__)                                                                \
+    } storageVariable##_tlgMeta __attribute__((section("autologger_tlg"))) = {                                  \
+        2 + sizeof(providerName) _TLG_FOR(_TLG_TRAIT_SIZE, __VA_ARGS__),                                        \
+        providerName _TLG_FOR(_TLG_TRAIT_INIT, __VA_ARGS__)};                                                   \
+    static struct _tlgProvider_t storageVariable = {                                                            \
+        0, 0, 0, 0, 0, &storageVariable##_tlgMeta._tlg_size, _TLG_GUID_OF(_TLG_FIRST(__VA_ARGS__, 0))}
+#define TraceLoggingOptionGroup(...) (__VA_ARGS__)
 #define _TLG_GUID(a, b, c, d, e, f, g, h, i, j, k) {a, b, c, {d, e, f, g, h, i, j, k}}
+#define _TLG_GUID_OF(list) _TLG_GUID_OF_(list)
+#define _TLG_GUID_OF_(list) _TLG_GUID list
+#define _TLG_TRAIT_MEMBER(i, group)                \
+    UINT16 _tlg_s##i __attribute__((packed));      \
+    UINT8  _tlg_t##i;                              \
+    GUID   _tlg_g##i __attribute__((packed));
+#define _TLG_TRAIT_SIZE(i, group) + 3 + sizeof(GUID)
+#define _TLG_TRAIT_INIT(i, group) , 3 + sizeof(GUID), 1, _TLG_GUID group
 
 #define TraceLoggingRegister(hProvider) _tlgRegister(hProvider, NULL, NULL)
 #define TraceLoggingRegisterEx(hProvider, callback, context) _tlgRegister(hProvider, callback, context)
 #define TraceLoggingUnregister(hProvider) _tlgUnregister(hProvider)
 #define TraceLoggingProviderId(hProvider) ((hProvider)->ProviderId)
-#define TraceLoggingProviderEnabled(hProvider, level, keyword) \
+#define TraceLoggingSetInformation(hProvider, informationClass, information, length) \
+    EventSetInformation((hProvider)->RegHandle, informationClass, information, length)
+/* (hProvider, level, keyword), of which the last two may be left out: 0 */
+#define TraceLoggingProviderEnabled(...) _TLG_CAT(_TLG_ENABLED_, _TLG_N(__VA_ARGS__))(__VA_ARGS__)
+#define _TLG_ENABLED_1(hProvider) _TLG_ENABLED_3(hProvider, 0, 0)
+#define _TLG_ENABLED_2(hProvider, level) _TLG_ENABLED_3(hProvider, level, 0)
+#define _TLG_ENABLED_3(hProvider, level, keyword) \
     (_TLG_LOAD((hProvider)->LevelPlus1) > (ULONG)(level) && _tlgKeywordOn(hProvider, keyword))
 
 /* Another thread may write what the inline check reads: any value it ever had is right. Plain loads, because an atomic one costs
@@ -75,10 +103,31 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
     return (keyword & _TLG_LOAD(provider->KeywordAny)) != 0 && (keyword & all) == all;
 }
 
-#define TraceLoggingWrite(hProvider, ...) \
-    _TLG_WRITE(hProvider, NULL, NULL, _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__)
-#define TraceLoggingWriteActivity(hProvider, eventName, pActivityId, ...) \
-    _TLG_WRITE(hProvider, pActivityId, _TLG_FIRST(__VA_ARGS__, 0), eventName, __VA_ARGS__)
+/* (hProvider, "name", options and fields...) */
+#define TraceLoggingWrite(hProvider, ...)                                                                            \
+    _TLG_WRITE(hProvider, 5, 0, 0, EventWriteTransfer(_tlg_r, &_tlg_event, NULL, NULL, _tlg_n, _tlg_d),              \
+               _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__)
+/* (hProvider, "name", activity id, related activity id, options and fields...): NULL is the thread's id, and none. */
+#define TraceLoggingWriteActivity(hProvider, eventName, pActivityId, ...)                                            \
+    _TLG_WRITE(hProvider, 5, 0, 0,                                                                                   \
+               EventWriteTransfer(_tlg_r, &_tlg_event, pActivityId, _TLG_FIRST(__VA_ARGS__, 0), _tlg_n, _tlg_d),     \
+               eventName, __VA_ARGS__)
+/* (hProvider, "name", filter, flags, activity id, related activity id, options and fields...): see EventWriteEx. */
+#define TraceLoggingWriteEx(hProvider, eventName, filter, flags, pActivityId, ...)                                   \
+    _TLG_WRITE(hProvider, 5, 0, 0,                                                                                   \
+               EventWriteEx(_tlg_r, &_tlg_event, filter, flags, pActivityId, _TLG_FIRST(__VA_ARGS__, 0), _tlg_n, _tlg_d), \
+               eventName, __VA_ARGS__)
+/* The same with a function of one's own, of EventWriteTransfer's or EventWriteEx's type. */
+#define TraceLoggingWrite_EventWriteTransfer(function, hProvider, ...)                                               \
+    _TLG_WRITE(hProvider, 5, 0, 0, function(_tlg_r, &_tlg_event, NULL, NULL, _tlg_n, _tlg_d),                        \
+               _TLG_FIRST(__VA_ARGS__, 0), __VA_ARGS__)
+#define TraceLoggingWriteActivity_EventWriteTransfer(function, hProvider, eventName, pActivityId, ...)               \
+    _TLG_WRITE(hProvider, 5, 0, 0, function(_tlg_r, &_tlg_event, pActivityId, _TLG_FIRST(__VA_ARGS__, 0), _tlg_n, _tlg_d), \
+               eventName, __VA_ARGS__)
+#define TraceLoggingWriteEx_EventWriteEx(function, hProvider, eventName, filter, flags, pActivityId, ...)            \
+    _TLG_WRITE(hProvider, 5, 0, 0,                                                                                   \
+               function(_tlg_r, &_tlg_event, filter, flags, pActivityId, _TLG_FIRST(__VA_ARGS__, 0), _tlg_n, _tlg_d), \
+               eventName, __VA_ARGS__)
 
 /* ---- options ---- */
 #define TraceLoggingLevel(level) (OPTION, 256 | (level), 0, 0, 0, 0)
@@ -89,148 +138,10 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
 #define TraceLoggingDescription(text) (OPTION, 0, 0, 0, 0, 0)
 #define TraceLoggingCustomAttribute(key, value) (OPTION, 0, 0, 0, 0, 0)
 
-/* ---- fields: (FIELD, how the value is taken, its type, value, count, name, in-type, out-type, tag) ---- */
-#define TraceLoggingInt8(...) _TLG_FIELD(VALUE, INT8, 3, 0, __VA_ARGS__)
-#define TraceLoggingUInt8(...) _TLG_FIELD(VALUE, UINT8, 4, 0, __VA_ARGS__)
-#define TraceLoggingInt16(...) _TLG_FIELD(VALUE, INT16, 5, 0, __VA_ARGS__)
-#define TraceLoggingUInt16(...) _TLG_FIELD(VALUE, UINT16, 6, 0, __VA_ARGS__)
-#define TraceLoggingInt32(...) _TLG_FIELD(VALUE, INT32, 7, 0, __VA_ARGS__)
-#define TraceLoggingUInt32(...) _TLG_FIELD(VALUE, UINT32, 8, 0, __VA_ARGS__)
-#define TraceLoggingInt64(...) _TLG_FIELD(VALUE, INT64, 9, 0, __VA_ARGS__)
-#define TraceLoggingUInt64(...) _TLG_FIELD(VALUE, UINT64, 10, 0, __VA_ARGS__)
-#define TraceLoggingHexInt8(...) _TLG_FIELD(VALUE, INT8, 4, 4, __VA_ARGS__)
-#define TraceLoggingHexUInt8(...) _TLG_FIELD(VALUE, UINT8, 4, 4, __VA_ARGS__)
-#define TraceLoggingHexInt16(...) _TLG_FIELD(VALUE, INT16, 6, 4, __VA_ARGS__)
-#define TraceLoggingHexUInt16(...) _TLG_FIELD(VALUE, UINT16, 6, 4, __VA_ARGS__)
-#define TraceLoggingHexInt32(...) _TLG_FIELD(VALUE, INT32, 20, 0, __VA_ARGS__)
-#define TraceLoggingHexUInt32(...) _TLG_FIELD(VALUE, UINT32, 20, 0, __VA_ARGS__)
-#define TraceLoggingHexInt64(...) _TLG_FIELD(VALUE, INT64, 21, 0, __VA_ARGS__)
-#define TraceLoggingHexUInt64(...) _TLG_FIELD(VALUE, UINT64, 21, 0, __VA_ARGS__)
-#define TraceLoggingFloat32(...) _TLG_FIELD(VALUE, float, 11, 0, __VA_ARGS__)
-#define TraceLoggingFloat64(...) _TLG_FIELD(VALUE, double, 12, 0, __VA_ARGS__)
-#define TraceLoggingBoolean(...) _TLG_FIELD(VALUE, BOOLEAN, 4, 3, __VA_ARGS__)
-#define TraceLoggingBool(...) _TLG_FIELD(VALUE, INT32, 13, 0, __VA_ARGS__)
-#define TraceLoggingChar(...) _TLG_FIELD(VALUE, char, 4, 2, __VA_ARGS__)
-#define TraceLoggingChar16(...) _TLG_FIELD(VALUE, WCHAR, 6, 2, __VA_ARGS__)
-#define TraceLoggingWChar(...) _TLG_FIELD(VALUE, WCHAR, 6, 2, __VA_ARGS__)
-#define TraceLoggingLong(...) _TLG_FIELD(VALUE, INT32, 7, 0, __VA_ARGS__)
-#define TraceLoggingULong(...) _TLG_FIELD(VALUE, UINT32, 8, 0, __VA_ARGS__)
-#define TraceLoggingIntPtr(...) _TLG_FIELD(VALUE, INT_PTR, _TLG_PTR(7, 9), 0, __VA_ARGS__)
-#define TraceLoggingUIntPtr(...) _TLG_FIELD(VALUE, UINT_PTR, _TLG_PTR(8, 10), 0, __VA_ARGS__)
-#define TraceLoggingPointer(...) _TLG_FIELD(VALUE, const void *, _TLG_PTR(20, 21), 0, __VA_ARGS__)
-#define TraceLoggingCodePointer(...) _TLG_FIELD(VALUE, const void *, _TLG_PTR(20, 21), 37, __VA_ARGS__)
-#define TraceLoggingPid(...) _TLG_FIELD(VALUE, UINT32, 8, 5, __VA_ARGS__)
-#define TraceLoggingTid(...) _TLG_FIELD(VALUE, UINT32, 8, 6, __VA_ARGS__)
-#define TraceLoggingPort(...) _TLG_FIELD(VALUE, UINT16, 6, 7, __VA_ARGS__)
-#define TraceLoggingIPv4Address(...) _TLG_FIELD(VALUE, UINT32, 8, 8, __VA_ARGS__)
-#define TraceLoggingWinError(...) _TLG_FIELD(VALUE, UINT32, 8, 13, __VA_ARGS__)
-#define TraceLoggingNTStatus(...) _TLG_FIELD(VALUE, INT32, 8, 14, __VA_ARGS__)
-#define TraceLoggingHResult(...) _TLG_FIELD(VALUE, INT32, 7, 15, __VA_ARGS__)
-#define TraceLoggingGuid(...) _TLG_FIELD(VALUE, GUID, 15, 0, __VA_ARGS__)
-#define TraceLoggingFileTime(...) _TLG_FIELD(VALUE, FILETIME, 17, 0, __VA_ARGS__)
-#define TraceLoggingFileTimeUtc(...) _TLG_FIELD(VALUE, FILETIME, 17, 38, __VA_ARGS__)
-#define TraceLoggingSystemTime(...) _TLG_FIELD(VALUE, SYSTEMTIME, 18, 0, __VA_ARGS__)
-#define TraceLoggingSystemTimeUtc(...) _TLG_FIELD(VALUE, SYSTEMTIME, 18, 38, __VA_ARGS__)
-#define TraceLoggingString(...) _TLG_FIELD(STRING, char, 2, 0, __VA_ARGS__)
-#define TraceLoggingUtf8String(...) _TLG_FIELD(STRING, char, 2, 35, __VA_ARGS__)
-#define TraceLoggingWideString(...) _TLG_FIELD(WSTRING, WCHAR, 1, 0, __VA_ARGS__)
-#define TraceLoggingString16(...) _TLG_FIELD(WSTRING, WCHAR, 1, 0, __VA_ARGS__)
-#define TraceLoggingSid(...) _TLG_FIELD(SID, BYTE, 19, 0, __VA_ARGS__)
-/* (pointer, number of characters or bytes, name...) */
-#define TraceLoggingCountedString(pointer, count, ...) _TLG_MANY(BYTES, char, 23, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingCountedUtf8String(pointer, count, ...) _TLG_MANY(BYTES, char, 23, 35, pointer, count, __VA_ARGS__)
-#define TraceLoggingCountedWideString(pointer, count, ...) _TLG_MANY(BYTES, WCHAR, 22, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingCountedString16(pointer, count, ...) _TLG_MANY(BYTES, WCHAR, 22, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingBinary(pointer, count, ...) _TLG_MANY(BYTES, BYTE, 14, 0, pointer, count, __VA_ARGS__)
-/* 16 bytes / a struct sockaddr of `count` bytes */
-#define TraceLoggingIPv6Address(pointer, ...) _TLG_MANY(BYTES, BYTE, 14, 9, pointer, 16, __VA_ARGS__)
-#define TraceLoggingSocketAddress(pointer, count, ...) _TLG_MANY(BYTES, BYTE, 14, 10, pointer, count, __VA_ARGS__)
-/* The next `fieldCount` (1..127) fields belong to it. */
-#define TraceLoggingStruct(fieldCount, name) (FIELD, NOTHING, BYTE, 0, 0, name, 24, fieldCount, 0)
-/* (pointer, number of elements, name...): the number goes into the event; Fixed: a constant, in the metadata only */
-#define TraceLoggingInt8Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT8, 0x40 | 3, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingInt8FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT8, 0x20 | 3, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt8Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT8, 0x40 | 4, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt8FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT8, 0x20 | 4, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingInt16Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT16, 0x40 | 5, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingInt16FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT16, 0x20 | 5, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt16Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT16, 0x40 | 6, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt16FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT16, 0x20 | 6, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingInt32Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT32, 0x40 | 7, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingInt32FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT32, 0x20 | 7, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt32Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT32, 0x40 | 8, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt32FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT32, 0x20 | 8, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingInt64Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT64, 0x40 | 9, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingInt64FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT64, 0x20 | 9, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt64Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT64, 0x40 | 10, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUInt64FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT64, 0x20 | 10, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt8Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT8, 0x40 | 4, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt8FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT8, 0x20 | 4, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt8Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT8, 0x40 | 4, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt8FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT8, 0x20 | 4, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt16Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT16, 0x40 | 6, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt16FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT16, 0x20 | 6, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt16Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT16, 0x40 | 6, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt16FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT16, 0x20 | 6, 4, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt32Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT32, 0x40 | 20, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt32FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT32, 0x20 | 20, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt32Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT32, 0x40 | 20, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt32FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT32, 0x20 | 20, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt64Array(pointer, count, ...) _TLG_MANY(ELEMENTS, INT64, 0x40 | 21, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexInt64FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT64, 0x20 | 21, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt64Array(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT64, 0x40 | 21, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingHexUInt64FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT64, 0x20 | 21, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingFloat32Array(pointer, count, ...) _TLG_MANY(ELEMENTS, float, 0x40 | 11, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingFloat32FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, float, 0x20 | 11, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingFloat64Array(pointer, count, ...) _TLG_MANY(ELEMENTS, double, 0x40 | 12, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingFloat64FixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, double, 0x20 | 12, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingBooleanArray(pointer, count, ...) _TLG_MANY(ELEMENTS, BOOLEAN, 0x40 | 4, 3, pointer, count, __VA_ARGS__)
-#define TraceLoggingBooleanFixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, BOOLEAN, 0x20 | 4, 3, pointer, count, __VA_ARGS__)
-#define TraceLoggingBoolArray(pointer, count, ...) _TLG_MANY(ELEMENTS, INT32, 0x40 | 13, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingBoolFixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT32, 0x20 | 13, 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingCharArray(pointer, count, ...) _TLG_MANY(ELEMENTS, char, 0x40 | 4, 2, pointer, count, __VA_ARGS__)
-#define TraceLoggingCharFixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, char, 0x20 | 4, 2, pointer, count, __VA_ARGS__)
-#define TraceLoggingIntPtrArray(pointer, count, ...) _TLG_MANY(ELEMENTS, INT_PTR, 0x40 | _TLG_PTR(7, 9), 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingIntPtrFixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, INT_PTR, 0x20 | _TLG_PTR(7, 9), 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUIntPtrArray(pointer, count, ...) _TLG_MANY(ELEMENTS, UINT_PTR, 0x40 | _TLG_PTR(8, 10), 0, pointer, count, __VA_ARGS__)
-#define TraceLoggingUIntPtrFixedArray(pointer, count, ...) \
-    _TLG_MANY(FIXED, UINT_PTR, 0x20 | _TLG_PTR(8, 10), 0, pointer, count, __VA_ARGS__)
-
 /* ---- below: how it is done ---- */
-#if __SIZEOF_POINTER__ == 8
-#define _TLG_PTR(narrow, wide) wide
-#else
-#define _TLG_PTR(narrow, wide) narrow
-#endif
 
-#define _TLG_CAT(a, b) _TLG_CAT_(a, b)
-#define _TLG_CAT_(a, b) a##b
-#define _TLG_FIRST(first, ...) first
-#define _TLG_STRIP(...) __VA_ARGS__
-
-/* (value, name, description, tag): by the number of arguments */
+/* Fields are (FIELD, how the value is taken, its type, value, count, name, in-type, out-type, tag), bytes alone (DATA, pointer, size).
+ * (value, name, description, tag): by the number of arguments */
 #define _TLG_FIELD(how, ctype, in, out, ...) _TLG_CAT(_TLG_FIELD_, _TLG_N(__VA_ARGS__))(how, ctype, in, out, __VA_ARGS__)
 #define _TLG_FIELD_1(how, ctype, in, out, value) (FIELD, how, ctype, value, 0, #value, in, out, 0)
 #define _TLG_FIELD_2(how, ctype, in, out, value, name) (FIELD, how, ctype, value, 0, name, in, out, 0)
@@ -249,18 +160,23 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
 #define _TLG_LEVEL(i, t) _TLG_DISPATCH(_TLG_LEVEL_, i, _TLG_STRIP t)
 #define _TLG_LEVEL_OPTION(i, level, keyword, opcode, tag, channel) | (level)
 #define _TLG_LEVEL_FIELD(i, ...)
+#define _TLG_LEVEL_DATA(i, ...)
 #define _TLG_KEYWORD(i, t) _TLG_DISPATCH(_TLG_KEYWORD_, i, _TLG_STRIP t)
 #define _TLG_KEYWORD_OPTION(i, level, keyword, opcode, tag, channel) | (ULONGLONG)(keyword)
 #define _TLG_KEYWORD_FIELD(i, ...)
+#define _TLG_KEYWORD_DATA(i, ...)
 #define _TLG_OPCODE(i, t) _TLG_DISPATCH(_TLG_OPCODE_, i, _TLG_STRIP t)
 #define _TLG_OPCODE_OPTION(i, level, keyword, opcode, tag, channel) | (opcode)
 #define _TLG_OPCODE_FIELD(i, ...)
+#define _TLG_OPCODE_DATA(i, ...)
 #define _TLG_TAG(i, t) _TLG_DISPATCH(_TLG_TAG_, i, _TLG_STRIP t)
 #define _TLG_TAG_OPTION(i, level, keyword, opcode, tag, channel) | (ULONGLONG)(tag)
 #define _TLG_TAG_FIELD(i, ...)
+#define _TLG_TAG_DATA(i, ...)
 #define _TLG_CHANNEL(i, t) _TLG_DISPATCH(_TLG_CHANNEL_, i, _TLG_STRIP t)
 #define _TLG_CHANNEL_OPTION(i, level, keyword, opcode, tag, channel) | (channel)
 #define _TLG_CHANNEL_FIELD(i, ...)
+#define _TLG_CHANNEL_DATA(i, ...)
 /* 256 | n where given, else the default */
 #define _TLG_GIVEN(x, otherwise) ((x) & 256 ? (x) & 255 : (otherwise))
 
@@ -271,55 +187,118 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
     (_TLG_TAG_BYTE(t, 0) | (_TLG_TAG_SIZE(t) > 1 ? _TLG_TAG_BYTE(t, 1) << 8 : 0) |                       \
      (_TLG_TAG_SIZE(t) > 2 ? _TLG_TAG_BYTE(t, 2) << 16 : 0) | (_TLG_TAG_SIZE(t) > 3 ? _TLG_TAG_BYTE(t, 3) << 24 : 0))
 
-/* A field's metadata: name, then in, out, tag and constant count as one number of exactly their bytes (a packed bit-field). */
+/* A field's metadata: name, then in, out, tag and count as one number of exactly their bytes (a packed bit-field), then a schema. */
 #define _TLG_HAS_OUT(out, tag) ((out) != 0 || (tag) != 0)
 #define _TLG_TYPE_SIZE(in, out, tag) (1 + _TLG_HAS_OUT(out, tag) + ((tag) != 0 ? _TLG_TAG_SIZE(tag) : 0))
 #define _TLG_TYPE_BYTES(in, out, tag)                                                                    \
     ((ULONGLONG)(in) | (_TLG_HAS_OUT(out, tag) ? (ULONGLONG)(0x80 | (out) << 8) : 0) |                   \
      ((tag) != 0 ? UINT64_C(0x8000) | _TLG_TAG_BYTES(tag) << 16 : 0))
-#define _TLG_IS_FIXED(in) (((in) & 0x60) == 0x20)
+#define _TLG_HAS_COUNT(in) (((int)(in) & (int)TlgInCcount) != 0)
 #define _TLG_MEMBER(i, t) _TLG_DISPATCH(_TLG_MEMBER_, i, _TLG_STRIP t)
 #define _TLG_MEMBER_OPTION(i, ...)
+#define _TLG_MEMBER_DATA(i, ...)
 #define _TLG_MEMBER_FIELD(i, how, ctype, value, count, name, in, out, tag) \
     char      _tlg_n##i[sizeof(name)];                                     \
-    ULONGLONG _tlg_t##i : 8 * (_TLG_TYPE_SIZE(in, out, tag) + (_TLG_IS_FIXED(in) ? 2 : 0));
+    ULONGLONG _tlg_t##i : 8 * (_TLG_TYPE_SIZE(in, out, tag) + (_TLG_HAS_COUNT(in) ? 2 : 0)); \
+    _TLG_SCHEMA_MEMBER_##how(i, ctype)
 #define _TLG_INIT(i, t) _TLG_DISPATCH(_TLG_INIT_, i, _TLG_STRIP t)
 #define _TLG_INIT_OPTION(i, ...)
-#define _TLG_INIT_FIELD(i, how, ctype, value, count, name, in, out, tag) \
-    , name, _TLG_TYPE_BYTES(in, out, tag) _TLG_COUNT_##how(in, out, tag, count)
-#define _TLG_COUNT_FIXED(in, out, tag, count) | (ULONGLONG)(UINT16)(count) << 8 * _TLG_TYPE_SIZE(in, out, tag)
-#define _TLG_COUNT_VALUE(in, out, tag, count)
-#define _TLG_COUNT_STRING(in, out, tag, count)
-#define _TLG_COUNT_WSTRING(in, out, tag, count)
-#define _TLG_COUNT_SID(in, out, tag, count)
-#define _TLG_COUNT_BYTES(in, out, tag, count)
-#define _TLG_COUNT_ELEMENTS(in, out, tag, count)
-#define _TLG_COUNT_NOTHING(in, out, tag, count)
+#define _TLG_INIT_DATA(i, ...)
+#define _TLG_INIT_FIELD(i, how, ctype, value, count, name, in, out, tag)           \
+    , name, _TLG_TYPE_BYTES(in, out, tag) | _TLG_COUNT_##how(ctype, count)         \
+                << 8 * _TLG_TYPE_SIZE(in, out, tag) % 64 _TLG_SCHEMA_INIT_##how(ctype)
 
-/* A field's payload: one or two data descriptors. */
+/* A field's payload: the data descriptors that it takes, and what fills them. */
+#define _TLG_SLOTS(i, t) _TLG_DISPATCH(_TLG_SLOTS_, i, _TLG_STRIP t)
+#define _TLG_SLOTS_OPTION(i, ...)
+#define _TLG_SLOTS_DATA(i, ...) + 1
+#define _TLG_SLOTS_FIELD(i, how, ctype, value, count, name, in, out, tag) + _TLG_SLOTS_OF_##how
 #define _TLG_DATA(i, t) _TLG_DISPATCH(_TLG_DATA_, i, _TLG_STRIP t)
 #define _TLG_DATA_OPTION(i, ...)
+#define _TLG_DATA_DATA(i, pointer, size) EventDataDescCreate(&_tlg_d[_tlg_n++], pointer, (ULONG)(size));
 #define _TLG_DATA_FIELD(i, how, ctype, value, count, name, in, out, tag) _TLG_DATA_##how(i, ctype, value, count)
+#define _TLG_SLOTS_OF_NOTHING 0
+#define _TLG_SLOTS_OF_VALUE 1
+#define _TLG_SLOTS_OF_AUTO 1
+#define _TLG_SLOTS_OF_STRING 1
+#define _TLG_SLOTS_OF_WSTRING 1
+#define _TLG_SLOTS_OF_SID 1
+#define _TLG_SLOTS_OF_RAW 1
+#define _TLG_SLOTS_OF_FIXED 1
+#define _TLG_SLOTS_OF_BYTES 2
+#define _TLG_SLOTS_OF_CUSTOM 2
+#define _TLG_SLOTS_OF_COUNTED 2
+#define _TLG_SLOTS_OF_ELEMENTS 2
+#define _TLG_COUNT_NOTHING(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_VALUE(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_AUTO(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_STRING(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_WSTRING(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_SID(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_RAW(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_FIXED(ctype, count) (ULONGLONG)(UINT16)(count)
+#define _TLG_COUNT_BYTES(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_CUSTOM(ctype, count) (ULONGLONG)(UINT16)_TLG_SCHEMA_SIZE ctype
+#define _TLG_COUNT_COUNTED(ctype, count) UINT64_C(0)
+#define _TLG_COUNT_ELEMENTS(ctype, count) UINT64_C(0)
+/* a type is a word, that of a custom field (size, (bytes)) */
+#define _TLG_SCHEMA_MEMBER_NOTHING(i, ctype)
+#define _TLG_SCHEMA_INIT_NOTHING(ctype)
+#define _TLG_SCHEMA_MEMBER_VALUE(i, ctype)
+#define _TLG_SCHEMA_INIT_VALUE(ctype)
+#define _TLG_SCHEMA_MEMBER_AUTO(i, ctype)
+#define _TLG_SCHEMA_INIT_AUTO(ctype)
+#define _TLG_SCHEMA_MEMBER_STRING(i, ctype)
+#define _TLG_SCHEMA_INIT_STRING(ctype)
+#define _TLG_SCHEMA_MEMBER_WSTRING(i, ctype)
+#define _TLG_SCHEMA_INIT_WSTRING(ctype)
+#define _TLG_SCHEMA_MEMBER_SID(i, ctype)
+#define _TLG_SCHEMA_INIT_SID(ctype)
+#define _TLG_SCHEMA_MEMBER_RAW(i, ctype)
+#define _TLG_SCHEMA_INIT_RAW(ctype)
+#define _TLG_SCHEMA_MEMBER_FIXED(i, ctype)
+#define _TLG_SCHEMA_INIT_FIXED(ctype)
+#define _TLG_SCHEMA_MEMBER_BYTES(i, ctype)
+#define _TLG_SCHEMA_INIT_BYTES(ctype)
+#define _TLG_SCHEMA_MEMBER_CUSTOM(i, ctype) UINT8 _tlg_s##i[_TLG_SCHEMA_SIZE ctype];
+#define _TLG_SCHEMA_INIT_CUSTOM(ctype) , {_TLG_SCHEMA_BYTES ctype}
+#define _TLG_SCHEMA_SIZE(size, bytes) size
+#define _TLG_SCHEMA_BYTES(size, bytes) _TLG_SCHEMA_LIST bytes
+#define _TLG_SCHEMA_LIST(...) __VA_ARGS__
+#define _TLG_SCHEMA_MEMBER_COUNTED(i, ctype)
+#define _TLG_SCHEMA_INIT_COUNTED(ctype)
+#define _TLG_SCHEMA_MEMBER_ELEMENTS(i, ctype)
+#define _TLG_SCHEMA_INIT_ELEMENTS(ctype)
 #define _TLG_DATA_NOTHING(i, ctype, value, count)
 #define _TLG_DATA_VALUE(i, ctype, value, count) \
     ctype _tlg_v##i = (value);                  \
     EventDataDescCreate(&_tlg_d[_tlg_n++], &_tlg_v##i, sizeof _tlg_v##i);
+#define _TLG_DATA_AUTO(i, ctype, value, count) \
+    const auto &_tlg_v##i = (value);           \
+    _tlgAuto(&_tlg_d[_tlg_n++], _tlg_v##i);
 #define _TLG_DATA_STRING(i, ctype, value, count) _tlgString(&_tlg_d[_tlg_n++], (value));
 #define _TLG_DATA_WSTRING(i, ctype, value, count) _tlgWideString(&_tlg_d[_tlg_n++], (value));
 #define _TLG_DATA_SID(i, ctype, value, count) _tlgSid(&_tlg_d[_tlg_n++], (value));
+#define _TLG_DATA_RAW(i, ctype, value, count) EventDataDescCreate(&_tlg_d[_tlg_n++], (value), (ULONG)(count));
+#define _TLG_DATA_FIXED(i, ctype, value, count) \
+    ctype const *_tlg_v##i = (value);           \
+    EventDataDescCreate(&_tlg_d[_tlg_n++], _tlg_v##i, (ULONG)((count) * sizeof(ctype)));
 #define _TLG_DATA_BYTES(i, ctype, value, count)                                   \
-    const ctype *_tlg_v##i = (const ctype *)(value);                              \
+    ctype const *_tlg_v##i = (ctype const *)(value);                              \
     UINT16       _tlg_c##i = (UINT16)((count) * sizeof(ctype));                   \
     EventDataDescCreate(&_tlg_d[_tlg_n++], &_tlg_c##i, sizeof _tlg_c##i);         \
     EventDataDescCreate(&_tlg_d[_tlg_n++], _tlg_v##i, _tlg_c##i);
+#define _TLG_DATA_CUSTOM(i, ctype, value, count) _TLG_DATA_BYTES(i, UINT8, value, count)
+#define _TLG_DATA_COUNTED(i, ctype, value, count)                                 \
+    const __typeof__(*(value)) *_tlg_v##i = (value);                              \
+    UINT16 _tlg_c##i = _tlg_v##i->Length;                                         \
+    EventDataDescCreate(&_tlg_d[_tlg_n++], &_tlg_c##i, sizeof _tlg_c##i);         \
+    EventDataDescCreate(&_tlg_d[_tlg_n++], _tlg_v##i->Buffer, _tlg_c##i);
 #define _TLG_DATA_ELEMENTS(i, ctype, value, count)                                \
-    const ctype *_tlg_v##i = (value);                                             \
+    ctype const *_tlg_v##i = (value);                                             \
     UINT16       _tlg_c##i = (UINT16)(count);                                     \
     EventDataDescCreate(&_tlg_d[_tlg_n++], &_tlg_c##i, sizeof _tlg_c##i);         \
     EventDataDescCreate(&_tlg_d[_tlg_n++], _tlg_v##i, (ULONG)(_tlg_c##i * sizeof(ctype)));
-#define _TLG_DATA_FIXED(i, ctype, value, count) \
-    const ctype *_tlg_v##i = (value);           \
-    EventDataDescCreate(&_tlg_d[_tlg_n++], _tlg_v##i, (ULONG)((count) * sizeof(ctype)));
 
 FORCEINLINE VOID _tlgString(PEVENT_DATA_DESCRIPTOR d, const char *s)
 {
@@ -340,107 +319,98 @@ FORCEINLINE VOID _tlgSid(PEVENT_DATA_DESCRIPTOR d, const VOID *sid)
     EventDataDescCreate(d, sid, 8u + 4u * ((const BYTE *)sid)[1]);
 }
 
-#define _TLG_EVENT_LEVEL(...) _TLG_GIVEN((0 _TLG_FOR(_TLG_LEVEL, __VA_ARGS__)), 5)
-#define _TLG_EVENT_KEYWORD(...) (UINT64_C(0) _TLG_FOR(_TLG_KEYWORD, __VA_ARGS__))
+#ifdef __cplusplus
+/* TraceLoggingValue: what a C++ type is. */
+#define _TLG_AUTO_IN(value) (_tlgTypeOf<typename std::decay<decltype(value)>::type>::in)
+#define _TLG_AUTO_OUT(value) (_tlgTypeOf<typename std::decay<decltype(value)>::type>::out)
+#define _TLG_AUTO_1(value) (FIELD, AUTO, auto, value, 0, #value, _TLG_AUTO_IN(value), _TLG_AUTO_OUT(value), 0)
+#define _TLG_AUTO_2(value, name) (FIELD, AUTO, auto, value, 0, name, _TLG_AUTO_IN(value), _TLG_AUTO_OUT(value), 0)
+#define _TLG_AUTO_3(value, name, text) _TLG_AUTO_2(value, name)
+#define _TLG_AUTO_4(value, name, text, tag) (FIELD, AUTO, auto, value, 0, name, _TLG_AUTO_IN(value), _TLG_AUTO_OUT(value), tag)
+template <typename T> struct _tlgTypeOf; /* a type that is not below has no meaning as a field */
+#define _TLG_TYPE_OF(type, inType, outType) \
+    template <> struct _tlgTypeOf<type> {   \
+        enum { in = inType, out = outType }; \
+    };
+#define _TLG_BY_SIZE(type, narrow, wide) (sizeof(type) == 8 ? (int)(wide) : (int)(narrow))
+_TLG_TYPE_OF(bool, TlgInUINT8, TlgOutBOOLEAN)
+_TLG_TYPE_OF(char, TlgInUINT8, TlgOutSTRING)
+_TLG_TYPE_OF(char16_t, TlgInUINT16, TlgOutSTRING)
+_TLG_TYPE_OF(signed char, TlgInINT8, 0)
+_TLG_TYPE_OF(unsigned char, TlgInUINT8, 0)
+_TLG_TYPE_OF(short, TlgInINT16, 0)
+_TLG_TYPE_OF(unsigned short, TlgInUINT16, 0)
+_TLG_TYPE_OF(int, TlgInINT32, 0)
+_TLG_TYPE_OF(unsigned int, TlgInUINT32, 0)
+_TLG_TYPE_OF(long, _TLG_BY_SIZE(long, TlgInINT32, TlgInINT64), 0)
+_TLG_TYPE_OF(unsigned long, _TLG_BY_SIZE(long, TlgInUINT32, TlgInUINT64), 0)
+_TLG_TYPE_OF(long long, TlgInINT64, 0)
+_TLG_TYPE_OF(unsigned long long, TlgInUINT64, 0)
+_TLG_TYPE_OF(float, TlgInFLOAT, 0)
+_TLG_TYPE_OF(double, TlgInDOUBLE, 0)
+_TLG_TYPE_OF(void *, TlgInPOINTER, 0)
+_TLG_TYPE_OF(const void *, TlgInPOINTER, 0)
+_TLG_TYPE_OF(char *, TlgInANSISTRING, 0)
+_TLG_TYPE_OF(const char *, TlgInANSISTRING, 0)
+_TLG_TYPE_OF(PWSTR, TlgInUNICODESTRING, 0)
+_TLG_TYPE_OF(PCWSTR, TlgInUNICODESTRING, 0)
+_TLG_TYPE_OF(GUID, TlgInGUID, 0)
+_TLG_TYPE_OF(FILETIME, TlgInFILETIME, 0)
+_TLG_TYPE_OF(SYSTEMTIME, TlgInSYSTEMTIME, 0)
+template <typename T> inline typename std::enable_if<!std::is_array<T>::value, void>::type _tlgAuto(PEVENT_DATA_DESCRIPTOR d, const T &value)
+{
+    EventDataDescCreate(d, &value, sizeof value);
+}
+inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, const char *const &text) { _tlgString(d, text); }
+inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, char *const &text) { _tlgString(d, text); }
+inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, PCWSTR const &text) { _tlgWideString(d, text); }
+inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, PWSTR const &text) { _tlgWideString(d, text); }
+template <size_t N> inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, const char (&text)[N]) { _tlgString(d, text); }
+template <size_t N> inline void _tlgAuto(PEVENT_DATA_DESCRIPTOR d, const WCHAR (&text)[N]) { _tlgWideString(d, text); }
+#endif
+
+/* GCC refuses one section for statics of inline functions, each of which is in a group of its own, and for others. So each gets a
+ * name that is another one to GCC, and the same to the assembler, to which the rest is a comment. */
+#if defined(__cplusplus) && !defined(__clang__)
+#define _TLG_SECTION __attribute__((section("autologger_tlg/*" _TLG_TEXT(__COUNTER__) "*/"), aligned(1)))
+#define _TLG_TEXT(x) _TLG_TEXT_(x)
+#define _TLG_TEXT_(x) #x
+#else
+#define _TLG_SECTION __attribute__((section("autologger_tlg"), aligned(1)))
+#endif
+
+#define _TLG_EVENT_LEVEL(otherwise, ...) _TLG_GIVEN((0 _TLG_FOR(_TLG_LEVEL, __VA_ARGS__)), otherwise)
+#define _TLG_EVENT_KEYWORD(more, ...) ((ULONGLONG)(more) _TLG_FOR(_TLG_KEYWORD, __VA_ARGS__))
 #define _TLG_EVENT_TAG(...) (UINT64_C(0) _TLG_FOR(_TLG_TAG, __VA_ARGS__))
-/* The list's first element is no argument (the name, or the related activity): so it is never empty. */
-#define _TLG_WRITE(hProvider, activity, related, name, ...)                                                          \
+/* Descriptors of traits, metadata and payload; too many do not compile. */
+#define _TLG_EVENT_SLOTS(...) (2 _TLG_FOR(_TLG_SLOTS, __VA_ARGS__))
+#define _TLG_ARRAY_SIZE(n) ((n) <= MAX_EVENT_DATA_DESCRIPTORS ? (n) : -1)
+/* `write` is what is called, with the names below. The list's first element is no argument (the name, or the related activity): so
+ * it is never empty. */
+#define _TLG_WRITE(hProvider, level, keyword, opcode, write, name, ...)                                              \
     do {                                                                                                             \
-        if (__builtin_expect(_TLG_LOAD((hProvider)->LevelPlus1) > _TLG_EVENT_LEVEL(__VA_ARGS__), 0) &&                \
-            _tlgKeywordOn(hProvider, _TLG_EVENT_KEYWORD(__VA_ARGS__))) {                                              \
+        if (__builtin_expect(_TLG_LOAD((hProvider)->LevelPlus1) > _TLG_EVENT_LEVEL(level, __VA_ARGS__), 0) &&         \
+            _tlgKeywordOn(hProvider, _TLG_EVENT_KEYWORD(keyword, __VA_ARGS__))) {                                     \
             static const struct __attribute__((packed)) {                                                            \
                 UINT16    _tlg_size;                                                                                 \
                 ULONGLONG _tlg_tag : 8 * _TLG_TAG_SIZE(_TLG_EVENT_TAG(__VA_ARGS__));                                  \
                 char      _tlg_name[sizeof(name)];                                                                   \
                 _TLG_FOR(_TLG_MEMBER, __VA_ARGS__)                                                                   \
-            } _tlg_meta __attribute__((section("autologger_tlg"), aligned(1))) = {                                   \
+            } _tlg_meta _TLG_SECTION = {                                                                             \
                 sizeof(_tlg_meta), _TLG_TAG_BYTES(_TLG_EVENT_TAG(__VA_ARGS__)),                                       \
                 name _TLG_FOR(_TLG_INIT, __VA_ARGS__)};                                                              \
             static const EVENT_DESCRIPTOR _tlg_event = {                                                             \
-                0, 0, _TLG_GIVEN((0 _TLG_FOR(_TLG_CHANNEL, __VA_ARGS__)), 11), _TLG_EVENT_LEVEL(__VA_ARGS__),         \
-                (0 _TLG_FOR(_TLG_OPCODE, __VA_ARGS__)), 0, _TLG_EVENT_KEYWORD(__VA_ARGS__)};                          \
-            EVENT_DATA_DESCRIPTOR _tlg_d[2 + 2 * _TLG_N(__VA_ARGS__)];                                               \
+                0, 0, _TLG_GIVEN((0 _TLG_FOR(_TLG_CHANNEL, __VA_ARGS__)), 11), _TLG_EVENT_LEVEL(level, __VA_ARGS__),  \
+                ((opcode) _TLG_FOR(_TLG_OPCODE, __VA_ARGS__)), 0, _TLG_EVENT_KEYWORD(keyword, __VA_ARGS__)};          \
+            EVENT_DATA_DESCRIPTOR _tlg_d[_TLG_ARRAY_SIZE(_TLG_EVENT_SLOTS(__VA_ARGS__))];                            \
+            const REGHANDLE       _tlg_r = (hProvider)->RegHandle;                                                   \
             ULONG                 _tlg_n = 2;                                                                        \
             EventDataDescCreate(&_tlg_d[0], (hProvider)->ProviderMetadataPtr, *(hProvider)->ProviderMetadataPtr);    \
             EventDataDescCreate(&_tlg_d[1], &_tlg_meta, sizeof _tlg_meta);                                           \
             _tlg_d[0].Type = EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA;                                           \
             _tlg_d[1].Type = EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA;                                              \
             _TLG_FOR(_TLG_DATA, __VA_ARGS__)                                                                         \
-            EventWriteTransfer((hProvider)->RegHandle, &_tlg_event, activity, related, _tlg_n, _tlg_d);              \
+            (void)(write);                                                                                           \
         }                                                                                                            \
     } while (0)
-
-/* M(i, argument) for all but the first, in order; i differs for each. */
-#define _TLG_FOR(M, ...) _TLG_CAT(_TLG_FOR_, _TLG_N(__VA_ARGS__))(M, __VA_ARGS__)
-#define _TLG_FOR_1(M, x)
-#define _TLG_FOR_2(M, x, a) M(2, a)
-#define _TLG_FOR_3(M, x, a, ...) M(3, a) _TLG_FOR_2(M, x, __VA_ARGS__)
-#define _TLG_FOR_4(M, x, a, ...) M(4, a) _TLG_FOR_3(M, x, __VA_ARGS__)
-#define _TLG_FOR_5(M, x, a, ...) M(5, a) _TLG_FOR_4(M, x, __VA_ARGS__)
-#define _TLG_FOR_6(M, x, a, ...) M(6, a) _TLG_FOR_5(M, x, __VA_ARGS__)
-#define _TLG_FOR_7(M, x, a, ...) M(7, a) _TLG_FOR_6(M, x, __VA_ARGS__)
-#define _TLG_FOR_8(M, x, a, ...) M(8, a) _TLG_FOR_7(M, x, __VA_ARGS__)
-#define _TLG_FOR_9(M, x, a, ...) M(9, a) _TLG_FOR_8(M, x, __VA_ARGS__)
-#define _TLG_FOR_10(M, x, a, ...) M(10, a) _TLG_FOR_9(M, x, __VA_ARGS__)
-#define _TLG_FOR_11(M, x, a, ...) M(11, a) _TLG_FOR_10(M, x, __VA_ARGS__)
-#define _TLG_FOR_12(M, x, a, ...) M(12, a) _TLG_FOR_11(M, x, __VA_ARGS__)
-#define _TLG_FOR_13(M, x, a, ...) M(13, a) _TLG_FOR_12(M, x, __VA_ARGS__)
-#define _TLG_FOR_14(M, x, a, ...) M(14, a) _TLG_FOR_13(M, x, __VA_ARGS__)
-#define _TLG_FOR_15(M, x, a, ...) M(15, a) _TLG_FOR_14(M, x, __VA_ARGS__)
-#define _TLG_FOR_16(M, x, a, ...) M(16, a) _TLG_FOR_15(M, x, __VA_ARGS__)
-#define _TLG_FOR_17(M, x, a, ...) M(17, a) _TLG_FOR_16(M, x, __VA_ARGS__)
-#define _TLG_FOR_18(M, x, a, ...) M(18, a) _TLG_FOR_17(M, x, __VA_ARGS__)
-#define _TLG_FOR_19(M, x, a, ...) M(19, a) _TLG_FOR_18(M, x, __VA_ARGS__)
-#define _TLG_FOR_20(M, x, a, ...) M(20, a) _TLG_FOR_19(M, x, __VA_ARGS__)
-#define _TLG_FOR_21(M, x, a, ...) M(21, a) _TLG_FOR_20(M, x, __VA_ARGS__)
-#define _TLG_FOR_22(M, x, a, ...) M(22, a) _TLG_FOR_21(M, x, __VA_ARGS__)
-#define _TLG_FOR_23(M, x, a, ...) M(23, a) _TLG_FOR_22(M, x, __VA_ARGS__)
-#define _TLG_FOR_24(M, x, a, ...) M(24, a) _TLG_FOR_23(M, x, __VA_ARGS__)
-#define _TLG_FOR_25(M, x, a, ...) M(25, a) _TLG_FOR_24(M, x, __VA_ARGS__)
-#define _TLG_FOR_26(M, x, a, ...) M(26, a) _TLG_FOR_25(M, x, __VA_ARGS__)
-#define _TLG_FOR_27(M, x, a, ...) M(27, a) _TLG_FOR_26(M, x, __VA_ARGS__)
-#define _TLG_FOR_28(M, x, a, ...) M(28, a) _TLG_FOR_27(M, x, __VA_ARGS__)
-#define _TLG_FOR_29(M, x, a, ...) M(29, a) _TLG_FOR_28(M, x, __VA_ARGS__)
-#define _TLG_FOR_30(M, x, a, ...) M(30, a) _TLG_FOR_29(M, x, __VA_ARGS__)
-#define _TLG_FOR_31(M, x, a, ...) M(31, a) _TLG_FOR_30(M, x, __VA_ARGS__)
-#define _TLG_FOR_32(M, x, a, ...) M(32, a) _TLG_FOR_31(M, x, __VA_ARGS__)
-#define _TLG_FOR_33(M, x, a, ...) M(33, a) _TLG_FOR_32(M, x, __VA_ARGS__)
-#define _TLG_FOR_34(M, x, a, ...) M(34, a) _TLG_FOR_33(M, x, __VA_ARGS__)
-#define _TLG_FOR_35(M, x, a, ...) M(35, a) _TLG_FOR_34(M, x, __VA_ARGS__)
-#define _TLG_FOR_36(M, x, a, ...) M(36, a) _TLG_FOR_35(M, x, __VA_ARGS__)
-#define _TLG_FOR_37(M, x, a, ...) M(37, a) _TLG_FOR_36(M, x, __VA_ARGS__)
-#define _TLG_FOR_38(M, x, a, ...) M(38, a) _TLG_FOR_37(M, x, __VA_ARGS__)
-#define _TLG_FOR_39(M, x, a, ...) M(39, a) _TLG_FOR_38(M, x, __VA_ARGS__)
-#define _TLG_FOR_40(M, x, a, ...) M(40, a) _TLG_FOR_39(M, x, __VA_ARGS__)
-#define _TLG_FOR_41(M, x, a, ...) M(41, a) _TLG_FOR_40(M, x, __VA_ARGS__)
-#define _TLG_FOR_42(M, x, a, ...) M(42, a) _TLG_FOR_41(M, x, __VA_ARGS__)
-#define _TLG_FOR_43(M, x, a, ...) M(43, a) _TLG_FOR_42(M, x, __VA_ARGS__)
-#define _TLG_FOR_44(M, x, a, ...) M(44, a) _TLG_FOR_43(M, x, __VA_ARGS__)
-#define _TLG_FOR_45(M, x, a, ...) M(45, a) _TLG_FOR_44(M, x, __VA_ARGS__)
-#define _TLG_FOR_46(M, x, a, ...) M(46, a) _TLG_FOR_45(M, x, __VA_ARGS__)
-#define _TLG_FOR_47(M, x, a, ...) M(47, a) _TLG_FOR_46(M, x, __VA_ARGS__)
-#define _TLG_FOR_48(M, x, a, ...) M(48, a) _TLG_FOR_47(M, x, __VA_ARGS__)
-#define _TLG_FOR_49(M, x, a, ...) M(49, a) _TLG_FOR_48(M, x, __VA_ARGS__)
-#define _TLG_FOR_50(M, x, a, ...) M(50, a) _TLG_FOR_49(M, x, __VA_ARGS__)
-#define _TLG_FOR_51(M, x, a, ...) M(51, a) _TLG_FOR_50(M, x, __VA_ARGS__)
-#define _TLG_FOR_52(M, x, a, ...) M(52, a) _TLG_FOR_51(M, x, __VA_ARGS__)
-#define _TLG_FOR_53(M, x, a, ...) M(53, a) _TLG_FOR_52(M, x, __VA_ARGS__)
-#define _TLG_FOR_54(M, x, a, ...) M(54, a) _TLG_FOR_53(M, x, __VA_ARGS__)
-#define _TLG_FOR_55(M, x, a, ...) M(55, a) _TLG_FOR_54(M, x, __VA_ARGS__)
-#define _TLG_FOR_56(M, x, a, ...) M(56, a) _TLG_FOR_55(M, x, __VA_ARGS__)
-#define _TLG_FOR_57(M, x, a, ...) M(57, a) _TLG_FOR_56(M, x, __VA_ARGS__)
-#define _TLG_FOR_58(M, x, a, ...) M(58, a) _TLG_FOR_57(M, x, __VA_ARGS__)
-#define _TLG_FOR_59(M, x, a, ...) M(59, a) _TLG_FOR_58(M, x, __VA_ARGS__)
-#define _TLG_FOR_60(M, x, a, ...) M(60, a) _TLG_FOR_59(M, x, __VA_ARGS__)
-#define _TLG_FOR_61(M, x, a, ...) M(61, a) _TLG_FOR_60(M, x, __VA_ARGS__)
-#define _TLG_FOR_62(M, x, a, ...) M(62, a) _TLG_FOR_61(M, x, __VA_ARGS__)
-#define _TLG_FOR_63(M, x, a, ...) M(63, a) _TLG_FOR_62(M, x, __VA_ARGS__)
-#define _TLG_N(...) \
-    _TLG_N_(__VA_ARGS__, 63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, \
-            41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, \
-            16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define _TLG_N_(_1, _2, _3, _4, _5, _6, _7, _8, _9, _10, _11, _12, _13, _14, _15, _16, _17, _18, _19, _20, _21, _22, \
-                _23, _24, _25, _26, _27, _28, _29, _30, _31, _32, _33, _34, _35, _36, _37, _38, _39, _40, _41, _42, \
-                _43, _44, _45, _46, _47, _48, _49, _50, _51, _52, _53, _54, _55, _56, _57, _58, _59, _60, _61, _62, \
-                _63, n, ...) n
 #endif

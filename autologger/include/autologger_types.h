@@ -69,6 +69,10 @@ typedef struct _GUID {
 typedef const GUID *LPCGUID;
 
 typedef union _LARGE_INTEGER {
+    __extension__ struct {
+        uint32_t LowPart;
+        int32_t  HighPart;
+    };
     struct {
         uint32_t LowPart;
         int32_t  HighPart;
@@ -81,17 +85,7 @@ typedef struct _FILETIME {
 } FILETIME, *PFILETIME, *LPFILETIME;
 typedef struct _SYSTEMTIME {
     uint16_t wYear, wMonth, wDayOfWeek, wDay, wHour, wMinute, wSecond, wMilliseconds;
-} SYSTEMTIME, *PSYSTEMTIME;
+} SYSTEMTIME, *PSYSTEMTIME, *LPSYSTEMTIME;
 
-/* The error numbers that the functions of these headers return. */
-#ifndef ERROR_SUCCESS
-#define ERROR_SUCCESS 0u
-#define ERROR_INVALID_HANDLE 6u
-#define ERROR_NOT_ENOUGH_MEMORY 8u
-#define ERROR_NOT_SUPPORTED 50u
-#define ERROR_INVALID_PARAMETER 87u
-#define ERROR_MORE_DATA 234u
-#define ERROR_ARITHMETIC_OVERFLOW 534u
-#define ERROR_NO_SYSTEM_RESOURCES 1450u
-#endif
+#include "winerror.h"
 #endif

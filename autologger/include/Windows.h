@@ -1,0 +1,234 @@
+/* Windows.h - what small programs that write events take from the SDK's header of this name: types, annotations, the words of function
+ * declarations, and a few functions that are one call of libc. It is no port of Windows: what is not here is not there.
+ *
+ * Strings: WCHAR has 16 bits. Programs that write L"text" are compiled with -fshort-wchar (wprintf and the other functions of libc
+ * for wide text take 32 bits, and must not be used then); else write u"text", or TEXT("text").
+ * Include it as Windows.h or windows.h. With -std=c99 and the like libc hides what it needs: define _GNU_SOURCE, or use -std=gnu99.
+ * Not for: headers of this project (autologger_types.h). */
+#ifndef AUTOLOGGER_WINDOWS_H
+#define AUTOLOGGER_WINDOWS_H
+#include "autologger_types.h"
+#include "guiddef.h"
+#include "winerror.h"
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- declarations ---- */
+#ifdef __cplusplus
+#define EXTERN_C extern "C"
+#else
+#define EXTERN_C extern
+#endif
+#define STDAPI EXTERN_C HRESULT
+#define CONST const
+#define APIENTRY
+#define STDMETHODCALLTYPE
+#ifndef __cdecl
+#define __cdecl
+#endif
+#ifndef __stdcall
+#define __stdcall
+#endif
+#ifndef __fastcall
+#define __fastcall
+#endif
+#ifndef __forceinline
+#define __forceinline FORCEINLINE
+#endif
+#ifndef __declspec
+#define __declspec(what) AUTOLOGGER_DECLSPEC_##what
+#define AUTOLOGGER_DECLSPEC_selectany __attribute__((weak))
+#define AUTOLOGGER_DECLSPEC_dllexport __attribute__((visibility("default")))
+#define AUTOLOGGER_DECLSPEC_dllimport
+#define AUTOLOGGER_DECLSPEC_noinline __attribute__((noinline))
+#define AUTOLOGGER_DECLSPEC_noreturn __attribute__((noreturn))
+#define AUTOLOGGER_DECLSPEC_nothrow __attribute__((nothrow))
+#define AUTOLOGGER_DECLSPEC_novtable
+#define AUTOLOGGER_DECLSPEC_thread __thread
+#define AUTOLOGGER_DECLSPEC_align(n) __attribute__((aligned(n)))
+#define AUTOLOGGER_DECLSPEC_deprecated(text) __attribute__((deprecated(text)))
+#endif
+#define DECLSPEC_SELECTANY __declspec(selectany)
+#define DECLSPEC_NOINLINE __declspec(noinline)
+#define DECLSPEC_ALIGN(n) __declspec(align(n))
+#define UNREFERENCED_PARAMETER(x) ((void)(x))
+#define DBG_UNREFERENCED_PARAMETER(x) ((void)(x))
+
+/* ---- annotations: for a checker that is not here ---- */
+#ifndef _In_
+#define _In_
+#define _In_opt_
+#define _In_z_
+#define _In_opt_z_
+#define _In_range_(low, high)
+#define _In_reads_(n)
+#define _In_reads_opt_(n)
+#define _In_reads_bytes_(n)
+#define _In_reads_bytes_opt_(n)
+#define _Inout_
+#define _Inout_opt_
+#define _Inout_updates_(n)
+#define _Out_
+#define _Out_opt_
+#define _Out_writes_(n)
+#define _Out_writes_bytes_(n)
+#define _Out_writes_opt_(n)
+#define _Outptr_
+#define _Pre_satisfies_(x)
+#define _Success_(x)
+#define _Ret_maybenull_
+#define _Check_return_
+#define _Use_decl_annotations_
+#define _Printf_format_string_
+#define _Field_size_(n)
+#define _Field_size_bytes_(n)
+#define IN
+#define OUT
+#define OPTIONAL
+#endif
+
+/* ---- types beyond autologger_types.h ---- */
+typedef int32_t   NTSTATUS;
+typedef uint16_t  ATOM;
+typedef uint64_t  DWORDLONG;
+typedef int16_t  *PINT16;
+typedef int32_t  *PINT, *LPINT, *LPLONG;
+typedef uint32_t *PUINT, *LPDWORD;
+typedef uint16_t *LPWORD, *PWORD;
+typedef BYTE     *LPBYTE;
+typedef BOOL     *LPBOOL;
+typedef HANDLE   *PHANDLE, *LPHANDLE;
+typedef ULONG_PTR *PULONG_PTR, *PSIZE_T;
+typedef LONG_PTR  SSIZE_T;
+typedef LONG_PTR  LPARAM, LRESULT;
+typedef UINT_PTR  WPARAM;
+typedef HANDLE    HINSTANCE, HMODULE, HWND;
+typedef struct _UNICODE_STRING {
+    USHORT Length; /* bytes */
+    USHORT MaximumLength;
+    PWSTR  Buffer;
+} UNICODE_STRING, *PUNICODE_STRING;
+typedef const UNICODE_STRING *PCUNICODE_STRING;
+typedef struct _STRING {
+    USHORT Length;
+    USHORT MaximumLength;
+    PSTR   Buffer;
+} STRING, ANSI_STRING, *PSTRING, *PANSI_STRING;
+typedef union _ULARGE_INTEGER {
+    __extension__ struct {
+        uint32_t LowPart;
+        uint32_t HighPart;
+    };
+    struct {
+        uint32_t LowPart;
+        uint32_t HighPart;
+    } u;
+    uint64_t QuadPart;
+} ULARGE_INTEGER, *PULARGE_INTEGER;
+
+#if __SIZEOF_WCHAR_T__ == 2
+#define AUTOLOGGER_WIDE(text) L##text
+#else
+#define AUTOLOGGER_WIDE(text) u##text
+#endif
+#ifdef UNICODE
+typedef WCHAR  TCHAR, *PTCHAR;
+typedef LPWSTR LPTSTR, PTSTR;
+typedef LPCWSTR LPCTSTR, PCTSTR;
+#define TEXT(text) AUTOLOGGER_WIDE(text)
+#else
+typedef CHAR  TCHAR, *PTCHAR;
+typedef LPSTR LPTSTR, PTSTR;
+typedef LPCSTR LPCTSTR, PCTSTR;
+#define TEXT(text) text
+#endif
+#define _T(text) TEXT(text)
+
+#define MAX_PATH 260
+#define INFINITE 0xFFFFFFFFu
+#define INVALID_HANDLE_VALUE ((HANDLE)(LONG_PTR)-1)
+#define ARRAYSIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define RTL_NUMBER_OF(a) ARRAYSIZE(a)
+#ifndef _countof
+#define _countof(a) ARRAYSIZE(a)
+#endif
+#define FIELD_OFFSET(type, field) ((LONG)offsetof(type, field))
+#define MAKEWORD(low, high) ((WORD)(((BYTE)(low)) | ((WORD)((BYTE)(high))) << 8))
+#define MAKELONG(low, high) ((LONG)(((WORD)(low)) | ((DWORD)((WORD)(high))) << 16))
+#define LOWORD(x) ((WORD)((DWORD_PTR)(x) & 0xFFFF))
+#define HIWORD(x) ((WORD)((DWORD_PTR)(x) >> 16 & 0xFFFF))
+#define LOBYTE(x) ((BYTE)((DWORD_PTR)(x) & 0xFF))
+#define HIBYTE(x) ((BYTE)((DWORD_PTR)(x) >> 8 & 0xFF))
+#define ZeroMemory(p, n) memset((p), 0, (n))
+#define FillMemory(p, n, byte) memset((p), (byte), (n))
+#define CopyMemory(to, from, n) memcpy((to), (from), (n))
+#define MoveMemory(to, from, n) memmove((to), (from), (n))
+#define RtlZeroMemory ZeroMemory
+#define RtlCopyMemory CopyMemory
+#define _stricmp strcasecmp
+#define _strnicmp strncasecmp
+#define sprintf_s snprintf
+
+/* ---- functions ---- */
+FORCEINLINE DWORD GetCurrentProcessId(VOID) { return (DWORD)getpid(); }
+FORCEINLINE DWORD GetCurrentThreadId(VOID) { return (DWORD)syscall(SYS_gettid); }
+FORCEINLINE VOID  Sleep(DWORD ms)
+{
+    struct timespec t = {(time_t)(ms / 1000), (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+FORCEINLINE ULONGLONG GetTickCount64(VOID)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (ULONGLONG)t.tv_sec * 1000u + (ULONGLONG)t.tv_nsec / 1000000u;
+}
+FORCEINLINE DWORD GetTickCount(VOID) { return (DWORD)GetTickCount64(); }
+FORCEINLINE BOOL  QueryPerformanceFrequency(LARGE_INTEGER *frequency)
+{
+    frequency->QuadPart = 1000000000;
+    return TRUE;
+}
+FORCEINLINE BOOL QueryPerformanceCounter(LARGE_INTEGER *count)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+    count->QuadPart = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+    return TRUE;
+}
+FORCEINLINE VOID GetSystemTimeAsFileTime(LPFILETIME time)
+{
+    struct timespec t;
+    uint64_t        ticks;
+    clock_gettime(CLOCK_REALTIME, &t);
+    ticks                = ((uint64_t)t.tv_sec + UINT64_C(11644473600)) * 10000000u + (uint64_t)t.tv_nsec / 100u;
+    time->dwLowDateTime  = (uint32_t)ticks;
+    time->dwHighDateTime = (uint32_t)(ticks >> 32);
+}
+FORCEINLINE VOID GetSystemTime(LPSYSTEMTIME time)
+{
+    struct timespec t;
+    struct tm       utc;
+    clock_gettime(CLOCK_REALTIME, &t);
+    gmtime_r(&t.tv_sec, &utc);
+    time->wYear         = (uint16_t)(utc.tm_year + 1900);
+    time->wMonth        = (uint16_t)(utc.tm_mon + 1);
+    time->wDayOfWeek    = (uint16_t)utc.tm_wday;
+    time->wDay          = (uint16_t)utc.tm_mday;
+    time->wHour         = (uint16_t)utc.tm_hour;
+    time->wMinute       = (uint16_t)utc.tm_min;
+    time->wSecond       = (uint16_t)utc.tm_sec;
+    time->wMilliseconds = (uint16_t)(t.tv_nsec / 1000000);
+}
+FORCEINLINE LONG InterlockedIncrement(volatile LONG *x) { return __atomic_add_fetch(x, 1, __ATOMIC_SEQ_CST); }
+FORCEINLINE LONG InterlockedDecrement(volatile LONG *x) { return __atomic_sub_fetch(x, 1, __ATOMIC_SEQ_CST); }
+FORCEINLINE LONG InterlockedExchange(volatile LONG *x, LONG value) { return __atomic_exchange_n(x, value, __ATOMIC_SEQ_CST); }
+FORCEINLINE LONG InterlockedCompareExchange(volatile LONG *x, LONG value, LONG comparand)
+{
+    __atomic_compare_exchange_n(x, &comparand, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+    return comparand;
+}
+#endif

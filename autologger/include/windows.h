@@ -1,0 +1,2 @@
+/* windows.h - Windows.h, by its other spelling. */
+#include "Windows.h"
