@@ -228,6 +228,13 @@ unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks)
     return done;
 }
 
+void stream_set_want_signals(struct stream_set *s)
+{
+    for (unsigned i = 0; i < s->count; i++)
+        if (__atomic_load_n(&s->stream[i].control->wake, __ATOMIC_RELAXED) == SHM_WAKE_NEVER)
+            set_wake(s, &s->stream[i]);
+}
+
 void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
 {
     struct stream *st    = &s->stream[index];

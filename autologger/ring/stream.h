@@ -47,6 +47,9 @@ const struct shm_control *stream_set_control(const struct stream_set *s);
 void stream_set_open(struct stream_set *s, bool open);
 /* Grants `chunks` more to stream `index` (populating them). Returns how many it could. */
 unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks);
+/* A stream whose memory could not grow wants no signal until something is released (writers are refused without a system call). Before the
+ * reader goes to sleep, and can release what comes, it must want one again. */
+void     stream_set_want_signals(struct stream_set *s);
 uint32_t stream_set_granted(const struct stream_set *s); /* chunks granted to all streams */
 /* Bytes written but not released, over all streams, by the last snapshot. */
 uint64_t stream_set_used(const struct stream_set *s);

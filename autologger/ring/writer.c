@@ -179,10 +179,11 @@ static void wake_if_crossed(const struct ring_view *view, unsigned index, uint64
         ring_wake(view->eventfd);
 }
 
-/* There is no room and the mark was crossed: whoever crossed it may have been killed before it could tell. */
-static void wake_if_full(const struct ring_view *view, unsigned index, uint64_t old)
+/* There is no room: whoever crossed the mark may have been killed before it could tell, and what is left in the last chunk may be less than
+ * an event, so that nobody will ever cross it. */
+static void wake_if_full(const struct ring_view *view, unsigned index)
 {
-    if (old >= __atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED) != SHM_WAKE_NEVER)
         ring_wake(view->eventfd);
 }
 
@@ -299,7 +300,7 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
         if (!find_place(view, view->cpus, old, aligned, &place)) {
             if (skip_rest(view, wpos, old, aligned))
                 continue;
-            wake_if_full(view, view->cpus, old);
+            wake_if_full(view, view->cpus);
             if (told && !told->count_loss) {
                 ring_wake(view->eventfd); /* it waits, and asks often; who writes does not */
                 return W_NOT_ENOUGH_MEMORY;
@@ -340,7 +341,7 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
         if (__builtin_expect(!(view->mode & RING_TSC), 0))
             s->time = read_clock(view->clock_kind);
         if (__builtin_expect(!find_place(view, cpu, old, aligned, &place), 0)) {
-            wake_if_full(view, cpu, old);
+            wake_if_full(view, cpu);
             return ring_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
         }
         if (__builtin_expect(place.fill == place.dst, 1)) {

@@ -2,7 +2,7 @@
  * Used by the provider library and by benchmarks; works on mapped shared memory only.
  * Invariants
  *   W1 no lock, allocation, print or system call, except the eventfd write of a thread that crosses `wake`, or that finds
- *      no room although it was crossed (the signal is lost with a thread that is killed before it sent it).
+ *      no room where a signal is wanted (one is lost with a thread that is killed before it sent it).
  *   W2 wpos is loaded before the clock is read, and compared inside the section: no stamp goes backwards in a stream.
  *   W3 open and the enable ticket are tested inside the section: after a quiesce nothing can commit.
  *   W4 a thread without rseq, or after 100 aborts in a row, uses the fallback stream (LOCK cmpxchg reserve, publish).

@@ -107,6 +107,9 @@ bool logger_pass(struct logger *l, bool final, bool flush)
         tight |= s->env->realtime->tight(s->realtime, l->master->realtime_end);
     if (final || flush || tight)
         logger_flush(l);
+    /* writers went on meanwhile: a stream that filled up behind our back would never wake us */
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_set_want_signals(s->uid[u].streams);
     return all;
 }
 

@@ -73,7 +73,7 @@ _Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory")
 /* ---- control: one per (session, UID) ---- */
 struct shm_stream_control { /* 64 bytes, one cache line: what a writer needs beside the table */
     uint64_t limit; /* positions below it may be written */
-    uint64_t wake;  /* who moves wpos across it signals the session's eventfd once; so does who finds no room at or beyond it */
+    uint64_t wake;  /* who moves wpos across it signals the session's eventfd once; so does who finds no room, unless it is SHM_WAKE_NEVER */
     uint32_t table_offset; /* of uint32_t table[table_mask + 1], from the start of the memfd */
     uint32_t table_mask;
     uint8_t  reserved[40];

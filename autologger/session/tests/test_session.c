@@ -25,6 +25,51 @@ static bool exists(const char *path)
     return stat(path, &st) == 0;
 }
 
+/* A writer that is faster than the disk: while a buffer is written it fills its stream. */
+static struct program *hurried;
+static unsigned        in_a_hurry;
+static ssize_t hurrying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
+{
+    static const uint8_t payload[1000];
+    for (unsigned i = 0; size > 4096 && hurried && i < in_a_hurry; i++)
+        program_write(hurried, payload, sizeof payload);
+    return os_linux()->pwrite(os, fd, data, size, offset);
+}
+
+/* Whatever a writer does while the logger is at work: afterwards it can wake the logger, else its events are lost for ever. */
+static void a_writer_that_fills_its_stream_meanwhile_wakes_the_logger(void **state)
+{
+    static const uint8_t payload[1000];
+    (void)state;
+    for (in_a_hurry = 0; in_a_hurry < 400; in_a_hurry += 25) {
+        struct fixture   f;
+        struct plan_text t;
+        struct program   w;
+        struct os        os = *os_linux();
+        unsigned         slot, entry;
+        uint64_t         value = 0;
+        fixture_init(&f, false);
+        os.pwrite = hurrying_pwrite;
+        f.env.os  = &os;
+        hurried   = NULL;
+        struct session *s = add(&f, &t, "hurry", 64, 8, 8, &slot, &entry);
+        session_fs_ready(s);
+        program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+        for (unsigned i = 0; i < 150; i++)
+            program_write(&w, payload, sizeof payload);
+        hurried = &w;
+        logger_pass(s->logger, false, false);
+        hurried = NULL;
+        while (read(s->uid[0].event_fd, &value, sizeof value) == sizeof value) /* what woke it before */
+            ;
+        while (program_write(&w, payload, sizeof payload) == 0) /* until it is refused */
+            ;
+        assert_int_equal(read(s->uid[0].event_fd, &value, sizeof value), sizeof value);
+        session_stop(s);
+        fixture_finish(&f);
+    }
+}
+
 static void held_until_the_file_system_is_ready(void **state)
 {
     struct fixture   f;
@@ -106,7 +151,7 @@ static void memory_full_is_refused_and_counted(void **state)
     struct session *s = add(&f, &t, "full", 64, 4, 12, &slot, &entry);
     program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
     wstatus last = 0;
-    for (int i = 0; i < 4000 && w.written <= 6 * 60; i++) {
+    for (int i = 0; i < 40000 && w.written <= 6 * 60; i++) {
         last = program_write(&w, payload, sizeof payload);
         if (i % 20 == 0)
             usleep(2000); /* let the daemon grant: it grows before it refuses */
@@ -531,7 +576,8 @@ static void an_idle_logger_sleeps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(held_until_the_file_system_is_ready), cmocka_unit_test(what_is_kept_out_is_known), cmocka_unit_test(memory_full_is_refused_and_counted),
+        cmocka_unit_test(held_until_the_file_system_is_ready),
+        cmocka_unit_test(a_writer_that_fills_its_stream_meanwhile_wakes_the_logger), cmocka_unit_test(what_is_kept_out_is_known), cmocka_unit_test(memory_full_is_refused_and_counted),
         cmocka_unit_test(uids_are_merged_in_time_order),       cmocka_unit_test(system_loggers_have_eight_places), cmocka_unit_test(names_guids_and_files_are_unique),
         cmocka_unit_test(names_and_keys_are_never_cut),
         cmocka_unit_test(a_provider_is_in_eight_sessions_at_most), cmocka_unit_test(a_file_that_cannot_be_opened_is_a_status),
