@@ -53,7 +53,7 @@ wstatus logger_links_refuse(const struct session_env *env, const char *path, str
 {
     size_t  root = env->log_dir ? strlen(env->log_dir) : 0;
     char   *copy = strdup(path);
-    wstatus st   = copy ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
+    wstatus st   = copy ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to look at the folders of %s", path);
 
     if (copy && root && strncmp(path, env->log_dir, root) == 0)
         for (char *p = strchr(copy + root + 1, '/'); p && !st; p = strchr(p + 1, '/')) {

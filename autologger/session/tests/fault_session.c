@@ -9,7 +9,7 @@
 static struct {
     unsigned at, calls; /* fail call number `at` (1-based) */
     int      error;
-} pwrite_fault, shm_fault, open_fault;
+} pwrite_fault, shm_fault, open_fault, fsync_fault, ftruncate_fault;
 
 static ssize_t faulty_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
 {
@@ -29,6 +29,15 @@ static int faulty_open(struct os *os, const char *path, int flags, unsigned mode
     return ++open_fault.calls == open_fault.at ? -open_fault.error : os_linux()->open(os, path, flags, mode);
 }
 
+static int faulty_fsync(struct os *os, int fd)
+{
+    return ++fsync_fault.calls == fsync_fault.at ? -fsync_fault.error : os_linux()->fsync(os, fd);
+}
+static int faulty_ftruncate(struct os *os, int fd, uint64_t size)
+{
+    return ++ftruncate_fault.calls == ftruncate_fault.at ? -ftruncate_fault.error : os_linux()->ftruncate(os, fd, size);
+}
+
 static struct os faulty;
 
 static void faults_clear(void)
@@ -36,6 +45,8 @@ static void faults_clear(void)
     memset(&pwrite_fault, 0, sizeof pwrite_fault);
     memset(&shm_fault, 0, sizeof shm_fault);
     memset(&open_fault, 0, sizeof open_fault);
+    memset(&fsync_fault, 0, sizeof fsync_fault);
+    memset(&ftruncate_fault, 0, sizeof ftruncate_fault);
 }
 
 /* One whole session; true when nothing failed. */
@@ -54,6 +65,8 @@ static bool run(void)
     faulty.pwrite     = faulty_pwrite;
     faulty.shm_create = faulty_shm;
     faulty.open       = faulty_open;
+    faulty.fsync      = faulty_fsync;
+    faulty.ftruncate  = faulty_ftruncate;
     f.env.os          = &faulty;
     struct plan plan  = plan_make(&f, &t, "fault", 8, 16, 32);
     wstatus     st    = table_add(&f.table, &plan, &s, &why);
@@ -137,8 +150,46 @@ static void every_creation_fails_in_turn(void **state)
     }
 }
 
+static void every_sync_fails_in_turn(void **state)
+{
+    unsigned failed = 0, at = 1;
+    (void)state;
+    for (;; at++) {
+        faults_clear();
+        fsync_fault.at    = at;
+        fsync_fault.error = EIO;
+        failed += !run();
+        if (fsync_fault.calls < at)
+            break;
+    }
+    print_message("%u syncs failed in turn, %u runs ended with a Status\n", at - 1, failed);
+    assert_true(at > 2 && failed > 0);
+}
+
+/* A torn write is cut off; where even that fails it is tried again before the next one. */
+static void every_cut_fails_in_turn(void **state)
+{
+    unsigned cuts = 0;
+    (void)state;
+    for (unsigned write = 3; write < 8; write++)
+        for (unsigned at = 1;; at++) {
+            faults_clear();
+            pwrite_fault.at       = write;
+            pwrite_fault.error    = ENOSPC;
+            ftruncate_fault.at    = at;
+            ftruncate_fault.error = EIO;
+            run();
+            if (ftruncate_fault.calls < at)
+                break;
+            cuts++;
+        }
+    print_message("%u cuts failed in turn\n", cuts);
+    assert_true(cuts > 3);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_write_fails_in_turn), cmocka_unit_test(every_creation_fails_in_turn)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_write_fails_in_turn), cmocka_unit_test(every_creation_fails_in_turn),
+                                       cmocka_unit_test(every_sync_fails_in_turn), cmocka_unit_test(every_cut_fails_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
