@@ -1,0 +1,11 @@
+/* bench_disk.h - `autologger bench disk`: a program that writes as fast as it can into a session with a file, without a loss, against
+ * LTTng-UST; the processor time that takes in the daemon, against copying the records; the memory of a session in which nothing happens.
+ * Threads: one. See bench_stand.h for what it needs. */
+#ifndef TOOLS_BENCH_DISK_H
+#define TOOLS_BENCH_DISK_H
+#include "autologger/provider/bench/bench.h"
+
+enum { BENCH_DISK_ROUNDS = 5, BENCH_DISK_LEAST = 1, BENCH_DISK_MOST = 100, BENCH_DISK_EVENTS = 5000000 };
+/* `events` a round on each side. */
+wstatus bench_disk(unsigned rounds, unsigned events, const char *programs, struct bench_result *out, struct reason *why);
+#endif
