@@ -79,6 +79,38 @@ static void gone(struct control_server *v, unsigned c)
 
 enum { PROPERTY_IGNORE_KEYWORD_0 = 0x10 };
 
+/* ---- classic providers: one session at a time, and who enables one last takes it from the others ---- */
+
+static bool has_classic(const struct control_server *v, uint32_t slot)
+{
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
+        if (v->state->registration[i].in_use & STATE_REGISTERED_CLASSIC && v->state->registration[i].slot == slot)
+            return true;
+    return false;
+}
+
+/* Ends what every session but that of `keep` has of the provider. */
+static void take_from_others(struct control_server *v, uint32_t slot, unsigned keep)
+{
+    const struct shm_provider *p = &v->table->directory->shm->provider[slot];
+    const struct guid          id = p->guid;
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
+        struct session *s = e != keep && p->mask & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
+        if (!s)
+            continue;
+        tell_all(v, s, slot, e, CTL_CODE_DISABLE, NULL);
+        session_provider_clear(s, &id);
+    }
+}
+
+/* A classic provider has come, whom several sessions want: the one that has the last place keeps it. */
+static void classic(struct control_server *v, uint32_t slot)
+{
+    const uint8_t mask = v->table->directory->shm->provider[slot].mask;
+    if (mask & (mask - 1))
+        take_from_others(v, slot, 31u - (unsigned)__builtin_clz(mask));
+}
+
 static wstatus act(struct control_server *v, const struct ctl_enable_request *m, struct session *s, struct enable_wait *wait)
 {
     const struct enable_terms terms = {.level = m->level, .any = m->any, .all = m->all,
@@ -87,6 +119,8 @@ static wstatus act(struct control_server *v, const struct ctl_enable_request *m,
     unsigned                  slot, entry;
     if (m->code == CTL_CODE_ENABLE) {
         wstatus st = session_provider_set(s, &m->provider, &terms, &slot, &entry, &why);
+        if (!st && has_classic(v, slot))
+            take_from_others(v, slot, entry);
         if (!st)
             tell_all(v, s, slot, entry, CTL_CODE_ENABLE, wait);
         return st;
@@ -166,8 +200,10 @@ static unsigned programs_of(const struct control_server *v, int slot, struct ctl
             k++;
         if (k == n && n < CTL_PROVIDER_PROGRAMS)
             out[n++] = (struct ctl_provider_program){.pid = pid};
-        if (k < n)
-            out[k].registrations++;
+        if (k == n)
+            continue;
+        out[k].registrations++;
+        out[k].classic |= (r->in_use & STATE_REGISTERED_CLASSIC) != 0;
     }
     return n;
 }
@@ -191,7 +227,7 @@ static wstatus provider(struct control_server *v, unsigned c, const void *messag
     return W_SUCCESS;
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, provider};
+const struct control_enabling control_enabling = {request, acknowledged, gone, provider, classic};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

@@ -16,6 +16,7 @@ struct control_enabling {
     void (*acknowledged)(struct control_server *v, unsigned c, uint32_t ticket);
     void (*gone)(struct control_server *v, unsigned c); /* a connection, and what it waited for */
     wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
+    void (*classic)(struct control_server *v, uint32_t slot); /* a classic provider was registered there */
 };
 extern const struct control_enabling control_enabling;
 /* Tells the programs that are connected of the providers that a session which has just started enables. In the same file. */

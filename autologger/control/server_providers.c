@@ -100,11 +100,14 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     }
     if (!r->in_use) {
         *r = (struct state_registration){.connection = c, .index = m->index, .slot = (uint32_t)slot};
-        __atomic_store_n(&r->in_use, 1, __ATOMIC_RELEASE);
+        const uint32_t kind = m->header.status & CTL_REGISTER_CLASSIC ? STATE_REGISTERED_CLASSIC : 0;
+        __atomic_store_n(&r->in_use, STATE_REGISTERED | kind, __ATOMIC_RELEASE);
         directory_register(v->table->directory, r->slot, 1);
         remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
         count_registration(v, r->slot);
     }
+    if (m->header.status & CTL_REGISTER_CLASSIC && v->hooks.enabling)
+        v->hooks.enabling->classic(v, r->slot);
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, r->slot, e);
         if (s && !server_attach(v, c, s))

@@ -85,6 +85,13 @@ static size_t instance_put(uint8_t *at, const struct ctl_provider_answer *a, ULO
     return size;
 }
 
+static ULONG instance_flags(const struct ctl_provider_answer *a, uint32_t i)
+{
+    if (!a->program_count)
+        return TRACE_PROVIDER_FLAG_PRE_ENABLE;
+    return a->program[i].classic ? TRACE_PROVIDER_FLAG_LEGACY : 0;
+}
+
 static wstatus one_guid(struct control_client *client, const void *in, ULONG size, uint8_t **out, ULONG *length)
 {
     const struct ctl_provider_answer *a;
@@ -103,7 +110,7 @@ static wstatus one_guid(struct control_client *client, const void *in, ULONG siz
     memcpy(*out, &head, sizeof head);
     size_t at = sizeof head;
     for (uint32_t i = 0; i < programs; i++)
-        at += instance_put(*out + at, a, a->program_count ? a->program[i].pid : 0, a->program_count ? 0 : TRACE_PROVIDER_FLAG_PRE_ENABLE, i + 1 == programs);
+        at += instance_put(*out + at, a, a->program_count ? a->program[i].pid : 0, instance_flags(a, i), i + 1 == programs);
     *length = (ULONG)at;
     return W_SUCCESS;
 }

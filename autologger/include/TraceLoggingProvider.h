@@ -38,9 +38,15 @@ typedef struct _tlgProvider_t *TraceLoggingHProvider;
 AUTOLOGGER_API ULONG _tlgRegister(struct _tlgProvider_t *provider, PENABLECALLBACK callback, PVOID context);
 AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
 
-/* The provider of another source file of the same program or library. */
+/* The provider of another source file of the same program or library. (Hidden, but in programs of g++: it warns of classes that have
+ * a member with a hidden template argument. In libraries it would cost an instruction.) */
 #define TRACELOGGING_DECLARE_PROVIDER(handleVariable) \
-    AUTOLOGGER_EXTERN __attribute__((visibility("hidden"))) const TraceLoggingHProvider handleVariable
+    AUTOLOGGER_EXTERN __attribute__((visibility(_TLG_VISIBILITY))) const TraceLoggingHProvider handleVariable
+#if defined(__cplusplus) && !defined(__clang__) && (!defined(__PIC__) || defined(__PIE__))
+#define _TLG_VISIBILITY "protected"
+#else
+#define _TLG_VISIBILITY "hidden"
+#endif
 /* (handle variable, "name", (GUID), options...). The GUID: eleven numbers in parentheses, as in GUID initialisers without the
  * inner braces. An option: TraceLoggingOptionGroup(eleven numbers), the provider group that it belongs to. */
 #define TRACELOGGING_DEFINE_PROVIDER(handleVariable, providerName, ...)                          \

@@ -1,5 +1,6 @@
 /* evntrace.h - controlling sessions and reading traces, with the SDK's names, types and layouts. The controller's functions (StartTrace,
- * ControlTrace, EnableTraceEx2 ...) are in autologger_controller.h, which this header includes; the consumer's are:
+ * ControlTrace, EnableTraceEx2 ...) are in autologger_controller.h, those of the older providers (TraceEvent ...) in autologger_classic.h,
+ * both of which this header includes; the consumer's are:
  *
  *   OpenTrace      names a log file, or a real-time session of the running daemon
  *   ProcessTrace   gives its events to a callback, in time order, until the end
@@ -14,6 +15,7 @@
 #define _EVNTRACE_
 #include "autologger_types.h"
 #include "autologger_controller.h"
+#include "autologger_classic.h"
 
 #define INVALID_PROCESSTRACE_HANDLE ((TRACEHANDLE)-1)
 
@@ -67,43 +69,6 @@ typedef struct _ETW_BUFFER_CONTEXT {
     };
     USHORT LoggerId;
 } ETW_BUFFER_CONTEXT, *PETW_BUFFER_CONTEXT;
-
-typedef struct _EVENT_TRACE_HEADER {
-    USHORT Size;
-    __extension__ union {
-        USHORT FieldTypeFlags;
-        __extension__ struct {
-            UCHAR HeaderType;
-            UCHAR MarkerFlags;
-        };
-    };
-    __extension__ union {
-        ULONG Version;
-        struct {
-            UCHAR  Type;
-            UCHAR  Level;
-            USHORT Version;
-        } Class;
-    };
-    ULONG         ThreadId;
-    ULONG         ProcessId;
-    LARGE_INTEGER TimeStamp;
-    __extension__ union {
-        GUID      Guid;
-        ULONGLONG GuidPtr;
-    };
-    __extension__ union {
-        __extension__ struct {
-            ULONG KernelTime;
-            ULONG UserTime;
-        };
-        ULONG64 ProcessorTime;
-        __extension__ struct {
-            ULONG ClientContext;
-            ULONG Flags;
-        };
-    };
-} EVENT_TRACE_HEADER, *PEVENT_TRACE_HEADER;
 
 typedef struct _EVENT_TRACE {
     EVENT_TRACE_HEADER Header;

@@ -1,6 +1,7 @@
 /* agent.c - the library's one thread in a process: connects, announces registrations, attaches sessions, runs callbacks.
  * See process.h (P3) and autologger/wire/control.h. */
 #include "autologger/provider/process.h"
+#include "autologger/provider/classic.h"
 #include "autologger/provider/connect.h"
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/wire/control.h"
@@ -88,6 +89,7 @@ static enum sent announce(void)
             struct ctl_register m = {{sizeof m, CTL_REGISTER, CTL_VERSION, (uint32_t)(g->handle >> 32), 0}, g->guid, i, 0};
             m.traits_size         = g->traits && g->traits_size <= CTL_MAX - sizeof m ? g->traits_size : 0;
             m.header.size         = (uint32_t)sizeof m + m.traits_size;
+            m.header.status       = g->classic ? CTL_REGISTER_CLASSIC : 0;
             if ((r = send_bytes(&m, sizeof m, g->traits, m.traits_size)) != SENT)
                 return r;
             g->answered = g->owed = 0;
@@ -135,6 +137,24 @@ static void run_callback(unsigned index, const struct guid *source, uint32_t cod
     pthread_cond_broadcast(&LIFE.changed);
 }
 
+/* The same of a provider of the older API. */
+static void run_classic(unsigned index, uint32_t code, uint32_t entry, uint8_t level, uint64_t any)
+{
+    struct registration *r = &al_table[index];
+    WNODE_HEADER         buffer;
+    ULONG                size = sizeof buffer;
+    if (!r->handle || !classic_change(r, code, entry, level, any, &buffer))
+        return;
+    WMIDPREQUEST callback = r->classic->callback;
+    void        *context  = r->classic->context;
+    LIFE.calling          = index + 1;
+    process_unlock();
+    callback(code ? WMI_ENABLE_EVENTS : WMI_DISABLE_EVENTS, context, &size, &buffer);
+    process_lock();
+    LIFE.calling = 0;
+    pthread_cond_broadcast(&LIFE.changed);
+}
+
 static void on_enable(const struct ctl_enable *m)
 {
     if (m->index < INDEXES) {
@@ -144,7 +164,10 @@ static void on_enable(const struct ctl_enable *m)
             uint32_t bit    = 1u << (m->enable_index & 31);
             registration_recompute(m->index);
             r->enabled_for = m->control_code == 0 ? r->enabled_for & ~bit : r->enabled_for | bit;
-            run_callback(m->index, &m->source, m->control_code, m->level, m->any, m->all);
+            if (r->classic)
+                run_classic(m->index, m->control_code, m->enable_index, m->level, m->any);
+            else
+                run_callback(m->index, &m->source, m->control_code, m->level, m->any, m->all);
             if (r->handle == handle && r->owed) {
                 r->owed--;
                 pthread_cond_broadcast(&LIFE.changed);
@@ -252,7 +275,9 @@ static void disconnect(void)
         r->answered = r->owed = r->enabled_for = 0;
         __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
         registration_recompute(i);
-        if (told && r->handle)
+        if (told && r->handle && r->classic)
+            run_classic(i, 0, r->classic->entry, 0, 0);
+        else if (told && r->handle)
             run_callback(i, &nobody, 0, 0, 0, 0);
     }
     pthread_cond_broadcast(&LIFE.changed);

@@ -73,6 +73,7 @@ struct registration {
     PENABLECALLBACK            callback;
     void                      *context;
     struct _tlgProvider_t     *tlg;
+    struct classic            *classic; /* of a provider of the older API (classic.h), or NULL */
     uint64_t                   announced; /* the handle that the daemon knows for this index; 0 = none */
     uint32_t                   answered;  /* 1: REGISTERED came for `announced` */
     uint32_t                   owed;      /* CTL_ENABLE messages still to come after REGISTERED */
@@ -108,6 +109,9 @@ bool known_fd_ok(const struct known_fd *k);
 void known_fd_close(struct known_fd *k); /* only if it still is what it was */
 
 /* registration.c */
+/* What EventRegister, TraceLoggingRegister and RegisterTraceGuids have in common. `handle` is filled before the callback can run. */
+ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, struct classic *classic,
+                       PREGHANDLE handle);
 void registration_recompute(unsigned index); /* lock held: quiet word and inline checks from the directory */
 /* What a session's enablement lets through. */
 static inline bool enable_passes(const struct shm_enable *e, uint8_t level, uint64_t keyword)

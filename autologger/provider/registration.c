@@ -1,5 +1,6 @@
 /* registration.c - EventRegister, EventUnregister, EventSetInformation, and what they keep. See process.h. */
 #include "autologger/include/TraceLoggingProvider.h"
+#include "autologger/provider/classic.h"
 #include "autologger/provider/process.h"
 
 #include <stdlib.h>
@@ -59,8 +60,8 @@ static bool find_free(unsigned *index)
     return true;
 }
 
-/* What EventRegister and TraceLoggingRegister have in common. `handle` is filled before the callback can run. */
-static ULONG add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, PREGHANDLE handle)
+ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, struct classic *classic,
+                       PREGHANDLE handle)
 {
     unsigned index;
     ULONG    status = ERROR_SUCCESS;
@@ -87,6 +88,7 @@ static ULONG add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, stru
     r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
     r->traits_size = r->traits ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
+    __atomic_store_n(&r->classic, classic, __ATOMIC_RELEASE);
     __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
     *handle = (uint64_t)last_generation << 32 | index << 3;
     __atomic_store_n(&al_quiet[index], *handle + 5, __ATOMIC_RELEASE);
@@ -105,7 +107,7 @@ ULONG EventRegister(LPCGUID ProviderId, PENABLECALLBACK EnableCallback, PVOID Ca
     if (!ProviderId || !RegHandle)
         return ERROR_INVALID_PARAMETER;
     *RegHandle = 0;
-    return add(ProviderId, EnableCallback, CallbackContext, NULL, RegHandle);
+    return registration_add(ProviderId, EnableCallback, CallbackContext, NULL, NULL, RegHandle);
 }
 
 ULONG EventUnregister(REGHANDLE RegHandle)
@@ -127,6 +129,11 @@ ULONG EventUnregister(REGHANDLE RegHandle)
         pthread_cond_broadcast(&LIFE.changed);
         while (LIFE.calling == index + 1 && !process_on_agent())
             pthread_cond_wait(&LIFE.changed, &LIFE.lock);
+        if (r->classic) {
+            struct classic *c = r->classic;
+            __atomic_store_n(&r->classic, NULL, __ATOMIC_RELEASE);
+            classic_release(c);
+        }
         next_index = index; /* the most recently freed one again: few indexes, few cache lines */
         count--;
         status = ERROR_SUCCESS;
@@ -199,7 +206,7 @@ ULONG _tlgRegister(struct _tlgProvider_t *provider, PENABLECALLBACK callback, PV
 {
     if (!provider || provider->RegHandle != 0)
         return ERROR_INVALID_PARAMETER;
-    return add(&provider->ProviderId, callback, context, provider, &provider->RegHandle);
+    return registration_add(&provider->ProviderId, callback, context, provider, NULL, &provider->RegHandle);
 }
 void _tlgUnregister(struct _tlgProvider_t *provider)
 {

@@ -1,4 +1,5 @@
 /* stream_read.c - reading what hostile clients wrote: clamp, copy once, walk the copy. See stream.h. */
+#include "autologger/ring/classic.h"
 #include "autologger/ring/stream_private.h"
 #include "autologger/wire/etl.h"
 
@@ -182,7 +183,7 @@ struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, u
         memcpy(base, stream_at(s, st, st->pos), take);
         while (at < take) {
             uint32_t size = record_size(s, base + at, (uint32_t)have - at);
-            if (size && (padded(size) > take - at || record_time(base + at) >= horizon)) {
+            if (size && (padded(size) > take - at || record_time(base + at) >= horizon || classic_is(base + at))) {
                 stop = true;
                 break;
             }

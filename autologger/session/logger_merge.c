@@ -1,4 +1,5 @@
 /* logger_merge.c - from the sources of each CPU, oldest first, into its buffer. See logger.h, and G1 and G4 of logger.c. */
+#include "autologger/ring/classic.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
 
@@ -6,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time)
+static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
 {
     struct fill *f    = &l->fill[cpu];
     uint32_t     need = (size + 7u) & ~7u;
@@ -17,7 +18,16 @@ static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32
         l->master->corrupt++;
         return;
     }
-    memcpy(f->data + f->filled, record, size);
+    if (from_program && classic_is(record)) {
+        size = classic_unwrap(record, size, f->data + f->filled);
+        need = (size + 7u) & ~7u;
+        if (!size) {
+            l->master->corrupt++;
+            return;
+        }
+    } else {
+        memcpy(f->data + f->filled, record, size);
+    }
     memset(f->data + f->filled + size, 0, need - size);
     f->filled += need;
     f->events++;
@@ -94,7 +104,7 @@ static void append_pending(struct logger *l, unsigned cpu)
     struct fill    *f = &l->fill[cpu];
     struct pending *p = f->pending;
 
-    append(l, cpu, p->data, p->size, p->time);
+    append(l, cpu, p->data, p->size, p->time, true);
     f->fallback[p->uid] = p->end;
     if (f->fallback_first[p->uid] == UINT64_MAX)
         f->fallback_first[p->uid] = p->start;
@@ -120,13 +130,13 @@ static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
 
     for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE;) {
         if (from == SOURCE_KERNEL) {
-            append(l, cpu, k.data, k.size, k.time);
+            append(l, cpu, k.data, k.size, k.time, false);
             f->kernel_time = k.time;
             klog_pop(s->klog, cpu);
         } else if (from == SOURCE_FALLBACK) {
             append_pending(l, cpu);
         } else {
-            append(l, cpu, r.data, r.size, r.time);
+            append(l, cpu, r.data, r.size, r.time, true);
             f->pos[from] = r.end;
             stream_pop(s->uid[from].streams, cpu);
         }
@@ -153,7 +163,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
         if (((r.size + 7u) & ~7u) > l->buffer_bytes - f->filled)
             logger_write(l, cpu, false); /* full: the next record starts a new one */
         else if (!run.events) {   /* the copy and the peek disagree: take it the slow way */
-            append(l, cpu, r.data, r.size, r.time);
+            append(l, cpu, r.data, r.size, r.time, true);
             f->pos[u] = r.end;
             stream_pop(streams, cpu);
         }

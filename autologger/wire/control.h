@@ -56,8 +56,9 @@ struct ctl_hello {
     uint64_t          daemon_instance; /* answer: new after every daemon start, also after an adoption */
 };
 
+enum { CTL_REGISTER_CLASSIC = 1 }; /* a provider of the older API: one session at a time enables it */
 struct ctl_register {
-    struct ctl_header header;
+    struct ctl_header header; /* status: CTL_REGISTER_*; a daemon that does not know one goes without */
     struct guid       provider;
     uint32_t          index;  /* the client's own index, repeated in the answer and in CTL_ENABLE */
     uint32_t          traits_size; /* provider traits (name) follow the struct; 0 = none */
@@ -224,7 +225,8 @@ struct ctl_provider_enable {
 };
 struct ctl_provider_program {
     uint32_t pid;
-    uint32_t registrations; /* of this provider by this program */
+    uint16_t registrations; /* of this provider by this program */
+    uint16_t classic;       /* not 0: one of them is of the older API */
 };
 struct ctl_provider_answer { /* 4200: nobody has registered it, and no session enables it */
     struct ctl_header          header;

@@ -25,8 +25,9 @@ struct state_connection {
     uint32_t pid;
     uint64_t attached; /* bit i: session i was attached */
 };
+enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2 };
 struct state_registration {
-    uint32_t in_use;
+    uint32_t in_use; /* 1, and STATE_REGISTERED_CLASSIC */
     uint32_t connection; /* index in connections */
     uint32_t index;      /* the client's */
     uint32_t slot;       /* in the directory */

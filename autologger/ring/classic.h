@@ -1,0 +1,25 @@
+/* classic.h - events of the older API (TraceEvent, TraceEventInstance, TraceMessage) on their way. In a stream each is an EVENT_HEADER
+ * like all others, with SHM_CLASSIC among its Flags and its kind as EventProperty; the logger writes it with the header that it stands for,
+ * which is never larger. What the fields of the one mean for the other:
+ *   provider    the class GUID              id     Class.Version; MessageNumber     task  option flags of a message
+ *   level, opcode  Class.Level, Class.Type  keyword  InstanceId and, above, ParentInstanceId; of a message: its component id
+ *   activity    ParentGuid; the message GUID
+ * Threads: pure, any. Not for: telling whether a program may say so (it may). */
+#ifndef AUTOLOGGER_RING_CLASSIC_H
+#define AUTOLOGGER_RING_CLASSIC_H
+#include "autologger/wire/etl.h"
+
+#include <stdbool.h>
+
+enum { SHM_CLASSIC = 0x0100 }; /* EVENT_HEADER_FLAG_CLASSIC_HEADER, which no file has */
+enum classic_kind { CLASSIC_FULL = 1, CLASSIC_INSTANCE = 2, CLASSIC_MESSAGE = 3 };
+/* Option flags of messages: which items its header has, in the order of the file. */
+enum {
+    MESSAGE_SEQUENCE = 0x01, MESSAGE_GUID = 0x02, MESSAGE_COMPONENT_ID = 0x04, MESSAGE_TIMESTAMP = 0x08, MESSAGE_PERFORMANCE_TIMESTAMP = 0x10,
+    MESSAGE_SYSTEMINFO = 0x20, MESSAGE_POINTER32 = 0x40, MESSAGE_POINTER64 = 0x80
+};
+
+static inline bool classic_is(const uint8_t *record) { return record[5] & (SHM_CLASSIC >> 8); }
+/* Writes the record of `size` bytes (80 or more) to `out` (as many) as it stands in a file. Its size there; 0 for a kind that is not known. */
+uint32_t classic_unwrap(const uint8_t *record, uint32_t size, uint8_t *out);
+#endif

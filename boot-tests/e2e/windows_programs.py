@@ -1,0 +1,190 @@
+"""Small providers, written as for Windows (boot-tests/windows): built without a change by gcc and clang, in C and in C++14, run in a session each,
+and what they wrote decodes without a manifest; a provider class of constexpr metadata; a library's provider; a provider of the older kind, with
+its own headers in the file, which the last session that enables it has alone; a ninth session is refused by name.
+Proves: API-02, API-19, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-14."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import BUILD, SOURCE, Machine, check, skip
+
+if "asan" in BUILD or "tsan" in BUILD:
+    skip("a sanitized library can't be linked to a plain program")
+
+C, CPP = ("gcc -std=gnu99", "clang -std=gnu17"), ("g++ -std=c++14", "clang++ -std=c++14")
+GUID = "{5ea7c0de-%04x-4a5b-8c6d-111111111111}"
+WINDOWS = os.path.join(SOURCE, "boot-tests", "windows")
+
+
+def build(m, compiler, source, *more):
+    out = os.path.join(m.dir, "%s-%s" % (source.replace(".", "-"), compiler.split()[0]))
+    command = [*compiler.split(), "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-extern-initializer" if "clang" in compiler else "-w", "-fshort-wchar",
+               "-I" + os.path.join(SOURCE, "autologger", "include"), os.path.join(WINDOWS, source), "-o", out, *more]
+    if compiler.startswith("g++"):
+        command.remove("-w")
+    r = subprocess.run(command, capture_output=True, text=True)
+    check(r.returncode == 0, " ".join(command), r.stderr)
+    return out
+
+
+def linked(m, compiler, source):
+    return build(m, compiler, source, "-L" + BUILD, "-lautologger", "-Wl,-rpath," + BUILD)
+
+
+def traced(m, name, providers, run):
+    """What `run` writes to a session that enables the providers, event by event."""
+    m.tool("start", name, "--output", name + ".etl", "--set", "BufferSize=64KB")
+    for p in providers:
+        m.tool("enable", name, GUID % p, "--level", "Verbose")
+    run()
+    m.tool("stop", name)
+    return dump(m, name)
+
+
+def dump(m, name):
+    r = m.tool("dump", os.path.join(m.logs, name + ".etl"), "--json")
+    return [json.loads(line) for line in r.stdout.splitlines()]
+
+
+def run(m, path, *args):
+    r = subprocess.run([path, *args], env=m.env, capture_output=True, text=True, timeout=60)
+    check(r.returncode == 0, path, r.returncode, r.stdout, r.stderr)
+    return r.stdout
+
+
+def of(events, guid):
+    return [e for e in events if e["provider"].get("guid", "").lower().strip("{}") == guid.strip("{}")]
+
+
+def named(events, name):
+    found = [e for e in events if name in (e.get("event"), e.get("name"))]
+    check(found, name, "is not among", events)
+    return found
+
+
+def tracelogging_c(m, compiler):
+    e = named(traced(m, "tlg", [2], lambda: run(m, linked(m, compiler, "tracelogging_c.c"))), "Everyday")
+    check(len(e) == 1, e)
+    f = e[0]["fields"]
+    print(compiler, f)
+    check(e[0]["provider"]["name"] == "Contoso.Sample.C" and e[0]["level"] == 3, e)
+    check(f["ansi"] == "ansi" and f["wide"] == "wide" and f["yes"] is True, f)
+    check(str(f["hex"]).lower() in ("0xabcdef", "11259375"), f)
+
+
+def tracelogging_cpp(m, compiler):
+    events = traced(m, "tlgcpp", [3], lambda: run(m, linked(m, compiler, "tracelogging_cpp.cpp")))
+    first = named(events, "My1stEvent")[0]
+    check(first["fields"] == {"MyIntField": 42, "MyStrField": "some values"}, first)
+    start, stop = named(events, "Request")
+    steps = named(events, "Step")
+    check([e["fields"]["value"] for e in steps] == [1.5, "text"], steps)
+    ids = {e["activity"] for e in (start, stop, *steps)}
+    check(len(ids) == 1 and start["opcode"] in (1, "Start") and stop["opcode"] in (2, "Stop"), start, stop, steps)
+    print(compiler, "activity", ids)
+
+
+def provider_class(m, compiler):
+    events = traced(m, "class", [4], lambda: run(m, linked(m, compiler, "provider_class.cpp")))
+    one, two = named(events, "my1stEvent")[0], named(events, "Sorted")[0]
+    print(compiler, one["fields"], two["fields"])
+    check(one["provider"]["name"] == "Contoso.Sort" and one["id"] == 100 and one["channel"] == 11, one)
+    check(one["fields"]["MyIntVal"] == -5 and one["fields"]["MyMsg"] == "three fields" and str(one["fields"]["Address"]).lower() in ("0x1234", "4660"), one)
+    check(two["fields"] == {"Count": 1000000, "Seconds": 0.5}, two)
+
+
+def manifest_provider(m, compiler):
+    program = linked(m, compiler, "manifest_provider.c")
+    events = traced(m, "manifest", [1], lambda: check(run(m, program) == "1\n", "one session enabled it"))
+    mine = of(events, GUID % 1)
+    check(len(mine) == 4, mine)
+    check([e["id"] for e in mine] == [1, 2, 0, 1] and [e["level"] for e in mine] == [4, 5, 4, 4], mine)
+    check(len({e["activity"] for e in mine}) == 1, mine)
+    check("a message" in json.dumps(mine[2]), mine[2])
+
+
+def library(m):
+    """API-02: a library's provider is one of its own, from its constructor to its destructor."""
+    so = build(m, "gcc -shared -fPIC", "library_provider.c", "-L" + BUILD, "-lautologger", "-Wl,-rpath," + BUILD)
+    user = build(m, "gcc", "library_user.c", "-ldl")
+    events = traced(m, "library", [6], lambda: run(m, user, so))
+    check([e.get("event", e.get("name")) for e in of(events, GUID % 6)] == ["Loaded", "Unloaded"], events)
+
+
+def classic(m):
+    """API-27, API-28: the older API, and the one session that has it."""
+    program = linked(m, C[0], "classic_provider.c")
+    for name in ("first", "second"):
+        m.tool("start", name, "--output", name + ".etl", "--set", "BufferSize=64KB")
+    m.tool("enable", "first", GUID % 5, "--level", "Informational", "--keywords", "0x1000000A5")
+    p = subprocess.Popen([program], env=m.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    m.processes.append(p)
+    check(p.stdout.readline() == "1\n", "enabled once")
+    m.tool("enable", "second", GUID % 5, "--level", "Verbose", "--keywords", "0x77", "--wait", "5000")
+    p.stdin.write("again\n")
+    p.stdin.flush()
+    check(p.stdout.readline() == "2\n", "and by the second session")
+    p.stdin.close()
+    check(p.wait(20) == 0, "classic_provider")
+    for name in ("first", "second"):
+        m.tool("stop", name)
+    for name, flags in (("first", 0xA5), ("second", 0x77)):
+        events = dump(m, name)
+        text = json.dumps(events)
+        full = of(events, "5ea7c0de-0105-4a5b-8c6d-111111111111")
+        print(name, full)
+        check(len(full) >= 2, text)
+        payload = flags.to_bytes(4, "little") + b"classic\0"
+        check(payload.hex() in text.lower().replace(" ", ""), name, text)
+        verify(m, name, flags)
+
+
+def verify(m, name, flags):
+    """The headers themselves: FULL64, INSTANCE64 and MESSAGE, in this order."""
+    with open(os.path.join(m.logs, name + ".etl"), "rb") as f:
+        data = f.read()
+    guid = bytes.fromhex("dec0a75e05015b4a8c6d111111111111")
+    at, kinds = data.find(guid), []
+    while at >= 0:
+        for back, kind in ((0x18, 0x14), (0x18, 0x15)):
+            if data[at - back + 2] == kind and data[at - back + 3] == 0xC0:
+                kinds.append(kind)
+                check(data[at - back + 8:at - back + 16] != bytes(8), "thread and process")
+        if data[at - 8 + 3] == 0x90:
+            kinds.append(0x90)
+            check(data[at - 8 + 4:at - 8 + 8] == b"\x0c\x00\xaa\x00", "number 12, GUID, time, ids, 64 bits")
+            check(data[at + 32:at + 36] == flags.to_bytes(4, "little"), "the argument")
+        at = data.find(guid, at + 1)
+    check(kinds == [0x14, 0x15, 0x90], name, kinds)
+
+
+def nine(m):
+    """ENB-08: eight sessions may have a provider; the ninth is told so."""
+    for i in range(9):
+        m.tool("start", "n%d" % i, "--output", "n%d.etl" % i, "--set", "BufferSize=4KB")
+    for i in range(8):
+        m.tool("enable", "n%d" % i, GUID % 2)
+    r = m.tool("enable", "n8", GUID % 2, expect=None)
+    check(r.returncode != 0 and "1450" in r.stdout + r.stderr, r.stdout, r.stderr)
+    m.tool("disable", "n3", GUID % 2)
+    m.tool("enable", "n8", GUID % 2)
+    for i in range(9):
+        m.tool("stop", "n%d" % i)
+
+
+for needed in ("gcc", "clang", "g++", "clang++"):
+    if not shutil.which(needed):
+        skip(needed + " is not here")
+with Machine() as m:
+    m.start()
+    for compiler in C:
+        tracelogging_c(m, compiler)
+        manifest_provider(m, compiler)
+    for compiler in CPP:
+        tracelogging_cpp(m, compiler)
+        provider_class(m, compiler)
+    library(m)
+    classic(m)
+    nine(m)
+    m.shutdown()
