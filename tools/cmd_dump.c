@@ -2,6 +2,7 @@
 #include "autologger/consumer/dump.h"
 #include "autologger/symbols/symbols.h"
 #include "tools/describe.h"
+#include "tools/progress.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/symbols_view.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { FOLDERS_MAX = 16, KEY_SYMBOL_PATH = 0x300, KEY_UNIT, KEY_MANIFEST = 0x320, KEY_CULTURE, KEY_MATCH };
 struct dump_args {
@@ -164,10 +166,16 @@ static int dump(struct dump_args *a)
             etl_reader_close(reader);
             return code;
         }
+        struct progress bar = progress_start("writing");
+        if (!isatty(STDOUT_FILENO)) { /* else the events themselves show how far it is */
+            a->options.progress     = progress_tell;
+            a->options.progress_ctx = &bar;
+        }
         a->options.schemas = a->describe.set;
         a->options.from = a->from >= 0 ? time_at(reader, a->from) : 0;
         a->options.to   = a->to >= 0 ? time_at(reader, a->to) : 0;
         st              = dump_events(reader, &a->options, stdout, &counts, &why);
+        progress_end(&bar);
     }
     if (!st && symbols)
         symbols_show(a, symbols);

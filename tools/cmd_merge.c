@@ -1,6 +1,7 @@
 /* autologger merge: one file out of several of one boot. */
 #include "autologger/consumer/merge.h"
 #include "tools/json_out.h"
+#include "tools/merge_options.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -88,6 +89,7 @@ static void counts_json(const struct merge_args *a, const struct merge_counts *n
     redact_option_json(&a->redact, j);
     json_number(j, "events_lost", n->events_lost);
     json_number(j, "buffers_lost", n->buffers_lost);
+    json_number(j, "unfinished", n->unfinished);
     json_number(j, "inversions", n->inversions);
     json_number(j, "damage", n->damage);
     json_object_end(j);
@@ -134,6 +136,9 @@ static void metadata_print(const struct merge_counts *n)
 static void why_not_fine(const struct merge_counts *n, const char *out)
 {
     fflush(stdout);
+    if (n->unfinished)
+        fprintf(stderr, "autologger merge: %u of the files %s never finished: what was lost last is not counted in %s\n", n->unfinished,
+                n->unfinished == 1 ? "was" : "were", out);
     if (n->damage)
         fprintf(stderr, "autologger merge: %s\nautologger merge: %u place%s of damage in all; what lies there is not in %s. Do: "
                         "autologger summary FILE names each\n",
@@ -147,7 +152,7 @@ static void why_not_fine(const struct merge_counts *n, const char *out)
 int cmd_merge(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0}, OPT_REDACT, OPT_JSON, {0}};
+        {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0}, OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
     static const struct argp argp = {
         options, parse, "FILE...",
         CMDLINE_DOC("One file out of several that were written in one boot with one clock, in time order. Files of different "
@@ -164,7 +169,11 @@ int cmd_merge(int argc, char **argv)
         redact_option_close(&a.redact);
         return code;
     }
-    wstatus st = merge_files_with(os_linux(), a.files, a.count, a.out, &(struct merge_options){.redactor = a.redact.redactor}, &n, &why);
+    struct merge_options how = {.redactor = a.redact.redactor};
+    struct merge_help    help;
+    merge_help_open(&help, &a.common, &how);
+    wstatus st = merge_files_with(os_linux(), a.files, a.count, a.out, &how, &n, &why);
+    merge_help_close(&help);
     if (st) {
         redact_option_close(&a.redact);
         return failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger merge", st, &why);

@@ -1,19 +1,24 @@
-/* autologger relog: a trace file out of others: only some of their events, in time order, with their time stamps; uncompressed; redacted. */
+/* autologger relog: a trace file out of others: only some of their events, in time order, with their time stamps; uncompressed, or
+ * compressed; redacted. */
 #include "autologger/analysis/event_spec.h"
 #include "autologger/consumer/merge.h"
 #include "autologger/consumer/process_filter.h"
+#include "autologger/etl/xpress.h"
 #include "autologger/schema/classic.h"
 #include "tools/json_out.h"
+#include "tools/merge_options.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
+#include "autologger/wire/merged.h"
+#include "autologger/wire/names.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MAX = 64, SPECS_MAX = 32, KEY_EVENT = 0x300, KEY_EXCLUDE, KEY_NAMES, HEADER_GROUP = 0 };
+enum { FILES_MAX = 64, SPECS_MAX = 32, KEY_EVENT = 0x300, KEY_EXCLUDE, KEY_NAMES, KEY_COMPRESS, HEADER_GROUP = 0 };
 struct relog_args {
     struct cmdline       common;
     struct redact_option redact;
@@ -21,7 +26,7 @@ struct relog_args {
     unsigned             count;
     struct event_spec    keep[SPECS_MAX], exclude[SPECS_MAX];
     unsigned             keeps, excludes;
-    bool                 names, by_process;
+    bool                 names, by_process, compress;
     uint32_t             process;
     double               from, to; /* < 0: not given */
     /* while it runs */
@@ -56,6 +61,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'p': case KEY_EVENT: add_spec(a->keep, &a->keeps, arg, state); return 0;
     case KEY_EXCLUDE: add_spec(a->exclude, &a->excludes, arg, state); return 0;
     case KEY_NAMES: a->names = true; return 0;
+    case KEY_COMPRESS: a->compress = true; return 0;
     case 'P':
         a->by_process = true;
         a->process    = (uint32_t)seconds(arg, "process", state);
@@ -88,7 +94,7 @@ static bool is_name(const struct decoded *names)
     uint16_t group = names->hook >> 8;
     return (names->hook != CLASSIC_NONE && (group == ETL_GROUP_IMAGE || group == ETL_GROUP_PROCESS || group == HEADER_GROUP || group >= CLASSIC_IMAGE_ID >> 8 ||
                                             (group == ETL_GROUP_THREAD && (names->hook & 0xFF) < 5) || (names->hook >= 0x0400 && names->hook < 0x0425))) ||
-           (names->provider && strcmp(names->provider, "Autologger-Kernel-Names") == 0);
+           (names->provider && (strcmp(names->provider, NAMES_PROVIDER) == 0 || strcmp(names->provider, MERGED_PROVIDER) == 0));
 }
 
 static bool any_matches(const struct event_spec *list, unsigned count, const struct etl_event *e, const struct decoded *names)
@@ -179,7 +185,12 @@ static int relog(struct relog_args *a)
     }
     a->schemas = describe.set;
     a->filter  = (struct process_filter){.wanted = process_wanted, .ctx = a, .actors = &a->actors};
-    st         = merge_files_with(os_linux(), a->files, a->count, a->out, &(struct merge_options){.plain = true, .keep = filtered ? keep : NULL, .ctx = a, .redactor = a->redact.redactor}, &n, &why);
+    struct merge_options options = {.plain = true, .keep = filtered ? keep : NULL, .ctx = a, .redactor = a->redact.redactor,
+                                    .compress = a->compress ? xpress_compress : NULL};
+    struct merge_help    help;
+    merge_help_open(&help, &a->common, &options);
+    st = merge_files_with(os_linux(), a->files, a->count, a->out, &options, &n, &why);
+    merge_help_close(&help);
     if (!st && (a->actors.failed || a->filter.failed))
         st = reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory to filter with");
     if (st) {
@@ -209,13 +220,14 @@ int cmd_relog(int argc, char **argv)
         {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file that starts first", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
         {"with-names", KEY_NAMES, NULL, 0, "also all events that give names to others: processes, threads, images, files, descriptions", 0},
+        {"compress", KEY_COMPRESS, NULL, 0, "compress the result (XPRESS); without it the result is uncompressed, whatever the files are", 0},
         OPT_REDACT,
         OPT_JSON,
         {0}};
     static const struct argp argp = {
         options, parse, "FILE...",
         CMDLINE_DOC("A trace file (.etl) out of others of one clock: only some of their events, each byte for byte with its time stamp, in time order, "
-                    "uncompressed. The counts of lost events stay.",
+                    "uncompressed unless asked for otherwise. The counts of lost events stay.",
                     "  autologger relog boot.etl --provider Contoso-Web --from 2 --to 5 -o part.etl"),
         NULL, NULL, NULL};
     struct relog_args a = {.from = -1, .to = -1};

@@ -3,6 +3,8 @@
 #include "tools/summary_view.h"
 #include "autologger/consumer/summary.h"
 #include "tools/json_out.h"
+#include "tools/progress.h"
+#include "tools/provenance_view.h"
 #include "tools/quality_view.h"
 #include "tools/store_access.h"
 #include "tools/unit_view.h"
@@ -41,6 +43,7 @@ struct watcher {
     struct symbols    *symbols;
     struct frame_name *frames; /* NULL: names are not asked for */
     struct unit_table  units;
+    struct provenance  provenance;
     const struct unit_row *rows; /* once all is seen */
     unsigned               row_count;
 };
@@ -49,6 +52,7 @@ static void see(void *ctx, const struct etl_event *e, const struct decoded *name
 {
     struct watcher *w = ctx;
     unit_table_see(&w->units, e, names);
+    provenance_see(&w->provenance, e);
     if (w->frames) {
         struct frame_namer namer = symbols_namer(w->symbols);
         namer.stack(namer.ctx, e, w->frames, FRAMES_MAX);
@@ -64,6 +68,8 @@ static void members(void *ctx, struct yajl_gen_t *within)
     struct symbols_counts n;
     if (j && symbols_counts(w->symbols, &n))
         quality_json(&n, w->frames != NULL, j);
+    if (j && w->provenance.sessions)
+        provenance_view_json(&w->provenance, j);
     if (j)
         unit_view_json(w->rows, w->row_count, j);
     json_destroy(j);
@@ -84,7 +90,8 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
     struct reason       why     = {0};
     struct watcher      w       = {0};
     struct describe     d       = {.traces = &path, .trace_count = 1};
-    struct summary_more more    = {see, members, &w, NULL};
+    struct progress     bar     = progress_start("reading");
+    struct summary_more more    = {.see = see, .json = members, .ctx = &w, .progress = progress_tell, .progress_ctx = &bar};
     int                 code    = VERB_FINE;
     wstatus             st      = etl_reader_open(path, &reader, &why);
     if (!st)
@@ -97,15 +104,17 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
     more.schemas = d.set;
     if (!st)
         st = summary_create_with(reader, &more, &summary, &why);
+    progress_end(&bar);
     if (!st)
         w.row_count = unit_table_end(&w.units, &w.rows);
-    if (!st && (w.units.failed || w.units.units.failed || w.units.actors.failed))
+    if (!st && (w.units.failed || w.units.units.failed || w.units.actors.failed || w.provenance.failed))
         st = reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for a table of units");
     if (!st && how->json) {
         st = summary_print_json_with(summary, &more, stdout);
     } else if (!st) {
         struct symbols_counts n;
         summary_print(summary, stdout);
+        provenance_view_print(&w.provenance, stdout);
         if (symbols_counts(w.symbols, &n))
             quality_print(&n, how->symbols, stdout);
         unit_view_print(w.rows, w.row_count, stdout);
@@ -118,6 +127,7 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
     describe_close(&d);
     free(w.frames);
     unit_table_finish(&w.units);
+    provenance_finish(&w.provenance);
     symbols_close(w.symbols);
     summary_destroy(summary);
     etl_reader_close(reader);

@@ -197,6 +197,7 @@ static bool dump_end(struct dump *d)
 wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
                     struct reason *why)
 {
+    enum { TELL_EVERY = 1 << 14 };
     const struct dump_writer *writer = writers[options->format];
     struct dump      d  = {.options = options, .header = etl_reader_header(r), .out = out, .counts = counts};
     wstatus          st = W_SUCCESS;
@@ -212,7 +213,8 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     }
     errno = 0;
     while ((!options->limit || counts->written < options->limit) && !ferror(out) && etl_next(r, &e)) {
-        counts->read++;
+        if (counts->read++ % TELL_EVERY == 0 && options->progress && d.header->file_size)
+            options->progress(options->progress_ctx, (unsigned)(e.file_offset * 1000 / d.header->file_size));
         decoded_names(d.schemas, &e, &names);
         if (!passes(&d, &e, &names))
             continue;

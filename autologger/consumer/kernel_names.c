@@ -86,12 +86,6 @@ static wstatus put_event(struct kernel_names *k, struct writer *w, int64_t time,
     return to->put(to->ctx, 0, w->data, (uint32_t)w->pos, time, why);
 }
 
-static void wr_text(struct writer *w, const char *text)
-{
-    wr_bytes(w, text, strlen(text));
-    wr_u8(w, 0);
-}
-
 static wstatus put_module(struct kernel_names *k, const struct kernel_module *m, int64_t time, const struct added_events *to,
                           struct reason *why)
 {
@@ -99,7 +93,7 @@ static wstatus put_module(struct kernel_names *k, const struct kernel_module *m,
     struct writer w = wr_make(bytes, sizeof bytes);
 
     names_event_begin(&w, module_schema, sizeof module_schema - 1, time);
-    wr_text(&w, m->name);
+    own_event_text(&w, m->name);
     wr_u64(&w, m->base);
     wr_u64(&w, m->size);
     wr_u16(&w, m->build_id.size);
@@ -130,13 +124,13 @@ static wstatus put_symbols(struct kernel_names *k, const struct kernel_symbols *
         if (count == 0) {
             w = wr_make(bytes, sizeof bytes);
             names_event_begin(&w, symbols_schema, sizeof symbols_schema - 1, time);
-            wr_text(&w, s->module[module].name);
+            own_event_text(&w, s->module[module].name);
             at = w.pos;
             wr_u16(&w, 0);
         }
         wr_u64(&w, s->symbol[i].address);
         wr_u32(&w, s->symbol[i].size);
-        wr_text(&w, s->text + s->symbol[i].name);
+        own_event_text(&w, s->text + s->symbol[i].name);
         k->counts.symbols++;
         count++;
     }

@@ -25,7 +25,8 @@ struct input {
     struct etl_reader            *reader;
     const struct etl_file_header *header;
     struct etl_event              event;
-    bool                          has_event, kernel;
+    bool                          has_event, kernel, told; /* told: it was merged before, and has its sessions in it */
+    uint64_t                      events; /* so far, without header events */
 };
 struct output {
     uint8_t *data;
@@ -44,7 +45,9 @@ struct merge {
     struct unwinding    *unwinding;
     struct embedding    *embedding;
     const struct merge_options *options;
+    struct provenance    provenance; /* what the files say already */
     uint8_t             *changed; /* a record, for the redactor; 64 KB */
+    uint64_t             bytes; /* of all files */
     struct merge_counts counts;
 };
 
@@ -118,6 +121,24 @@ static wstatus check_once(const struct merge *m, unsigned i, struct reason *why)
     return W_SUCCESS;
 }
 
+static bool same_newfile(const struct etl_file_header *a, const struct etl_file_header *b)
+{
+    return a->raw.log_file_mode & b->raw.log_file_mode & ETL_MODE_NEWFILE && a->raw.boot_time == b->raw.boot_time && a->logger_name && b->logger_name &&
+           strcmp(a->logger_name, b->logger_name) == 0;
+}
+
+/* What input i has lost beyond those before it: the files of a NEWFILE session count on from one to the next. */
+static uint64_t lost_since(const struct merge *m, unsigned i)
+{
+    const struct etl_file_header *h    = m->inputs[i].header;
+    uint64_t                      most = 0;
+
+    for (unsigned j = 0; j < i; j++)
+        if (same_newfile(h, m->inputs[j].header) && m->inputs[j].header->raw.events_lost > most)
+            most = m->inputs[j].header->raw.events_lost;
+    return h->raw.events_lost > most ? h->raw.events_lost - most : 0;
+}
+
 static wstatus open_inputs(struct merge *m, const char *const *files, struct reason *why)
 {
     bool kernel = false;
@@ -150,8 +171,10 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
         m->processors  = cpus > m->processors ? cpus : m->processors;
         uint32_t size  = h->raw.buffer_size > BUFFER_MOST ? BUFFER_MOST : (h->raw.buffer_size + 1023) & ~1023u;
         m->buffer_size = size > m->buffer_size ? size : m->buffer_size;
-        m->counts.events_lost += h->raw.events_lost;
+        m->bytes += h->file_size;
+        m->counts.unfinished += h->raw.end_time <= 0;
         m->counts.buffers_lost += h->raw.buffers_lost;
+        m->counts.events_lost += lost_since(m, i);
     }
     return W_SUCCESS;
 }
@@ -195,11 +218,11 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
         redactor_text(m->options->redactor, name, strlen(name), 1);
     struct etl_file_info info = {
         .logger_name = name, .file_name = base ? base + 1 : target, .buffer_size = m->buffer_size,
-        .processors = m->processors, .log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG,
+        .processors = m->processors, .log_file_mode = ETL_MODE_SEQUENTIAL | ETL_MODE_RELOG | (m->options->compress ? ETL_MODE_COMPRESSED : 0),
         .clock_type = h->raw.clock_type >= 1 && h->raw.clock_type <= 3 ? h->raw.clock_type : 2,
         .perf_freq = (uint64_t)h->raw.perf_freq, .cpu_mhz = h->raw.cpu_mhz, .boot_time = (uint64_t)h->raw.boot_time,
         .start_time = etl_filetime(h, raw), .start_raw = raw, .thread_id = (uint32_t)gettid(),
-        .process_id = (uint32_t)getpid(), .unfinished_is_nothing = true};
+        .process_id = (uint32_t)getpid(), .unfinished_is_nothing = true, .compress = m->options->compress, .compression = ETL_XPRESS};
     m->outputs = calloc(m->processors, sizeof *m->outputs);
     if (!m->outputs)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", m->processors);
@@ -270,7 +293,7 @@ static wstatus put_added(void *ctx, uint16_t cpu, const void *record, uint32_t s
 }
 
 /* An event, and before it what belongs there. */
-static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
+static wstatus copy(struct merge *m, struct input *in, struct reason *why)
 {
     const struct etl_event *e     = &in->event;
     struct added_events     added = {put_added, m};
@@ -289,6 +312,8 @@ static wstatus copy(struct merge *m, const struct input *in, struct reason *why)
 
     if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");
+    if (m->options->provenance)
+        in->told |= provenance_see(&m->provenance, e);
     if (st == W_SUCCESS && !embedding_see(m->embedding, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the descriptions of events");
     uint8_t  stack[UNWINDING_RECORD];
@@ -303,10 +328,57 @@ static void advance(struct merge *m, struct input *in)
 {
     while ((in->has_event = etl_next(in->reader, &in->event))) {
         m->counts.in++;
-        if (!is_header(&in->event))
+        if (!is_header(&in->event)) {
+            in->events++;
             return;
+        }
         m->counts.headers_dropped++;
     }
+}
+
+static wstatus add_provenance(struct merge *m, int64_t time, struct reason *why)
+{
+    const struct added_events to      = {put_added, m};
+    struct provenance_source *sources = calloc(m->count, sizeof *sources);
+    bool                     *told    = calloc(m->count, sizeof *told);
+    wstatus                   st      = W_NOT_ENOUGH_MEMORY;
+
+    for (unsigned i = 0; i < m->count && sources && told; i++) {
+        const struct input *in = &m->inputs[i];
+        sources[i]             = (struct provenance_source){.header = in->header, .path = in->path, .events = in->events};
+        told[i]                = in->told;
+        etl_reader_damage(in->reader, &sources[i].damage);
+    }
+    if (sources && told && !m->provenance.failed)
+        st = provenance_write(&m->provenance, sources, told, m->count, m->options->configuration, m->options->configuration_ctx, time, &to, why);
+    else
+        reason_set(why, st, "no memory for where the events come from");
+    free(sources);
+    free(told);
+    return st;
+}
+
+/* What is left to be done once all events are copied. */
+static wstatus add_rest(struct merge *m, int64_t last, struct reason *why)
+{
+    const struct added_events to = {put_added, m};
+    wstatus                   st = kernel_names_write(m->names, "", last, &to, why);
+
+    if (st == W_SUCCESS)
+        st = embedding_write(m->embedding, last, &to, why);
+    return st == W_SUCCESS && m->options->provenance ? add_provenance(m, last, why) : st;
+}
+
+static void tell(const struct merge *m)
+{
+    enum { EVERY = 1 << 14 };
+    uint64_t at = 0;
+
+    if (!m->options->progress || m->counts.in % EVERY)
+        return;
+    for (unsigned i = 0; i < m->count; i++)
+        at += m->inputs[i].has_event ? m->inputs[i].event.file_offset : m->inputs[i].header->file_size;
+    m->options->progress(m->options->progress_ctx, (unsigned)(at * 1000 / (m->bytes ? m->bytes : 1)));
 }
 
 static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
@@ -335,11 +407,10 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
             *end_time = least->event.filetime;
         st = copy(m, least, why);
         advance(m, least);
+        tell(m);
     }
     if (st == W_SUCCESS && last != INT64_MIN && !m->options->plain)
-        st = kernel_names_write(m->names, "", last, &(struct added_events){put_added, m}, why);
-    if (st == W_SUCCESS && last != INT64_MIN && !m->options->plain)
-        st = embedding_write(m->embedding, last, &(struct added_events){put_added, m}, why);
+        st = add_rest(m, last, why);
     for (uint32_t cpu = 0; cpu < m->processors && st == W_SUCCESS; cpu++)
         st = flush(m, (uint16_t)cpu, why);
     return st;
@@ -373,6 +444,7 @@ static void merge_finish(struct merge *m)
     kernel_names_destroy(m->names);
     unwinding_destroy(m->unwinding);
     embedding_destroy(m->embedding);
+    provenance_finish(&m->provenance);
     for (unsigned i = 0; m->inputs && i < m->count; i++)
         etl_reader_close(m->inputs[i].reader);
     for (uint32_t i = 0; m->outputs && i < m->processors; i++)

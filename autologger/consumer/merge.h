@@ -1,6 +1,6 @@
 /* merge.h - merges .etl files of one clock and one anchor into one file in time order, with buffers per CPU.
  * Adds what a file needs to be read elsewhere: whose file each image is (identity.h), the kernel's names (kernel_names.h), and
- * what describes events of manifests (embedding.h).
+ * what describes events of manifests (embedding.h); and, where it is asked for, where it comes from (provenance.h).
  * Copies of programs' stacks become stacks (unwinding.h).
  * Invariants: M1 in - headers_dropped - left_out + added = out; records are copied unchanged, but for a stack in the place of its copy, and
  * for what a redactor replaces in them. M2 two events of one CPU keep their order.
@@ -12,6 +12,7 @@
 #define AUTOLOGGER_CONSUMER_MERGE_H
 #include "autologger/consumer/embedding.h"
 #include "autologger/consumer/kernel_names.h"
+#include "autologger/consumer/provenance.h"
 #include "autologger/consumer/unwinding.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/wstatus.h"
@@ -27,6 +28,12 @@ struct merge_options {
     wstatus (*inject)(void *ctx, const struct added_events *to, struct reason *why);
     void            *ctx;
     struct redactor *redactor; /* NULL: nothing is replaced. It has learned the files already */
+    bool             provenance; /* the files' own counters, the host and the configuration are added; not with `plain` */
+    provenance_configuration *configuration; /* NULL: nobody knows it */
+    void                     *configuration_ctx;
+    size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room); /* NULL: buffers as they are (etl/writer.h) */
+    void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
+    void *progress_ctx;
 };
 struct merge_counts {
     bool     opened; /* all files were read and fit together: a failure is about the target */
@@ -39,7 +46,8 @@ struct merge_counts {
     struct kernel_names_counts names;
     struct unwinding_counts    stacks;
     struct embedding_counts    metadata;
-    uint64_t events_lost, buffers_lost; /* sums of what the files say */
+    uint64_t events_lost, buffers_lost; /* sums of what the files say; of the files of one NEWFILE session, which count on, the latest */
+    unsigned unfinished; /* files that were never finished: what they say of losses is from some moment before */
     uint64_t inversions; /* events earlier than the one before: only damaged files have them */
     unsigned damage; /* places reported by the readers: what lies there is not in the target */
     char     first_damage[400]; /* "FILE: offset N: what", "" = none */

@@ -5,8 +5,8 @@
 #include "autologger/consumer/live.h"
 #include "autologger/consumer/record_view.h"
 #include "autologger/consumer/tdh_state.h"
+#include "autologger/consumer/wide_text.h"
 #include "registry-sim/win32/filetime.h"
-#include "registry-sim/win32/utf16.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -136,7 +136,7 @@ static DWORD logfile_check(const EVENT_TRACE_LOGFILEW *l)
         return ERROR_INVALID_PARAMETER;
     if (live ? !l->LoggerName || l->LogFileName : !l->LogFileName)
         return ERROR_BAD_PATHNAME;
-    return l->ProcessTraceMode & PROCESS_TRACE_MODE_EVENT_RECORD ? 0 : ERROR_NOT_SUPPORTED;
+    return 0;
 }
 
 TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA l)
@@ -148,24 +148,12 @@ TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA l)
     return open_named(w, live ? NULL : l->LogFileName, live ? l->LoggerName : NULL, w);
 }
 
-static char *utf8_of(const WCHAR *text)
-{
-    size_t n = 0;
-    while (text[n])
-        n++;
-    size_t need = utf16le_to_utf8(text, n * sizeof *text, NULL, 0) + 1;
-    char  *out  = malloc(need);
-    if (out)
-        utf16le_to_utf8(text, n * sizeof *text, out, need);
-    return out;
-}
-
 TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
 {
     if ((last_error = logfile_check(l)))
         return INVALID_PROCESSTRACE_HANDLE;
     bool  live = l->ProcessTraceMode & PROCESS_TRACE_MODE_REAL_TIME;
-    char *name = utf8_of(live ? l->LoggerName : l->LogFileName);
+    char *name = utf8_of_wide(live ? l->LoggerName : l->LogFileName, SIZE_MAX);
     if (!name) {
         last_error = ERROR_NOT_ENOUGH_MEMORY;
         return INVALID_PROCESSTRACE_HANDLE;
@@ -177,16 +165,23 @@ TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW l)
 
 /* ---- ProcessTrace ---- */
 
-/* Gives one event to its trace's callback. */
+/* Gives one event to its trace's callback: EventRecordCallback where the mode says so, else EventCallback, which is in the same place. */
 static void give(struct trace *t, const struct etl_event *e)
 {
     struct record_view view;
+    const bool         raw = t->logfile.ProcessTraceMode & PROCESS_TRACE_MODE_RAW_TIMESTAMP;
     tdh_sees(e);
     t->logfile.CurrentTime = (int64_t)e->filetime;
-    if (!t->logfile.EventRecordCallback)
-        return;
-    record_view_set(&view, e, t->logfile.ProcessTraceMode & PROCESS_TRACE_MODE_RAW_TIMESTAMP, t->logfile.Context);
-    t->logfile.EventRecordCallback(&view.record);
+    if (t->logfile.ProcessTraceMode & PROCESS_TRACE_MODE_EVENT_RECORD) {
+        if (!t->logfile.EventRecordCallback)
+            return;
+        record_view_set(&view, e, raw, t->logfile.Context);
+        t->logfile.EventRecordCallback(&view.record);
+    } else {
+        record_view_classic(&t->logfile.CurrentEvent, e, raw);
+        if (t->logfile.EventCallback)
+            t->logfile.EventCallback(&t->logfile.CurrentEvent);
+    }
 }
 
 /* False: the callback wants no more. */

@@ -66,6 +66,32 @@ void record_view_set(struct record_view *v, const struct etl_event *e, bool raw,
     r->UserContext                  = context;
 }
 
+void record_view_classic(EVENT_TRACE *t, const struct etl_event *e, bool raw)
+{
+    EVENT_TRACE_HEADER *h = &t->Header;
+
+    memset(t, 0, sizeof *t);
+    h->Size               = (USHORT)e->record_size;
+    h->HeaderType         = e->record[2];
+    h->MarkerFlags        = e->record[3];
+    h->Class.Type         = e->opcode;
+    h->Class.Level        = e->level;
+    h->Class.Version      = e->version;
+    h->ThreadId           = e->thread_id;
+    h->ProcessId          = e->process_id;
+    h->TimeStamp.QuadPart = raw ? e->raw_time : (int64_t)e->filetime;
+    h->KernelTime         = e->kernel_time;
+    h->UserTime           = e->user_time;
+    memcpy(&h->Guid, &e->provider, sizeof h->Guid);
+    t->InstanceId       = e->instance;
+    t->ParentInstanceId = e->parent_instance;
+    memcpy(&t->ParentGuid, &e->parent_guid, sizeof t->ParentGuid);
+    t->MofData                      = e->payload_size ? (PVOID)(uintptr_t)e->payload : NULL;
+    t->MofLength                    = e->payload_size;
+    t->BufferContext.ProcessorIndex = e->cpu;
+    t->BufferContext.LoggerId       = e->logger_id;
+}
+
 void record_view_header(const struct etl_file_header *h, TRACE_LOGFILE_HEADER *out)
 {
     memcpy(out, &h->raw, sizeof *out);

@@ -14,6 +14,8 @@ struct record_view {
 
 /* `raw`: the time stamp stays that of the session's clock. */
 void record_view_set(struct record_view *v, const struct etl_event *e, bool raw, void *context);
+/* The same for EventCallback: header, class or provider, payload. What belongs to newer events alone (id, keyword, items) it has no place for. */
+void record_view_classic(EVENT_TRACE *t, const struct etl_event *e, bool raw);
 /* The header of a file, as a consumer sees it. */
 void record_view_header(const struct etl_file_header *h, TRACE_LOGFILE_HEADER *out);
 #endif

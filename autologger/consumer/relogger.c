@@ -3,7 +3,7 @@
 
 #include "autologger/consumer/merge.h"
 #include "autologger/consumer/record_view.h"
-#include "registry-sim/win32/utf16.h"
+#include "autologger/consumer/wide_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +25,6 @@ struct relogging {
     struct injected      *first, **end;
 };
 
-static char *utf8_of(const WCHAR *text)
-{
-    size_t n = 0;
-    while (text[n])
-        n++;
-    size_t need = utf16le_to_utf8(text, n * sizeof *text, NULL, 0) + 1;
-    char  *out  = malloc(need);
-    if (out)
-        utf16le_to_utf8(text, n * sizeof *text, out, need);
-    return out;
-}
-
 static ULONG merge_named(const WCHAR *const *names, ULONG count, const WCHAR *target, const struct merge_options *options)
 {
     struct merge_counts counts;
@@ -46,9 +34,9 @@ static ULONG merge_named(const WCHAR *const *names, ULONG count, const WCHAR *ta
 
     if (!names || !count || count > FILES_MAX || !target || !*target)
         return st;
-    for (; n < count && names[n] && (file[n] = utf8_of(names[n])); n++)
+    for (; n < count && names[n] && (file[n] = utf8_of_wide(names[n], SIZE_MAX)); n++)
         ;
-    if (n == count && (result = utf8_of(target)))
+    if (n == count && (result = utf8_of_wide(target, SIZE_MAX)))
         st = merge_files_with(os_linux(), (const char *const *)file, count, result, options, &counts, NULL);
     else if (n == count || names[n])
         st = W_NOT_ENOUGH_MEMORY;
@@ -60,7 +48,7 @@ static ULONG merge_named(const WCHAR *const *names, ULONG count, const WCHAR *ta
 
 AUTOLOGGER_API ULONG CreateMergedETLFile(const WCHAR *const *FileNames, ULONG FileCount, const WCHAR *TargetName)
 {
-    return merge_named(FileNames, FileCount, TargetName, &(struct merge_options){0});
+    return merge_named(FileNames, FileCount, TargetName, &(struct merge_options){.provenance = true});
 }
 
 /* --- relogging --- */

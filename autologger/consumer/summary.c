@@ -16,6 +16,8 @@ struct collector {
     size_t           *table; /* open addressing: index of a row + 1 */
     size_t            slots;
     struct times      triggers, stacks;
+    size_t            most; /* times in either */
+    uint64_t          unordered; /* inversions when the triggers were sorted last */
     struct schema_set *schemas;
     struct field_sink sink; /* decodes only to see whether it can be done */
 };
@@ -120,6 +122,47 @@ static void ignore(void *self, const struct field *f)
     (void)f;
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+/* Matches all stacks so far; those whose trigger may still come stay, unless nothing more `comes`. */
+static void match_stacks(struct collector *c, bool comes)
+{
+    size_t  stay   = 0;
+    int64_t newest = c->triggers.count ? c->triggers.list[c->triggers.count - 1] : INT64_MIN;
+
+    if (c->s->inversions != c->unordered && c->triggers.count) { /* else it is sorted already */
+        qsort(c->triggers.list, c->triggers.count, sizeof *c->triggers.list, by_value);
+        newest       = c->triggers.list[c->triggers.count - 1];
+        c->unordered = c->s->inversions;
+    }
+    for (size_t i = 0; i < c->stacks.count; i++) {
+        const int64_t time = c->stacks.list[i];
+        if (c->triggers.count && bsearch(&time, c->triggers.list, c->triggers.count, sizeof time, by_value))
+            c->s->stacks_matched++;
+        else if (comes && time >= newest)
+            c->stacks.list[stay++] = time;
+    }
+    c->stacks.count = stay;
+}
+
+/* Room for one more of either: the older half of the triggers goes, and stacks that can't be matched any more. */
+static void make_room(struct collector *c)
+{
+    if (c->triggers.count < c->most && c->stacks.count < c->most)
+        return;
+    match_stacks(c, true);
+    if (c->triggers.count >= c->most) {
+        c->triggers.count -= c->most / 2;
+        memmove(c->triggers.list, c->triggers.list + c->most / 2, c->triggers.count * sizeof *c->triggers.list);
+    }
+    if (c->stacks.count >= c->most)
+        c->stacks.count = 0; /* all of them wait for what is to come: no such file was ever written */
+}
+
 /* Stacks refer to their trigger by its raw time; everything else can be a trigger. */
 static bool count_stack(struct collector *c, const struct etl_event *e, const struct decoded *names)
 {
@@ -129,6 +172,7 @@ static bool count_stack(struct collector *c, const struct etl_event *e, const st
 
     c->s->stacks_extended += n > 0;
     c->s->frames += n;
+    make_room(c);
     bool stack = names->hook == CLASSIC_STACK || names->hook == CLASSIC_STACK_KEY_KERNEL ||
                  names->hook == CLASSIC_STACK_KEY_USER;
     if (!stack)
@@ -143,12 +187,6 @@ static bool count_stack(struct collector *c, const struct etl_event *e, const st
     return add_time(&c->stacks, trigger);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
-}
-
 static int by_row(const void *a, const void *b)
 {
     const struct summary_row *x = a, *y = b;
@@ -160,25 +198,20 @@ static int by_row(const void *a, const void *b)
     return d ? d : strcmp(x->event, y->event);
 }
 
-static void match_stacks(struct collector *c)
-{
-    if (c->s->inversions && c->triggers.count) /* else it is sorted already */
-        qsort(c->triggers.list, c->triggers.count, sizeof *c->triggers.list, by_value);
-    for (size_t i = 0; i < c->stacks.count && c->triggers.count; i++)
-        c->s->stacks_matched += bsearch(&c->stacks.list[i], c->triggers.list, c->triggers.count,
-                                        sizeof *c->triggers.list, by_value) != NULL;
-}
-
 static bool collect(struct collector *c, struct etl_reader *r, const struct summary_more *more)
 {
+    enum { TELL_EVERY = 1 << 14 };
+    const uint64_t   size = etl_reader_header(r)->file_size ? etl_reader_header(r)->file_size : 1;
     struct etl_event e;
     struct decoded   names;
     int64_t          last = INT64_MIN;
     uint32_t         used;
 
     while (etl_next(r, &e)) {
+        if (more && more->progress && c->s->events % TELL_EVERY == 0)
+            more->progress(more->progress_ctx, (unsigned)(e.file_offset * 1000 / size));
         decoded_names(c->schemas, &e, &names);
-        if (more)
+        if (more && more->see)
             more->see(more->ctx, &e, &names);
         if (!count_event(c, &e, &names) || !count_stack(c, &e, &names) || !losses_add(&c->s->losses, &e, &names))
             return false;
@@ -189,7 +222,7 @@ static bool collect(struct collector *c, struct etl_reader *r, const struct summ
             c->s->first_time = e.filetime;
         c->s->last_time = e.filetime;
     }
-    match_stacks(c);
+    match_stacks(c, false);
     c->s->header = etl_reader_header(r);
     c->s->damage = etl_reader_damage(r, &c->s->damage_count);
     if (c->s->row_count)
@@ -201,7 +234,7 @@ wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason
 
 wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why)
 {
-    struct collector c  = {.s = calloc(1, sizeof *c.s), .schemas = more && more->schemas ? more->schemas : schema_set_new(), .sink.emit = ignore};
+    struct collector c  = {.s = calloc(1, sizeof *c.s), .most = more && more->times ? more->times : SUMMARY_TIMES, .schemas = more && more->schemas ? more->schemas : schema_set_new(), .sink.emit = ignore};
     wstatus          st = W_SUCCESS;
 
     if (!c.s || !c.schemas || !collect(&c, r, more)) {

@@ -1,5 +1,6 @@
 /* summary.h - what an .etl file holds, in figures: its header, events by provider and name, order, damage, stacks.
- * Memory: 8 bytes for each event and each stack (stacks are matched to their trigger by the exact raw time).
+ * Memory: does not grow with the file. Stacks are matched to their trigger by the exact raw time; the times of the last SUMMARY_TIMES events
+ * are kept for that (64 MB at most, with those of stacks), so that a stack which comes later than that many events counts as one without.
  * Threads: one. Ownership: create/destroy; borrows from the reader, which must outlive it. */
 #ifndef AUTOLOGGER_CONSUMER_SUMMARY_H
 #define AUTOLOGGER_CONSUMER_SUMMARY_H
@@ -8,6 +9,7 @@
 
 #include <stdio.h>
 
+enum { SUMMARY_TIMES = 1 << 22 };
 struct summary_row {
     struct guid provider;
     char       *provider_name; /* NULL when only the GUID is known */
@@ -39,6 +41,9 @@ struct summary_more {
     void (*json)(void *ctx, struct yajl_gen_t *within);
     void              *ctx;
     struct schema_set *schemas; /* borrowed; NULL: what describes itself, and the kernel's classes */
+    void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
+    void  *progress_ctx;
+    size_t times; /* for tests: instead of SUMMARY_TIMES; 0: that */
 };
 /* Reads all events that are still to come from `r`. 8 when out of memory. */
 wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why);

@@ -2,6 +2,7 @@
 #include "autologger/include/tdh.h"
 
 #include "autologger/consumer/tdh_state.h"
+#include "autologger/consumer/wide_text.h"
 #include "autologger/schema/classic.h"
 #include "autologger/schema/event_info.h"
 #include "autologger/schema/walk.h"
@@ -104,28 +105,12 @@ TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT c
     return deliver(&out, made, buffer, size);
 }
 
-/* UTF-8 of a name; free it. NULL: none, too long, or no memory. */
-static char *utf8_of(const WCHAR *text)
-{
-    size_t n = 0;
-
-    while (text && n < NAME_MAX_UNITS && text[n])
-        n++;
-    if (!text || n == NAME_MAX_UNITS)
-        return NULL;
-    size_t need = utf16le_to_utf8(text, n * sizeof *text, NULL, 0) + 1;
-    char  *out  = malloc(need);
-    if (out)
-        utf16le_to_utf8(text, n * sizeof *text, out, need);
-    return out;
-}
-
 TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD r, LPWSTR map_name, PEVENT_MAP_INFO buffer, PULONG size)
 {
     const struct schema_event *e;
     const struct schema_map   *map = NULL;
     struct text                out = {0};
-    char                      *name = size ? utf8_of(map_name) : NULL;
+    char                      *name = size ? utf8_of_wide(map_name, NAME_MAX_UNITS) : NULL;
 
     if (!name)
         return ERROR_INVALID_PARAMETER;
@@ -193,7 +178,7 @@ static TDHSTATUS get_property(PEVENT_RECORD r, ULONG count, PPROPERTY_DATA_DESCR
         return ERROR_INVALID_PARAMETER;
     for (; w->count < count; w->count++) {
         w->index[w->count] = data[w->count].ArrayIndex;
-        if (!(w->names[w->count] = utf8_of((const WCHAR *)(uintptr_t)data[w->count].PropertyName)))
+        if (!(w->names[w->count] = utf8_of_wide((const WCHAR *)(uintptr_t)data[w->count].PropertyName, NAME_MAX_UNITS)))
             return ERROR_INVALID_PARAMETER;
     }
     TDHSTATUS st = describe(r, &e);
@@ -403,7 +388,7 @@ TDHSTATUS TdhLoadManifest(PWSTR manifest)
 {
     struct schema_set *set;
     struct reason      why;
-    char              *path = utf8_of(manifest);
+    char              *path = utf8_of_wide(manifest, NAME_MAX_UNITS);
 
     if (!path)
         return ERROR_INVALID_PARAMETER;
@@ -433,7 +418,7 @@ TDHSTATUS TdhLoadManifestFromMemory(LPCVOID data, ULONG size)
 TDHSTATUS TdhUnloadManifest(PWSTR manifest)
 {
     struct schema_set *set;
-    char              *path = utf8_of(manifest);
+    char              *path = utf8_of_wide(manifest, NAME_MAX_UNITS);
 
     if (!path)
         return ERROR_INVALID_PARAMETER;

@@ -268,6 +268,10 @@ static void merge_begin(struct boot_end *b)
         b->host.save(b->host.ctx, &why);
         return;
     }
+    struct regstore *store = NULL;
+    if (b->o.store_open(b->o.store_path, false, &store, &why) == W_SUCCESS)
+        merge_parts_configuration(&b->parts, store, b->host.rows);
+    regstore_close(store);
     if ((st = merge_job_start(&b->job, &b->parts, b->host.rows, &why)) != W_SUCCESS) {
         merge_ended(b, st, &why);
         return;

@@ -1,6 +1,8 @@
 #include "autologger/daemon/merge_boot.h"
 
 #include "autologger/etl/reader.h"
+#include "registry-sim/store/change_number.h"
+#include "registry-sim/store/snapshot.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,12 +71,41 @@ void merge_parts_select(struct os *os, struct result_list *rows, struct merge_pa
 
 void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out) { select_rows(os, rows, true, out); }
 
+void merge_configuration_hash(struct regstore *store, uint64_t change_number, char out[PROVENANCE_HASH])
+{
+    uint8_t  hash[SNAPSHOT_HASH];
+    uint64_t now = 0;
+
+    *out = 0;
+    if (change_number_get(store, &now, NULL) || now != change_number || snapshot_content_hash(store, hash, NULL))
+        return;
+    for (unsigned i = 0; i < SNAPSHOT_HASH; i++)
+        snprintf(out + 2ul * i, 3, "%02x", hash[i]);
+}
+
+void merge_parts_configuration(struct merge_parts *parts, struct regstore *store, const struct result_list *rows)
+{
+    parts->configured    = true;
+    parts->change_number = rows->change_number;
+    merge_configuration_hash(store, rows->change_number, parts->configuration);
+}
+
+static bool configuration(void *ctx, const char *boot_id, uint64_t *change_number, char hash[PROVENANCE_HASH])
+{
+    const struct merge_parts *parts = ctx;
+    (void)boot_id;
+    *change_number = parts->change_number;
+    memcpy(hash, parts->configuration, PROVENANCE_HASH);
+    return parts->configured;
+}
+
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why)
 {
-    const char *paths[MERGE_PARTS];
+    const struct merge_options options = {.provenance = true, .configuration = configuration, .configuration_ctx = (void *)(uintptr_t)parts};
+    const char                *paths[MERGE_PARTS];
     for (unsigned i = 0; i < parts->count; i++)
         paths[i] = parts->row[i]->log_path;
-    return merge_files(os, paths, parts->count, parts->target, counts, why);
+    return merge_files_with(os, paths, parts->count, parts->target, &options, counts, why);
 }
 
 void merge_parts_note(struct merge_parts *parts)

@@ -18,12 +18,19 @@ struct merge_parts {
     unsigned           own_count;
     char               target[1024];
     uint64_t           bytes; /* of all files together */
+    bool               configured; /* the next two are known */
+    uint64_t           change_number;
+    char               configuration[PROVENANCE_HASH]; /* of what was declared; "": the store was changed since */
 };
 
 /* The sessions that started, made a file that is still there, and are not merged yet. */
 void merge_parts_select(struct os *os, struct result_list *rows, struct merge_parts *out);
 /* Those that are merged, but whose own files are still there (whoever merged them was killed before he could remove them). */
 void merge_parts_left(struct os *os, struct result_list *rows, struct merge_parts *out);
+/* Notes what configuration the boot of `rows` was of, for the target to tell; behind select. */
+void merge_parts_configuration(struct merge_parts *parts, struct regstore *store, const struct result_list *rows);
+/* The hash of what is declared in `store`, in hexadecimal, where it is still at this change number; else "". */
+void merge_configuration_hash(struct regstore *store, uint64_t change_number, char out[PROVENANCE_HASH]);
 /* Makes the target. Status as merge_files. */
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why);
 /* Writes the target into the rows (which are then to be saved); a file that is not merged is its own target. */

@@ -302,6 +302,7 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
     merge_parts_select(os_linux(), rows, &parts);
     if (!parts.count)
         return W_SUCCESS;
+    merge_parts_configuration(&parts, store, rows);
     wstatus st = merge_parts_run(os_linux(), &parts, &merged, why);
     if (st)
         return st;

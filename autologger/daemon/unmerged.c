@@ -218,13 +218,16 @@ static wstatus begin(struct unmerged *u, int epoll_fd, struct reason *why)
 
     u->parts.count = 0;
     st             = st ? st : result_load_number(store, u->boot[0], &u->rows, why);
-    regstore_close(store);
-    if (st)
+    if (st) {
+        regstore_close(store);
         return st;
+    }
     merge_parts_left(u->os, &u->rows, &u->parts); /* a predecessor was killed before it could remove them */
     if (u->parts.count && !u->keep_premerge)
         merge_parts_remove(u->os, &u->parts);
     merge_parts_select(u->os, &u->rows, &u->parts);
+    merge_parts_configuration(&u->parts, store, &u->rows);
+    regstore_close(store);
     if (!u->parts.count)
         return W_FILE_NOT_FOUND; /* given up by Keep, or removed by somebody */
     if ((st = merge_job_start(&u->job, &u->parts, &u->rows, why)) != W_SUCCESS)

@@ -139,7 +139,7 @@ typedef VOID(WINAPI *PEVENT_RECORD_CALLBACK)(struct _EVENT_RECORD *EventRecord);
         ULONG LogFileMode;                                                    \
         ULONG ProcessTraceMode; /* PROCESS_TRACE_MODE_* */                    \
     };                                                                        \
-    EVENT_TRACE          CurrentEvent; /* not used */                         \
+    EVENT_TRACE          CurrentEvent; /* of EventCallback: the last one */   \
     TRACE_LOGFILE_HEADER LogfileHeader; /* out: of a file */                  \
     callback             BufferCallback;                                      \
     ULONG                BufferSize;                                          \
@@ -147,7 +147,7 @@ typedef VOID(WINAPI *PEVENT_RECORD_CALLBACK)(struct _EVENT_RECORD *EventRecord);
     ULONG                EventsLost;                                          \
     __extension__ union {                                                     \
         PEVENT_CALLBACK        EventCallback;                                 \
-        PEVENT_RECORD_CALLBACK EventRecordCallback;                           \
+        PEVENT_RECORD_CALLBACK EventRecordCallback; /* with _EVENT_RECORD */  \
     };                                                                        \
     ULONG IsKernelTrace;                                                      \
     PVOID Context; /* becomes EVENT_RECORD.UserContext */
@@ -160,8 +160,8 @@ struct _EVENT_TRACE_LOGFILEA {
 #undef AUTOLOGGER_LOGFILE_FIELDS
 
 /* INVALID_PROCESSTRACE_HANDLE on failure, and then GetLastError: 87 for NULL; 161 without a name, or with both; 2, 3 no such file;
- * 13 not an .etl; 5 the rights are missing; 1450 eight consumers read the session, or 1,024 traces are open; 50 without
- * PROCESS_TRACE_MODE_EVENT_RECORD (EventCallback is not supported). A session that does not run yet is no failure. */
+ * 13 not an .etl; 5 the rights are missing; 1450 eight consumers read the session, or 1,024 traces are open.
+ * A session that does not run yet is no failure. */
 AUTOLOGGER_API TRACEHANDLE OpenTraceW(PEVENT_TRACE_LOGFILEW Logfile);
 AUTOLOGGER_API TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA Logfile);
 /* 0 at the end of the files or the session, and after CloseTrace; 24 for no handle or more than 64; 6; 87; 1901 EndTime before

@@ -1,6 +1,6 @@
 """The shipped example on this machine's real events: kernel and user events in one file, in time order over all CPUs, nothing
 created in the early phase, attempted = written + lost by counts that are not the file's.
-Proves: COR-02, REG-26, MRG-09, MRG-02, KRN-03, KRN-04, KRN-07, KRN-09, KRN-16, KRN-21, LEG-09, LEG-10, CON-02."""
+Proves: COR-02, REG-26, MRG-09, MRG-02, MRG-07, KRN-03, KRN-04, KRN-07, KRN-09, KRN-16, KRN-21, LEG-09, LEG-10, CON-02."""
 import json
 import os
 import time
@@ -19,6 +19,13 @@ with Machine() as m:
     trace = rehearsal["merged"]
     summary = json.loads(tool("summary", "--json", trace).stdout)
     check(summary["inversions"] == 0, "time goes back", summary["inversions"], "times")
+    # where the file comes from: both sessions with their own counters, this machine, and what was declared
+    came = summary["provenance"]
+    check({s["session"]: s["eventsLost"] for s in came["sessions"]} == {row["session"]: row["lost"] for row in rehearsal["balance"]} and
+          all(s["finished"] and s["damage"] == 0 and s["events"] > 0 for s in came["sessions"]), came, rehearsal["balance"])
+    check(came["host"]["name"] == os.uname().nodename and came["host"]["release"] == os.uname().release and came["host"]["processors"] == os.cpu_count(), came["host"])
+    check(len(came["configuration"]["hash"]) == 40 and len(came["configuration"]["bootId"]) == 36, came["configuration"])
+    check(sum(s["events"] for s in came["sessions"]) < summary["events"], "events of the sessions", came, summary["events"])
     counts = {str(c["provider"]) + "/" + str(c["event"]): c["count"] for c in summary["counts"]}
     # stopped: the header has the final numbers; processes are of the class that Windows gives them
     header = summary["header"]

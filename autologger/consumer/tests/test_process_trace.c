@@ -1,5 +1,5 @@
 /* OpenTrace, ProcessTrace and CloseTrace over files: order over files, times, buffers, errors, closing from a callback.
- * Proves: CON-04. The real-time half is boot-tests/e2e/realtime.py. */
+ * Proves: CON-04, CON-01 (EventCallback of older consumers, too). The real-time half is boot-tests/e2e/realtime.py. */
 #include "autologger/consumer/record_view.h"
 #include "autologger/etl/tests/build.h"
 
@@ -191,10 +191,6 @@ static void mistakes(void **state)
     assert_int_equal(GetLastError(), ERROR_FILE_NOT_FOUND);
     assert_true(open_file(text, &s, 0) == INVALID_PROCESSTRACE_HANDLE);
     assert_int_equal(GetLastError(), ERROR_INVALID_DATA);
-    l.LogFileName      = path[0];
-    l.ProcessTraceMode = 0;
-    assert_true(OpenTraceA(&l) == INVALID_PROCESSTRACE_HANDLE);
-    assert_int_equal(GetLastError(), ERROR_NOT_SUPPORTED);
     h = open_file(path[0], &s, 0);
     assert_int_equal(ProcessTrace(NULL, 1, NULL, NULL), ERROR_INVALID_PARAMETER);
     assert_int_equal(ProcessTrace(&h, 0, NULL, NULL), ERROR_BAD_LENGTH);
@@ -205,6 +201,59 @@ static void mistakes(void **state)
     assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0); /* none of these has spoilt it */
     assert_int_equal(s.events, 500);
     CloseTrace(h);
+}
+
+/* Consumers of before Windows Vista: EVENT_TRACE, and no place of one's own for a context. */
+static struct {
+    unsigned events, headers, late, buffers;
+    int64_t  last;
+    uint32_t sum;
+} classic;
+
+static VOID on_classic(PEVENT_TRACE t)
+{
+    static const GUID header = AUTOLOGGER_EVENT_TRACE_GUID;
+    classic.late += t->Header.TimeStamp.QuadPart < classic.last;
+    classic.last = t->Header.TimeStamp.QuadPart;
+    if (memcmp(&t->Header.Guid, &header, sizeof header) == 0) {
+        classic.headers++;
+        assert_true(t->MofLength >= sizeof(TRACE_LOGFILE_HEADER) && t->Header.Class.Type == 0);
+        return;
+    }
+    assert_memory_equal(&t->Header.Guid, &build_provider, sizeof build_provider);
+    assert_true(t->Header.ProcessId == 5678 && t->Header.ThreadId == 1234 && t->Header.Class.Level == 4);
+    assert_true(t->MofLength == 4 && t->BufferContext.ProcessorIndex < 2 && t->BufferContext.LoggerId == 1);
+    classic.sum += *(const uint32_t *)t->MofData;
+    classic.events++;
+}
+
+static ULONG classic_buffer(PEVENT_TRACE_LOGFILEA l)
+{
+    classic.buffers++;
+    assert_true(l->CurrentEvent.Header.ProcessId == (classic.events ? 5678 : 4)); /* the last one that was given; 4: the file's header */
+    return TRUE;
+}
+
+static void a_classic_consumer(void **state)
+{
+    EVENT_TRACE_LOGFILEA l    = {.LogFileName = path[0], .EventCallback = on_classic, .BufferCallback = classic_buffer};
+    TRACEHANDLE          h    = OpenTraceA(&l);
+    struct seen          seen = {0};
+    (void)state;
+    assert_true(h != INVALID_PROCESSTRACE_HANDLE);
+    /* beside one of the other kind: each event goes to the callback of its own file */
+    TRACEHANDLE both[2] = {h, open_file(path[1], &seen, 0)};
+    assert_int_equal(ProcessTrace(both, 2, NULL, NULL), 0);
+    assert_true(classic.events == 500 && classic.headers == 1 && classic.late == 0 && classic.buffers == 11);
+    assert_int_equal(classic.sum, 10 * (49 * 50 / 2));
+    assert_int_equal(seen.events, 500);
+    assert_int_equal(CloseTrace(h) + CloseTrace(both[1]), 0);
+    /* NULL is nobody who wants them */
+    l.EventCallback  = NULL;
+    l.BufferCallback = NULL;
+    h                = OpenTraceA(&l);
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0);
+    assert_int_equal(CloseTrace(h), 0);
 }
 
 static void sessions_that_do_not_run(void **state)
@@ -227,7 +276,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_files_in_order), cmocka_unit_test(wide_names_and_raw_times), cmocka_unit_test(a_part_by_time),
         cmocka_unit_test(whoever_has_enough_says_so), cmocka_unit_test(damage_is_said), cmocka_unit_test(mistakes),
-        cmocka_unit_test(sessions_that_do_not_run),
+        cmocka_unit_test(a_classic_consumer), cmocka_unit_test(sessions_that_do_not_run),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
