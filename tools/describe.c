@@ -16,7 +16,7 @@ bool describe_open(struct describe *d, const char *verb, int *code)
         st = manifest_source_read(&s, d->files[i], &why);
     for (unsigned i = 0; i < s.count && !st; i++)
         st = manifest_schemas(s.list[i], manifest_culture_find(s.list[i], d->installed.culture), SCHEMA_MANIFEST, d->set, &why);
-    d->learn = (struct learn_files){d->traces, d->trace_count};
+    d->learn = (struct learn_files){d->traces, d->trace_count, manifest_learn, (void *)(uintptr_t)d->installed.culture};
     if (!st) {
         schema_set_ask(d->set, publishers_ask, &d->installed);
         schema_set_search(d->set, learn_search, &d->learn);

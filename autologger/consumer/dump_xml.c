@@ -206,7 +206,10 @@ static void add_rendering(struct dump *d, const struct etl_event *e, const struc
 
     if (names->by == DESCRIBED_NOT)
         return;
-    text_printf(&d->line, "\t<RenderingInfo Culture=\"en-US\">\n");
+    const char *culture = names->schema && names->by != DESCRIBED_CLASSIC ? names->schema->provider->culture : NULL;
+    text_printf(&d->line, "\t<RenderingInfo Culture=\"");
+    escape_name(d, &d->line, culture ? culture : "en-US"); /* the words that are not a manifest's are ours */
+    text_printf(&d->line, "\">\n");
     if (names->by == DESCRIBED_CLASSIC) {
         element(d, "\t\t", "Opcode", names->event);
         text_printf(&d->line, "\t\t<Provider>MSNT_SystemTrace</Provider>\n\t\t<EventName xmlns=\"" TRACE_NAMESPACE "\">");

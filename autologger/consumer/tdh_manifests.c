@@ -30,6 +30,12 @@ wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reaso
     return manifest_file(path, &problems, take, set, why);
 }
 
+void tdh_manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size)
+{
+    (void)ctx;
+    manifest_learn(setlocale(LC_MESSAGES, NULL), set, xml, size);
+}
+
 wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin, struct reason *why)
 {
     struct manifest_problems problems = {0};

@@ -1,5 +1,6 @@
 #include "autologger/consumer/tdh_state.h"
 
+#include "autologger/schema/chunks.h"
 #include "autologger/schema/classic.h"
 #include "autologger/schema/learn.h"
 #include "autologger/schema/publishers.h"
@@ -9,6 +10,7 @@
 static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
 static struct schema_set *set;
 static struct publishers  installed;
+static struct chunks      pieces; /* of manifests in real-time sessions; under the lock */
 /* What ProcessTrace reads in this thread: its callbacks, and what they ask, are in it too. */
 static _Thread_local struct learn_files reading;
 
@@ -44,7 +46,7 @@ static void search(void *ctx, struct schema_set *s)
 
 void tdh_reads(const char *const *paths, unsigned count)
 {
-    reading = (struct learn_files){paths, count};
+    reading = (struct learn_files){paths, count, tdh_manifest_learn, NULL};
     if (tdh_lock()) {
         schema_set_search(set, search, NULL);
         tdh_unlock();
@@ -57,6 +59,14 @@ void tdh_sees(const struct etl_event *e)
 {
     struct schema_key key;
 
+    if (chunks_is(e)) {
+        struct schema_set *s = tdh_lock();
+        if (s && chunks_see(&pieces, e))
+            tdh_manifest_learn(NULL, s, text_get(&pieces.whole), pieces.whole.length);
+        if (s)
+            tdh_unlock();
+        return;
+    }
     if (e->kind != ETL_KIND_FULL || classic_hook(e) >> 8 != CLASSIC_EVENT_METADATA >> 8 || !tdh_lock())
         return;
     schema_key_of(e, &key);

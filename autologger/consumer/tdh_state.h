@@ -12,9 +12,11 @@ void tdh_reads(const char *const *paths, unsigned count);
 void tdh_reads_end(void);
 /* Reads all installed manifests into the set (publishers.h); else each is read when an event needs it. */
 void tdh_installed(void);
-/* An event is given: it may describe others. */
+/* An event is given: it may describe others, or be a piece of a manifest. */
 void tdh_sees(const struct etl_event *event);
 /* The seam to manifests: reads one into the set, of a file, or of bytes with `origin`. 50: this build has none. */
 wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reason *why);
+/* A learn_manifest (schema/learn.h). */
+void    tdh_manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size);
 wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin, struct reason *why);
 #endif

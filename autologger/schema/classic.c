@@ -182,7 +182,8 @@ static struct schema_event *make_event(struct schema_provider *p, const char *la
 /* Made once; what could not be made stays NULL. */
 static pthread_once_t          once = PTHREAD_ONCE_INIT;
 static struct schema_provider *providers[CLASS_COUNT + EXTRA_COUNT + 1];
-static struct schema_event    *events[ROW_COUNT], *string_event;
+static const char              chunk[] = "Format:u8 MajorVersion:u8 MinorVersion:u8 Magic:x8 TotalChunks:u16 ChunkNumber:u16 Data:rest";
+static struct schema_event    *events[ROW_COUNT], *string_event, *chunk_event;
 static uint16_t                first_row[0x10000]; /* by hook: the index of its first row, + 1 */
 
 static struct schema_provider *provider_of(uint16_t hook)
@@ -227,12 +228,23 @@ static void make_all(void)
         e->name      = "String";
         string_event = e;
     }
+    if ((e = p ? make_event(p, chunk) : NULL) && !schema_event_finish(p, e, &why)) {
+        e->source   = SCHEMA_STRING;
+        e->name     = "ManifestData"; /* as EventSource calls it */
+        chunk_event = e;
+    }
 }
 
 const struct schema_event *classic_string_schema(void)
 {
     pthread_once(&once, make_all);
     return string_event;
+}
+
+const struct schema_event *classic_chunk_schema(void)
+{
+    pthread_once(&once, make_all);
+    return chunk_event;
 }
 
 static const struct row *any_row(uint16_t hook)

@@ -29,6 +29,8 @@ struct guid classic_guid(uint16_t hook);
 /* The layout as a schema, and what describes text events (one field, Message). They are made once and stay. NULL: none, or no memory. */
 const struct schema_event *classic_schema(uint16_t hook, uint8_t version);
 const struct schema_event *classic_string_schema(void);
+/* Event 0xFFFE, in which a provider writes a piece of its own manifest (chunks.h). */
+const struct schema_event *classic_chunk_schema(void);
 /* All of the built-in classes: their events by class GUID, opcode and highest version first. NULL: no memory. */
 const struct schema_provider *const *classic_providers(unsigned *count);
 /* Gives each field to the sink. DECODE_UNKNOWN: no layout for it; DECODE_MISMATCH: payload too short or bytes left

@@ -1,5 +1,6 @@
 #include "autologger/schema/manifest_file.h"
 
+#include "autologger/schema/manifest_model.h"
 #include "autologger/schema/manifest_pack.h"
 
 wstatus manifest_file(const char *path, struct manifest_problems *problems, manifest_taker *take, void *ctx, struct reason *why)
@@ -16,4 +17,16 @@ wstatus manifest_file(const char *path, struct manifest_problems *problems, mani
         st = take(ctx, m, why);
     file_bytes_free(&f);
     return st;
+}
+
+void manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size)
+{
+    struct manifest_problems problems = {0};
+    struct manifest         *m;
+    struct reason            why;
+
+    if (manifest_read(xml, size, "manifest in the trace", &problems, &m, &why))
+        return;
+    manifest_schemas(m, manifest_culture_find(m, ctx), SCHEMA_EMBEDDED, set, &why);
+    manifest_free(m);
 }

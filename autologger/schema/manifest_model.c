@@ -155,6 +155,7 @@ struct schema_provider *manifest_schema(const struct manifest *m, const struct m
         d.to->message       = message(&d, &own);
         d.to->resource_file = copy(&d, p->resource_file);
         d.to->origin        = copy(&d, m->origin);
+        d.to->culture       = culture >= 0 && (unsigned)culture < m->cultures.count ? copy(&d, m->cultures.at[culture].name) : NULL;
         d.to->decode_guid   = p->control_guid;
         names(&d, &d.to->levels, p->levels.at, p->levels.count, sizeof *p->levels.at);
         names(&d, &d.to->tasks, p->tasks.at, p->tasks.count, sizeof *p->tasks.at);

@@ -7,6 +7,8 @@
 
 /* One provider; `culture` by manifest_culture_find. NULL: 8, or 13 where a template is not what a schema can be. */
 struct schema_provider *manifest_schema(const struct manifest *m, const struct manifest_provider *p, int culture, struct reason *why);
+/* A learn_manifest (learn.h): the XML of a manifest that is in a trace. ctx: the culture, const char *. Of al_manifest. */
+void manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size);
 /* All of them, into the set. What was added before a failure stays. */
 wstatus manifest_schemas(const struct manifest *m, int culture, enum schema_source source, struct schema_set *set, struct reason *why);
 #endif

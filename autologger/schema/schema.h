@@ -31,7 +31,7 @@ enum schema_source {
     SCHEMA_MANIFEST, /* a manifest that was loaded or is installed */
     SCHEMA_EMBEDDED, /* metadata in the file: a merge put it there, or the provider (EventSource) */
     SCHEMA_CLASSIC,  /* the kernel's built-in classes */
-    SCHEMA_STRING,   /* a text event: EventWriteString */
+    SCHEMA_STRING,   /* a text event: EventWriteString; a piece of a manifest */
     SCHEMA_NONE
 };
 
@@ -117,6 +117,7 @@ struct schema_provider {
     const char          *message;       /* NULL: none */
     const char          *resource_file; /* NULL: none */
     const char          *origin; /* where it was read: "/etc/x.man", "boot.etl"; for messages */
+    const char          *culture; /* of its texts: "de-DE"; NULL: nobody said */
     struct schema_names  levels, tasks, opcodes, keywords, channels;
     struct schema_map   *maps;
     unsigned             map_count;

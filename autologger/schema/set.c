@@ -1,6 +1,7 @@
 #include "autologger/schema/set.h"
 
 #include "autologger/schema/arena.h"
+#include "autologger/schema/chunks.h"
 #include "autologger/schema/classic.h"
 #include "autologger/schema/event_info.h"
 #include "autologger/schema/tracelogging.h"
@@ -473,5 +474,5 @@ const struct schema_event *schema_set_find(struct schema_set *s, const struct sc
         if (better)
             return better;
     }
-    return e ? e : k->string_only ? classic_string_schema() : NULL;
+    return e ? e : k->string_only ? classic_string_schema() : k->id == CHUNKS_EVENT && !k->classic ? classic_chunk_schema() : NULL;
 }

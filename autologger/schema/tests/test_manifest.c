@@ -1,5 +1,5 @@
 /* Manifests: what is read, what is refused and how that is told.
- * Proves: MAN-01..MAN-05, MAN-08, MAN-10, MAN-12, MAN-13; manifests as bad input. */
+ * Proves: MAN-01, MAN-02, MAN-03, MAN-04, MAN-05, MAN-08, MAN-10, MAN-12, MAN-13; manifests as bad input. */
 #include "autologger/schema/tests/manifest_text.h"
 
 #include "autologger/schema/schema.h"
