@@ -5,11 +5,13 @@
 #include "autologger/report/compare_view.h"
 #include "autologger/report/page.h"
 #include "tools/compare_run.h"
+#include "tools/describe.h"
 #include "tools/progress.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,10 +47,10 @@ static wstatus compare(const struct report_run *a, struct made *m, struct reason
 
 static void tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
 
-static wstatus make(const struct report_run *a, struct made *m, struct reason *why)
+static wstatus make(const struct report_run *a, struct schema_set *schemas, struct made *m, struct reason *why)
 {
     struct progress           bar = progress_start("reading");
-    const struct boot_options o   = {.folders = a->folders, .folder_count = a->folder_count, .progress = tell, .progress_ctx = &bar};
+    const struct boot_options o   = {.folders = a->folders, .folder_count = a->folder_count, .progress = tell, .progress_ctx = &bar, .schemas = schemas};
     wstatus                   st  = boot_read(a->file, &o, &m->boot, why);
     progress_end(&bar);
     if (!st)
@@ -85,11 +87,30 @@ static wstatus page_print(const struct report *r, const char *path, struct reaso
     return st;
 }
 
+/* What a verdict may have missed: it is said, and told by the exit code. */
+static bool incomplete(const struct report_run *a, const struct boot_trust *t)
+{
+    if (!t->lost && !t->buffers_lost && !t->damaged)
+        return false;
+    fflush(stdout);
+    if (t->lost || t->buffers_lost)
+        fprintf(stderr, "autologger report: %s lacks %" PRIu64 " event%s and %" PRIu64 " buffer%s that were lost when it was recorded: the cause may be among them. "
+                        "Do: autologger analyse losses %s\n", a->file, t->lost, plural(t->lost), t->buffers_lost, plural(t->buffers_lost), a->file);
+    if (t->damaged)
+        fprintf(stderr, "autologger report: %s is damaged in %" PRIu64 " place%s; what lies between was read. Do: copy the file again from where it was written\n",
+                a->file, t->damaged, plural(t->damaged));
+    return true;
+}
+
 int report_run(const struct report_run *a)
 {
-    struct made   m   = {0};
-    struct reason why = {0};
-    wstatus       st  = make(a, &m, &why);
+    struct made     m    = {0};
+    struct reason   why  = {0};
+    struct describe d    = {.traces = &a->file, .trace_count = 1};
+    int             code = VERB_FINE;
+    if (!describe_open(&d, "autologger report", &code))
+        return code;
+    wstatus st = make(a, d.set, &m, &why);
     if (!st) {
         const struct report r = {.boot = m.boot, .path = m.path, .verdict = &m.verdict, .file = a->file, .ctx = &m,
                                  .configuration = m.store.rows.count ? configuration : NULL,
@@ -106,10 +127,14 @@ int report_run(const struct report_run *a)
             putchar('\n');
             compare_text(m.compared.comparison, m.compared.before, m.compared.after, stdout);
         }
+        if (!st && incomplete(a, &m.boot->trust))
+            code = VERB_FAILED;
     }
+    describe_report(&d, "autologger report");
+    describe_close(&d);
     compared_finish(&m.compared);
     report_store_finish(&m.store);
     boot_path_destroy(m.path);
     boot_destroy(m.boot);
-    return st ? failure_print_about(ABOUT_TRACE, "autologger report", st, &why) : VERB_FINE;
+    return st ? failure_print_about(ABOUT_TRACE, "autologger report", st, &why) : code;
 }

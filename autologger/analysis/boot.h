@@ -130,12 +130,14 @@ struct boot {
     struct boot_trust     trust;
 };
 
+struct schema_set;
 struct boot_options {
     bool               no_stacks; /* names of functions are not looked for: faster, for comparisons */
     const char *const *folders; /* of files and symbols */
     unsigned           folder_count;
     void (*progress)(void *ctx, double done); /* 0 to 1; NULL: nobody asks */
     void *progress_ctx;
+    struct schema_set *schemas; /* borrowed: what describes events, installed manifests too; NULL: what describes itself */
 };
 wstatus boot_read(const char *path, const struct boot_options *options, struct boot **out, struct reason *why);
 void    boot_destroy(struct boot *b); /* NULL is fine */

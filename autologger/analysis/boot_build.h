@@ -49,6 +49,7 @@ struct boot_builder {
     struct boot        *b;
     struct etl_reader  *reader;
     struct schema_set  *schemas;
+    bool                borrowed; /* they are somebody else's */
     struct symbols     *symbols; /* NULL: no stacks */
     struct frame_name  *names; /* of one stack */
     int64_t             base; /* FILETIME of the time 0 */

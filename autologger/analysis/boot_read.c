@@ -249,7 +249,8 @@ static void builder_finish(struct boot_builder *w)
     fields_clear(&w->fields);
     field_sink_finish(&w->fields.sink);
     symbols_close(w->symbols);
-    schema_set_free(w->schemas);
+    if (!w->borrowed)
+        schema_set_free(w->schemas);
     etl_reader_close(w->reader);
     free(w->names);
     free(w->cpu);
@@ -259,7 +260,8 @@ static void builder_finish(struct boot_builder *w)
 static wstatus open_all(struct boot_builder *w, const char *path, const struct boot_options *o, struct reason *why)
 {
     wstatus st = etl_reader_open(path, &w->reader, why);
-    w->schemas = schema_set_new();
+    w->borrowed = o->schemas != NULL;
+    w->schemas  = o->schemas ? o->schemas : schema_set_new();
     w->failed |= !w->schemas;
     if (!st && !o->no_stacks) {
         st       = symbols_open(path, &(struct symbols_options){o->folders, o->folder_count}, &w->symbols, why);

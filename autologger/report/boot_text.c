@@ -29,6 +29,8 @@ static void trust(const struct boot *b, FILE *out)
     fprintf(out, "\nTrust: %" PRIu64 " events, %" PRIu64 " lost", t->events, t->lost);
     if (*t->first_loss)
         fprintf(out, " (first at %s)", t->first_loss);
+    if (t->buffers_lost)
+        fprintf(out, ", and %" PRIu64 " buffer%s", t->buffers_lost, t->buffers_lost == 1 ? "" : "s");
     if (t->damaged)
         fprintf(out, ", %" PRIu64 " damaged places", t->damaged);
     fprintf(out, "; clock: %s", t->clock);
@@ -118,6 +120,8 @@ void boot_text(const struct report *r, FILE *out)
     fprintf(out, "%s: boot of %.19sZ%s%s, done after %.1f s\n\n", r->file, filetime_format(r->boot->began, when), r->boot->release ? ", Linux " : "",
             r->boot->release ? r->boot->release : "", s(r->boot->finish));
     verdict(r->verdict, out);
+    if (r->boot->trust.lost || r->boot->trust.buffers_lost || r->boot->trust.damaged)
+        fputs("\nThis trace is not complete: events of it were lost or are damaged, and the cause may be among them.\n", out);
     trust(r->boot, out);
     phases(r->boot, out);
     path(r->path, out);

@@ -98,6 +98,8 @@ static void trust(FILE *out, const struct boot *b)
         html(out, t->first_loss);
     }
     fputs("</li>", out);
+    if (t->buffers_lost)
+        fprintf(out, "<li class=\"bad\"><b>%" PRIu64 "</b> buffers lost</li>", t->buffers_lost);
     if (t->damaged)
         fprintf(out, "<li class=\"bad\"><b>%" PRIu64 "</b> damaged places</li>", t->damaged);
     if (t->undecoded)
