@@ -1,6 +1,7 @@
 /* autologger check: the rows that a boot with this configuration would give, without starting anything. */
 #include "tools/check_view.h"
 #include "tools/profile.h"
+#include "tools/publisher_words.h"
 #include "tools/store_access.h"
 #include "tools/system_check.h"
 #include "tools/verb.h"
@@ -15,6 +16,7 @@ struct check_args {
     const char    *root;
     struct machine machine;
     char           store_path[MACHINE_PATH]; /* the default store, below the root */
+    struct publisher_option manifests;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -25,6 +27,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'S': a->system = true; return 0;
     case 'R': a->root = arg; return 0;
     case 'T': a->accept_tpm = true; return 0;
+    case KEY_PUBLISHER: publisher_option_add(&a->manifests, arg, state); return 0;
     case ARGP_KEY_ARG:
         if (a->file)
             argp_error(state, "one FILE at a time");
@@ -127,6 +130,7 @@ int cmd_check(int argc, char **argv)
         {"system", 'S', NULL, 0, "also look at this machine: rights, memory, space, boot loader, initramfs; without FILE: at the default store", 0},
         {"root", 'R', "DIR", 0, "with --system: look at the machine whose root is DIR", 0},
         {"accept-tpm", 'T', NULL, 0, "with --system: a root that is unlocked by a TPM is no failure", 0},
+        OPT_PUBLISHER,
         OPT_JSON,
         {0},
     };
@@ -142,6 +146,8 @@ int cmd_check(int argc, char **argv)
     struct reason       why      = {0};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    if (!publisher_option_open(&a.manifests, "autologger check", &code))
         return code;
     wstatus st = a.file ? profile_resolve(a.file, a.path, &why) : W_SUCCESS;
     if (st)

@@ -3,6 +3,7 @@
 #include "registry-sim/base/os.h"
 #include "tools/profile.h"
 #include "tools/program_find.h"
+#include "tools/publisher_words.h"
 #include "tools/rehearse_balance.h"
 #include "tools/result_view.h"
 #include "tools/sound_import.h"
@@ -27,6 +28,7 @@ struct rehearse_args {
     unsigned       command_count;
     unsigned       seconds;
     bool           keep_premerge;
+    struct publisher_option manifests;
 };
 /* One run: what was found before, and what came out. */
 struct rehearsal {
@@ -57,6 +59,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'o': a->out = arg; return 0;
     case 'k': a->keep_premerge = true; return 0;
+    case KEY_PUBLISHER: publisher_option_add(&a->manifests, arg, state); return 0;
     case ARGP_KEY_ARG:
         if (a->file)
             argp_error(state, "one FILE at a time");
@@ -286,6 +289,7 @@ int cmd_rehearse(int argc, char **argv)
         {"for", 'f', "SECONDS", 0, "stop after so long at the latest (default 10)", 0},
         {"out", 'o', "DIR", 0, "write below DIR only (default ./autologger-rehearsal)", 0},
         {"keep-premerge", 'k', NULL, 0, "keep the sessions' own files beside the merged one", 0},
+        OPT_PUBLISHER,
         OPT_JSON,
         {0},
     };
@@ -299,6 +303,8 @@ int cmd_rehearse(int argc, char **argv)
     struct rehearse_args a = {.out = "autologger-rehearsal"};
     int                  code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
+        return code;
+    if (!publisher_option_open(&a.manifests, "autologger rehearse", &code))
         return code;
     struct reason why = {0};
     wstatus       st  = a.file ? profile_resolve(a.file, a.path, &why) : W_SUCCESS;

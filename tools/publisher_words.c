@@ -3,6 +3,7 @@
 #include "autologger/plan/publishers.h"
 #include "registry-sim/base/nearest.h"
 #include "tools/cmdline.h"
+#include "tools/manifest_source.h"
 #include "tools/publisher_store.h"
 
 #include <stdio.h>
@@ -17,12 +18,52 @@ static struct {
     bool             asked;
 } last;
 
+/* Those of the command line. */
+static struct manifest_source given = {.quiet = true};
+
+void publisher_option_add(struct publisher_option *o, const char *file, struct argp_state *state)
+{
+    if (o->count == PUBLISHER_FILES_MAX)
+        argp_error(state, "at most %d manifests", PUBLISHER_FILES_MAX);
+    else
+        o->files[o->count++] = file;
+}
+
+bool publisher_option_open(const struct publisher_option *o, const char *verb, int *code)
+{
+    struct reason why = {0};
+    wstatus       st  = W_SUCCESS;
+
+    for (unsigned i = 0; i < o->count && !st; i++)
+        st = manifest_source_read(&given, o->files[i], &why);
+    if (st)
+        *code = manifest_source_failed(&given, verb, st, &why);
+    return !st;
+}
+
+/* By name, or, where that is NULL, by GUID. */
+static const struct manifest_provider *given_provider(const char *name, const struct guid *guid)
+{
+    for (unsigned i = 0; i < given.count; i++)
+        for (unsigned k = 0; k < given.list[i]->providers.count; k++) {
+            const struct manifest_provider *p = &given.list[i]->providers.at[k];
+            if (name ? p->name && strcasecmp(p->name, name) == 0 : guid_equal(&p->guid, guid))
+                return p;
+        }
+    return NULL;
+}
+
 static bool guid_of(void *ctx, const char *name, struct guid *out)
 {
-    struct regstore *store;
-    struct reason    ignored;
+    const struct manifest_provider *p = given_provider(name, NULL);
+    struct regstore                *store;
+    struct reason                   ignored;
 
     (void)ctx;
+    if (p) {
+        *out = p->guid;
+        return true;
+    }
     if (regstore_open(cmdline_store(), false, &store, &ignored))
         return false; /* no store, or none that this person may read: names are hashed */
     wstatus st = publisher_find(store, name, out, NULL, &ignored);
@@ -32,9 +73,12 @@ static bool guid_of(void *ctx, const char *name, struct guid *out)
 
 static const struct manifest_provider *provider_of(const struct guid *guid)
 {
-    char          folder[PUBLISHERS_PATH];
-    struct reason ignored;
+    const struct manifest_provider *p = given_provider(NULL, guid);
+    char                            folder[PUBLISHERS_PATH];
+    struct reason                   ignored;
 
+    if (p)
+        return p;
     if (!last.asked || !guid_equal(&last.guid, guid)) {
         manifest_free(last.manifest);
         last.manifest = NULL;
@@ -83,7 +127,11 @@ static enum publisher_answer word_of(void *ctx, const struct guid *provider, enu
     return PUBLISHER_UNKNOWN;
 }
 
-static void forget(void) { manifest_free(last.manifest); }
+static void forget(void)
+{
+    manifest_free(last.manifest);
+    manifest_source_finish(&given);
+}
 
 void publisher_words_use(void)
 {
