@@ -194,6 +194,7 @@ static wstatus steps(const struct proposal *p, struct regstore *store, struct se
     st                         = st ? st : setup_unit(s, why);
     if (st)
         return st;
+    setup_logs(s, p->o->log_dir);
     if (i->hook && !p->o->no_initramfs)
         st = setup_initramfs(s, why);
     else

@@ -28,6 +28,9 @@ struct setup {
 void setup_begin(struct setup *s, const struct machine *m, const struct system_need *need);
 /* What the next boot reads: of the store as it is in its open transaction, under a new change number. */
 wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *store_path, const char *log_dir, struct reason *why);
+/* The log folder is for root and the group "autologger", where the machine has that group; what is made below it is, too. Whatever else the
+ * folder is stays, and is said. */
+void setup_logs(struct setup *s, const char *log_dir);
 /* The entry for the kernel phase when it is asked for; else an earlier one of ours goes. */
 wstatus setup_entry(struct setup *s, struct reason *why);
 /* autologgerd.service starts at boot, where there is systemd. */
