@@ -1,7 +1,7 @@
 """Analyses of a real trace, tracerpt's tables of it, and all other programs' forms of it: requests go through two processes, which write to two sessions' files beside the kernel's. The processor time
 between the two events of each is what getrusage said inside of the program; the activities form the tree that the program made; what the
 file holds adds up in every table; a session without a provider's program is told so.
-Proves: CON-07, CON-09, CON-10, ANA-01, ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09, CON-20."""
+Proves: CON-07, CON-09, CON-10, ANA-01, ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-07, ANA-09, CON-20."""
 import json
 import os
 import re
