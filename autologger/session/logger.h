@@ -6,7 +6,7 @@
 
 /* One record of a fallback stream, waiting for its CPU's turn. */
 struct pending {
-    struct pending *next;
+    struct pending *next, *before;
     uint64_t        time, start, end; /* positions: the reader's before it, and after it */
     unsigned        uid;
     uint32_t        size;
@@ -22,7 +22,7 @@ struct fill {
     uint64_t  fallback[STATE_UIDS]; /* same, for the fallback stream's records of this CPU */
     uint64_t  fallback_first[STATE_UIDS]; /* start of the first of them in it; UINT64_MAX = none */
     uint64_t  kernel_time;
-    struct pending *pending; /* sorted by time */
+    struct pending *pending, *pending_last; /* sorted by time */
 };
 
 struct logger {

@@ -34,18 +34,21 @@ static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32
     f->last_time = time;
 }
 
+/* From the end: what comes is nearly always the youngest, and a program without rseq can have left many. */
 static void pending_insert(struct logger *l, struct fill *f, struct pending *p)
 {
-    struct pending **at;
+    struct pending *before = f->pending_last;
     if (p->time < f->last_time) { /* published late, after younger events were written */
         p->time = f->last_time;
         memcpy(p->data + offsetof(struct etl_event_header, time), &p->time, sizeof p->time);
         l->master->time_adjusted++;
     }
-    for (at = &f->pending; *at && (*at)->time <= p->time;)
-        at = &(*at)->next;
-    p->next = *at;
-    *at     = p;
+    while (before && before->time > p->time)
+        before = before->before;
+    p->before = before;
+    p->next   = before ? before->next : f->pending;
+    *(before ? &before->next : &f->pending)            = p;
+    *(p->next ? &p->next->before : &f->pending_last) = p;
 }
 
 bool logger_collect(struct logger *l, uint64_t now_ns)
@@ -109,6 +112,7 @@ static void append_pending(struct logger *l, unsigned cpu)
     if (f->fallback_first[p->uid] == UINT64_MAX)
         f->fallback_first[p->uid] = p->start;
     f->pending = p->next;
+    *(p->next ? &p->next->before : &f->pending_last) = NULL;
     free(p);
 }
 
