@@ -1,6 +1,8 @@
 /* event_writer - a program under test: writes numbered events as fast as it can, or at a rate.
  * event_writer TALLY WRITER COUNT [RATE [PROVIDER [WAIT_MS]]]; RATE 0 = flat out. Exit 0 when all calls were made.
- * Registers first, then waits WAIT_MS (for sessions that are enabled later). */
+ * Registers first, then waits WAIT_MS (for sessions that are enabled later). With EVENT_WRITER_WATCH in the environment it also says how long
+ * the longest call took, and how many calls blocked: took more than 10 ms in which the thread gave its processor away by itself (one that was
+ * taken away says nothing about the call). */
 #include "boot-tests/numbered.h"
 
 #include <evntprov.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,6 +42,43 @@ static ULONG write_one(REGHANDLE provider, uint32_t writer, uint64_t number)
     return EventWrite(provider, &d, 2, data);
 }
 
+enum { BLOCKED_NS = 10000000 };
+static struct {
+    int                on;
+    unsigned long long blocked, longest_ns;
+    long               waits; /* of this thread so far, by its own doing */
+} watch;
+
+static unsigned long long now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
+static long waits(void)
+{
+    struct rusage r = {0};
+    getrusage(RUSAGE_THREAD, &r);
+    return r.ru_nvcsw;
+}
+
+static ULONG write_watched(REGHANDLE provider, uint32_t writer, uint64_t number)
+{
+    if (!watch.on)
+        return write_one(provider, writer, number);
+    unsigned long long start  = now_ns();
+    ULONG              result = write_one(provider, writer, number);
+    unsigned long long took   = now_ns() - start;
+    if (took > watch.longest_ns)
+        watch.longest_ns = took;
+    if (took > BLOCKED_NS) {
+        long now = waits();
+        watch.blocked += now != watch.waits;
+        watch.waits = now;
+    }
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4) {
@@ -55,9 +95,11 @@ int main(int argc, char **argv)
     if (!t || EventRegister(&id, NULL, NULL, &provider) != 0)
         return 111;
     usleep(wait * 1000);
+    watch.on    = getenv("EVENT_WRITER_WATCH") != NULL;
+    watch.waits = waits();
     for (uint64_t number = 0; number < count; number++) {
         t->attempted++;
-        if (write_one(provider, writer, number) == 0) {
+        if (write_watched(provider, writer, number) == 0) {
             t->bitmap[number / 8] = (uint8_t)(t->bitmap[number / 8] | 1u << number % 8);
             t->succeeded++;
         } else
@@ -65,10 +107,14 @@ int main(int argc, char **argv)
         if (rate && number % 64 == 63) {
             struct timespec s = {0, (long)(64 * UINT64_C(1000000000) / rate)};
             nanosleep(&s, NULL);
+            if (watch.on)
+                watch.waits = waits();
         }
     }
     EventUnregister(provider);
     printf("attempted %llu succeeded %llu refused %llu\n", (unsigned long long)t->attempted, (unsigned long long)t->succeeded,
            (unsigned long long)t->refused);
+    if (watch.on)
+        printf("longest %llu ns blocked %llu\n", watch.longest_ns, watch.blocked);
     return 0;
 }
