@@ -393,6 +393,63 @@ wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, c
     return st;
 }
 
+/* ---- CTL_ACCESS ---- */
+
+static wstatus access_ask(struct control_client *c, struct ctl_access_request *r, size_t least, struct reason *why)
+{
+    r->header  = (struct ctl_header){.size = sizeof *r, .type = CTL_ACCESS};
+    wstatus st = ask(c, &r->header, least, WAIT_MS, why);
+    if (!st && least > sizeof r->header && ((const struct ctl_access_answer *)(const void *)c->buffer)->bytes != c->size - least)
+        st = reason_set(why, W_INVALID_DATA, "the daemon answered with %zu bytes", c->size);
+    if (st == W_INVALID_FUNCTION)
+        return reason_set(why, W_NOT_SUPPORTED, "the daemon that runs is of an older version: it knows no security descriptors");
+    return st;
+}
+
+wstatus control_access_query(struct control_client *c, const struct guid *object, bool *own, uint8_t **out, size_t *size, struct reason *why)
+{
+    struct ctl_access_request       r  = {.object = *object, .what = CTL_ACCESS_QUERY};
+    const struct ctl_access_answer *a  = (const void *)c->buffer;
+    wstatus                         st = access_ask(c, &r, sizeof *a, why);
+    if (st)
+        return st;
+    if (!(*out = malloc(a->bytes + 1)))
+        return reason_set(why, W_OUTOFMEMORY, "not enough memory");
+    memcpy(*out, a + 1, a->bytes);
+    *size = a->bytes;
+    *own  = a->own != 0;
+    return W_SUCCESS;
+}
+
+wstatus control_access_change(struct control_client *c, struct ctl_access_request *r, struct reason *why)
+{
+    return access_ask(c, r, sizeof(struct ctl_header), why);
+}
+
+wstatus control_access_list(struct control_client *c, struct guid **out, unsigned *count, struct reason *why)
+{
+    const struct ctl_access_answer *a   = (const void *)c->buffer;
+    struct guid                    *all = NULL, *more;
+    unsigned                        n   = 0, page;
+    do {
+        struct ctl_access_request r  = {.what = CTL_ACCESS_LIST, .start = n};
+        wstatus                   st = access_ask(c, &r, sizeof *a, why);
+        page                         = st ? 0 : (unsigned)(a->bytes / sizeof *all);
+        if (!st && !(more = realloc(all, (n + page + 1) * sizeof *all)))
+            st = reason_set(why, W_OUTOFMEMORY, "not enough memory");
+        if (st) {
+            free(all);
+            return st;
+        }
+        all = more;
+        memcpy(all + n, a + 1, page * sizeof *all);
+        n += page;
+    } while (page && n < a->total && n < MAX_ROWS);
+    *out   = all;
+    *count = n;
+    return W_SUCCESS;
+}
+
 /* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or NULL for lists
  * of all. *rows is malloc; c->buffer keeps the last page. */
 static wstatus pages(struct control_client *c, enum ctl_type type, const char *name, size_t head, size_t row, void **rows,

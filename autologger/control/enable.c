@@ -1,7 +1,9 @@
 /* enable.c - CTL_ENABLE_PROVIDER: providers of sessions that run. A controller may wait until every program that has the provider
  * registered has run its callback: its request is then answered when the last of their tickets has come back, or its program is gone.
  * Invariant: a wait holds tickets of living connections alone, so that every wait ends. Threads: one. See server.h. */
+#include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
+#include "autologger/wire/etl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +148,8 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
         return W_WMI_INSTANCE_NOT_FOUND;
     if (m->code > CTL_CODE_CAPTURE_STATE)
         return W_INVALID_PARAMETER;
+    if (!server_granted(v, c, &m->provider, ACCESS_GUID_ENABLE))
+        return W_ACCESS_DENIED;
     if (m->property & ~(uint32_t)PROPERTY_IGNORE_KEYWORD_0)
         return W_NOT_SUPPORTED;
     if (m->wait && !(wait = calloc(1, sizeof *wait + STATE_REGISTRATIONS * sizeof wait->left[0])))
@@ -227,7 +231,25 @@ static wstatus provider(struct control_server *v, unsigned c, const void *messag
     return W_SUCCESS;
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, provider, classic};
+/* Programs that the predecessor kept out of a secure session because it knew no descriptors. */
+static void adopted(struct control_server *v)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++) {
+        struct session *s = v->table->slot[i];
+        if (!s || !(s->state->log_file_mode & ETL_MODE_SECURE))
+            continue;
+        const uint64_t bit = UINT64_C(1) << s->state->index;
+        for (unsigned k = 0; k < STATE_ENABLES && *s->state->enable[k].key; k++)
+            for (unsigned at = 0; s->state->enable[k].in_use && at < STATE_REGISTRATIONS; at++) {
+                const struct state_registration *r = &v->state->registration[at];
+                if (r->in_use && r->slot == s->state->enable[k].slot && !(v->state->connection[r->connection].attached & bit) &&
+                    server_attach(v, r->connection, s))
+                    server_tell_enable(v, r, s, s->state->enable[k].entry, CTL_CODE_ENABLE);
+            }
+    }
+}
+
+const struct control_enabling control_enabling = {request, acknowledged, gone, provider, classic, adopted};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

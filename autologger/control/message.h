@@ -8,7 +8,10 @@
 
 /* False when it could not be sent whole at once. */
 bool message_send(int fd, const void *message, size_t size, const int *fds, unsigned fd_count);
-/* Bytes of one message; 0 at the end; -errno. Descriptors that came along are closed: nobody sends any to a daemon.
+/* Bytes of one message; 0 at the end; -errno. -EBADMSG: descriptors came along, and are closed: nobody sends any to a daemon.
  * A message larger than `capacity` is -EMSGSIZE. */
 ssize_t message_receive(int fd, void *message, size_t capacity);
+/* Ends a connection to somebody who may mean harm: closing the last descriptor of a socket that lingers, or of a file of somebody's own file
+ * system, takes as long as its owner likes. Such descriptors, also in messages that were never read, are closed on a thread of their own. */
+void message_hang_up(int fd);
 #endif

@@ -28,10 +28,11 @@ static void connection_drop(struct control_server *v, unsigned c)
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
         if (v->state->registration[i].connection == c)
             server_registration_drop(v, &v->state->registration[i]);
-    keep_connection(v, c, -1);
+    if (v->greeted[c])
+        keep_connection(v, c, -1);
     v->state->connection[c].in_use = 0;
     if (v->fd[c] >= 0)
-        close(v->fd[c]);
+        message_hang_up(v->fd[c]);
     v->fd[c] = -1;
     if (v->hooks.enabling)
         v->hooks.enabling->gone(v, c);
@@ -43,20 +44,38 @@ void server_tell(struct control_server *v, unsigned c, void *message, size_t siz
         connection_drop(v, c); /* V3 */
 }
 
+/* Of who has connected and said nothing, the one that has been silent for longest gives way. `uid`: of this user; ANYBODY. */
+enum { OF_USER, ANYBODY };
+static bool silent_drop(struct control_server *v, int whose, uint32_t uid)
+{
+    unsigned victim = STATE_CONNECTIONS;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->state->connection[c].in_use && !v->greeted[c] && (whose == ANYBODY || v->state->connection[c].uid == uid) &&
+            (victim == STATE_CONNECTIONS || v->state->connection[c].id < v->state->connection[victim].id))
+            victim = c;
+    if (victim < STATE_CONNECTIONS)
+        connection_drop(v, victim);
+    return victim < STATE_CONNECTIONS;
+}
+
 int server_connect(struct control_server *v, int fd, uint32_t uid, uint32_t pid)
 {
-    unsigned own = 0;
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+    unsigned own = 0, all = 0;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         own += v->state->connection[c].in_use && v->state->connection[c].uid == uid;
-    if (own >= STATE_CONNECTIONS / 2 && uid != 0)
+        all += v->state->connection[c].in_use != 0;
+    }
+    if (own >= STATE_CONNECTIONS / 2 && uid != 0 && !silent_drop(v, OF_USER, uid))
         return -1; /* no user may keep all others out */
+    if (all == STATE_CONNECTIONS && !silent_drop(v, ANYBODY, 0))
+        return -1;
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         struct state_connection *s = &v->state->connection[c];
         if (s->in_use)
             continue;
-        *s       = (struct state_connection){.id = v->state->next_connection++, .uid = uid, .pid = pid};
-        v->fd[c] = fd;
-        keep_connection(v, c, fd);
+        *s            = (struct state_connection){.id = v->state->next_connection++, .uid = uid, .pid = pid};
+        v->fd[c]      = fd;
+        v->greeted[c] = false;
         __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
         return (int)c;
     }
@@ -72,7 +91,7 @@ static void connection_accept(struct control_server *v)
     if (fd < 0)
         return;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0 || server_connect(v, fd, who.uid, (uint32_t)who.pid) < 0)
-        close(fd); /* full: the client sees the end of the connection and tries again later */
+        message_hang_up(fd); /* full: the client sees the end of the connection and tries again later */
 }
 
 static wstatus on_hello(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -82,6 +101,10 @@ static wstatus on_hello(struct control_server *v, unsigned c, const void *messag
                                .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR, .processors = v->table->env->cpus,
                                .daemon_instance = v->instance};
     (void)size;
+    if (!v->greeted[c]) {
+        v->greeted[c] = true;
+        keep_connection(v, c, v->fd[c]);
+    }
     if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR)) /* 0: a controller, maps nothing */
         answer.header.status = W_NOT_SUPPORTED;
     server_tell(v, c, &answer, sizeof answer, &v->table->directory->fd_readonly, 1);
@@ -101,37 +124,81 @@ struct session *server_named(struct control_server *v, const struct ctl_session_
     return table_find(v->table, name);
 }
 
+/* ---- rights ---- */
+
+bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted)
+{
+    return access_granted(v->hooks.rights, v->fd[c], v->state->connection[c].uid, object, wanted);
+}
+
+bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted)
+{
+    /* SystemTraceControlGuid: who has a session with events of the kernel has the kernel's */
+    static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+    const bool               kernel       = s->state->kernel || s->state->tracepoint_count;
+    return server_granted(v, c, &s->state->guid, wanted) && (!kernel || server_granted(v, c, &system_trace, wanted));
+}
+
 /* ---- requests as a table ---- */
+
+/* What a request needs beside Windows' rights on the session that it names. */
+enum { ALWAYS = 0, OWNER = 1 << 30, BY_ITSELF = 1 << 29, CREATE = 1 << 28 /* what starting the session would need */ };
 
 static const struct request {
     uint16_t type;
     size_t   least; /* size of the fixed part */
-    bool     control; /* needs the right to control sessions */
-    bool     files;   /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
+    uint32_t right; /* of enum access_right, on the session whose name follows the header; or one of the above */
+    bool     files; /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
     server_request *act;
 } requests[] = {
-    {CTL_HELLO, sizeof(struct ctl_hello), false, false, on_hello},
-    {CTL_REGISTER, sizeof(struct ctl_register), false, false, server_on_register},
-    {CTL_UNREGISTER, sizeof(struct ctl_unregister), false, false, server_on_unregister},
-    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), false, false, server_on_enable_ack},
-    {CTL_QUERY, sizeof(struct ctl_session_request), false, false, server_on_query},
-    {CTL_STOP, sizeof(struct ctl_session_request), true, true, server_on_stop},
-    {CTL_FLUSH, sizeof(struct ctl_session_request), true, true, server_on_flush},
-    {CTL_FS_READY, sizeof(struct ctl_header), true, true, server_on_fs_ready},
-    {CTL_SHUTDOWN, sizeof(struct ctl_header), true, false, server_on_shutdown},
-    {CTL_END_BOOT, sizeof(struct ctl_header), true, true, server_on_end_boot},
-    {CTL_UPDATE, sizeof(struct ctl_update_request), true, true, server_on_update},
-    {CTL_START, sizeof(struct ctl_start_request), true, true, server_on_start},
-    {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), true, true, server_on_enable_provider},
-    {CTL_SNAPSHOT, sizeof(struct ctl_snapshot_request), true, true, server_on_snapshot},
-    {CTL_NEXT_FILE, sizeof(struct ctl_session_request), true, true, server_on_next_file},
-    {CTL_STATE, sizeof(struct ctl_header), false, false, server_on_state},
-    {CTL_PROVIDERS, sizeof(struct ctl_session_request), false, false, server_on_providers},
-    {CTL_PROVIDER, sizeof(struct ctl_provider_request), false, false, server_on_provider},
-    {CTL_DECLARATION, sizeof(struct ctl_session_request), false, false, server_on_declaration},
-    {CTL_CONSUME, sizeof(struct ctl_session_request), true, false, server_on_consume},
-    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), true, false, server_on_consume_next},
+    {CTL_HELLO, sizeof(struct ctl_hello), ALWAYS, false, on_hello},
+    {CTL_REGISTER, sizeof(struct ctl_register), ALWAYS, false, server_on_register}, /* asks for REGISTER_GUIDS itself */
+    {CTL_UNREGISTER, sizeof(struct ctl_unregister), ALWAYS, false, server_on_unregister},
+    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), ALWAYS, false, server_on_enable_ack},
+    {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, server_on_query}, /* tells those that the caller may query */
+    {CTL_STOP, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, server_on_stop},
+    {CTL_FLUSH, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, server_on_flush},
+    {CTL_FS_READY, sizeof(struct ctl_header), OWNER, true, server_on_fs_ready},
+    {CTL_SHUTDOWN, sizeof(struct ctl_header), OWNER, false, server_on_shutdown},
+    {CTL_END_BOOT, sizeof(struct ctl_header), OWNER, true, server_on_end_boot},
+    {CTL_UPDATE, sizeof(struct ctl_update_request), ACCESS_GUID_ENABLE | CREATE, true, server_on_update},
+    {CTL_START, sizeof(struct ctl_start_request), BY_ITSELF, true, server_on_start}, /* server_may_start */
+    {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), ACCESS_GUID_ENABLE, true, server_on_enable_provider}, /* and on the provider */
+    {CTL_SNAPSHOT, sizeof(struct ctl_snapshot_request), ACCESS_CREATE_ONDISK, true, server_on_snapshot},
+    {CTL_NEXT_FILE, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE | CREATE, true, server_on_next_file},
+    {CTL_STATE, sizeof(struct ctl_header), ALWAYS, false, server_on_state},
+    {CTL_PROVIDERS, sizeof(struct ctl_session_request), ALWAYS, false, server_on_providers},
+    {CTL_PROVIDER, sizeof(struct ctl_provider_request), ALWAYS, false, server_on_provider},
+    {CTL_DECLARATION, sizeof(struct ctl_session_request), ACCESS_QUERY, false, server_on_declaration},
+    {CTL_CONSUME, sizeof(struct ctl_session_request), ACCESS_REALTIME, false, server_on_consume},
+    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), ALWAYS, false, server_on_consume_next}, /* of the session of CTL_CONSUME */
+    {CTL_ACCESS, sizeof(struct ctl_access_request), ALWAYS, false, server_on_access},
 };
+
+/* What starting the session asks for. */
+static uint32_t create_rights(const struct session *s)
+{
+    return (s->state->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
+           (*s->state->log_path ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
+}
+
+static bool may(struct control_server *v, unsigned c, const struct request *r, const void *message, size_t size)
+{
+    char name[CTL_NAME];
+    if (r->right == ALWAYS || access_may_control(v->state->connection[c].uid))
+        return true;
+    if (r->right & BY_ITSELF)
+        return v->hooks.rights != NULL;
+    if (r->right & OWNER)
+        return false;
+    if (size < sizeof(struct ctl_header) + CTL_NAME)
+        return true; /* that is what it is told */
+    snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, (const char *)message + sizeof(struct ctl_header));
+    const struct session *s = table_find(v->table, name);
+    if (!s)
+        return r->right == ACCESS_QUERY; /* that there is none */
+    return server_session_granted(v, c, s, (r->right & ~(uint32_t)CREATE) | (r->right & CREATE ? create_rights(s) : 0));
+}
 
 void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)
 {
@@ -148,7 +215,7 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
             r = &requests[i];
     if (!r)
         st = W_INVALID_FUNCTION;
-    else if (r->control && !access_may_control(v->state->connection[c].uid))
+    else if (!may(v, c, r, message, size))
         st = W_ACCESS_DENIED;
     else if (r->files && v->table->env->tight_file && !v->state->fs_ready) {
         session_tight(v->table->env);
@@ -242,10 +309,13 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         if (!v->state->connection[c].in_use)
             continue;
         snprintf(name, sizeof name, "conn:%u", v->state->connection[c].id);
-        v->fd[c] = find(ctx, name);
+        v->fd[c]      = find(ctx, name);
+        v->greeted[c] = true;
         if (v->fd[c] < 0)
             connection_drop(v, c);
     }
+    if (v->hooks.enabling)
+        v->hooks.enabling->adopted(v);
     /* a new instance number: clients ask again for what was not answered */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         struct ctl_hello m = {.header = {sizeof m, CTL_HELLO, CTL_VERSION, 0, 0}, .highest_version = CTL_VERSION,

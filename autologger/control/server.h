@@ -17,8 +17,11 @@ struct control_enabling {
     void (*gone)(struct control_server *v, unsigned c); /* a connection, and what it waited for */
     wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
     void (*classic)(struct control_server *v, uint32_t slot); /* a classic provider was registered there */
+    void (*adopted)(struct control_server *v); /* an early program knew no rights: who may write to secure sessions is let in now */
 };
 extern const struct control_enabling control_enabling;
+/* CTL_ACCESS: who may do what, asked for and changed. In a file of its own (server_access.c), which the early program does not have. */
+wstatus server_access(struct control_server *v, unsigned c, const void *message, size_t size);
 /* Tells the programs that are connected of the providers that a session which has just started enables. In the same file. */
 void server_session_begun(struct control_server *v, struct session *s);
 
@@ -38,6 +41,12 @@ struct control_hooks {
     /* a file more of a session that runs: a snapshot at `file` (as FileName), or, NULL, its next one; as start. NULL there too */
     wstatus (*file)(void *ctx, struct session *s, const char *file, struct ctl_update_answer *answer);
     const struct control_enabling *enabling; /* NULL there too */
+    const struct control_rights   *rights;   /* who else may do what; NULL there too */
+    /* CTL_ACCESS: access_request.h; NULL there too */
+    wstatus (*access)(struct control_server *v, unsigned c, const void *message, size_t size);
+    struct rights *descriptors;
+    /* the descriptor of an object as it is to be kept, NULL: none any more */
+    wstatus (*access_save)(void *ctx, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why);
     wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
 };
 

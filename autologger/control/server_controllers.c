@@ -1,7 +1,8 @@
 /* server_controllers.c - requests about sessions, providers and the daemon. See server.h. */
 #include "autologger/control/server_parts.h"
 
-#include "autologger/control/declaration.h"
+#include "autologger/control/access.h"
+#include "autologger/wire/etl.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,10 +18,12 @@ wstatus server_on_query(struct control_server *v, unsigned c, const void *messag
 
     if (*m->name && !one)
         return W_WMI_INSTANCE_NOT_FOUND;
+    if (one && !server_session_granted(v, c, one, ACCESS_QUERY))
+        return W_ACCESS_DENIED;
     memset(answer, 0, sizeof *answer);
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
         struct session *s = v->table->slot[i];
-        if (!s || (one && s != one))
+        if (!s || (one && s != one) || (!one && !server_session_granted(v, c, s, ACCESS_QUERY)))
             continue;
         answer->total++;
         if (skip) {
@@ -104,21 +107,6 @@ wstatus server_on_update(struct control_server *v, unsigned c, const void *messa
     return W_SUCCESS;
 }
 
-wstatus server_on_start(struct control_server *v, unsigned c, const void *message, size_t size)
-{
-    const struct ctl_start_request *m      = message;
-    struct ctl_update_answer       *answer = (void *)v->out;
-    if (!v->hooks.start)
-        return W_NOT_SUPPORTED;
-    if (m->bytes > size - sizeof *m)
-        return W_BAD_LENGTH;
-    memset(answer, 0, sizeof *answer);
-    wstatus st     = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
-    answer->header = (struct ctl_header){sizeof *answer, CTL_START, CTL_VERSION, m->header.sequence, st};
-    server_tell(v, c, answer, sizeof *answer, NULL, 0);
-    return W_SUCCESS;
-}
-
 wstatus server_on_enable_provider(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     return v->hooks.enabling ? v->hooks.enabling->request(v, c, message, size) : W_NOT_SUPPORTED;
@@ -127,38 +115,6 @@ wstatus server_on_enable_provider(struct control_server *v, unsigned c, const vo
 wstatus server_on_provider(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     return v->hooks.enabling ? v->hooks.enabling->provider(v, c, message, size) : W_NOT_SUPPORTED;
-}
-
-static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
-{
-    struct ctl_update_answer *answer = (void *)v->out;
-    if (!s)
-        return W_WMI_INSTANCE_NOT_FOUND;
-    if (!v->hooks.file)
-        return W_NOT_SUPPORTED;
-    memset(answer, 0, sizeof *answer);
-    wstatus st     = v->hooks.file(v->hooks.ctx, s, file, answer);
-    answer->header = (struct ctl_header){sizeof *answer, m->type, CTL_VERSION, m->sequence, st};
-    server_tell(v, c, answer, sizeof *answer, NULL, 0);
-    return W_SUCCESS;
-}
-
-wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *message, size_t size)
-{
-    const struct ctl_snapshot_request *m = message;
-    struct ctl_session_request         named;
-    (void)size;
-    memcpy(named.name, m->name, sizeof named.name);
-    if (!memchr(m->file, 0, sizeof m->file) || !*m->file)
-        return W_INVALID_NAME;
-    return file_more(v, c, &m->header, server_named(v, &named), m->file);
-}
-
-wstatus server_on_next_file(struct control_server *v, unsigned c, const void *message, size_t size)
-{
-    const struct ctl_session_request *m = message;
-    (void)size;
-    return file_more(v, c, &m->header, server_named(v, m), NULL);
 }
 
 wstatus server_on_state(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -205,22 +161,6 @@ wstatus server_on_providers(struct control_server *v, unsigned c, const void *me
         snprintf(row->name, sizeof row->name, "%s", d->name[i] ? d->name[i] : "");
     }
     answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_PROVIDERS,
-                                         CTL_VERSION, m->header.sequence, 0};
-    server_tell(v, c, answer, answer->header.size, NULL, 0);
-    return W_SUCCESS;
-}
-
-wstatus server_on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)
-{
-    const struct ctl_session_request *m      = message;
-    const struct session             *s      = server_named(v, m);
-    struct ctl_declaration_answer    *answer = (void *)v->out;
-    (void)size;
-
-    if (!s)
-        return W_WMI_INSTANCE_NOT_FOUND;
-    declaration_answer(s, v->table->directory, m->start, answer, CTL_MAX);
-    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_DECLARATION,
                                          CTL_VERSION, m->header.sequence, 0};
     server_tell(v, c, answer, answer->header.size, NULL, 0);
     return W_SUCCESS;

@@ -21,6 +21,7 @@ struct control_server {
     struct control_hooks  hooks;
     int                   fd[STATE_CONNECTIONS]; /* -1 = none */
     struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
+    bool                  greeted[STATE_CONNECTIONS]; /* has said hello: only then is the connection kept for a successor */
     bool                  quit;
     uint64_t              instance;
     uint32_t              ticket;
@@ -35,11 +36,15 @@ typedef wstatus server_request(struct control_server *v, unsigned c, const void 
 /* A client that does not read is dropped (V3), with all that it had. */
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count);
 void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status); /* with a Status alone */
+/* True when all of `wanted` is granted to the connection's user on `object`. */
+bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted);
+/* The same of a session; of one with events of the kernel on SystemTraceControlGuid, too. */
+bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
 /* ---- server_providers.c ---- */
 server_request server_on_register, server_on_unregister, server_on_enable_ack;
-/* V2: false when the client is gone. */
+/* V2: false when the client is gone, or may not write there: it is not told that anything is enabled in that session. */
 bool server_attach(struct control_server *v, unsigned c, struct session *s);
 /* The ticket that its acknowledgement will have. */
 uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code);
@@ -47,7 +52,7 @@ void           server_registration_drop(struct control_server *v, struct state_r
 
 /* ---- server_controllers.c ---- */
 server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_snapshot, server_on_next_file,
-    server_on_state, server_on_providers, server_on_declaration;
+    server_on_state, server_on_providers, server_on_declaration, server_on_access;
 
 /* ---- server_consumers.c ---- */
 server_request server_on_consume, server_on_consume_next;

@@ -1,8 +1,11 @@
 /* server_providers.c - provider libraries: registrations, what is enabled for them (V2). See server.h. */
 #include "autologger/control/server_parts.h"
 
+#include "autologger/control/access.h"
+#include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,13 +17,31 @@ void server_registration_drop(struct control_server *v, struct state_registratio
     directory_register(v->table->directory, r->slot, -1);
 }
 
+/* Once for each user: more would say nothing new. */
+static void note_refused(struct session *s, uint32_t uid, const char *what, const char *advice)
+{
+    char item[32];
+    snprintf(item, sizeof item, "uid %u", uid);
+    for (unsigned i = 0; i < s->conditions.count; i++)
+        if (strcmp(s->conditions.items[i].item, item) == 0)
+            return;
+    condition_add(&s->conditions, W_ACCESS_DENIED, true, item, "", 0, advice, "%s", what);
+}
+
 bool server_attach(struct control_server *v, unsigned c, struct session *s)
 {
-    uint64_t                  bit = UINT64_C(1) << s->state->index;
-    const struct session_uid *u   = v->state->connection[c].attached & bit ? NULL : session_admit(s, v->state->connection[c].uid);
+    const uint64_t bit = UINT64_C(1) << s->state->index;
+    const uint32_t uid = v->state->connection[c].uid;
 
-    if (!u)
+    if (v->state->connection[c].attached & bit)
         return v->fd[c] >= 0;
+    if (s->state->log_file_mode & ETL_MODE_SECURE && !server_granted(v, c, &s->state->guid, ACCESS_LOG_EVENT)) {
+        note_refused(s, uid, "the session is SECURE: events of this user's programs are not recorded", "autologger access SESSION --allow USER=log");
+        return false;
+    }
+    const struct session_uid *u = session_admit(s, uid);
+    if (!u)
+        return false;
     struct ctl_attach m = {.header = {sizeof m, CTL_ATTACH, CTL_VERSION, 0, 0}, .session = s->state->index,
                            .session_generation = s->state->generation, .session_guid = s->state->guid};
     int fds[3] = {stream_set_data_fd(u->streams), stream_set_control_fd_readonly(u->streams), u->event_fd};
@@ -55,6 +76,18 @@ static struct session *enabled_session(struct control_server *v, uint32_t slot, 
     return p->mask & 1u << entry ? v->table->slot[p->enable[entry].session % SHM_SESSIONS] : NULL;
 }
 
+/* The sessions that would have had its events say so. */
+static void registration_refused(struct control_server *v, unsigned c, const struct guid *provider)
+{
+    const int slot = directory_find(v->table->directory, provider);
+    for (unsigned e = 0; slot >= 0 && e < SHM_PROVIDER_SESSIONS; e++) {
+        struct session *s = enabled_session(v, (uint32_t)slot, e);
+        if (s)
+            note_refused(s, v->state->connection[c].uid, "a program of this user may not register a provider that the session enables",
+                         "autologger access PROVIDER --allow USER=register");
+    }
+}
+
 static void remember_name(struct directory *d, uint32_t slot, const uint8_t *traits, size_t size)
 {
     struct cursor c = cur_make(traits, size);
@@ -85,7 +118,9 @@ static struct state_registration *registration_place(struct control_server *v, u
 wstatus server_on_register(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_register *m      = message;
-    struct state_registration *r      = m->traits_size > size - sizeof *m ? NULL : registration_place(v, c, m->index);
+    const bool                 may    = server_granted(v, c, &m->provider, ACCESS_REGISTER_GUIDS);
+    struct state_registration *r      = m->traits_size > size - sizeof *m || !may ? NULL : registration_place(v, c, m->index);
+    uint32_t                   enabled = 0; /* bits, by entry */
     struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
                                          .index = m->index};
 
@@ -94,7 +129,9 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         server_registration_drop(v, r);
     int slot = !r ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
     if (slot < 0) {
-        answer.header.status = W_NO_SYSTEM_RESOURCES;
+        if (!may)
+            registration_refused(v, c, &m->provider);
+        answer.header.status = may ? W_NO_SYSTEM_RESOURCES : W_ACCESS_DENIED;
         server_tell(v, c, &answer, sizeof answer, NULL, 0);
         return W_SUCCESS;
     }
@@ -110,17 +147,18 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         v->hooks.enabling->classic(v, r->slot);
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, r->slot, e);
-        if (s && !server_attach(v, c, s))
+        if (s && server_attach(v, c, s))
+            enabled |= 1u << e;
+        if (v->fd[c] < 0)
             return W_SUCCESS;
-        answer.enabled_count += s != NULL;
     }
+    answer.enabled_count = (uint32_t)__builtin_popcount(enabled);
     answer.slot       = r->slot;
     answer.generation = v->table->directory->shm->provider[r->slot].generation;
     server_tell(v, c, &answer, sizeof answer, NULL, 0);
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS && v->fd[c] >= 0; e++) {
-        struct session *s = enabled_session(v, r->slot, e);
-        if (s)
-            server_tell_enable(v, r, s, e, 1);
+        if (enabled & 1u << e)
+            server_tell_enable(v, r, enabled_session(v, r->slot, e), e, 1);
     }
     return W_SUCCESS;
 }
@@ -154,7 +192,7 @@ void server_session_gone(struct control_server *v, const struct session *s)
     for (unsigned k = 0; k < STATE_ENABLES; k++)
         for (unsigned i = 0; s->state->enable[k].in_use && i < STATE_REGISTRATIONS; i++) {
             const struct state_registration *r = &v->state->registration[i];
-            if (r->in_use && r->slot == s->state->enable[k].slot)
+            if (r->in_use && r->slot == s->state->enable[k].slot && v->state->connection[r->connection].attached & bit)
                 server_tell_enable(v, r, s, s->state->enable[k].entry, 0);
         }
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)

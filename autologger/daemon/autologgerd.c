@@ -5,6 +5,7 @@
 #include "autologger/control/update.h"
 #include "autologger/daemon/cpu_watch.h"
 #include "autologger/daemon/results_save.h"
+#include "autologger/daemon/rights_store.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
 #include "autologger/daemon/unit_provider.h"
@@ -188,11 +189,13 @@ static void log_rows(void *ctx, const struct result_list *rows)
 
 int main(int argc, char **argv)
 {
+    static const struct service_rights rights = {rights_load, rights_save, rights_asked, rights_destroy, server_access, "/etc/group",
+                                                 &session_owner};
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
                                       .store_open = regstore_open, .save = results_save, .update = session_update, .update_answer = update_answer,
-                                      .start = start_now, .file = file_now, .next_file = logger_next_file, .enabling = &control_enabling,
+                                      .start = start_now, .file = file_now, .next_file = logger_next_file, .enabling = &control_enabling, .rights = &rights,
                                       .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
                           .guard_path = "/" GUARD_PATH, .systemd_dir = "/run/systemd/system", .proc_stat = "/proc/stat"};
     const struct argp argp = {options, parse, NULL,

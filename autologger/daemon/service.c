@@ -231,6 +231,32 @@ static wstatus file(void *ctx, struct session *s, const char *name, struct ctl_u
     return v->options.file(&host, s, name, answer);
 }
 
+/* The boot's number of changes stays: what may be done is no part of what is traced. */
+static wstatus access_save(void *ctx, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why)
+{
+    struct service  *v     = ctx;
+    struct regstore *store = NULL;
+    if (!v->state->fs_ready)
+        return reason_set(why, W_NOT_READY, "the store cannot be written yet");
+    wstatus st = v->options.store_open(v->state->store, true, &store, why);
+    st         = st ? st : v->options.rights->save(store, object, descriptor, size, why);
+    regstore_close(store);
+    return st;
+}
+
+static wstatus rights_begin(struct service *v, struct control_hooks *hooks, struct reason *why)
+{
+    const struct service_rights *part = v->options.rights;
+    if (!part)
+        return W_SUCCESS;
+    wstatus st         = part->load(v->options.store_open, v->state->store, part->group_file, &v->rights, why);
+    hooks->descriptors = v->rights;
+    hooks->rights      = st ? NULL : part->asked(v->rights);
+    hooks->access      = part->request;
+    hooks->access_save = access_save;
+    return st;
+}
+
 static bool is_declared(const struct session *s) { return s && *s->state->key; }
 
 /* User sessions first: the kernel session then covers their whole life. */
@@ -430,7 +456,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->handed   = handed;
     v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = v->cpu_fd = -1;
     limit_raise();
-    const struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
+    struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = update, .update_answer = v->options.update_answer,
                                         .start = v->options.start ? start : NULL, .file = v->options.file ? file : NULL,
                                         .enabling = v->options.enabling};
@@ -441,6 +467,8 @@ wstatus service_create(const struct service_options *options, struct handed *han
     if ((st = adopted ? service_adopt(v, why) : service_boot(v, why)))
         goto out;
     v->state->boot_done = 1; /* from here on a successor takes over what there is */
+    if ((st = rights_begin(v, &hooks, why)))
+        goto out;
     if ((st = server_create(v->listen_fd, &v->table, v->state, &hooks, &v->server, why)))
         goto out;
     if (adopted) {
@@ -535,6 +563,8 @@ void service_destroy(struct service *v)
         return;
     kernel_start_finish(v->kernel);
     server_destroy(v->server);
+    if (v->rights)
+        v->options.rights->destroy(v->rights);
     table_finish(&v->table);
     directory_destroy(v->table.directory);
     journal_destroy(v->journal);

@@ -22,6 +22,19 @@ struct service_saving {
 };
 
 struct control_hooks;
+struct control_server;
+struct control_rights;
+struct rights;
+struct service_rights {
+    wstatus (*load)(wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why), const char *store_path,
+                    const char *group_file, struct rights **out, struct reason *why);
+    wstatus (*save)(struct regstore *store, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why);
+    const struct control_rights *(*asked)(const struct rights *r);
+    void (*destroy)(struct rights *r);
+    wstatus (*request)(struct control_server *v, unsigned c, const void *message, size_t size);
+    const char *group_file; /* /etc/group */
+    const struct session_owner_part *owner; /* as in session_env */
+};
 struct service_options {
     const char *store_path;
     const char *store_saved; /* the store that gets Status and results, if it is not store_path (a snapshot); else NULL */
@@ -52,6 +65,8 @@ struct service_options {
     wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
     wstatus (*next_file)(struct logger *l, struct reason *why); /* as in session_env */
     const struct control_enabling *enabling;
+    /* who may do what, out of the store (rights_store.h, server_access); NULL: an early program's, which asks no descriptors */
+    const struct service_rights *rights;
     /* saves Status and results once the file system is ready (results_save.h). NULL: nothing is saved */
     wstatus (*save)(const struct service_saving *saving, struct reason *why);
     /* all sessions have been started, or not: the rows as of now. NULL: nobody wants to know */

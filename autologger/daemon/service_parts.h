@@ -22,6 +22,7 @@ struct service {
     struct rows           *rows;
     struct result_list     results;
     struct control_server *server;
+    struct rights         *rights; /* NULL: an early program's */
     struct kernel_start   *kernel; /* kernel sources are being opened; NULL: not, or no longer */
     bool                   ending;
     bool                   rows_stay; /* this boot had its sessions already, and its rows: there are none of ours */

@@ -164,6 +164,7 @@ void service_env_fill(struct service *v, bool adopted)
     v->env.system_config = v->options.system_config;
     v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
     v->env.tight_file   = v->options.tight_file;
+    v->env.owner        = v->options.rights ? v->options.rights->owner : NULL;
     v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */
     v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();

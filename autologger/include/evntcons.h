@@ -113,4 +113,51 @@ FORCEINLINE ULONG GetEventProcessorIndex(PCEVENT_RECORD EventRecord)
     return EventRecord->EventHeader.Flags & EVENT_HEADER_FLAG_PROCESSOR_INDEX ? EventRecord->BufferContext.ProcessorIndex
                                                                               : EventRecord->BufferContext.ProcessorNumber;
 }
+
+/* ---- who may do what with a session, a provider or a provider group ---- */
+
+#define WMIGUID_QUERY 0x0001
+#define TRACELOG_CREATE_REALTIME 0x0020
+#define TRACELOG_CREATE_ONDISK 0x0040
+#define TRACELOG_GUID_ENABLE 0x0080
+#define TRACELOG_ACCESS_KERNEL_LOGGER 0x0100
+#define TRACELOG_LOG_EVENT 0x0200
+#define TRACELOG_ACCESS_REALTIME 0x0400
+#define TRACELOG_REGISTER_GUIDS 0x0800
+#define TRACELOG_JOIN_GROUP 0x1000
+#define TRACELOG_ALL 0x1FE1 /* not of the SDK, which adds Windows' standard rights */
+
+/* {0811c1af-7a07-4a06-82ed-869455cdf713}: what counts for every GUID without a descriptor of its own */
+#define AUTOLOGGER_DEFAULT_TRACE_SECURITY_GUID {0x0811c1af, 0x7a07, 0x4a06, {0x82, 0xed, 0x86, 0x94, 0x55, 0xcd, 0xf7, 0x13}}
+
+typedef PVOID PSID, PSECURITY_DESCRIPTOR;
+typedef enum {
+    EventSecuritySetDACL, /* this entry alone */
+    EventSecuritySetSACL, /* 50: nobody here writes an audit */
+    EventSecurityAddDACL, /* beside those that there are */
+    EventSecurityAddSACL,
+    EventSecurityMax
+} EVENTSECURITYOPERATION;
+
+/* SIDs of Linux: a user is S-1-22-1-uid, a group S-1-22-2-gid (as Samba writes them); root is S-1-5-18, everybody S-1-1-0, the group
+ * "autologger" S-1-5-32-559 (Performance Log Users). `sid` gets 16 bytes. */
+FORCEINLINE PSID AutologgerUnixSid(BYTE sid[16], BOOLEAN group, ULONG id)
+{
+    static const BYTE head[8] = {1, 2, 0, 0, 0, 0, 0, 22};
+    ULONG             i;
+    memcpy(sid, head, sizeof head);
+    for (i = 0; i < 4; i++) {
+        sid[8 + i]  = (BYTE)(i == 0 ? (group ? 2 : 1) : 0);
+        sid[12 + i] = (BYTE)(id >> (8 * i));
+    }
+    return sid;
+}
+
+/* Gives (AllowOrDeny TRUE) or refuses rights to Sid, and keeps that below WMI\Security. Programs that write to a session already keep on until
+ * it ends. 87; 50 SACL; 5 the caller is neither root nor the daemon's own user; 4201 no daemon; and what the store says. */
+AUTOLOGGER_API ULONG EventAccessControl(LPGUID Guid, ULONG Operation, PSID Sid, ULONG Rights, BOOLEAN AllowOrDeny);
+/* The self-relative descriptor that counts for Guid, also when that is the default. 234: *BufferSize is the size that is needed; 5; 4201. */
+AUTOLOGGER_API ULONG EventAccessQuery(LPGUID Guid, PSECURITY_DESCRIPTOR Buffer, PULONG BufferSize);
+/* The default counts again. 2: it had no descriptor of its own; 5; 4201. */
+AUTOLOGGER_API ULONG EventAccessRemove(LPGUID Guid);
 #endif

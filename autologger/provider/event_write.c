@@ -185,6 +185,8 @@ static inline uint32_t sessions_that_want(const struct registration *r, const st
     uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE), want = 0;
     for (; mask; mask &= mask - 1) {
         const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
+        if (!session_attached(enable))
+            continue;
         if (enable_passes(enable, level, keyword))
             want |= mask & -mask;
         else

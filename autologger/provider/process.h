@@ -123,6 +123,12 @@ static inline bool enable_passes(const struct shm_enable *e, uint8_t level, uint
     return __builtin_expect(e->any == 0 || ((e->any & keyword) != 0 && (e->all & keyword) == e->all), 1);
 }
 
+/* A secure session may enable a provider and not this program: it has no streams of it, and is as if not enabled. */
+static inline bool session_attached(const struct shm_enable *e)
+{
+    return __atomic_load_n(&al_views[e->session % SHM_SESSIONS], __ATOMIC_ACQUIRE) != NULL;
+}
+
 static inline unsigned registration_index(REGHANDLE handle) { return (unsigned)(handle >> 3) & (INDEXES - 1); }
 
 /* attach.c: all with the lock held, on the agent thread (or in a child that has none yet) */

@@ -23,7 +23,7 @@ static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provid
     uint64_t any = 0, all = UINT64_MAX;
     for (unsigned i = 0; slot && i < SHM_PROVIDER_SESSIONS; i++) {
         const struct shm_enable *e = &slot->enable[i];
-        if (!e->enabled)
+        if (!e->enabled || !session_attached(e))
             continue;
         ULONG plus1 = e->level ? e->level + 1u : 256u;
         level       = plus1 > level ? plus1 : level;
@@ -35,13 +35,21 @@ static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provid
     __atomic_store_n(&tlg->LevelPlus1, level, __ATOMIC_RELEASE);
 }
 
+static bool anybody_wants(const struct shm_provider *slot)
+{
+    for (uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE); mask; mask &= mask - 1)
+        if (session_attached(&slot->enable[__builtin_ctz(mask)]))
+            return true;
+    return false;
+}
+
 void registration_recompute(unsigned index)
 {
     struct registration       *r    = &al_table[index];
     const struct shm_provider *slot = r->slot;
     if (slot && slot->generation != r->slot_generation)
         slot = NULL;
-    bool wanted = r->handle && slot && __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE) != 0;
+    bool wanted = r->handle && slot && anybody_wants(slot);
     __atomic_store_n(&al_quiet[index], wanted || !r->handle ? 0 : r->handle + 5, __ATOMIC_RELEASE);
     if (r->handle && r->tlg)
         recompute_inline(r->tlg, wanted ? slot : NULL);

@@ -23,7 +23,11 @@ wstatus logger_next_file(struct logger *l, struct reason *why)
     if (st)
         return st;
     session_file_path(s->state, l->master->file_number + 1, path);
-    if ((st = logger_file_make(l, path, why))) {
+    if (!(st = session_owner_begin(s->env, &s->state->owner, why))) {
+        st = logger_file_make(l, path, why);
+        session_owner_end(s->env, &s->state->owner);
+    }
+    if (st) {
         l->writer = full; /* it stays the file of the session, and is made whole again at its end */
         return st;
     }
@@ -45,7 +49,12 @@ static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
     struct session *s = l->s;
     if (!l->writer)
         return reason_set(&e->why, W_NOT_READY, "the session has no file and no ring yet");
-    return etl_writer_copy(l->writer, e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l), &e->why);
+    wstatus st = session_owner_begin(s->env, &e->owner, &e->why);
+    if (st)
+        return st;
+    st = etl_writer_copy(l->writer, e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l), &e->why);
+    session_owner_end(s->env, &e->owner);
+    return st;
 }
 
 /* ---- for the controlling thread ---- */
@@ -60,6 +69,8 @@ static wstatus ask(struct session *s, wstatus (*run)(struct logger *l, struct lo
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     }
     e->run = run;
+    if (s->env->asks)
+        e->owner = *s->env->asks;
     if (atomic_load(&s->phase) >= SESSION_STOPPING || !s->logger_runs || !atomic_compare_exchange_strong(&s->errand, &none, e)) {
         free(e->file);
         free(e);
@@ -88,7 +99,12 @@ wstatus session_snapshot(struct session *s, const char *path, struct reason *why
     wstatus st = logger_links_refuse(s->env, path, why);
     if (st)
         return st;
+    static const struct state_owner nobody;
+    const struct state_owner       *asks = s->env->asks ? s->env->asks : &nobody;
+    if ((st = session_owner_begin(s->env, asks, why)))
+        return st;
     int r = os_mkdir_parents(s->env->os, path, 0755);
+    session_owner_end(s->env, asks);
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r));
     return ask(s, run_snapshot, path, why);

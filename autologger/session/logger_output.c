@@ -150,7 +150,11 @@ static void file_open(struct logger *l)
 
     if (!l->master->file_number)
         l->master->file_number = 1;
-    wstatus st = s->ring_fd >= 0 ? ring_open(l, &why) : file_begin(l, &why);
+    wstatus st = session_owner_begin(s->env, &s->state->owner, &why);
+    if (!st) {
+        st = s->ring_fd >= 0 ? ring_open(l, &why) : file_begin(l, &why);
+        session_owner_end(s->env, &s->state->owner);
+    }
     if (!st && s->state->status) /* a predecessor failed already: the file is still made whole at the end */
         st = reason_set(&why, s->state->status, "%s", s->state->status_text);
     if (st) {

@@ -143,6 +143,17 @@ static wstatus state_map(struct session *s, int fd, size_t size, struct reason *
 
 static void copy_text(char *out, size_t capacity, const char *text) { snprintf(out, capacity, "%s", text ? text : ""); }
 
+wstatus session_owner_begin(const struct session_env *env, const struct state_owner *o, struct reason *why)
+{
+    return o->set && env->owner ? env->owner->begin(o, why) : W_SUCCESS;
+}
+
+void session_owner_end(const struct session_env *env, const struct state_owner *o)
+{
+    if (o->set && env->owner)
+        env->owner->end(o);
+}
+
 /* Rows, counts and controllers find a declaration by its path, and a session by its name: neither is ever cut. */
 static wstatus texts_fit(const struct plan *plan, struct reason *why)
 {
@@ -209,6 +220,8 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->max_file_size   = plan->max_file_size;
     st->flush_timer     = plan->flush_timer;
     st->memory_bytes    = plan->memory_bytes;
+    if (s->env->asks)
+        st->owner = *s->env->asks;
     memcpy(st->group_mask, plan->group_mask, sizeof st->group_mask);
     memcpy(st->hooks, plan->hooks, sizeof st->hooks);
     st->realtime.persistent = !plan->forget_realtime;

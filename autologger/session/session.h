@@ -55,11 +55,24 @@ struct session_env {
     /* NEWFILE: the next file (log_files.c). NULL: an early program's, and where no session is NEWFILE */
     wstatus (*next_file)(struct logger *l, struct reason *why);
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
+    /* another user's file is made with that user's rights to files (owner.c). NULL: an early program's, where all is root's */
+    const struct session_owner_part *owner;
+    const struct state_owner        *asks; /* for whom sessions and snapshots are made now; NULL: the daemon */
     /* as in klog_config; NULL: an early program's, and of a boot that is recovered on what may be another machine */
     klog_collect system_config;
     /* the kernel logger's constructor; NULL = klog_create */
     wstatus (*kernel_open)(const struct klog_config *config, struct klog **out, struct reason *why);
 };
+
+/* Takes on and gives up that user's rights to files, for the calling thread alone. 5: cannot be taken on. */
+struct session_owner_part {
+    wstatus (*begin)(const struct state_owner *o, struct reason *why);
+    void (*end)(const struct state_owner *o);
+};
+extern const struct session_owner_part session_owner;
+/* The same by the environment; `o` not set: nothing. */
+wstatus session_owner_begin(const struct session_env *env, const struct state_owner *o, struct reason *why);
+void    session_owner_end(const struct session_env *env, const struct state_owner *o);
 
 struct logger; /* logger.c */
 
@@ -67,6 +80,7 @@ struct logger; /* logger.c */
 struct logger_errand {
     wstatus (*run)(struct logger *l, struct logger_errand *e);
     char         *file;
+    struct state_owner owner; /* who asks */
     wstatus       status;
     struct reason why;
     atomic_int    state; /* enum errand_state */

@@ -31,6 +31,9 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
     int  free_slot = -1;
     char text[GUID_TEXT_SIZE];
 
+    wstatus st = t->may_add ? t->may_add(t->may_ctx, plan, why) : W_SUCCESS;
+    if (st)
+        return st;
     for (int i = 0; i < SHM_SESSIONS; i++) {
         const struct session *s = t->slot[i];
         if (!s) {
@@ -46,8 +49,7 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
         if (plan->log_path && strcmp(s->state->log_path, plan->log_path) == 0)
             return reason_set(why, W_SHARING_VIOLATION, "session \"%s\" already writes %s", s->state->name, plan->log_path);
     }
-    wstatus st = system_logger_place(t, plan, why);
-    if (st)
+    if ((st = system_logger_place(t, plan, why)))
         return st;
     if (free_slot < 0)
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d session slots are in use", SHM_SESSIONS);

@@ -10,6 +10,9 @@ struct session_table {
     struct session     *slot[SHM_SESSIONS];
     uint64_t            ceiling, memory_used; /* bytes */
     uint32_t            generation;
+    /* asked of each plan before anything is made of it; NULL: everything may be */
+    wstatus (*may_add)(void *ctx, const struct plan *plan, struct reason *why);
+    void *may_ctx;
 };
 
 /* Creates the session of `plan` and adds it. 183 name or GUID taken (the reason names the holder), 32 log file taken, 1450 no

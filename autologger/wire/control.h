@@ -34,6 +34,7 @@ enum ctl_type {
     CTL_SNAPSHOT = 30, /* controller: what a session has in its file or its ring, as a file of its own (ctl_snapshot_request); it goes on */
     CTL_NEXT_FILE = 31, /* controller: a NEWFILE session goes on in its next file (ctl_session_request) */
     CTL_PROVIDER = 32, /* one provider: the programs that have it registered, the sessions that enable it (ctl_provider_request) */
+    CTL_ACCESS = 40,   /* who may do what with a session or a provider: ask, change (ctl_access_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
     CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
@@ -213,6 +214,24 @@ struct ctl_provider_row {
 struct ctl_provider_request {
     struct ctl_header header;
     struct guid       provider;
+};
+/* CTL_ACCESS: security descriptors by GUID, in Windows' bytes (registry-sim/win32/security.h). */
+enum { CTL_ACCESS_QUERY = 0, CTL_ACCESS_SET = 1, CTL_ACCESS_ADD = 2, CTL_ACCESS_REMOVE = 3, CTL_ACCESS_LIST = 4, CTL_ACCESS_SID = 68 };
+struct ctl_access_request {
+    struct ctl_header header;
+    struct guid       object;
+    uint32_t          what;     /* SET: this entry alone; ADD: beside what there is; REMOVE: the default counts again */
+    uint32_t          rights, deny;
+    uint32_t          sid_size; /* of SET and ADD */
+    uint8_t           sid[CTL_ACCESS_SID];
+    uint32_t          start; /* LIST: the first to be told */
+};
+struct ctl_access_answer { /* QUERY: the descriptor follows; LIST: GUIDs that have their own */
+    struct ctl_header header;
+    uint32_t          own; /* QUERY: not 0: this GUID's own, else the default */
+    uint32_t          bytes;
+    uint32_t          total; /* LIST */
+    uint32_t          reserved;
 };
 enum { CTL_PROVIDER_ENABLES = 8, CTL_PROVIDER_PROGRAMS = 1024 };
 struct ctl_provider_enable {

@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 12, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 14, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
@@ -106,6 +106,13 @@ struct state_slot {
     uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
     uint64_t provider_events[STATE_ENABLES]; /* in the file, by enablement */
 };
+/* Who started a session, when that was not root: its files are made with these rights to files, and are that user's. */
+enum { STATE_GROUPS = 64 };
+struct state_owner {
+    uint32_t set; /* 0: root's, or the daemon's own */
+    uint32_t uid, gid, group_count;
+    uint32_t group[STATE_GROUPS];
+};
 enum { STATE_KERNEL_OPEN = 1, STATE_KERNEL_REFUSED = 2 };
 struct state_session {
     uint32_t    magic, version, size, in_use;
@@ -129,6 +136,7 @@ struct state_session {
     uint32_t    user_stack_bytes; /* UserStacks; 0: by frame pointers */
     uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
     uint32_t    units; /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */
+    struct state_owner owner;
     uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;

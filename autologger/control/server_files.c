@@ -1,0 +1,125 @@
+/* server_files.c - what is made at once for a controller: a session, a file more of one, with that user's rights; and what one was made of. The early program has
+ * server_none.c instead. See server.h. */
+#include "autologger/control/access.h"
+#include "autologger/control/declaration.h"
+#include "autologger/control/server_parts.h"
+#include "autologger/wire/etl.h"
+
+#include <string.h>
+
+struct starter {
+    struct control_server *v;
+    unsigned               c;
+};
+
+/* Asked of a plan before anything is made of it. */
+static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
+{
+    static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
+    const struct starter    *s            = ctx;
+    char                     text[GUID_TEXT_SIZE];
+    const uint32_t           wanted       = ACCESS_GUID_ENABLE | (plan->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
+                            (plan->log_path ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
+    bool kernel = plan->kernel;
+    if (!server_granted(s->v, s->c, &plan->guid, wanted))
+        return reason_set(why, W_ACCESS_DENIED, "the rights 0x%x on the session's Guid %s are needed. Do: ask root for them (autologger access %s)", wanted,
+                          guid_format(&plan->guid, text), plan->name);
+    for (unsigned i = 0; i < plan->provider_count; i++) {
+        const struct plan_provider *p = &plan->providers[i];
+        kernel |= p->enabled && p->tracepoint;
+        if (p->enabled && !server_granted(s->v, s->c, &p->guid, ACCESS_GUID_ENABLE))
+            return reason_set(why, W_ACCESS_DENIED, "the right to enable the provider %s is needed", guid_format(&p->guid, text));
+    }
+    if (kernel && !server_granted(s->v, s->c, &system_trace, wanted))
+        return reason_set(why, W_ACCESS_DENIED, "events of the kernel are root's. Do: run as root, or have root give the rights 0x%x on "
+                          "SystemTraceControlGuid (autologger access)", wanted);
+    return W_SUCCESS;
+}
+
+/* What is made from now on is that user's, until `asks` is NULL again. */
+static void asks_set(struct control_server *v, unsigned c, struct state_owner *owner)
+{
+    const uint32_t uid = v->state->connection[c].uid;
+    if (access_may_control(uid) || !v->hooks.rights || !v->hooks.rights->owner)
+        return;
+    v->hooks.rights->owner(v->fd[c], uid, owner);
+    v->table->env->asks = owner;
+}
+
+wstatus server_on_start(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct state_owner owner;
+    struct starter who = {v, c};
+    const struct ctl_start_request *m      = message;
+    struct ctl_update_answer       *answer = (void *)v->out;
+    if (!v->hooks.start)
+        return W_NOT_SUPPORTED;
+    if (m->bytes > size - sizeof *m)
+        return W_BAD_LENGTH;
+    memset(answer, 0, sizeof *answer);
+    v->table->may_add = may_start;
+    v->table->may_ctx = &who;
+    asks_set(v, c, &owner);
+    wstatus st        = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
+    v->table->may_add   = NULL;
+    v->table->env->asks = NULL;
+    answer->header = (struct ctl_header){sizeof *answer, CTL_START, CTL_VERSION, m->header.sequence, st};
+    server_tell(v, c, answer, sizeof *answer, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_access(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    return v->hooks.access ? v->hooks.access(v, c, message, size) : W_NOT_SUPPORTED;
+}
+
+static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
+{
+    struct ctl_update_answer *answer = (void *)v->out;
+    struct state_owner        owner;
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    if (!v->hooks.file)
+        return W_NOT_SUPPORTED;
+    memset(answer, 0, sizeof *answer);
+    asks_set(v, c, &owner);
+    wstatus st          = v->hooks.file(v->hooks.ctx, s, file, answer);
+    v->table->env->asks = NULL;
+    answer->header = (struct ctl_header){sizeof *answer, m->type, CTL_VERSION, m->sequence, st};
+    server_tell(v, c, answer, sizeof *answer, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_snapshot_request *m = message;
+    struct ctl_session_request         named;
+    (void)size;
+    memcpy(named.name, m->name, sizeof named.name);
+    if (!memchr(m->file, 0, sizeof m->file) || !*m->file)
+        return W_INVALID_NAME;
+    return file_more(v, c, &m->header, server_named(v, &named), m->file);
+}
+
+wstatus server_on_next_file(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m = message;
+    (void)size;
+    return file_more(v, c, &m->header, server_named(v, m), NULL);
+}
+
+wstatus server_on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    const struct session             *s      = server_named(v, m);
+    struct ctl_declaration_answer    *answer = (void *)v->out;
+    (void)size;
+
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    declaration_answer(s, v->table->directory, m->start, answer, CTL_MAX);
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_DECLARATION,
+                                         CTL_VERSION, m->header.sequence, 0};
+    server_tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}

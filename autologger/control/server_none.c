@@ -1,0 +1,30 @@
+/* server_none.c - the early program's: it makes nothing for controllers. See server_files.c, server_access.c. */
+#include "autologger/control/server_parts.h"
+
+static wstatus none(void) { return W_NOT_SUPPORTED; }
+
+wstatus server_on_start(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}
+wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}
+wstatus server_on_next_file(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}
+wstatus server_on_access(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}
+wstatus server_on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}

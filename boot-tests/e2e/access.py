@@ -1,0 +1,120 @@
+"""Rights with a daemon and programs of several users: a secure session takes events only from who is listed, with exact balances; rights outlive
+the daemon's death and its restart; a user who may starts sessions, with files of that user's own; another one may nothing.
+Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07."""
+import json
+import os
+import signal
+import struct
+import subprocess
+
+from harness import BUILD, Machine, check, skip
+
+PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+LISTED, OTHER, MEMBER = 4001, 4002, 4003
+GROUP = 4100
+COUNT = 5000
+
+if os.geteuid():
+    skip("needs root, to be other users")
+
+
+def tally(path):
+    with open(path, "rb") as f:
+        return struct.unpack("<QQQ", f.read(24))
+
+
+def tool_as(m, user, *args, groups=(), expect=0):
+    r = subprocess.run([os.path.join(BUILD, "autologger"), *args], env=m.env, user=user, group=user, extra_groups=list(groups), capture_output=True,
+                       text=True, timeout=60)
+    check(r.returncode == expect, user, args, "-> exit", r.returncode, "expected", expect, "\n", r.stdout, r.stderr)
+    return r
+
+
+def writers(m, *numbers_and_users):
+    """A writer's number is its tally's place for event_verify."""
+    started = [m.writer(number, COUNT, user=user) for number, user in numbers_and_users]
+    for p, _ in started:
+        check(p.wait(60) == 0, "a writer failed: whoever may not log must not notice")
+    return [t for _, t in started]
+
+
+def secure(m):
+    """Listed and not listed at once, before and after the daemon's death: what is in the file is the listed one's, all of it."""
+    m.tool("start", "vault", "--set", "LogFileMode=SECURE", "-o", "vault.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB",
+           "--set", "MaximumBuffers=256")
+    m.tool("access", "vault", "--allow", f"{LISTED}=log")
+    m.tool("access", "vault", "--allow", f"group:{GROUP}=log")
+    good, bad = [], []
+    for n in range(2):
+        t = writers(m, (2 * n, LISTED), (20 + n, OTHER), (2 * n + 1, LISTED), (30 + n, OTHER))
+        good += [t[0], t[2]]
+        bad += [t[1], t[3]]
+        os.kill(m.daemon_pid(), signal.SIGKILL)
+        m.wait_ready()
+    info = json.loads(m.tool("stop", "vault", "--json").stdout)
+    attempted, refused = sum(tally(t)[0] for t in good), sum(tally(t)[2] for t in good)
+    print("listed", attempted, "not listed", sum(tally(t)[0] for t in bad), "written", info["events_written"], "lost", info["events_lost"])
+    check(attempted == 4 * COUNT and info["events_written"] + info["events_lost"] == attempted and info["events_lost"] == refused, info)
+    check(sum(tally(t)[2] for t in bad) == 0, "who may not log is told nothing")
+    got = m.verify(os.path.join(m.logs, "vault.etl"), good)
+    check(got["events"] == info["events_written"], got)
+
+
+def open_by_default(m):
+    m.tool("start", "hall", "-o", "hall.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=256")
+    t = writers(m, (40, OTHER), (41, LISTED))
+    info = json.loads(m.tool("stop", "hall", "--json").stdout)
+    check(info["events_written"] + info["events_lost"] == sum(tally(x)[0] for x in t) == 2 * COUNT, info)
+
+
+def kept(m):
+    """A descriptor outlives a restart; one of a provider keeps programs from registering it."""
+    m.shutdown()
+    m.start()
+    rows = json.loads(m.tool("access", "--json").stdout)
+    check(len(rows) == 1 and rows[0]["own"] and {"who": str(LISTED), "sid": f"S-1-22-1-{LISTED}", "allow": True, "rights": "log", "mask": 0x200}
+          in rows[0]["entries"], rows)
+    m.tool("access", PROVIDER, "--only", "--allow", f"{LISTED}=register")
+    m.tool("start", "only", "-o", "only.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=256")
+    t = writers(m, (50, LISTED), (51, OTHER))
+    info = json.loads(m.tool("stop", "only", "--json").stdout)
+    check(info["events_written"] + info["events_lost"] == tally(t[0])[0] == COUNT, info)
+    m.tool("access", PROVIDER, "--reset")
+
+
+def who_starts(m):
+    for args in (("start", "mine", "-o", "users/mine.etl"), ("stop", "x"), ("access", "default", "--allow", f"{OTHER}=all")):
+        tool_as(m, OTHER, *args, expect=111)
+    folder = os.path.join(m.logs, "users")
+    os.mkdir(folder)
+    os.chown(folder, 0, GROUP)
+    os.chmod(folder, 0o775)
+    os.chmod(m.logs, 0o755)
+    m.tool("access", "default", "--allow", f"group:{GROUP}=query,realtime,ondisk,enable,consume")
+    tool_as(m, MEMBER, "start", "mine", "-o", "users/mine.etl", expect=111)  # not in the group
+    r = tool_as(m, MEMBER, "start", "mine", "-o", "mine.etl", groups=[GROUP], expect=111)
+    check("Permission denied" in r.stderr, "a file where that user may make none", r.stderr)
+    check(not os.path.exists(os.path.join(m.logs, "mine.etl")), "a file was made with root's rights")
+    tool_as(m, MEMBER, "start", "ours", "-o", "users/ours.etl", "--provider", PROVIDER, groups=[GROUP])
+    tool_as(m, OTHER, "stop", "ours", expect=111)
+    t = writers(m, (60, OTHER))
+    tool_as(m, MEMBER, "snapshot", "ours", "-o", "users/so-far.etl", groups=[GROUP])
+    tool_as(m, MEMBER, "snapshot", "ours", "-o", "so-far.etl", groups=[GROUP], expect=111)
+    os.kill(m.daemon_pid(), signal.SIGKILL)
+    m.wait_ready()
+    info = json.loads(tool_as(m, MEMBER, "stop", "ours", "--json", groups=[GROUP]).stdout)
+    check(info["events_written"] + info["events_lost"] == tally(t[0])[0] == COUNT, info)
+    for name in ("ours.etl", "so-far.etl"):
+        check(os.stat(os.path.join(folder, name)).st_uid == MEMBER, name, "is not its user's")
+    r = tool_as(m, MEMBER, "start", "kernel", "--flags", "PROC_THREAD", "-o", "users/k.etl", groups=[GROUP], expect=111)
+    check("root" in r.stderr, r.stderr)
+
+
+with Machine() as m:
+    os.chmod(m.dir, 0o755)
+    m.start()
+    secure(m)
+    open_by_default(m)
+    kept(m)
+    who_starts(m)
+    m.shutdown()
