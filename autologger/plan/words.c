@@ -33,7 +33,7 @@ struct word {
 };
 static const struct word bools[]  = {{"no", 0}, {"yes", 1}, {"false", 0}, {"true", 1}, {"off", 0}, {"on", 1}};
 static const struct word clocks[] = {{"QPC", 1}, {"SystemTime", 2}, {"CPUCycle", 3}};
-static const struct word levels[] = {{"All", 0},           {"Critical", 1},    {"Error", 2}, {"Warning", 3},
+static const struct word levels[] = {{"All", 0},           {"LogAlways", 0},   {"Critical", 1}, {"Error", 2}, {"Warning", 3},
                                      {"Informational", 4}, {"Information", 4}, {"Info", 4},  {"Verbose", 5}};
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 

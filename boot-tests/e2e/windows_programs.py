@@ -1,7 +1,7 @@
 """Small providers, written as for Windows (boot-tests/windows): built without a change by gcc and clang, in C and in C++14, run in a session each,
 and what they wrote decodes without a manifest; a provider class of constexpr metadata; a library's provider; a provider of the older kind, with
 its own headers in the file, which the last session that enables it has alone; a ninth session is refused by name.
-Proves: API-02, API-19, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-14."""
+Proves: API-02, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-14."""
 import json
 import os
 import shutil
@@ -121,10 +121,12 @@ def classic(m):
     p = subprocess.Popen([program], env=m.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     m.processes.append(p)
     check(p.stdout.readline() == "1\n", "enabled once")
+    model(m, p.pid, {"first": (4, 0x1000000A5)})
     m.tool("enable", "second", GUID % 5, "--level", "Verbose", "--keywords", "0x77", "--wait", "5000")
     p.stdin.write("again\n")
     p.stdin.flush()
     check(p.stdout.readline() == "2\n", "and by the second session")
+    model(m, p.pid, {"second": (5, 0x77)})
     p.stdin.close()
     check(p.wait(20) == 0, "classic_provider")
     for name in ("first", "second"):
@@ -159,6 +161,73 @@ def verify(m, name, flags):
     check(kinds == [0x14, 0x15, 0x90], name, kinds)
 
 
+MINIMAL = """<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
+<provider name="Contoso-Minimal" guid="{5ea7c0de-0007-4a5b-8c6d-111111111111}" symbol="MINIMAL">
+<events><event value="7"/><event value="7" version="1" template="t"/></events>
+<templates><template tid="t"><data name="n" inType="win:UInt32"/></template></templates>
+</provider></events></instrumentation></instrumentationManifest>"""
+
+
+def minimal(m):
+    """API-20, API-19: an event's number is all that a manifest must say; its versions are decoded each by its own template."""
+    path = os.path.join(m.dir, "minimal.man")
+    with open(path, "w") as f:
+        f.write(MINIMAL)
+    m.tool("mc", path, "-h", m.dir, "-r", m.dir)
+    program = os.path.join(m.dir, "minimal.c")
+    with open(program, "w") as f:
+        f.write("""#include "minimal.h"
+int main(void)
+{
+    const EVENT_DESCRIPTOR plain = {7, 0, 0, 0, 0, 0, 0}, other = {7, 1, 0, 0, 0, 0, 0};
+    UINT32                 n     = 77;
+    EVENT_DATA_DESCRIPTOR  data;
+    REGHANDLE              h;
+    if (EventRegister(&MINIMAL, 0, 0, &h))
+        return 1;
+    EventDataDescCreate(&data, &n, sizeof n);
+    return (int)(EventWrite(h, &plain, 0, 0) | EventWrite(h, &other, 1, &data) | EventUnregister(h));
+}
+""")
+    out = os.path.join(m.dir, "minimal")
+    r = subprocess.run(["gcc", "-Wall", "-Wextra", "-Werror", "-I" + m.dir, "-I" + os.path.join(SOURCE, "autologger", "include"), program, "-o", out,
+                        "-L" + BUILD, "-lautologger", "-Wl,-rpath," + BUILD], capture_output=True, text=True)
+    check(r.returncode == 0, r.stderr)
+    traced(m, "minimal", [7], lambda: run(m, out))
+    r = m.tool("dump", os.path.join(m.logs, "minimal.etl"), "--json", "--manifest", path)
+    mine = of([json.loads(line) for line in r.stdout.splitlines()], GUID % 7)
+    check([(e["id"], e["version"], e["decoded"], e["fields"]) for e in mine] == [(7, 0, "ok", {}), (7, 1, "ok", {"n": 77})], mine)
+
+
+def levels(m):
+    """API-23: the predefined levels by their names, where one says which are wanted and where one reads what was written."""
+    names = ("LogAlways", "Critical", "Error", "Warning", "Informational", "Verbose")
+    m.tool("start", "levels", "--output", "levels.etl")
+    for number, name in enumerate(names):
+        r = json.loads(m.tool("enable", "levels", GUID % 8, "--level", name, "--json").stdout)
+        check(r["level"] == number, name, r)
+    for name in names:
+        m.tool("write", GUID % 8, "Event" + name, "--level", name)
+    m.tool("stop", "levels")
+    xml = os.path.join(m.dir, "levels.xml")
+    m.tool("tracerpt", os.path.join(m.logs, "levels.etl"), "-o", xml, "-y")
+    with open(xml) as f:
+        text = f.read()
+    for number, name in enumerate(names):
+        event = text[:text.index("<Task>Event%s</Task>" % name)].rsplit("<Event ", 1)[1]
+        check("<Level>%d</Level>" % number in event, name, event)
+        shown = {0: None, 4: "Information"}.get(number, name)
+        check(shown is None or "<Level>%s</Level>" % shown in event, name, event)
+
+
+def model(m, pid, levels_of):
+    """ENB-10: what is known of a provider: the programs that have it, and each session that wants it with its terms."""
+    r = json.loads(m.tool("providers", "--registered", "--json").stdout)
+    one = [p for p in r["registered"] if p["guid"] == GUID % 5]
+    check(len(one) == 1 and [p["pid"] if isinstance(p, dict) else p for p in one[0]["programs"]] == [pid], r)
+    check({s["name"]: (s["level"], s["match_any"]) for s in one[0]["sessions"]} == levels_of, one)
+
+
 def nine(m):
     """ENB-08: eight sessions may have a provider; the ninth is told so."""
     for i in range(9):
@@ -187,4 +256,6 @@ with Machine() as m:
     library(m)
     classic(m)
     nine(m)
+    minimal(m)
+    levels(m)
     m.shutdown()

@@ -1,0 +1,179 @@
+/* Proves: API-05 API-06 API-09 API-10 API-28 ENB-02 ENB-07 ENB-09 ENB-12 ENB-13 ENB-14: what a provider writes while none, one, or all eight sessions
+ * enable it, each by its own level and keywords, in every order of enabling and registering; a provider that nobody asks for costs nothing.
+ * The daemon is a thread of the test. */
+// timeout: 120
+#include "autologger/include/evntprov.h"
+#include "autologger/provider/tests/fakedaemon.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct fakedaemon daemon_;
+static const struct guid provider_id = {0x77777777, 1, 2, {3}};
+static REGHANDLE         handle;
+
+static int setup(void **state)
+{
+    (void)state;
+    fakedaemon_start(&daemon_);
+    for (unsigned s = 0; s < FAKE_SESSIONS; s++)
+        fakedaemon_session(&daemon_, s, 65536, 32);
+    return 0;
+}
+static int teardown(void **state)
+{
+    (void)state;
+    fakedaemon_stop(&daemon_);
+    return 0;
+}
+static void begin(void)
+{
+    assert_int_equal(EventRegister((LPCGUID)(const void *)&provider_id, NULL, NULL, &handle), 0);
+    assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1));
+}
+static ULONG put(UCHAR level, ULONGLONG keyword, uint32_t number)
+{
+    EVENT_DATA_DESCRIPTOR  data;
+    const EVENT_DESCRIPTOR d = {.Id = 5, .Level = level, .Keyword = keyword};
+    EventDataDescCreate(&data, &number, sizeof number);
+    return EventWrite(handle, &d, 1, &data);
+}
+static uint8_t mask(void) { return daemon_.directory->provider[fake_slot(&daemon_, &provider_id)].mask; }
+
+/* One call lands in k sessions, k = 0 to 8 and back, each time with the same bytes; the mask says which. */
+static void test_multicast(void **state)
+{
+    uint8_t first[128];
+    (void)state;
+    begin();
+    for (unsigned step = 0; step <= 2 * FAKE_SESSIONS; step++) {
+        const unsigned k = step <= FAKE_SESSIONS ? step : 2 * FAKE_SESSIONS - step;
+        assert_int_equal(mask(), (1u << k) - 1);
+        assert_int_equal(EventProviderEnabled(handle, 4, 0), k != 0);
+        assert_int_equal(put(4, 0, step), 0);
+        for (unsigned s = 0; s < FAKE_SESSIONS; s++) {
+            const struct stream_record *r = fakedaemon_next(&daemon_, s);
+            assert_int_equal(r != NULL, s < k);
+            if (!r)
+                continue;
+            assert_int_equal(r->size, 84);
+            if (s == 0)
+                memcpy(first, r->data, r->size);
+            assert_memory_equal(r->data, first, 16); /* all but the time */
+            assert_memory_equal(r->data + 24, first + 24, 60);
+            assert_int_equal(r->data[80], step);
+            assert_null(fakedaemon_next(&daemon_, s));
+        }
+        if (step < FAKE_SESSIONS)
+            fakedaemon_enable(&daemon_, step, &provider_id, 0, 0, 0, 0);
+        else if (step < 2 * FAKE_SESSIONS)
+            fakedaemon_disable(&daemon_, k - 1, &provider_id);
+    }
+    assert_int_equal(EventUnregister(handle), 0);
+}
+
+/* Each session has its own terms: what the one keeps out the other gets. */
+static void test_own_terms(void **state)
+{
+    static const struct terms {
+        uint8_t  level;
+        uint64_t any, all;
+    } terms[3] = {{2, 0x1, 0}, {5, 0x6, 0x2}, {0, 0, 0}};
+    static const uint64_t keyword[] = {0, 1, 2, 3, 4, 6, 8};
+    unsigned              got[3] = {0};
+    (void)state;
+    begin();
+    for (unsigned s = 0; s < 3; s++)
+        fakedaemon_enable(&daemon_, s, &provider_id, terms[s].level, terms[s].any, terms[s].all, 0);
+    for (unsigned level = 0; level <= 5; level++)
+        for (unsigned k = 0; k < sizeof keyword / sizeof *keyword; k++) {
+            const EVENT_DESCRIPTOR d    = {.Level = (UCHAR)level, .Keyword = keyword[k]};
+            bool                   some = false;
+            assert_int_equal(put((UCHAR)level, keyword[k], 1), 0);
+            for (unsigned s = 0; s < 3; s++) {
+                const struct terms *t    = &terms[s];
+                const bool          want = (!t->level || level <= t->level) &&
+                                  (!keyword[k] || !t->any || ((keyword[k] & t->any) && (keyword[k] & t->all) == t->all));
+                assert_int_equal(fakedaemon_count(&daemon_, s), want);
+                got[s] += want;
+                some |= want;
+            }
+            assert_int_equal(EventEnabled(handle, &d), some);
+        }
+    assert_int_equal(got[2], 42);
+    assert_true(got[0] > 3 && got[0] < got[1] && got[1] < 42);
+    fakedaemon_disable(&daemon_, 2, &provider_id); /* and the others go on */
+    assert_int_equal(put(5, 1, 1), 0);
+    assert_int_equal(put(2, 1, 1), 0);
+    assert_int_equal(fakedaemon_count(&daemon_, 0), 1);
+    assert_int_equal(fakedaemon_count(&daemon_, 2), 0);
+    assert_int_equal(EventUnregister(handle), 0);
+}
+
+/* Enabled and then registered, or the other way round: the same. */
+static void test_both_orders(void **state)
+{
+    (void)state;
+    for (unsigned before = 0; before < 2; before++) {
+        if (before)
+            fakedaemon_enable(&daemon_, 0, &provider_id, 3, 0x10, 0, 0);
+        const unsigned told = daemon_.registers;
+        assert_int_equal(EventRegister((LPCGUID)(const void *)&provider_id, NULL, NULL, &handle), 0);
+        assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, told + 1));
+        if (!before)
+            fakedaemon_enable(&daemon_, 0, &provider_id, 3, 0x10, 0, 0);
+        for (int i = 0; i < 2000 && !EventProviderEnabled(handle, 3, 0x10); i++)
+            usleep(1000);
+        assert_int_equal(put(3, 0x10, 1), 0);
+        assert_int_equal(put(4, 0x10, 2), 0);
+        assert_int_equal(put(3, 0x20, 3), 0);
+        assert_int_equal(fakedaemon_count(&daemon_, 0), 1);
+        fakedaemon_disable(&daemon_, 0, &provider_id);
+        assert_int_equal(put(3, 0x10, 4), 0);
+        assert_int_equal(fakedaemon_count(&daemon_, 0), 0);
+        assert_int_equal(EventUnregister(handle), 0);
+    }
+}
+
+static unsigned long resident_kb(void)
+{
+    char          line[128];
+    unsigned long kb = 0;
+    FILE         *f  = fopen("/proc/self/status", "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f))
+        if (sscanf(line, "VmRSS: %lu kB", &kb) == 1)
+            break;
+    fclose(f);
+    return kb;
+}
+/* Ten million events that nobody wants: no memory, no message to the daemon, no descriptor. */
+static void test_nobody(void **state)
+{
+    (void)state;
+    begin();
+    for (unsigned i = 0; i < 1000; i++)
+        put(4, 1, i);
+    const unsigned      messages = daemon_.registers + daemon_.unregisters + daemon_.acks + daemon_.hellos;
+    const unsigned long before = resident_kb();
+    for (uint32_t i = 0; i < 10000000; i++)
+        if (put(4, 1, i) != 0)
+            fail();
+    assert_true(resident_kb() <= before + 256);
+    assert_int_equal(daemon_.registers + daemon_.unregisters + daemon_.acks + daemon_.hellos, messages);
+    for (unsigned s = 0; s < FAKE_SESSIONS; s++)
+        assert_null(fakedaemon_next(&daemon_, s));
+    assert_int_equal(EventUnregister(handle), 0);
+}
+
+int main(void)
+{
+    fakedaemon_init(&daemon_);
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {T(test_multicast), T(test_own_terms), T(test_both_orders), T(test_nobody)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    fakedaemon_finish(&daemon_);
+    return failed;
+}
