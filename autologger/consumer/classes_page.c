@@ -90,6 +90,8 @@ static void own_tables(FILE *out, const struct written_class *rows, size_t count
             fprintf(out, "\n### %s\n\n", provider);
             if (strcmp(provider, "systemd-Units") == 0)
                 fputs("Its GUID is the one that the configuration gives: that of the Service Control Manager, or a row's own.\n\n", out);
+            else if (strcmp(provider, "Microsoft-Windows-Kernel-Process") == 0)
+                fputs("GUID `{22fb2cd6-0e7b-422b-a0c7-2fad1fd0e716}`, for sessions of programs.\n\n", out);
             else
                 fprintf(out, "GUID `%s`\n\n", guid);
             fputs("| Event | Fields | Brought by | Linux source | Read back by |\n|---|---|---|---|---|\n", out);
@@ -103,7 +105,7 @@ void classes_page(FILE *out)
     size_t                      count;
     const struct written_class *rows = written_classes(&count);
 
-    fputs("# Classes of events\n\nEvery class that kernel sessions, the merge and the provider of units write, with what of Linux it is made "
+    fputs("# Classes of events\n\nEvery class that kernel sessions, the merge and the providers of units and processes write, with what of Linux it is made "
           "of. Made from the tables of the source by `autologger_classes_reference`; do not edit. A field that is \"always empty\" is there "
           "because the class has it on Windows; nothing on Linux has that meaning. The last column names the test that makes the event and "
           "reads it back field by field.\n\n"

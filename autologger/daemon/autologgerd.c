@@ -1,5 +1,6 @@
 /* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
 #include "autologger/daemon/boot_end.h"
+#include "autologger/daemon/companion.h"
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
 #include "autologger/control/update.h"
@@ -8,7 +9,6 @@
 #include "autologger/daemon/rights_store.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
-#include "autologger/daemon/unit_provider.h"
 #include "autologger/kernel/sysconfig.h"
 
 #include <argp.h>
@@ -222,9 +222,11 @@ int main(int argc, char **argv)
                                                   a.service.store_open};
     struct boot_end              *boot         = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
     a.service.boot                             = boot ? boot_end_part(boot) : NULL;
-    const struct unit_provider_options units_options = {.systemd_dir = a.systemd_dir, .bus = a.systemd_bus};
-    struct unit_provider              *units         = unit_provider_create(&units_options);
-    a.service.beside                                 = units ? unit_provider_beside(units) : NULL;
+    const struct companion_options units_options = {.needs = a.systemd_dir, .option = "--bus", .option_value = a.systemd_bus};
+    const struct companion_options plain         = {0};
+    struct companion              *units         = companion_create(&unit_provider, &units_options, NULL);
+    struct companion              *processes     = companion_create(&process_provider, &plain, companion_part(units));
+    a.service.beside                             = companion_part(processes ? processes : units);
     struct handed *handed = handed_create();
     wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
     if (st) {
@@ -238,7 +240,8 @@ int main(int argc, char **argv)
         _exit(0); /* everything stays as it is for the successor */
     service_destroy(service);
     boot_end_destroy(boot);
-    unit_provider_destroy(units);
+    companion_destroy(units);
+    companion_destroy(processes);
     handed_destroy(handed);
     return st ? EXIT_FAILED : 0;
 }

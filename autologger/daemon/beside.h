@@ -20,5 +20,6 @@ struct beside {
     void (*begin)(void *ctx, const struct beside_host *host); /* sessions were started, or taken over. Once */
     void (*step)(void *ctx);                                  /* after everything that happened */
     void (*end)(void *ctx);                                   /* sessions have ended, or this daemon leaves */
+    const struct beside *next;                                /* another one; NULL: the last */
 };
 #endif

@@ -340,8 +340,8 @@ static wstatus boot_sessions(struct service *v, struct regstore *store, struct r
 static void beside_begin(struct service *v)
 {
     const struct beside_host host = {&v->table, &v->results, v->handed, v->options.runtime_dir, v->epoll_fd, v->env.changed_fd};
-    if (v->options.beside)
-        v->options.beside->begin(v->options.beside->ctx, &host);
+    for (const struct beside *b = v->options.beside; b; b = b->next)
+        b->begin(b->ctx, &host);
 }
 
 /* ---- boot or adoption ---- */
@@ -518,16 +518,14 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
 {
     const struct boot_part *boot = v->options.boot;
 
-    const struct beside *beside = v->options.beside;
-
     *left = false;
     while (!server_quit(v->server)) {
         struct signalfd_siginfo info;
         uint64_t                count;
         if (boot)
             boot->step(boot->ctx);
-        if (beside)
-            beside->step(beside->ctx);
+        for (const struct beside *b = v->options.beside; b; b = b->next)
+            b->step(b->ctx);
         if (!server_step(v->server, v->epoll_fd, -1))
             continue;
         if (read(v->signal_fd, &info, sizeof info) == sizeof info) {
@@ -548,8 +546,8 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
         }
     }
     wstatus st = end_sessions(v, why);
-    if (beside)
-        beside->end(beside->ctx);
+    for (const struct beside *b = v->options.beside; b; b = b->next)
+        b->end(b->ctx);
     if (boot)
         boot->ended(boot->ctx);
     return st;

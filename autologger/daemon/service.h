@@ -75,7 +75,7 @@ struct service_options {
      * (again when somebody has files merged later); NULL as above */
     void (*concluded)(void *ctx, const struct result_list *rows);
     void *ctx;
-    const struct beside *beside; /* a provider of the daemon's own; NULL: none */
+    const struct beside *beside; /* providers of the daemon's own, the first of a list; NULL: none */
     const struct boot_part *boot; /* this is the machine's boot: NULL when it is not */
     const char *boot_id; /* NULL: the kernel's */
 };

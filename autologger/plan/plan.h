@@ -98,6 +98,8 @@ void    plan_finish(struct plan *plan);
 bool plan_units_wanted(struct regstore *store, char *const *keys, unsigned count);
 /* The provider of Windows' Service Control Manager, which here tells of systemd's units. */
 #define UNITS_GUID {0x0063715b, 0xeeda, 0x4007, {0x94, 0x29, 0xad, 0x52, 0x6f, 0x62, 0x69, 0x6e}}
+/* Windows' provider of processes, threads and images beside the kernel logger; here a program beside the daemon. */
+#define PROCESSES_GUID {0x22fb2cd6, 0x0e7b, 0x422b, {0xa0, 0xc7, 0x2f, 0xad, 0x1f, 0xd0, 0xe7, 0x16}}
 
 /* 10 % of RAM: what holds without MaxNonPagedPoolUsage. */
 uint64_t plan_memory_ceiling(uint64_t ram_bytes);

@@ -1,16 +1,31 @@
+#include "autologger/plan/plan.h"
 #include "autologger/plan/publishers.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 static const struct plan_publishers *publishers;
 
 void plan_publishers_use(const struct plan_publishers *p) { publishers = p; }
 
+/* Providers of the daemon's own, whose names have no hash for a GUID. */
+static const struct {
+    const char *name;
+    struct guid guid;
+} own[] = {{"Service Control Manager", UNITS_GUID}, {"Microsoft-Windows-Kernel-Process", PROCESSES_GUID}};
+
 bool publisher_guid(void *ctx, const char *name, struct guid *out)
 {
     (void)ctx;
-    return publishers && publishers->guid(publishers->ctx, name, out);
+    if (publishers && publishers->guid(publishers->ctx, name, out))
+        return true;
+    for (unsigned i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcasecmp(name, own[i].name) == 0) {
+            *out = own[i].guid;
+            return true;
+        }
+    return false;
 }
 
 struct guid plan_provider_guid(const char *name)

@@ -22,4 +22,10 @@ uint32_t event_told_sessions(REGHANDLE handle, uint8_t level, uint64_t keyword);
  * the one at the lowest bit left; 234 and 534 as EventWrite. */
 ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_told *told,
                        uint32_t *sessions);
+/* The event for every session that wants it. One without room is waited for, patience_ms in a row (*impatient remembers that this was
+ * in vain, until there is room again); then the event is lost there, and counted. */
+void event_told_send(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_told *told,
+                     int patience_ms, bool *impatient);
+/* `count` events that never became events are lost in those sessions (EventsLost). */
+void event_told_lost(REGHANDLE handle, uint32_t sessions, uint64_t count);
 #endif

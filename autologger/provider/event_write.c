@@ -257,6 +257,20 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
     return status;
 }
 
+void event_told_lost(REGHANDLE handle, uint32_t sessions, uint64_t count)
+{
+    const struct registration *r    = live(handle);
+    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+
+    for (; slot && sessions; sessions &= sessions - 1) {
+        const struct shm_enable *enable = &slot->enable[__builtin_ctz(sessions)];
+        uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+        const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        for (uint64_t i = 0; view && i < count; i++)
+            ring_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
+    }
+}
+
 static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                                                     PEVENT_DATA_DESCRIPTOR data)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define PROVIDER_NAME "systemd-Units"
-enum { ROUND_MS = 2, INFORMATION = 4, ERROR = 2 };
+enum { INFORMATION = 4, ERROR = 2 };
 
 static const struct {
     UINT16 size;
@@ -70,23 +70,8 @@ static bool session_wants(void *ctx, uint32_t session)
 /* Where EventWriteTransfer stands in what TraceLoggingWrite becomes. */
 static void write_event(struct emitter *e, REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
 {
-    struct event_told told     = {.ctx = e, .time = time_for, .wants = session_wants};
-    uint32_t          sessions = event_told_sessions(handle, d->Level, d->Keyword);
-
-    for (int waited = 0; sessions;) {
-        ULONG status = event_told_write(handle, d, n, data, &told, &sessions);
-        if (status == ERROR_SUCCESS) {
-            e->impatient = false;
-        } else if (status == ERROR_NOT_ENOUGH_MEMORY && !told.count_loss && !e->impatient && waited < EMIT_PATIENCE_MS) {
-            usleep(ROUND_MS * 1000);
-            waited += ROUND_MS;
-        } else if (status == ERROR_NOT_ENOUGH_MEMORY && !told.count_loss) {
-            e->impatient = told.count_loss = true; /* once more, and lost if there is none */
-        } else {
-            sessions &= sessions - 1; /* lost, and counted */
-            told.count_loss = false;
-        }
-    }
+    const struct event_told told = {.ctx = e, .time = time_for, .wants = session_wants};
+    event_told_send(handle, d, n, data, &told, EMIT_PATIENCE_MS, &e->impatient);
 }
 #define EventWriteTransfer(handle, d, activity, related, n, data) write_event(e, handle, d, n, data)
 

@@ -25,7 +25,7 @@ WANTED = {
     "bin": ["bin/autologger", "lib/autologger/autologger-demo", "share/man/man1/autologger.1", "share/man/man1/autologger-status.1",
             "share/autologger/profiles/boot.ini", "share/autologger/examples/first-boot.ini",
             "share/bash-completion/completions/autologger"],
-    "daemon": ["sbin/autologgerd", "lib/autologger/autologger-calm", "lib/autologger/autologger-units", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",
+    "daemon": ["sbin/autologgerd", "lib/autologger/autologger-calm", "lib/autologger/autologger-units", "lib/autologger/autologger-processes", "lib/systemd/system/autologgerd.service", "lib/systemd/system/autologger-status.service",
                "share/man/man8/autologgerd.8"],
     "initramfs": ["lib/systemd/system/autologger-early.service", "share/man/man8/autologger-early.8", "share/man/man8/autologger-init.8",
                   "share/initramfs-tools/hooks/autologger", "share/initramfs-tools/scripts/init-top/autologger",

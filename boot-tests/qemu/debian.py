@@ -111,7 +111,7 @@ def copy(source, target):
 def _install_ours(tree, scenario):
     """autologger as `cmake --install` leaves it, with the libraries of this machine; and the unit that ends the boot."""
     run("cmake", "--install", BUILD, "--prefix", "/usr", env={**os.environ, "DESTDIR": str(tree)})
-    for program in ("autologger", "autologgerd", "autologger-units"):
+    for program in ("autologger", "autologgerd", "autologger-units", "autologger-processes"):
         for name, source in payload.libraries(BUILD / program):
             if not (tree / name).exists():
                 payload.install(source, tree / name, 0o644)

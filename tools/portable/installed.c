@@ -16,6 +16,7 @@
 #define DAEMON "/usr/sbin/autologgerd"
 #define COMMAND "/usr/bin/autologger"
 #define UNITS "/usr/lib/autologger/autologger-units"
+#define PROCESSES "/usr/lib/autologger/autologger-processes"
 #define UNWIND "/usr/lib/autologger/autologger-unwind"
 #define PROFILES "/usr/share/autologger/profiles/"
 
@@ -153,7 +154,7 @@ static wstatus all_put(const char *list, struct reason *why)
     }
     if (!st && !(st = place_take(list, DAEMON, why)))
         st = self_put(DAEMON, why);
-    static const char *const others[] = {COMMAND, UNITS, UNWIND};
+    static const char *const others[] = {COMMAND, UNITS, PROCESSES, UNWIND};
     for (size_t i = 0; i < sizeof others / sizeof *others && !st; i++)
         if (!(st = place_take(list, others[i], why))) {
             unlink(others[i]);
@@ -225,7 +226,7 @@ wstatus installed_remove(struct reason *why)
 
 wstatus private_make(char folder[64], struct reason *why)
 {
-    static const char *const others[] = {"autologger", "autologger-demo", "autologger-units", "autologger-unwind"};
+    static const char *const others[] = {"autologger", "autologger-demo", "autologger-units", "autologger-processes", "autologger-unwind"};
     char    path[PATH_ROOM];
     wstatus st;
 

@@ -1,5 +1,5 @@
 /* autologger-portable: the command, the daemon and all that a boot needs in one static file, for a machine on which nothing is installed.
- * Called as autologgerd it is the daemon, as autologger-units its provider of units, as autologger-unwind what unwinds stacks for a merge, as
+ * Called as autologgerd it is the daemon, as autologger-units and autologger-processes its providers beside, as autologger-unwind what unwinds stacks for a merge, as
  * autologger-demo the demo program, else the command. `apply` and `trace-boot` first put on the machine what a package would
  * have put there; `clean` afterwards takes all of it away again, with the logs and the store. */
 #include "tools/portable/installed.h"
@@ -17,6 +17,7 @@ int command_main(int argc, char **argv);     /* tools/main.c */
 int autologgerd_main(int argc, char **argv); /* autologger/daemon/autologgerd.c */
 int demo_main(int argc, char **argv);        /* tools/demo.c */
 int units_main(int argc, char **argv);       /* autologger/units/units.c */
+int processes_main(int argc, char **argv);   /* autologger/processes/processes.c */
 int unwind_main(void);                       /* autologger/symbols/unwind_program.c */
 
 static const char *base_name(const char *path) { return strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
@@ -139,6 +140,8 @@ int main(int argc, char **argv)
         return demo_main(argc, argv);
     if (!strcmp(name, "autologger-units"))
         return units_main(argc, argv);
+    if (!strcmp(name, "autologger-processes"))
+        return processes_main(argc, argv);
     if (!strcmp(name, "autologger-unwind"))
         return unwind_main();
     bool portable = strcmp(name, "autologger") != 0; /* under that name it is the command of an installation, or of a private folder */
