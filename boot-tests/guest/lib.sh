@@ -40,7 +40,8 @@ wait_served() {
 start_daemon() {
     [ -x /usr/sbin/autologgerd ] || return 0
     has_argument autologger=off && return 0
-    /usr/lib/autologger/autologger-calm /usr/sbin/autologgerd --keep --boot >$OUT/daemon 2>&1 &
+    # an emulated guest on a busy machine may need more than the usual 3 s for a merge
+    /usr/lib/autologger/autologger-calm /usr/sbin/autologgerd --keep --boot --merge-wait 60 >$OUT/daemon 2>&1 &
     DAEMON=$!
     [ -z "$NO_WAIT" ] || return 0 # what a boot costs has no such mark
     wait_served
@@ -116,7 +117,7 @@ save_results() {
 finish() {
     save_results
     kill -TERM -1
-    for try in $(seq 100); do
+    for try in $(seq 1200); do
         pidof autologgerd autologger-early >/dev/null || break
         sleep 0.05
     done
