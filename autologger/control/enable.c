@@ -20,8 +20,7 @@ struct enable_wait {
     struct ticket       left[];
 };
 
-/* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or is NULL. */
-static void tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait)
+void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait)
 {
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
@@ -100,17 +99,19 @@ static void take_from_others(struct control_server *v, uint32_t slot, unsigned k
         struct session *s = e != keep && p->mask & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
         if (!s)
             continue;
-        tell_all(v, s, slot, e, CTL_CODE_DISABLE, NULL);
+        enable_tell_all(v, s, slot, e, CTL_CODE_DISABLE, NULL);
         session_provider_clear(s, &id);
     }
 }
 
-/* A classic provider has come, whom several sessions want: the one that has the last place keeps it. */
-static void classic(struct control_server *v, uint32_t slot)
+/* A provider has come. A classic one, whom several sessions want: the one that has the last place keeps it. */
+static void registered(struct control_server *v, unsigned registration, const void *traits, size_t size)
 {
-    const uint8_t mask = v->table->directory->shm->provider[slot].mask;
-    if (mask & (mask - 1))
-        take_from_others(v, slot, 31u - (unsigned)__builtin_clz(mask));
+    const struct state_registration *r    = &v->state->registration[registration];
+    const uint8_t                    mask = v->table->directory->shm->provider[r->slot].mask;
+    group_join(v, registration, traits, size);
+    if (r->in_use & STATE_REGISTERED_CLASSIC && mask & (mask - 1))
+        take_from_others(v, r->slot, 31u - (unsigned)__builtin_clz(mask));
 }
 
 static wstatus act(struct control_server *v, const struct ctl_enable_request *m, struct session *s, struct enable_wait *wait)
@@ -123,13 +124,16 @@ static wstatus act(struct control_server *v, const struct ctl_enable_request *m,
         wstatus st = session_provider_set(s, &m->provider, &terms, &slot, &entry, &why);
         if (!st && has_classic(v, slot))
             take_from_others(v, slot, entry);
-        if (!st)
-            tell_all(v, s, slot, entry, CTL_CODE_ENABLE, wait);
+        if (!st) {
+            enable_tell_all(v, s, slot, entry, CTL_CODE_ENABLE, wait);
+            group_change(v, s, slot, entry, CTL_CODE_ENABLE, wait);
+        }
         return st;
     }
     if (!session_provider_find(s, &m->provider, &slot, &entry))
         return W_WMI_GUID_NOT_FOUND;
-    tell_all(v, s, slot, entry, m->code, wait);
+    enable_tell_all(v, s, slot, entry, m->code, wait);
+    group_change(v, s, slot, entry, m->code, wait);
     if (m->code == CTL_CODE_DISABLE)
         session_provider_clear(s, &m->provider);
     return W_SUCCESS;
@@ -249,11 +253,16 @@ static void adopted(struct control_server *v)
     }
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, provider, classic, adopted};
+const struct control_enabling control_enabling = {request, acknowledged, gone, provider, registered, adopted};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {
-    for (unsigned k = 0; k < STATE_ENABLES && *s->state->enable[k].key; k++)
-        if (s->state->enable[k].in_use)
-            tell_all(v, s, s->state->enable[k].slot, s->state->enable[k].entry, CTL_CODE_ENABLE, NULL);
+    unsigned declared = 0; /* what groups bring comes behind, and is told by group_change */
+    while (declared < STATE_ENABLES && *s->state->enable[declared].key)
+        declared++;
+    for (unsigned k = 0; k < declared; k++)
+        if (s->state->enable[k].in_use) {
+            enable_tell_all(v, s, s->state->enable[k].slot, s->state->enable[k].entry, CTL_CODE_ENABLE, NULL);
+            group_change(v, s, s->state->enable[k].slot, s->state->enable[k].entry, CTL_CODE_ENABLE, NULL);
+        }
 }

@@ -298,10 +298,12 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
     /* before any connection is dropped: dropping counts down */
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         struct state_registration *r = &v->state->registration[i];
-        if (r->in_use && (r->slot >= SHM_PROVIDERS || r->connection >= STATE_CONNECTIONS))
+        if (r->in_use && (r->slot >= SHM_PROVIDERS || r->connection >= STATE_CONNECTIONS || state_group(r) >= SHM_PROVIDERS))
             r->in_use = 0; /* torn by the predecessor's end */
         if (r->in_use)
             directory_register(v->table->directory, r->slot, 1);
+        if (state_group(r) >= 0)
+            directory_register(v->table->directory, (unsigned)state_group(r), 1);
     }
     directory_counted(v->table->directory);
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {

@@ -16,7 +16,7 @@ struct control_enabling {
     void (*acknowledged)(struct control_server *v, unsigned c, uint32_t ticket);
     void (*gone)(struct control_server *v, unsigned c); /* a connection, and what it waited for */
     wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
-    void (*classic)(struct control_server *v, uint32_t slot); /* a classic provider was registered there */
+    void (*registered)(struct control_server *v, unsigned registration, const void *traits, size_t size);
     void (*adopted)(struct control_server *v); /* an early program knew no rights: who may write to secure sessions is let in now */
 };
 extern const struct control_enabling control_enabling;

@@ -50,6 +50,15 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s);
 uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code);
 void           server_registration_drop(struct control_server *v, struct state_registration *r);
 
+/* ---- enable.c, group.c ---- */
+struct enable_wait;
+/* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or is NULL. */
+void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
+/* A provider has come: it joins the group that its traits name, and is enabled where that is. */
+void group_join(struct control_server *v, unsigned registration, const void *traits, size_t size);
+/* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a disabling, after the others. */
+void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
+
 /* ---- server_controllers.c ---- */
 server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_snapshot, server_on_next_file,
     server_on_state, server_on_providers, server_on_declaration, server_on_access;

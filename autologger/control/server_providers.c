@@ -13,8 +13,11 @@ void server_registration_drop(struct control_server *v, struct state_registratio
 {
     if (!r->in_use)
         return;
-    r->in_use = 0;
+    const int group = state_group(r);
+    r->in_use       = 0;
     directory_register(v->table->directory, r->slot, -1);
+    if (group >= 0)
+        directory_register(v->table->directory, (unsigned)group, -1);
 }
 
 /* Once for each user: more would say nothing new. */
@@ -143,8 +146,8 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
         count_registration(v, r->slot);
     }
-    if (m->header.status & CTL_REGISTER_CLASSIC && v->hooks.enabling)
-        v->hooks.enabling->classic(v, r->slot);
+    if (v->hooks.enabling)
+        v->hooks.enabling->registered(v, (unsigned)(r - v->state->registration), m + 1, m->traits_size);
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, r->slot, e);
         if (s && server_attach(v, c, s))

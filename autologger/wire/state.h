@@ -25,13 +25,14 @@ struct state_connection {
     uint32_t pid;
     uint64_t attached; /* bit i: session i was attached */
 };
-enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2 };
+enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_GROUP_SHIFT = 16 };
 struct state_registration {
-    uint32_t in_use; /* 1, and STATE_REGISTERED_CLASSIC */
+    uint32_t in_use; /* 1, STATE_REGISTERED_CLASSIC, and from STATE_GROUP_SHIFT on the slot of its group + 1 */
     uint32_t connection; /* index in connections */
     uint32_t index;      /* the client's */
     uint32_t slot;       /* in the directory */
 };
+static inline int state_group(const struct state_registration *r) { return (int)(r->in_use >> STATE_GROUP_SHIFT) - 1; } /* -1: none */
 struct state_boot { /* of the machine's own boot; see daemon/boot_end.h. Zero in a rehearsal */
     uint32_t phase, reserved;
     uint64_t target_ns, idle_ns; /* the marks of boot-done, CLOCK_MONOTONIC_RAW; 0 = not reached */

@@ -1,7 +1,7 @@
 """Small providers, written as for Windows (boot-tests/windows): built without a change by gcc and clang, in C and in C++14, run in a session each,
 and what they wrote decodes without a manifest; a provider class of constexpr metadata; a library's provider; a provider of the older kind, with
 its own headers in the file, which the last session that enables it has alone; a ninth session is refused by name.
-Proves: API-02, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-14."""
+Proves: API-02, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-14, ENB-15."""
 import json
 import os
 import shutil
@@ -228,6 +228,45 @@ def model(m, pid, levels_of):
     check({s["name"]: (s["level"], s["match_any"]) for s in one[0]["sessions"]} == levels_of, one)
 
 
+def terms_of(m, guid):
+    """What `providers` says of a provider: {session: level}."""
+    r = json.loads(m.tool("providers", "--registered", "--json").stdout)
+    return {s["name"]: s["level"] for p in r["registered"] if p["guid"] == guid for s in p["sessions"]}
+
+
+def group(m):
+    """ENB-15: who enables a group enables its members, those that come later too, also over the daemon's death; own words go before the group's."""
+    member, all_of_it = GUID % 3, GUID % 0xffff
+    program = linked(m, CPP[0], "tracelogging_cpp.cpp")
+    for name in ("g1", "g2", "g3"):
+        m.tool("start", name, "--output", name + ".etl", "--set", "BufferSize=64KB")
+    m.tool("enable", "g1", all_of_it, "--level", "Verbose")
+    run(m, program)  # registered after the group was enabled
+    m.tool("disable", "g1", all_of_it)
+    check(terms_of(m, member) == {}, "the group's end is the members'")
+    p = subprocess.Popen([program], env=m.env)  # waits until it is enabled
+    m.processes.append(p)
+    while not [q for q in json.loads(m.tool("providers", "--registered", "--json").stdout)["registered"] if q["guid"] == member]:
+        check(p.poll() is None, "it ended")
+    os.kill(m.daemon_pid(), 9)
+    m.wait_ready()
+    os.kill(p.pid, 19)  # SIGSTOP: it stays registered while we look
+    m.tool("enable", "g2", member, "--level", "Warning")
+    m.tool("enable", "g2", all_of_it, "--level", "Verbose")
+    m.tool("enable", "g3", all_of_it, "--level", "Informational")
+    check(terms_of(m, member) == {"g2": 3, "g3": 4}, terms_of(m, member))
+    m.tool("enable", "g3", all_of_it, "--level", "Verbose")
+    m.tool("disable", "g2", all_of_it)
+    check(terms_of(m, member) == {"g2": 3, "g3": 5}, terms_of(m, member))
+    os.kill(p.pid, 18)
+    check(p.wait(20) == 0, "tracelogging_cpp")
+    for name in ("g1", "g2", "g3"):
+        m.tool("stop", name)
+    counts = {name: len(of(dump(m, name), member)) for name in ("g1", "g2", "g3")}
+    print("events by the group:", counts)
+    check(counts == {"g1": 5, "g2": 0, "g3": 5}, counts)
+
+
 def nine(m):
     """ENB-08: eight sessions may have a provider; the ninth is told so."""
     for i in range(9):
@@ -256,6 +295,7 @@ with Machine() as m:
     library(m)
     classic(m)
     nine(m)
+    group(m)
     minimal(m)
     levels(m)
     m.shutdown()
