@@ -50,6 +50,7 @@ static struct etl_writer *allocate(struct os *os, const char *path, const struct
     w->limit       = UINT64_MAX;
     w->compress    = info->compress;
     w->count_at_end = info->unfinished_is_nothing;
+    writer_direct_init(w, info->direct);
     if (w->compress && !(w->packed = malloc(info->buffer_size))) {
         free(w->path);
         free(w);
@@ -124,7 +125,7 @@ static wstatus append(struct etl_writer *w, const uint8_t *buffer, uint32_t size
         w->at.overwritten += w->events[slot];
         w->events[slot] = 0;
     }
-    int r = os_pwrite_all(w->os, w->fd, buffer, size, at);
+    int r = writer_store(w, buffer, size, at);
     if (r < 0) {
         writer_untear(w);
         return reason_set(why, wstatus_from_errno(-r), "%s: %s at %llu", w->path, strerror(-r), (unsigned long long)at);
@@ -229,7 +230,8 @@ wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const str
         os->close(os, fd);
         return st;
     }
-    w->fd = fd;
+    w->fd            = fd;
+    w->direct_wanted = false;
     if ((st = begin(w, info, why)) == W_SUCCESS)
         *out = w;
     else
@@ -312,8 +314,10 @@ wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const str
                              struct etl_writer **out, struct reason *why)
 {
     wstatus st = resume_check(shown, info, state, why);
+    struct etl_file_info in_memory = *info;
+    in_memory.direct               = false;
     if (st == W_SUCCESS)
-        return resume(os, fd, shown, info, state, 0, out, why);
+        return resume(os, fd, shown, &in_memory, state, 0, out, why);
     os->close(os, fd);
     return st;
 }
@@ -418,6 +422,7 @@ void etl_writer_destroy(struct etl_writer *w)
 {
     if (!w)
         return;
+    writer_direct_close(w);
     if (w->fd >= 0)
         w->os->close(w->os, w->fd);
     free(w->events);

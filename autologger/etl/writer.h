@@ -36,6 +36,7 @@ struct etl_file_info {
      * `compression` ETL_XPRESS. Not with the modes CIRCULAR, BUFFERING, APPEND, PREALLOCATE (87). */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
     uint16_t compression;
+    bool     direct; /* large buffers may go past the page cache; not of a file in memory */
     bool     unfinished_is_nothing; /* the count of buffers in buffer 0 is kept right at the end alone: a file that is not finished is thrown away */
 };
 /* What an adopter needs to go on; published by the session together with its read positions. */
@@ -74,6 +75,8 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
  * Statuses: 112 full or floor reached, 1502 max_file_size reached, others by errno. On failure nothing of it is in the file. */
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
                        struct reason *why);
+/* What is written now is waited for: see writer_direct.c. */
+void etl_writer_hurry(struct etl_writer *w, bool hurry);
 /* Makes the buffer whole: its header, and the tail behind `filled`. `flags`: ETL_BUFFER_* beside PROC_INDEX. */
 void etl_buffer_seal(uint8_t *buffer, uint32_t buffer_size, uint32_t filled, uint16_t cpu, uint16_t logger_id, int64_t sequence,
                      int64_t time, uint16_t flags);

@@ -33,6 +33,7 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     (void)w, (void)buffer, (void)filled, (void)cpu, (void)time;
     return none(why);
 }
+void etl_writer_hurry(struct etl_writer *w, bool hurry) { (void)w, (void)hurry; }
 wstatus etl_writer_sync(struct etl_writer *w, struct reason *why)
 {
     (void)w;

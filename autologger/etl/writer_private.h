@@ -4,6 +4,8 @@
 #include "autologger/etl/header.h"
 #include "autologger/wire/etl.h"
 
+enum write_way { WRITE_CACHED, WRITE_DIRECT, WRITE_WAYS };
+
 struct etl_writer {
     struct os             *os;
     char                  *path;
@@ -24,6 +26,11 @@ struct etl_writer {
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
     uint8_t *packed; /* room for a buffer */
     bool     count_at_end;
+    /* writer_direct.c */
+    int      direct_fd; /* the same file, past the page cache; -1: not open */
+    bool     direct_wanted, hurry;
+    unsigned hurried; /* writes */
+    uint64_t cost[WRITE_WAYS]; /* ns a KB, of late; 0: not known */
 };
 
 static inline uint32_t writer_buffers_in_file(const struct etl_writer *w)
@@ -40,6 +47,12 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why);
 void    writer_untear(struct etl_writer *w);
 /* The final counters of the file that is open at `fd`. -errno or 0. */
 int     writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint64_t events_lost);
+
+/* ---- writer_direct.c ---- */
+void writer_direct_init(struct etl_writer *w, bool wanted);
+void writer_direct_close(struct etl_writer *w);
+/* Writes it all; 0 or -errno. */
+int  writer_store(struct etl_writer *w, const uint8_t *buffer, uint32_t size, uint64_t at);
 
 /* ---- writer_modes.c ---- */
 /* CIRCULAR, BUFFERING: the writer becomes a ring, of `slots` if they are not 0. */

@@ -75,7 +75,10 @@ struct stream_run {
     uint32_t bytes;
     uint32_t events;
     uint64_t end, first_time, last_time;
+    bool     more; /* of stream_copy_chunk: another call may give more */
 };
+/* One chunk of it at most, so that its records are looked at while they are in the nearest cache. */
+struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon);
 struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon);
 /* The oldest unpublished reservation blocks the fallback stream; `now_ns` (any steady clock) drives the bound after which it
  * is abandoned (its thread is gone, or 1 s has passed). */

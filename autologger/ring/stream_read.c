@@ -167,42 +167,59 @@ void stream_pop(struct stream_set *s, unsigned index)
     }
 }
 
-struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon)
+struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon)
 {
     struct stream    *st  = &s->stream[index];
     struct stream_run run = {.end = st->pos};
-    bool              stop = stream_is_fallback(s, index);
 
     st->peeked = 0;
-    while (!stop && st->pos < st->snap && capacity - run.bytes >= HEADER_SIZE) {
-        uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
-        uint64_t have = end - st->pos;
-        uint32_t take = have < capacity - run.bytes ? (uint32_t)have : (capacity - run.bytes) & ~7u;
-        uint8_t *base = (uint8_t *)out + run.bytes;
-        uint32_t at   = 0;
-        memcpy(base, stream_at(s, st, st->pos), take);
-        while (at < take) {
-            uint32_t size = record_size(s, base + at, (uint32_t)have - at);
-            if (size && (padded(size) > take - at || record_time(base + at) >= horizon || classic_is(base + at))) {
-                stop = true;
-                break;
-            }
-            if (!size) {
-                s->corrupt += !is_filler(base + at, take - at);
-                st->pos = end;
-                break;
-            }
-            run.last_time = record_time(base + at);
-            if (run.events++ == 0)
-                run.first_time = run.last_time;
-            run.bytes += padded(size);
-            at += padded(size);
-            st->pos += padded(size);
+    if (stream_is_fallback(s, index) || st->pos >= st->snap || capacity < HEADER_SIZE)
+        return run;
+    const uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
+    const uint64_t have = end - st->pos;
+    const uint32_t take = have < capacity ? (uint32_t)have : capacity & ~7u;
+    uint8_t       *base = out;
+    memcpy(base, stream_at(s, st, st->pos), take);
+    run.more = true;
+    while (run.bytes < take) {
+        const uint8_t *record = base + run.bytes;
+        uint32_t       size   = record_size(s, record, (uint32_t)have - run.bytes);
+        if (size && (padded(size) > take - run.bytes || record_time(record) >= horizon || classic_is(record))) {
+            run.more = false;
+            break;
         }
+        if (!size) {
+            s->corrupt += !is_filler(record, take - run.bytes);
+            st->pos = end;
+            break;
+        }
+        run.last_time = record_time(record);
+        if (run.events++ == 0)
+            run.first_time = run.last_time;
+        run.bytes += padded(size);
+        st->pos += padded(size);
     }
+    run.more &= st->pos < st->snap;
     run.end = st->pos;
     s->events += run.events;
     return run;
+}
+
+struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon)
+{
+    struct stream_run all = {.more = true}, run;
+    while (all.more) {
+        run = stream_copy_chunk(s, index, (uint8_t *)out + all.bytes, capacity - all.bytes, horizon);
+        if (run.events && !all.events)
+            all.first_time = run.first_time;
+        if (run.events)
+            all.last_time = run.last_time;
+        all.events += run.events;
+        all.bytes += run.bytes;
+        all.end  = run.end;
+        all.more = run.more;
+    }
+    return all;
 }
 
 static bool thread_gone(uint32_t tid)

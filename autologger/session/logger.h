@@ -18,6 +18,8 @@ struct fill {
     uint8_t  *data;
     uint32_t  filled;
     uint64_t  events, last_time;
+    uint32_t  counted;              /* up to where its records are counted in the next one; 0: none */
+    uint64_t  provider_events[STATE_ENABLES]; /* by enablement */
     uint64_t  pos[STATE_UIDS];      /* stream position after the last record of this uid in it */
     uint64_t  fallback[STATE_UIDS]; /* same, for the fallback stream's records of this CPU */
     uint64_t  fallback_first[STATE_UIDS]; /* start of the first of them in it; UINT64_MAX = none */
@@ -35,6 +37,7 @@ struct logger {
     uint64_t           fallback_seen[STATE_UIDS]; /* position up to which fallback records were taken into pending lists */
     bool               failed; /* no file: events are counted as lost */
     bool               opened; /* what events go to */
+    bool               hurry;  /* half of the memory for events is used */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
     struct provider_count providers;
@@ -54,6 +57,7 @@ static inline bool data_waits(const struct fill *f) { return f->filled > sizeof(
 void logger_open(struct logger *l);
 /* Writes the buffer of `cpu` if there is something in it; `window`: all CPUs are being flushed, and this is the last. Its events are
  * written, or counted in lost_file; its memory is given back either way (G2, G3). */
+void logger_count_providers(struct logger *l, struct fill *f);
 void logger_write(struct logger *l, unsigned cpu, bool window);
 void logger_flush(struct logger *l); /* all buffers */
 /* Makes the file at `path` anew (APPEND: goes on with it), header on the disk; l->writer is it then. */

@@ -152,13 +152,16 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
 {
     struct fill *f = &l->fill[cpu];
     for (;;) {
-        struct stream_run run = stream_copy(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon);
+        struct stream_run run = stream_copy_chunk(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon);
         f->filled += run.bytes;
+        logger_count_providers(l, f);
         f->events += run.events;
         if (run.events) {
             f->pos[u]    = run.end;
             f->last_time = run.last_time;
         }
+        if (run.more)
+            continue;
         struct stream_record r;
         if (!stream_peek(streams, cpu, &r) || r.time >= horizon) {
             f->pos[u] = stream_position(streams, cpu); /* fillers and skipped damage count as done */
@@ -193,6 +196,7 @@ bool logger_grow(struct logger *l)
         used += stream_set_used(s->uid[u].streams);
         taken += stream_set_granted(s->uid[u].streams);
     }
+    l->hurry = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
     if (used > s->state->peak_bytes)
         s->state->peak_bytes = used;
     for (unsigned u = 0; u < l->uids; u++)

@@ -30,6 +30,7 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
         .start_time = s->env->anchor.filetime, .start_raw = (int64_t)clock_anchor_on(&s->env->anchor, &s->clock),
         .thread_id = (uint32_t)getpid(), .process_id = (uint32_t)getpid(),
         .ring_buffers = st->log_file_mode & ETL_MODE_BUFFERING ? st->minimum_buffers : 0,
+        .direct = true,
     };
 }
 
@@ -270,11 +271,22 @@ static wstatus file_put(struct logger *l, struct fill *f, unsigned cpu, struct r
 {
     const struct session_env *env = l->s->env;
     const int64_t             now = (int64_t)clock_read(&l->s->clock);
-    wstatus                   st  = etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, now, why);
+
+    etl_writer_hurry(l->writer, l->hurry);
+    wstatus st = etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, now, why);
     if (st != W_LOG_FILE_FULL || !(l->s->state->log_file_mode & ETL_MODE_NEWFILE) || !env->next_file)
         return st;
     st = env->next_file(l, why);
     return st ? st : etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, now, why);
+}
+
+/* While they are near: later, of a large buffer, each would have to be fetched again. */
+void logger_count_providers(struct logger *l, struct fill *f)
+{
+    const uint32_t from = f->counted ? f->counted : (uint32_t)sizeof(struct etl_buffer_header);
+    if (f->filled > from)
+        provider_count_add(&l->providers, l->s->state, f->data + from, f->filled - from, f->provider_events);
+    f->counted = f->filled;
 }
 
 void logger_write(struct logger *l, unsigned cpu, bool window)
@@ -284,6 +296,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
 
     if (f->filled == sizeof(struct etl_buffer_header))
         return;
+    logger_count_providers(l, f);
     bool kept = l->writer && !l->failed;
     if (kept && file_put(l, f, cpu, &why) != W_SUCCESS) {
         kept = false;
@@ -294,14 +307,15 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     if (kept) {
         l->master->events_written += f->events;
         l->master->bytes_written += f->filled - sizeof(struct etl_buffer_header);
-        provider_count_add(&l->providers, l->s->state, f->data + sizeof(struct etl_buffer_header),
-                           f->filled - (uint32_t)sizeof(struct etl_buffer_header), l->master->provider_events);
+        for (unsigned i = 0; i < STATE_ENABLES; i++)
+            l->master->provider_events[i] += f->provider_events[i];
     } else {
         l->master->lost_file += f->events;
     }
     publish(l, cpu);
+    memset(f->provider_events, 0, sizeof f->provider_events);
     f->filled = sizeof(struct etl_buffer_header);
-    f->events = 0;
+    f->events = f->counted = 0;
     /* a write takes long enough for writers to fill what they were granted */
     pthread_mutex_lock(&l->s->lock);
     for (unsigned u = 0; u < l->uids; u++)
