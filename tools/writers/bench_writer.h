@@ -204,9 +204,10 @@ static void writer_watch(unsigned changes)
     puts("1"); /* watching */
     fflush(stdout);
     for (uint64_t last = writer_clock(CLOCK_MONOTONIC); count < changes;) {
-        const uint64_t now = writer_clock(CLOCK_MONOTONIC);
-        if (events_wanted() != before) {
-            before        = !before;
+        const bool     wanted = events_wanted();
+        const uint64_t now    = writer_clock(CLOCK_MONOTONIC); /* behind it: this thread may lose its processor to who makes the change */
+        if (wanted != before) {
+            before        = wanted;
             seen[count++] = last = now;
         } else if (now - last > WRITER_WAIT_S * UINT64_C(1000000000)) {
             break;
