@@ -2,6 +2,7 @@
 #include "autologger/consumer/dump.h"
 #include "autologger/symbols/symbols.h"
 #include "tools/describe.h"
+#include "tools/mapped.h"
 #include "tools/progress.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
@@ -171,6 +172,7 @@ static int dump(struct dump_args *a)
             a->options.progress     = progress_tell;
             a->options.progress_ctx = &bar;
         }
+        mapped_reader("autologger dump", a->file, reader);
         a->options.schemas = a->describe.set;
         a->options.from = a->from >= 0 ? time_at(reader, a->from) : 0;
         a->options.to   = a->to >= 0 ? time_at(reader, a->to) : 0;

@@ -3,6 +3,7 @@
 #include "tools/summary_view.h"
 #include "autologger/consumer/summary.h"
 #include "tools/json_out.h"
+#include "tools/mapped.h"
 #include "tools/progress.h"
 #include "tools/provenance_view.h"
 #include "tools/quality_view.h"
@@ -102,6 +103,8 @@ int summary_view_file(const char *verb, const char *path, const struct summary_v
         return code;
     }
     more.schemas = d.set;
+    if (!st)
+        mapped_reader(verb, path, reader);
     if (!st)
         st = summary_create_with(reader, &more, &summary, &why);
     progress_end(&bar);

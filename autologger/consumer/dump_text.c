@@ -159,18 +159,13 @@ void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_res
     text_hex(&d->line, e->payload + used, e->payload_size - used);
 }
 
-/* A field where it will stand: what dump_emit_text does, without a text of its own in between. */
-static bool add_field(void *self, const struct walk_place *place, const struct value *v)
+/* A field where it will stand: what dump_emit_text does, without a text of its own in between. `place`: where it is; NULL: at the top. */
+static inline void add_value(struct dump *d, const struct schema_field *f, const struct walk_place *place, const struct value *v, bool is_64bit)
 {
-    struct dump               *d  = self;
-    const struct walk_level   *at = &place->levels[place->depth];
-    const struct schema_field *f  = at->field;
-    enum value_json            json;
+    enum value_json json;
 
-    if (f->flags & FIELD_HIDDEN)
-        return true;
     text_add(&d->line, " ", 1);
-    if (place->depth || at->in_array) {
+    if (place) {
         walk_path(place, &d->sink.path);
         dump_add_name(&d->line, text_get(&d->sink.path));
     } else if (f->plain_name) {
@@ -180,13 +175,21 @@ static bool add_field(void *self, const struct walk_place *place, const struct v
     }
     text_add(&d->line, "=", 1);
     size_t start = d->line.length;
-    walk_text(f, v, place->is_64bit, &d->line, &json);
+    walk_text(f, v, is_64bit, &d->line, &json);
     if (json == JSON_BARE || (value_is_hex(f->kind) && !f->map) || is_plain(text_get(&d->line) + start, d->line.length - start))
-        return true;
+        return;
     text_cut(&d->sink.value, 0);
     text_add(&d->sink.value, text_get(&d->line) + start, d->line.length - start);
     text_cut(&d->line, start);
     dump_add_value(&d->line, text_get(&d->sink.value), d->sink.value.length);
+}
+
+static bool add_field(void *self, const struct walk_place *place, const struct value *v)
+{
+    const struct walk_level *at = &place->levels[place->depth];
+
+    if (!(at->field->flags & FIELD_HIDDEN))
+        add_value(self, at->field, place->depth || at->in_array ? place : NULL, v, place->is_64bit);
     return true;
 }
 
@@ -194,6 +197,14 @@ static enum decode_result add_fields(struct dump *d, const struct etl_event *e, 
 {
     if (!names->schema)
         return decoded_fields(e, names, &d->sink, used);
+    if (walk_is_flat(names->schema)) {
+        struct value       values[WALK_VALUES];
+        unsigned           count;
+        enum decode_result result = walk_values(names->schema, e->payload, e->payload_size, values, &count, used);
+        for (unsigned i = 0; i < count; i++)
+            add_value(d, &names->schema->fields[i], NULL, &values[i], e->is_64bit);
+        return result;
+    }
     return walk_payload(names->schema, e->payload, e->payload_size, e->is_64bit, add_field, d, used);
 }
 
@@ -212,9 +223,29 @@ static void add_ids(struct dump *d, const struct etl_event *e)
     text_add(&d->line, text_get(&d->ids), d->ids.length);
 }
 
+/* "Provider/Event". */
+static void add_label(struct dump *d, const struct etl_event *e, const struct decoded *names)
+{
+    struct dump_label *l     = &d->labels[e->items % DUMP_LABELS];
+    const size_t       start = d->line.length;
+    char               guid[GUID_TEXT_SIZE];
+
+    if (e->items && l->items == e->items) {
+        text_add(&d->line, l->text, l->length);
+        return;
+    }
+    dump_add_name(&d->line, names->provider ? names->provider : guid_format(&e->provider, guid));
+    text_add(&d->line, "/", 1);
+    dump_add_name(&d->line, names->event);
+    const size_t length = d->line.length - start;
+    if (!e->items || !names->provider || names->by != DESCRIBED_TRACELOGGING || length > DUMP_LABEL || d->line.failed)
+        return;
+    *l = (struct dump_label){.items = e->items, .length = length};
+    memcpy(l->text, text_get(&d->line) + start, length);
+}
+
 static enum decode_result write_text(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
-    char     guid[GUID_TEXT_SIZE];
     uint32_t used;
 
     text_cut(&d->line, 0);
@@ -226,9 +257,7 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
         dump_add_name(&d->line, *unit ? unit : "none");
         text_add(&d->line, " ", 1);
     }
-    dump_add_name(&d->line, names->provider ? names->provider : guid_format(&e->provider, guid));
-    text_add(&d->line, "/", 1);
-    dump_add_name(&d->line, names->event);
+    add_label(d, e, names);
     enum decode_result result = add_fields(d, e, names, &used);
     if (dump_message(d, e, names)) {
         text_printf(&d->line, " message=");

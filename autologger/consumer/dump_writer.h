@@ -9,7 +9,13 @@
 
 #include <yajl/yajl_gen.h>
 
-enum { DUMP_FRAMES_MAX = 1024, DUMP_NO_ID = -1 };
+enum { DUMP_FRAMES_MAX = 1024, DUMP_NO_ID = -1, DUMP_LABELS = 64, DUMP_LABEL = 112 };
+/* "Provider/Event" of events that describe themselves, by the number of their items (etl_event.items), which says all of both. */
+struct dump_label {
+    uint64_t items; /* 0: nothing */
+    size_t   length;
+    char     text[DUMP_LABEL];
+};
 
 struct dump_match;
 struct dump {
@@ -22,6 +28,7 @@ struct dump {
     struct text                   line, name, message;
     struct text                   ids; /* " cpu 0 pid 1 tid 2 ", of the event before: most often the same again */
     uint32_t                      ids_of[3];
+    struct dump_label             labels[DUMP_LABELS];
     struct process_filter         process, unit;
     struct actors                 actors;
     struct process_units          units;

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
-enum { HEAD = sizeof(struct etl_buffer_header), LARGEST = 16 << 20, TYPE_MAXIMUM = 8 };
+enum { HEAD = sizeof(struct etl_buffer_header), LARGEST = 16 << 20, TYPE_MAXIMUM = 8, MAP_KEPT = 16 << 20 };
 
 size_t etl_source_read(const struct etl_source *s, void *out, size_t size, uint64_t offset)
 {
@@ -187,8 +188,22 @@ wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const 
     return st;
 }
 
+bool etl_buffers_map(struct etl_buffers *b)
+{
+    if (b->map || b->source.data || !b->source.size || b->source.size > PTRDIFF_MAX)
+        return b->map != NULL;
+    void *map = mmap(NULL, (size_t)b->source.size, PROT_READ, MAP_PRIVATE, b->source.fd, 0);
+    if (map == MAP_FAILED)
+        return false;
+    madvise(map, (size_t)b->source.size, MADV_SEQUENTIAL);
+    b->map = map;
+    return true;
+}
+
 void etl_buffers_finish(struct etl_buffers *b)
 {
+    if (b->map)
+        munmap((void *)(uintptr_t)b->map, (size_t)b->source.size);
     free(b->list);
     free(b->damage);
     *b = (struct etl_buffers){.source.fd = -1};
@@ -243,8 +258,11 @@ uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room
 {
     const struct etl_buffer *e    = &b->list[i];
     size_t                   want = e->compressed ? e->stored : e->filled;
-    bool                     made = make_room(room, want);
 
+    const uint8_t *whole = b->source.data ? b->source.data : b->map;
+    if (whole && !e->compressed && e->offset <= b->source.size && want <= b->source.size - e->offset)
+        return (uint8_t *)(uintptr_t)whole + e->offset; /* it is in memory already; nobody writes to it */
+    bool made = make_room(room, want);
     if (!made || etl_source_read(&b->source, room->data, want, e->offset) != want) {
         etl_damage_add(b, e->offset, made ? "the buffer can't be read" : "no memory for a buffer");
         return NULL;
@@ -264,10 +282,30 @@ uint8_t *etl_buffers_load(struct etl_buffers *b, size_t i, struct etl_room *room
     return out;
 }
 
+/* What was read takes no memory for long: many buffers at a time, because each time all that the processor knows of the mapping is forgotten. A
+ * buffer between them that is still in use is simply looked up again. */
+static void map_let_go(struct etl_buffers *b, uint64_t offset, uint32_t size)
+{
+    b->read_from = !b->read || offset < b->read_from ? offset : b->read_from;
+    b->read_to   = offset + size > b->read_to ? offset + size : b->read_to;
+    b->read += size;
+    if (b->read < MAP_KEPT)
+        return;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = b->read_from / page * page;
+    madvise((uint8_t *)(uintptr_t)b->map + from, (size_t)(b->read_to - from), MADV_DONTNEED);
+    b->read = b->read_to = 0;
+}
+
 void etl_buffers_unload(struct etl_buffers *b, size_t i, uint8_t *data)
 {
-    if (!data || !b->list[i].compressed)
-        return; /* it is the room's */
+    if (!data)
+        return;
+    if (b->map && data == b->map + b->list[i].offset) {
+        map_let_go(b, b->list[i].offset, b->list[i].stored);
+        return;
+    }
+    if (!b->list[i].compressed)
+        return; /* it is the room's, or the caller's */
     b->expanded -= b->list[i].filled;
     free(data);
 }

@@ -32,12 +32,16 @@ struct etl_buffers {
     uint32_t           stride; /* where to look on after damage; 0 = no way to tell (compressed) */
     uint32_t           largest; /* bytes that a decompressed buffer may have */
     uint16_t           compression;
+    const uint8_t     *map; /* of the whole file, for loading; NULL: by reading */
+    uint64_t           read_from, read_to, read; /* of the map: where buffers lie that were unloaded since the last time that pages were let go; their bytes */
     uint64_t           expanded; /* bytes of decompressed buffers now in memory: a small file can claim a lot */
 };
 
 /* Walks all buffers; `header` is the decoded header event of buffer 0. 8 when out of memory. */
 wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const struct etl_file_header *header);
 void    etl_buffers_finish(struct etl_buffers *b);
+/* Loads uncompressed buffers through a mapping of the file from now on (reader.h, etl_reader_map). False: it can't be mapped. */
+bool etl_buffers_map(struct etl_buffers *b);
 /* Memory for one buffer after the other; zeros at first, free(data) at the end. */
 struct etl_room {
     uint8_t *data;

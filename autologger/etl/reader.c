@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@ struct stream {
     uint8_t        *data;
     struct etl_room room;
     uint32_t        filled, pos, size; /* size: of the event at pos */
+    uint16_t        cpu, logger_id;
     uint64_t        offset;
     bool            compressed;
     int64_t         sequence;
@@ -26,6 +28,8 @@ struct stream {
 /* Raw times to 100 ns without a division: n / frequency is n * magic / 2^64, or a little more. */
 struct time_line {
     uint64_t frequency, magic; /* magic 0: as etl_filetime does it */
+    int64_t  second; /* raw time at which a second since the start began, the last one that was met */
+    uint64_t filetime; /* of that */
 };
 struct etl_reader {
     struct etl_file_header header;
@@ -35,6 +39,7 @@ struct etl_reader {
     size_t                *heap; /* indexes of streams that have an event, earliest first */
     size_t                 heap_count;
     struct time_line       line;
+    struct items_cache     items;
     bool                   handed_out; /* heap[0]'s event is with the caller: step before the next one */
 };
 
@@ -73,23 +78,45 @@ static void line_make(struct time_line *l, const struct etl_file_header *h)
     bool     cycles    = h->raw.clock_type == 3;
     uint64_t frequency = cycles ? h->raw.cpu_mhz * UINT64_C(1000000) : (uint64_t)h->raw.perf_freq;
 
-    *l = (struct time_line){.frequency = frequency};
+    *l = (struct time_line){.frequency = frequency, .second = h->start_raw, .filetime = (uint64_t)h->raw.start_time};
     if ((cycles || h->raw.clock_type == 1) && frequency > 1 && frequency < UINT64_C(900000000000) && h->raw.start_time > 0)
         l->magic = UINT64_MAX / frequency;
 }
 
 /* etl_filetime, for the usual times: from the start on, for some centuries. */
-static uint64_t line_filetime(const struct etl_reader *r, int64_t raw)
+static uint64_t line_filetime(struct etl_reader *r, int64_t raw)
 {
-    const struct time_line *l = &r->line;
-    int64_t                 d;
+    struct time_line *l     = &r->line;
+    const uint64_t    since = (uint64_t)raw - (uint64_t)l->second;
+    int64_t           d;
 
+    if (l->magic && since < l->frequency) /* the same second: one division less */
+        return l->filetime + divide(l, since * 10000000);
     if (!l->magic || __builtin_sub_overflow(raw, r->header.start_raw, &d) || d < 0)
         return etl_filetime(&r->header, raw);
     uint64_t seconds = divide(l, (uint64_t)d), rest = (uint64_t)d - seconds * l->frequency;
     if (seconds > INT64_MAX / 20000000)
         return etl_filetime(&r->header, raw);
-    return (uint64_t)r->header.raw.start_time + seconds * 10000000 + divide(l, rest * 10000000);
+    l->second   = raw - (int64_t)rest;
+    l->filetime = (uint64_t)r->header.raw.start_time + seconds * 10000000;
+    return l->filetime + divide(l, rest * 10000000);
+}
+
+/* Is the event at s->pos, in the buffer that is open, a whole one of the usual kind? Then it is the next one. */
+static inline bool stream_quick(struct stream *s)
+{
+    const uint8_t *p    = s->data + s->pos;
+    const uint32_t left = s->filled - s->pos;
+    uint16_t       size;
+
+    if (!etl_record_is_usual(p, left))
+        return false;
+    memcpy(&size, p, sizeof size);
+    if (size < sizeof(struct etl_event_header) || size > left)
+        return false;
+    s->size = size;
+    memcpy(&s->time, p + offsetof(struct etl_event_header, time), sizeof s->time);
+    return true;
 }
 
 /* Finds the event at s->pos, opening buffers as needed. False: the stream has ended. */
@@ -118,6 +145,8 @@ static bool stream_fill(struct etl_reader *r, struct stream *s)
             s->offset     = b->offset;
             s->compressed = b->compressed;
             s->sequence   = b->sequence;
+            s->cpu        = b->cpu;
+            s->logger_id  = b->logger_id;
         }
     }
 }
@@ -264,6 +293,8 @@ wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason
     return open_source((struct etl_source){.fd = fd, .size = (uint64_t)st.st_size}, path, out, why);
 }
 
+void etl_reader_map(struct etl_reader *r) { etl_buffers_map(&r->buffers); }
+
 wstatus etl_reader_open_memory(const void *data, size_t size, struct etl_reader **out, struct reason *why)
 {
     return open_source((struct etl_source){.fd = -1, .data = data, .size = size}, "(memory)", out, why);
@@ -291,18 +322,18 @@ void etl_reader_close(struct etl_reader *r)
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r) { return &r->header; }
 
 /* The event of the stream, whole. */
-static void stream_decode(struct etl_reader *r, struct stream *s, struct etl_event *event)
+static inline void stream_decode(struct etl_reader *r, struct stream *s, struct etl_event *event)
 {
-    const struct etl_buffer *b  = &r->buffers.list[s->next - 1];
-    uint64_t                 at = s->offset + (s->compressed ? 0 : s->pos);
+    uint64_t       at = s->offset + (s->compressed ? 0 : s->pos);
 
-    if (!etl_record_decode(s->data + s->pos, s->size, s->before, event))
+    const uint8_t *p = s->data + s->pos;
+    if (etl_record_is_usual(p, s->size) ? !etl_record_decode_usual(p, s->size, &r->items, event) : !etl_record_decode(p, s->size, s->before, event))
         etl_damage_add(&r->buffers, at, "an event's extended items are malformed");
     s->before              = event->raw_time;
     event->file_offset     = at;
     event->buffer_sequence = s->sequence;
-    event->cpu             = b->cpu;
-    event->logger_id       = b->logger_id;
+    event->cpu             = s->cpu;
+    event->logger_id       = s->logger_id;
     event->filetime        = line_filetime(r, event->raw_time);
 }
 
@@ -313,9 +344,10 @@ bool etl_next(struct etl_reader *r, struct etl_event *event)
         s->pos           = (s->pos + s->size + 7) & ~7u;
         if (s->pos > s->filled)
             s->pos = s->filled;
-        if (!stream_fill(r, s))
+        if (!stream_quick(s) && !stream_fill(r, s))
             r->heap[0] = r->heap[--r->heap_count];
-        heap_sink(r, 0);
+        if (r->heap_count > 1)
+            heap_sink(r, 0);
     }
     r->handed_out = r->heap_count > 0;
     if (!r->handed_out)

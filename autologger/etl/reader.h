@@ -28,25 +28,28 @@ enum etl_kind { ETL_KIND_SYSTEM, ETL_KIND_PERFINFO, ETL_KIND_FULL, ETL_KIND_INST
 struct etl_event {
     enum etl_kind kind;
     uint16_t      cpu, logger_id;
-    bool          is_64bit; /* payload layout */
-    int64_t       raw_time;
     uint64_t      filetime;
-    uint32_t      process_id, thread_id; /* 0xFFFFFFFF: the header has none */
+    /* from here to the activity: as they lie in EVENT_HEADER, so that they are copied at once */
+    uint32_t      thread_id, process_id; /* 0xFFFFFFFF: the header has none */
+    int64_t       raw_time;
+    struct guid   provider; /* class GUID for kernel groups */
+    uint16_t      id;
+    uint8_t       version, channel, level, opcode;
+    uint16_t      task;
+    uint64_t      keyword;
     uint32_t      kernel_time, user_time; /* of the thread, in the file's timer resolution; 0 where the header has none */
+    struct guid   activity;
+    uint16_t      hook; /* group << 8 | type, kernel headers only, else 0 */
+    uint16_t      flags; /* EVENT_HEADER flags as stored */
+    bool          is_64bit; /* payload layout */
     uint32_t      instance, parent_instance; /* ETL_KIND_INSTANCE alone */
     struct guid   parent_guid; /* the same */
-    struct guid   provider; /* class GUID for kernel groups */
-    uint16_t      hook; /* group << 8 | type, kernel headers only, else 0 */
-    uint16_t      id, task;
-    uint8_t       version, channel, level, opcode;
-    uint16_t      flags; /* EVENT_HEADER flags as stored */
-    uint64_t      keyword;
-    struct guid   activity;
     const uint8_t *ext; /* extended items, ext_size bytes, or NULL */
     uint32_t       ext_size;
     uint32_t       ext_lacks; /* bit n: there is no item of type n; 0: look */
     const uint8_t *traits, *metadata; /* data of the items 12 and 11, which describe it; NULL: it has none */
     uint32_t       traits_size, metadata_size;
+    uint64_t       items; /* not 0: whatever event of this process has the same number has the same bytes of extended items */
     const uint8_t *payload;
     uint32_t       payload_size;
     const uint8_t *record; /* the whole event as stored */
@@ -68,6 +71,9 @@ wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason
 /* The same over bytes that stay valid until close. */
 wstatus etl_reader_open_memory(const void *data, size_t size, struct etl_reader **out, struct reason *why);
 void    etl_reader_close(struct etl_reader *r); /* NULL is fine */
+/* Reads through a mapping of the file from now on, which is a third quicker: for programs of ours that handle SIGBUS, which comes when somebody
+ * truncates the file meanwhile. Not for libraries. No effect where the file can't be mapped. Memory stays bounded: pages are let go behind. */
+void    etl_reader_map(struct etl_reader *r);
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r);
 /* By the headers of its buffers: those of a CPU, and the bytes of events in them. */
 void etl_reader_cpu(const struct etl_reader *r, uint16_t cpu, uint64_t *buffers, uint64_t *bytes);

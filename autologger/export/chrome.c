@@ -114,7 +114,7 @@ static void end_run(struct chrome *c, unsigned cpu, uint64_t at)
     arg[0] = (struct timeline_arg){"tid", tid};
     arg[1] = (struct timeline_arg){"pid", r->pid == TRACED_NOBODY ? "?" : pid};
     begin_event(c, "X", r->name, CPUS, cpu, r->since);
-    time_us(c, "dur", at > r->since ? at - r->since : 0);
+    time_us(c, "dur", at > r->since ? at - r->since - 1 : 0); /* 1 ns: viewers add in floating point, and the next one must not lie within it */
     text(c, "cat", "sched");
     args(c, &(struct timeline_mark){.arg = arg, .args = 2});
     end_event(c);

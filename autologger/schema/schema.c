@@ -209,6 +209,9 @@ wstatus schema_event_finish(struct schema_provider *p, struct schema_event *e, s
         st = reason_set(why, W_INVALID_DATA, "event %u version %u: %u of its %u fields are in no struct", e->id, e->version,
                         e->field_count - c.visited, e->field_count);
     free(c.seen);
+    e->flat = !e->cut && e->top_count == e->field_count && e->field_count > 0;
+    for (unsigned i = 0; i < e->field_count; i++)
+        e->flat &= (e->fields[i].width || e->fields[i].text8) && !(e->fields[i].flags & FIELD_HIDDEN);
     return st ? st : enter(p, e, why);
 }
 

@@ -85,6 +85,7 @@ struct schema_event {
     uint8_t                       version, channel, level, opcode;
     uint64_t                      keyword;
     bool                          cut; /* the description is damaged behind these fields */
+    bool                          flat; /* set by schema_event_finish: all fields are shown, simple (width, text8), and none has to do with another */
     struct guid                   class_guid; /* not zero: a classic event, found by this and opcode and version, not by id */
     uint32_t                      tags;
     /* names; NULL: none is given (predefined ones: schema_level_name and its like in names.h) */

@@ -32,6 +32,11 @@ struct schema_set {
     struct self         *self; /* an open table of 2 * SELF_MAX */
     size_t               self_count, self_bytes, learnt_bytes;
     const struct self   *lately[LATELY]; /* what was found lately, by what costs little to look at */
+    struct by_items {
+        uint64_t                   items; /* etl_event.items; 0: nothing */
+        struct guid                provider;
+        const struct schema_event *event;
+    } by_items[LATELY]; /* the same, by the number of the items */
     struct guid         *asked; /* an open table of 2 * ASKED_MAX, made at the first question */
     size_t               asked_count;
     schema_set_asker    *ask;
@@ -51,6 +56,7 @@ static void self_clear(struct schema_set *s)
     }
     s->self_count = s->self_bytes = 0;
     memset(s->lately, 0, sizeof s->lately);
+    memset(s->by_items, 0, sizeof s->by_items);
 }
 
 void schema_set_free(struct schema_set *s)
@@ -445,15 +451,18 @@ static bool decode_guid(const struct schema_key *k, struct guid *out)
 
 const struct schema_event *schema_set_describe(struct schema_set *s, const struct etl_event *e)
 {
+    struct by_items *b = &s->by_items[e->items & (LATELY - 1)];
     struct schema_key k;
 
-    if (e->metadata_size) {
-        const struct self *x = s->lately[place_lately(&e->provider, e->metadata, e->metadata_size)];
-        if (x && x->provider && same_bytes(x, &e->provider, e->traits, e->traits_size, e->metadata, e->metadata_size))
-            return x->provider->events[0];
-    }
+    if (e->items && b->items == e->items && memcmp(&b->provider, &e->provider, sizeof b->provider) == 0)
+        return b->event;
     schema_key_of(e, &k);
-    return schema_set_find(s, &k);
+    const struct schema_event *found = k.metadata_size ? find_self(s, &k) : NULL;
+    if (!found)
+        return schema_set_find(s, &k);
+    if (e->items)
+        *b = (struct by_items){e->items, e->provider, found};
+    return found;
 }
 
 const struct schema_event *schema_set_find(struct schema_set *s, const struct schema_key *k)

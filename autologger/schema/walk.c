@@ -137,6 +137,54 @@ static inline enum decode_result walk_all(const struct schema_event *event, cons
     return w.enough || (ok && !event->cut && w.payload.pos == w.payload.size) ? DECODE_OK : DECODE_MISMATCH;
 }
 
+enum decode_result walk_values(const struct schema_event *event, const void *payload, size_t size, struct value out[WALK_VALUES], unsigned *count,
+                               uint32_t *used)
+{
+    const struct schema_field *f = event->fields, *end = f + event->top_count;
+    const uint8_t             *p = payload, *const stop = p + size, *nul;
+    struct value              *v = out;
+
+    for (; f < end; f++, v++) {
+        const size_t left  = (size_t)(stop - p);
+        size_t       shown = f->width, stored = shown;
+        if (f->text8) {
+            nul    = left ? memchr(p, 0, left) : NULL;
+            shown  = nul ? (size_t)(nul - p) : left;
+            stored = shown + 1;
+        }
+        if (stored > left)
+            break;
+        *v = (struct value){p, (uint32_t)shown, p, (uint32_t)stored};
+        p += stored;
+    }
+    *count = (unsigned)(v - out);
+    *used  = (uint32_t)(size - (size_t)(stop - p));
+    return f == end && p == stop ? DECODE_OK : DECODE_MISMATCH;
+}
+
+/* All that walk_all does of an event that is flat, which most are. */
+static enum decode_result walk_flat(const struct schema_event *event, const uint8_t *payload, size_t size, bool is_64bit, walk_visitor *visit, void *ctx,
+                                    uint32_t *used)
+{
+    struct value       values[WALK_VALUES];
+    struct walk_place  place;
+    unsigned           count;
+    enum decode_result result = walk_values(event, payload, size, values, &count, used);
+
+    place.depth              = 0;
+    place.is_64bit           = is_64bit;
+    place.levels[0].in_array = false;
+    place.levels[0].element  = 0;
+    for (unsigned i = 0; i < count; i++) {
+        place.levels[0].field = &event->fields[i];
+        if (!visit(ctx, &place, &values[i])) {
+            *used = (uint32_t)(values[i].data - payload) + values[i].stored_size;
+            return DECODE_OK;
+        }
+    }
+    return result;
+}
+
 /* Few have many references; and what lies far down the stack is not at hand. */
 enum { FEW = 8 };
 
@@ -151,6 +199,8 @@ enum decode_result walk_payload(const struct schema_event *event, const void *pa
                                 void *ctx, uint32_t *used)
 {
     uint64_t said[FEW];
+    if (payload && walk_is_flat(event))
+        return walk_flat(event, payload, size, is_64bit, visit, ctx, used);
     return event->slot_count <= FEW ? walk_all(event, payload, size, is_64bit, visit, ctx, used, said)
                                     : walk_with_many(event, payload, size, is_64bit, visit, ctx, used);
 }

@@ -101,6 +101,10 @@ def check_trace(work):
     german = events(work, trace, "--manifest", "shop_program", "--culture", "de-AT")
     check(german[0]["message"] == "Bestellung 7 von Bob beginnt." and german[0]["fields"]["state"] == "offen", german[0])
     check(events(work, trace, "--manifest", MANIFEST, env={"LC_ALL": "de_DE.UTF-8"}) == german, "culture by locale")
+    for more, culture in (("de-AT", "de-DE"), ("fr", "en-US")):  # XML says whose words they are
+        xml = tool(work, "dump", "--format", "xml", trace, "--manifest", MANIFEST, "--culture", more).stdout
+        told = {line.split('"')[1] for line in xml.splitlines() if "<RenderingInfo Culture=" in line}
+        check(culture in told and told <= {culture, "en-US"}, "cultures in XML:", told)
     tool(work, "manifest", "install", "--store", "store.db", MANIFEST)
     check_described(events(work, trace), english, "installed")
     by_name = tool(work, "dump", trace, "--provider", "Contoso-Shop").stdout.splitlines()
