@@ -1,7 +1,7 @@
 """Microsoft-Windows-Kernel-Process: processes, threads and images of a known workload, told to a session of programs without the kernel
 logger: every start and stop once, in order, with parents, codes and paths; keywords choose; the program that tells is started while a
 session wants it, again when it is killed, and ends with the last session; its records that perf loses are counted.
-Proves: LEG-11."""
+Proves: LEG-11, SPC-10 (start, run programs, stop, decode)."""
 import json
 import os
 import pathlib
@@ -140,6 +140,10 @@ with Machine(DECLARED) as m:
     wait_for(lambda: m.tool("query", "late", "--json", expect=None).returncode == 0, "late is gone")
     time.sleep(0.3)
     check(teller(m) == first, "the program was started anew for another session")
+    m.tool("stop", "late")
+    said = m.tool("tracerpt", os.path.join(m.logs, "late.etl"), "-o", os.path.join(m.dir, "late.csv"), "-of", "CSV").stdout
+    rows = open(os.path.join(m.dir, "late.csv"), encoding="utf-8-sig").read()
+    check(rows.count("ProcessStart") >= CHILDREN, "tracerpt shows", rows.count("ProcessStart"), "starts:", said)
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: teller(m) not in (None, first) and registered(m), "the program was not started again")
     time.sleep(0.5)
