@@ -207,7 +207,9 @@ static void other_errors(void)
     expect("enable nobody", EnableTraceEx2(handle, NULL, 1, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
     expect("enable with handle 0", EnableTraceEx2(0, &provider, 1, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
     expect("unknown code", EnableTraceEx2(handle, &provider, 3, 0, 0, 0, 0, NULL), ERROR_INVALID_PARAMETER);
-    expect("filter", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_NOT_SUPPORTED);
+    expect("a filter without data", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_INVALID_PARAMETER);
+    filter.Type = 0x80000001;
+    expect("a filter of the system", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_NOT_SUPPORTED);
     e = (ENABLE_TRACE_PARAMETERS){.Version = 7};
     expect("parameters of version 7", EnableTraceEx2(handle, &provider, 1, 0, 0, 0, 0, &e), ERROR_INVALID_PARAMETER);
     expect("not enabled", EnableTraceEx2(handle, &provider, 0, 0, 0, 0, 0, NULL), ERROR_WMI_GUID_NOT_FOUND);

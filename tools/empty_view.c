@@ -200,6 +200,7 @@ static bool print_json(struct json *j, const struct session_steps *s)
         json_number(j, "written", p->written);
         json_flag(j, "kept_out_by_level", p->refused_by_level);
         json_flag(j, "kept_out_by_keywords", p->refused_by_keywords);
+        json_flag(j, "kept_out_by_filter", p->refused_by_filter);
         json_text(j, "text", text);
         json_text(j, "advice", advice);
         json_object_end(j);

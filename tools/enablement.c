@@ -109,7 +109,7 @@ int enablement_run(const struct argp *argp, int argc, char **argv, struct enable
     wstatus st = control_open(a->common.runtime_dir, &client, &why);
     if (st)
         return failure_print_about(ABOUT_DAEMON, verb, st, &why);
-    st = control_enable(client, &a->request, a->session, a->wait_ms, &why);
+    st = control_enable_filtered(client, &a->request, a->filter, a->session, a->wait_ms, &why);
     control_close(client);
     if (st)
         return failure_print(verb, st, &why);

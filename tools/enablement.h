@@ -10,6 +10,7 @@ struct enablement {
     const char               *session, *provider; /* as on the command line; words of levels and keywords may be the provider's own */
     const char               *level, *any, *all, *property;
     struct ctl_enable_request request;            /* its code is the verb's */
+    struct filter_block      *filter;             /* malloc, or NULL */
     unsigned                  wait_ms;
 };
 enum { ENABLEMENT_ALL = 0x600, ENABLEMENT_CAPTURE, ENABLEMENT_PROPERTY, ENABLEMENT_WAIT };

@@ -261,6 +261,7 @@ static void provider_json(const struct result_row *r, struct json *j)
     json_number(j, "refused_level", r->refused_level);
     json_flag(j, "refused_by_keywords", r->refused_by_keywords);
     json_number(j, "refused_keywords", r->refused_keywords);
+    json_flag(j, "refused_by_filter", r->refused_by_filter);
     json_object_end(j);
 }
 
@@ -293,6 +294,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "file", r->lost_file);
     json_number(j, "withheld", r->withheld);
     json_object_end(j);
+    json_number(j, "filtered", r->filtered);
     json_number(j, "peak_bytes", r->peak_bytes);
     json_number(j, "suggested_minimum", r->suggested_minimum);
     json_number(j, "suggested_maximum", r->suggested_maximum);

@@ -39,6 +39,7 @@ static const struct field fields[] = {
     WIDE(lost_conversion, "lost: conversion"),
     WIDE(lost_file, "lost: file"),
     WIDE(withheld, "lost: withheld by the kernel"),
+    WIDE(filtered, "kept out by filters"),
     WIDE(attempted_kernel, "kernel records"),
     WIDE(corrupt, "damaged records"),
     WIDE(bytes_written, "bytes written"),

@@ -59,7 +59,10 @@ static bool kept_out(const struct result_row *p, struct condition *out)
     char level[24], lowest[24], keywords[80];
 
     keywords_text(p, keywords, sizeof keywords);
-    if (p->refused_by_level && !p->refused_by_keywords) {
+    if (p->refused_by_filter) { /* it comes last: what it kept out had passed the rest */
+        say(out, W_NOT_FOUND, NOTE, "Filters", "its programs wrote events, and the filters of the provider kept all of them out");
+        advise(out, "change or remove the key Filters of the provider");
+    } else if (p->refused_by_level && !p->refused_by_keywords) {
         say(out, W_NOT_FOUND, NOTE, "EnableLevel",
             "its programs wrote events, but none of level %s or below: the lowest that was kept out has level %s",
             explain_level(p->level, level), explain_level(p->refused_level, lowest));
@@ -117,7 +120,7 @@ bool explain_provider(const struct result_row *p, struct condition *out)
         advise(out, "start the program that registers it, check its GUID, or remove the provider");
         return true;
     }
-    return p->refused_by_level || p->refused_by_keywords ? kept_out(p, out) : silent(p, out);
+    return p->refused_by_level || p->refused_by_keywords || p->refused_by_filter ? kept_out(p, out) : silent(p, out);
 }
 
 /* ---- sessions ---- */
@@ -133,7 +136,7 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
             continue;
         enabled++;
         unregistered += !providers[i].registrations && !providers[i].tracepoint;
-        kept += providers[i].registrations && (providers[i].refused_by_level || providers[i].refused_by_keywords);
+        kept += providers[i].registrations && (providers[i].refused_by_level || providers[i].refused_by_keywords || providers[i].refused_by_filter);
     }
     if (s->kernel && !enabled) {
         say(out, W_NOT_FOUND, NOTE, "EnableKernelFlags", "empty: the kernel had no event of the kinds asked for");
@@ -146,7 +149,7 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
         advise(out, "see the rows of its providers; set Enabled to 1");
     } else {
         say(out, W_NOT_FOUND, NOTE, "providers",
-            "empty: of %u provider%s %u %s never registered, %u kept out by level or keywords, %u silent", enabled,
+            "empty: of %u provider%s %u %s never registered, %u kept out by level, keywords or filters, %u silent", enabled,
             plural(enabled), unregistered, unregistered == 1 ? "was" : "were", kept, enabled - unregistered - kept);
         advise(out, "see the rows of its providers");
     }

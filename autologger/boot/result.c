@@ -16,11 +16,11 @@
     N("AskedMaximumBuffers", asked.maximum_buffers) N("GivenBufferSize", given.buffer_kb)                                  \
     N("GivenMinimumBuffers", given.minimum_buffers) N("GivenMaximumBuffers", given.maximum_buffers)                        \
     N("FileCreated", file_created) N("Stopped", stopped) N("Concluded", concluded) N("Attempted", attempted) N("Converted", converted) N("Written", written)                        \
-    N("LostRing", lost_ring) N("LostMemory", lost_memory) N("LostConversion", lost_conversion) N("LostFile", lost_file) N("Withheld", withheld)    \
+    N("LostRing", lost_ring) N("LostMemory", lost_memory) N("LostConversion", lost_conversion) N("LostFile", lost_file) N("Withheld", withheld) N("Filtered", filtered)    \
     N("PeakBytes", peak_bytes) N("SuggestedMinimum", suggested_minimum) N("SuggestedMaximum", suggested_maximum)           \
     N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations) N("Tracepoint", tracepoint) N("Tracepoints", tracepoints)        \
     N("Level", level) N("MatchAny", match_any) N("MatchAll", match_all) N("RefusedByLevel", refused_by_level)               \
-    N("RefusedByKeywords", refused_by_keywords) N("RefusedLevel", refused_level) N("RefusedKeywords", refused_keywords)
+    N("RefusedByKeywords", refused_by_keywords) N("RefusedByFilter", refused_by_filter) N("RefusedLevel", refused_level) N("RefusedKeywords", refused_keywords)
 #define RESULT_TEXTS(T)                                                                                                    \
     T("Session", session) T("Provider", provider) T("Name", name) T("Key", key) T("Reason", reason) T("SourceFile", source_file) T("LogPath", log_path)                  \
     T("MergedPath", merged_path)

@@ -39,6 +39,7 @@ struct result_row {
     uint64_t written;   /* events in the file; of providers too */
     uint64_t lost_ring, lost_memory, lost_conversion, lost_file;
     uint64_t withheld; /* kernel sessions: counted by the kernel, kept back by a filter of its own */
+    uint64_t filtered; /* events of programs that filters kept out: neither written nor lost */
     uint64_t peak_bytes; /* most memory in use */
     uint32_t suggested_minimum, suggested_maximum; /* buffers, from the peak; 0 = none */
     uint64_t late_events, clock_error_ns;
@@ -48,7 +49,7 @@ struct result_row {
     uint32_t tracepoints;   /* and so many of them were opened */
     uint8_t  level;         /* what it is enabled with; 0 = all */
     uint64_t match_any, match_all;
-    bool     refused_by_level, refused_by_keywords; /* programs tried to write events that the enablement kept out */
+    bool     refused_by_level, refused_by_keywords, refused_by_filter; /* programs tried to write events that the enablement kept out */
     uint8_t  refused_level;                         /* the lowest level of these */
     uint64_t refused_keywords;                      /* the keywords of these, together */
 };

@@ -84,7 +84,7 @@ static void provider_row(struct boot *b, const struct plan *plan, const struct p
     copy_conditions(&row->conditions, &p->conditions);
     if (s && p->enabled && !p->status) {
         struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
-                                     .flags = p->enable_property & 0x10 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0, .units = p->units};
+                                     .flags = directory_flags(p->enable_property), .units = p->units, .filter = p->filter};
         unsigned            slot, entry;
         row->status = session_enable(s, &p->guid, p->key, &terms, &slot, &entry, &why);
         copy_text(row->reason, sizeof row->reason, row->status ? why.text : "");
@@ -314,6 +314,7 @@ static void update_providers(struct session *s, struct result_list *rows)
         row->written             = p.events;
         row->refused_by_level    = p.refused.by_level;
         row->refused_by_keywords = p.refused.by_keywords;
+        row->refused_by_filter   = p.refused.by_filter;
         row->refused_level       = p.refused.level;
         row->refused_keywords    = p.refused.keywords;
     }
@@ -383,6 +384,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     row->lost_conversion = info.lost_conversion;
     row->lost_file       = info.lost_file;
     row->withheld        = info.withheld;
+    row->filtered        = info.filtered;
     row->peak_bytes      = info.peak_bytes;
     row->late_events     = info.late_events;
     row->clock_error_ns  = info.clock_error_ns;

@@ -50,7 +50,7 @@ static const char *shown(const struct plan_provider *p, char guid[GUID_TEXT_SIZE
 static void provider_start(struct session *s, const struct plan_provider *p, struct condition_list *found)
 {
     const struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
-                                       .flags = p->enable_property & 0x10 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0, .units = p->units};
+                                       .flags = directory_flags(p->enable_property), .units = p->units, .filter = p->filter};
     char          key[GUID_TEXT_SIZE], guid[GUID_TEXT_SIZE];
     unsigned      slot, entry;
     struct reason why = p->reason;

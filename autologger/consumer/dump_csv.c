@@ -57,6 +57,7 @@ static enum decode_result user_data(struct dump *d, const struct etl_event *e, c
 
     text_cut(&d->line, 0);
     enum decode_result result = decoded_fields(e, names, &d->sink, &used);
+    dump_add_extras(d, e);
     dump_add_stack(d, e, ';');
     dump_add_payload(d, e, result, used);
     return result;

@@ -166,6 +166,19 @@ static void put_rest(struct dump *d, const struct etl_event *e, enum decode_resu
     }
 }
 
+static void put_extras(struct dump *d, const struct etl_event *e)
+{
+    struct event_extra extra[EVENT_EXTRAS];
+    const unsigned     n = event_extras(e, extra);
+    for (unsigned i = 0; i < n; i++) {
+        put_text(d, extra[i].name);
+        if (extra[i].number)
+            yajl_gen_number(d->json, extra[i].text, strlen(extra[i].text));
+        else
+            put_text(d, extra[i].text);
+    }
+}
+
 static enum decode_result write_json(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     const uint8_t *data;
@@ -180,6 +193,7 @@ static enum decode_result write_json(struct dump *d, const struct etl_event *e, 
         memcpy(&related, data, sizeof related);
         put_guid(d, "relatedActivity", &related);
     }
+    put_extras(d, e);
     put_text(d, "event");
     put_name(d, names->event);
     put_text(d, "fields");

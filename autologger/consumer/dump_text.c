@@ -140,6 +140,14 @@ static void add_time(struct dump *d, const struct etl_event *e)
         add_seconds(&d->line, ticks);
 }
 
+void dump_add_extras(struct dump *d, const struct etl_event *e)
+{
+    struct event_extra extra[EVENT_EXTRAS];
+    const unsigned     n = event_extras(e, extra);
+    for (unsigned i = 0; i < n; i++)
+        text_printf(&d->line, " %s=%s", extra[i].name, extra[i].text);
+}
+
 void dump_add_stack(struct dump *d, const struct etl_event *e, char between)
 {
     uint64_t frames[DUMP_FRAMES_MAX];
@@ -263,6 +271,7 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
         text_printf(&d->line, " message=");
         dump_add_value(&d->line, text_get(&d->message), d->message.length);
     }
+    dump_add_extras(d, e);
     dump_add_stack(d, e, ',');
     dump_add_payload(d, e, result, used);
     if (result != DECODE_OK)

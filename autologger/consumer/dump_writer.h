@@ -3,6 +3,7 @@
 #ifndef AUTOLOGGER_CONSUMER_DUMP_WRITER_H
 #define AUTOLOGGER_CONSUMER_DUMP_WRITER_H
 #include "autologger/consumer/decoded.h"
+#include "autologger/consumer/event_extras.h"
 #include "autologger/consumer/dump.h"
 #include "autologger/consumer/process_filter.h"
 #include "autologger/consumer/process_units.h"
@@ -54,6 +55,8 @@ static inline uint64_t dump_milliseconds(const struct dump *d, uint32_t ticks) {
 unsigned dump_frames(struct dump *d, const struct etl_event *e);
 /* " stack=A;B" at the end of d->line, when the event has one in its header's items; and " payload=HEX" of what was not decoded. */
 void dump_add_stack(struct dump *d, const struct etl_event *e, char between);
+/* " userSid=S-1-5-18" and so on, before the stack. */
+void dump_add_extras(struct dump *d, const struct etl_event *e);
 void dump_add_payload(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used);
 /* The message of the event with its values, into d->message; false: it has none. */
 bool dump_message(struct dump *d, const struct etl_event *e, const struct decoded *names);

@@ -99,6 +99,15 @@ static const char *channel_name(uint8_t channel)
     return channel < sizeof known / sizeof *known ? known[channel] : NULL;
 }
 
+static void add_security(struct dump *d, const struct etl_event *e)
+{
+    struct event_extra extra[EVENT_EXTRAS];
+    const unsigned     n = event_extras(e, extra);
+    for (unsigned i = 0; i < n; i++)
+        if (strcmp(extra[i].name, "userSid") == 0)
+            text_printf(&d->line, "\t\t<Security UserID=\"%s\" />\n", extra[i].text);
+}
+
 static void add_system(struct dump *d, const struct etl_event *e, const struct decoded *names)
 {
     char time[FILETIME_TEXT_SIZE];
@@ -117,7 +126,9 @@ static void add_system(struct dump *d, const struct etl_event *e, const struct d
         text_printf(&d->line, "\t\t<Channel>%s</Channel>\n", channel_name(e->channel));
     else
         text_printf(&d->line, e->channel ? "\t\t<Channel>%u</Channel>\n" : "\t\t<Channel />\n", e->channel);
-    text_printf(&d->line, "\t\t<Computer />\n\t</System>\n");
+    text_printf(&d->line, "\t\t<Computer />\n");
+    add_security(d, e);
+    text_printf(&d->line, "\t</System>\n");
 }
 
 /* --- the payload --- */

@@ -1,6 +1,7 @@
 /* client.c - see client.h. What the other end sends is checked before it is used: its size against what recvmsg gave, the
  * sequence and type against the request, row counts against the size, names for their NUL. */
 #include "autologger/control/client.h"
+#include "autologger/wire/filter.h"
 #include "autologger/wire/shm.h"
 
 #include <errno.h>
@@ -374,14 +375,28 @@ wstatus control_file(struct control_client *c, const char *name, const char *fil
 
 wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, const char *name, unsigned wait_ms, struct reason *why)
 {
+    return control_enable_filtered(c, r, NULL, name, wait_ms, why);
+}
+
+wstatus control_enable_filtered(struct control_client *c, struct ctl_enable_request *r, const struct filter_block *filter, const char *name,
+                                unsigned wait_ms, struct reason *why)
+{
     struct ctl_session_request named = {0};
     wstatus                    st    = name_set(&named, name, why);
     if (st)
         return st;
     memcpy(r->name, named.name, sizeof r->name);
-    r->header = (struct ctl_header){.size = sizeof *r, .type = CTL_ENABLE_PROVIDER};
-    r->wait   = wait_ms != 0;
-    st        = ask(c, &r->header, sizeof(struct ctl_header), wait_ms && wait_ms < WAIT_LONG_MS ? (int)wait_ms : WAIT_LONG_MS, why);
+    r->filter_bytes = filter && filter->parts ? filter->size : 0;
+    r->header       = (struct ctl_header){.size = (uint32_t)sizeof *r + r->filter_bytes, .type = CTL_ENABLE_PROVIDER};
+    r->wait         = wait_ms != 0;
+    struct ctl_enable_request *whole = malloc(r->header.size);
+    if (!whole)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the request");
+    memcpy(whole, r, sizeof *r);
+    if (r->filter_bytes)
+        memcpy(whole + 1, filter, r->filter_bytes);
+    st = ask(c, &whole->header, sizeof(struct ctl_header), wait_ms && wait_ms < WAIT_LONG_MS ? (int)wait_ms : WAIT_LONG_MS, why);
+    free(whole);
     if (st == W_TIMEOUT && r->wait)
         return reason_set(why, st, "it was asked for, and not every program's callback has come back within %u ms", wait_ms);
     if (st == W_WMI_INSTANCE_NOT_FOUND)
@@ -389,7 +404,8 @@ wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, c
     if (st == W_WMI_GUID_NOT_FOUND)
         return reason_set(why, st, "the provider is not enabled in session \"%s\"", name);
     if (st == W_NOT_SUPPORTED && r->property)
-        return reason_set(why, st, "EnableProperty 0x%x: of its bits only IGNORE_KEYWORD_0 (0x10) works in this version; nothing was changed", r->property);
+        return reason_set(why, st, "EnableProperty 0x%x: its bits 0x%x do not work in this version; nothing was changed", r->property,
+                          r->property & ~(uint32_t)PROPERTY_KNOWN);
     return st;
 }
 

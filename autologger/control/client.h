@@ -35,7 +35,10 @@ wstatus control_file(struct control_client *c, const char *name, const char *fil
 /* Enables, changes or disables a provider in a session that runs, or has it tell its state (r->code): provider, level, any, all and property
  * of *r say the rest. wait_ms: not 0: until every program that has it registered has run its callback; 1460 when that takes longer
  * (it was done all the same). 4201 no such session; 4200 not enabled there; 1450 in 8 sessions already; 50 property. */
+struct filter_block; /* wire/filter.h */
 wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, const char *name, unsigned wait_ms, struct reason *why);
+wstatus control_enable_filtered(struct control_client *c, struct ctl_enable_request *r, const struct filter_block *filter, const char *name,
+                                unsigned wait_ms, struct reason *why);
 /* The security descriptor that counts for `object`, malloc; *own: it is its own, not the default. 5; 50 the daemon is too old. */
 wstatus control_access_query(struct control_client *c, const struct guid *object, bool *own, uint8_t **out, size_t *size, struct reason *why);
 /* Changes it: object, what (CTL_ACCESS_SET, _ADD, _REMOVE), rights, deny and the SID of *r. 5; 2 nothing to remove; 87; and what the store gives. */

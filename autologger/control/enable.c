@@ -4,6 +4,7 @@
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/wire/etl.h"
+#include "autologger/wire/filter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,8 +79,6 @@ static void gone(struct control_server *v, unsigned c)
     answer_done(v);
 }
 
-enum { PROPERTY_IGNORE_KEYWORD_0 = 0x10 };
-
 /* ---- classic providers: one session at a time, and who enables one last takes it from the others ---- */
 
 static bool has_classic(const struct control_server *v, uint32_t slot)
@@ -114,13 +113,16 @@ static void registered(struct control_server *v, unsigned registration, const vo
         take_from_others(v, r->slot, 31u - (unsigned)__builtin_clz(mask));
 }
 
-static wstatus act(struct control_server *v, const struct ctl_enable_request *m, struct session *s, struct enable_wait *wait)
+static wstatus act(struct control_server *v, const struct ctl_enable_request *m, const struct filter_block *filter, struct session *s,
+                   struct enable_wait *wait)
 {
-    const struct enable_terms terms = {.level = m->level, .any = m->any, .all = m->all,
-                                       .flags = m->property & PROPERTY_IGNORE_KEYWORD_0 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0};
+    const struct enable_terms terms = {.level = m->level, .any = m->any, .all = m->all, .flags = directory_flags(m->property), .filter = filter};
     struct reason             why;
     unsigned                  slot, entry;
     if (m->code == CTL_CODE_ENABLE) {
+        const int known = directory_find(v->table->directory, &m->provider);
+        if (known >= 0 && filter_needed(filter) && has_classic(v, (uint32_t)known)) /* as on Windows: they filter by themselves */
+            return W_NOT_SUPPORTED;
         wstatus st = session_provider_set(s, &m->provider, &terms, &slot, &entry, &why);
         if (!st && has_classic(v, slot))
             take_from_others(v, slot, entry);
@@ -139,12 +141,29 @@ static wstatus act(struct control_server *v, const struct ctl_enable_request *m,
     return W_SUCCESS;
 }
 
+/* The filters behind a request, with its property; malloc. */
+static wstatus filter_of(const struct ctl_enable_request *m, size_t size, struct filter_block **out)
+{
+    struct reason why;
+    wstatus       st = m->filter_bytes > size - sizeof *m ? W_BAD_LENGTH : m->filter_bytes ? filter_check(m + 1, m->filter_bytes, &why) : W_SUCCESS;
+    if (st)
+        return st;
+    if (!(*out = calloc(1, m->filter_bytes ? m->filter_bytes : sizeof **out)))
+        return W_NOT_ENOUGH_MEMORY;
+    if (m->filter_bytes)
+        memcpy(*out, m + 1, m->filter_bytes);
+    else
+        (*out)->size = sizeof **out;
+    (*out)->property = m->property;
+    return W_SUCCESS;
+}
+
 static wstatus request(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_enable_request *m = message;
     char                             name[CTL_NAME];
-    struct enable_wait              *wait = NULL;
-    (void)size;
+    struct enable_wait              *wait   = NULL;
+    struct filter_block             *filter = NULL;
 
     snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, m->name);
     struct session *s = table_find(v->table, name);
@@ -154,11 +173,13 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
         return W_INVALID_PARAMETER;
     if (!server_granted(v, c, &m->provider, ACCESS_GUID_ENABLE))
         return W_ACCESS_DENIED;
-    if (m->property & ~(uint32_t)PROPERTY_IGNORE_KEYWORD_0)
+    if (m->property & ~(uint32_t)PROPERTY_KNOWN)
         return W_NOT_SUPPORTED;
-    if (m->wait && !(wait = calloc(1, sizeof *wait + STATE_REGISTRATIONS * sizeof wait->left[0])))
-        return W_NOT_ENOUGH_MEMORY;
-    wstatus st = act(v, m, s, wait);
+    wstatus st = filter_of(m, size, &filter);
+    if (!st && m->wait && !(wait = calloc(1, sizeof *wait + STATE_REGISTRATIONS * sizeof wait->left[0])))
+        st = W_NOT_ENOUGH_MEMORY;
+    st = st ? st : act(v, m, filter, s, wait);
+    free(filter);
     if (st || !wait) {
         free(wait);
         if (!st)
@@ -188,8 +209,11 @@ static unsigned enables_of(const struct control_server *v, int slot, struct ctl_
         const struct session *s = p->mask & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
         if (!s)
             continue;
+        const struct filter_block *filter = directory_filter(v->table->directory, (unsigned)slot, e);
         out[n] = (struct ctl_provider_enable){.logger_id = s->state->index, .any = p->enable[e].any, .all = p->enable[e].all, .level = p->enable[e].level,
-                                              .property = p->enable[e].flags & SHM_ENABLE_IGNORE_KEYWORD_0 ? PROPERTY_IGNORE_KEYWORD_0 : 0};
+                                              .property = directory_property(v->table->directory, (unsigned)slot, e)};
+        if (filter)
+            filter_describe(filter, out[n].filters, sizeof out[n].filters);
         snprintf(out[n++].session, sizeof out->session, "%s", s->state->name);
     }
     return n;

@@ -54,7 +54,8 @@ static bool member_set(struct control_server *v, struct session *s, uint32_t gro
     const struct shm_provider *p     = v->table->directory->shm->provider;
     const struct guid          id    = p[member].guid;
     const struct shm_enable   *e     = &p[group].enable[entry];
-    const struct enable_terms  terms = {.level = e->level, .flags = e->flags, .any = e->any, .all = e->all};
+    const struct enable_terms  terms = {.level = e->level, .flags = e->flags, .any = e->any, .all = e->all,
+                                              .filter = directory_filter(v->table->directory, group, entry)};
     struct state_enable       *place = place_of(s, &id);
     struct reason              why;
     unsigned                   slot;

@@ -1,18 +1,19 @@
 /* enable_trace.c - EnableTraceEx2 and its older forms, EnumerateTraceGuidsEx. */
+#include "autologger/controller/filters.h"
 #include "autologger/controller/named.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static wstatus parameters_check(const ENABLE_TRACE_PARAMETERS *e)
+static wstatus filters_of(const ENABLE_TRACE_PARAMETERS *e, struct filter_block **out)
 {
+    struct reason why;
+    *out = NULL;
     if (!e)
         return W_SUCCESS;
-    if (e->Version != ENABLE_TRACE_PARAMETERS_VERSION && e->Version != ENABLE_TRACE_PARAMETERS_VERSION_2)
-        return W_INVALID_PARAMETER;
-    if (e->FilterDescCount && !e->EnableFilterDesc)
-        return W_INVALID_PARAMETER;
-    return e->EnableFilterDesc ? W_NOT_SUPPORTED : W_SUCCESS; /* nothing is enabled without its filter */
+    if (e->Version == ENABLE_TRACE_PARAMETERS_VERSION)
+        return filters_from(e->EnableFilterDesc, e->EnableFilterDesc != NULL, out, &why);
+    return e->Version == ENABLE_TRACE_PARAMETERS_VERSION_2 ? filters_from(e->EnableFilterDesc, e->FilterDescCount, out, &why) : W_INVALID_PARAMETER;
 }
 
 ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level, ULONGLONG MatchAnyKeyword,
@@ -21,16 +22,18 @@ ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlC
     struct ctl_enable_request request = {.code = ControlCode, .level = Level, .any = MatchAnyKeyword, .all = MatchAllKeyword,
                                          .property = EnableParameters ? EnableParameters->EnableProperty : 0};
     struct control_client    *client  = NULL;
+    struct filter_block      *filters = NULL;
     struct ctl_session_info   info;
     struct reason             why;
     if (!ProviderId || !TraceHandle || ControlCode > EVENT_CONTROL_CODE_CAPTURE_STATE)
         return W_INVALID_PARAMETER;
-    wstatus st = parameters_check(EnableParameters);
+    wstatus st = filters_of(EnableParameters, &filters);
     memcpy(&request.provider, ProviderId, sizeof request.provider);
     st = st ? st : control_open(NULL, &client, &why);
     st = st ? st : session_named(client, NULL, TraceHandle, &info);
-    st = st ? st : control_enable(client, &request, info.name, Timeout, &why);
+    st = st ? st : control_enable_filtered(client, &request, filters, info.name, Timeout, &why);
     control_close(client);
+    free(filters);
     return st;
 }
 

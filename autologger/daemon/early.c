@@ -24,7 +24,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -458,12 +457,51 @@ static const char help[] =
     "Example: autologger-early save /mnt/boot.alraw\n"
     "Exit codes: 0 fine, 1 it failed, 100 called wrongly.\n";
 
+/* "--name VALUE" or "--name=VALUE": the value, and *i on it; NULL: another option, or there is none. (The C library's getopt_long has as many
+ * bytes as all of this file's options may cost.) */
+static const char *option_value(const char *name, int argc, char **argv, int *i)
+{
+    const size_t n  = strlen(name);
+    const char  *at = argv[*i];
+    if (strncmp(at, "--", 2) != 0 || strncmp(at + 2, name, n) != 0)
+        return NULL;
+    if (at[2 + n] == '=')
+        return at + 3 + n;
+    return at[2 + n] || *i + 1 >= argc ? NULL : argv[++*i];
+}
+
+enum { WORDS_MAX = 2 };
+/* What the command line says beside options goes to `words`, *count may be more than these. False: help, or what is no option. */
+static bool options_take(struct early *e, int argc, char **argv, const char **words, int *count)
+{
+    const struct {
+        const char  *name;
+        const char **to;
+    } texts[] = {{"snapshot", &e->snapshot}, {"runtime-dir", &e->runtime_dir}, {"daemon", &e->daemon}, {"raw-dir", &e->raw_dir}};
+    for (int i = 1; i < argc; i++) {
+        const char *value = option_value("wait", argc, argv, &i);
+        size_t      k     = 0;
+        if (value)
+            e->wait_seconds = (unsigned)strtoul(value, NULL, 10);
+        while (!value && k < sizeof texts / sizeof *texts)
+            if ((value = option_value(texts[k++].name, argc, argv, &i)))
+                *texts[k - 1].to = value;
+        if (value)
+            continue;
+        if (strcmp(argv[i], "--foreground") == 0)
+            e->foreground = true;
+        else if (*argv[i] == '-')
+            return false;
+        else if ((*count)++ < WORDS_MAX)
+            words[*count - 1] = argv[i];
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
-    static const struct option options[] = {{"snapshot", required_argument, NULL, 's'}, {"runtime-dir", required_argument, NULL, 'r'},
-                                            {"wait", required_argument, NULL, 'w'},     {"daemon", required_argument, NULL, 'd'},
-                                            {"raw-dir", required_argument, NULL, 'a'},  {"foreground", no_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'},
-                                            {0}};
+    const char  *words[WORDS_MAX] = {"start"};
+    int          count            = 0;
     struct early e = {.snapshot = "/var/lib/autologger/boot.snapshot", .runtime_dir = "/run/autologger",
                       .daemon = "/usr/sbin/autologgerd", .raw_dir = "/var/log/autologger", .wait_seconds = DAEMON_WAIT_SECONDS};
 
@@ -473,26 +511,16 @@ int main(int argc, char **argv)
         as_init(&e, argv);
         return EXIT_REFUSED; /* there is no init at all */
     }
-    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;)
-        switch (c) {
-        case 's': e.snapshot = optarg; break;
-        case 'r': e.runtime_dir = optarg; break;
-        case 'w': e.wait_seconds = (unsigned)strtoul(optarg, NULL, 10); break;
-        case 'd': e.daemon = optarg; break;
-        case 'a': e.raw_dir = optarg; break;
-        case 'f': e.foreground = true; break;
-        case 'h': fputs(help, stdout); return 0;
-        default: fputs(help, stderr); return EXIT_WRONG_CALL;
-        }
-    paths_fill(&e);
-    const char *verb = optind < argc ? argv[optind] : "start";
-    int         left = argc - optind - 1;
-    if (strcmp(verb, "start") == 0 && left <= 0)
-        return start(&e, argv[0]);
-    if (strcmp(verb, "status") == 0 && left == 0)
-        return status(&e);
-    if (strcmp(verb, "save") == 0 && left == 1)
-        return save_copy(&e, argv[optind + 1]);
-    fputs(help, stderr);
-    return EXIT_WRONG_CALL;
+    if (options_take(&e, argc, argv, words, &count)) {
+        paths_fill(&e);
+        if (strcmp(words[0], "start") == 0 && count <= 1)
+            return start(&e, argv[0]);
+        if (strcmp(words[0], "status") == 0 && count == 1)
+            return status(&e);
+        if (strcmp(words[0], "save") == 0 && count == 2)
+            return save_copy(&e, words[1]);
+    }
+    const bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
+    fputs(help, asked ? stdout : stderr);
+    return asked ? 0 : EXIT_WRONG_CALL;
 }

@@ -129,7 +129,15 @@ AUTOLOGGER_API ULONG QueryAllTracesA(PEVENT_TRACE_PROPERTIES *PropertyArray, ULO
 #define EVENT_ENABLE_PROPERTY_SID 0x001
 #define EVENT_ENABLE_PROPERTY_TS_ID 0x002
 #define EVENT_ENABLE_PROPERTY_STACK_TRACE 0x004
+#define EVENT_ENABLE_PROPERTY_PSM_KEY 0x008
 #define EVENT_ENABLE_PROPERTY_IGNORE_KEYWORD_0 0x010
+#define EVENT_ENABLE_PROPERTY_PROVIDER_GROUP 0x020
+#define EVENT_ENABLE_PROPERTY_ENABLE_KEYWORD_0 0x040
+#define EVENT_ENABLE_PROPERTY_PROCESS_START_KEY 0x080
+#define EVENT_ENABLE_PROPERTY_EVENT_KEY 0x100
+#define EVENT_ENABLE_PROPERTY_EXCLUDE_INPRIVATE 0x200
+#define EVENT_ENABLE_PROPERTY_ENABLE_SILOS 0x400
+#define EVENT_ENABLE_PROPERTY_SOURCE_CONTAINER_TRACKING 0x800
 #define ENABLE_TRACE_PARAMETERS_VERSION 1
 #define ENABLE_TRACE_PARAMETERS_VERSION_2 2
 struct _EVENT_FILTER_DESCRIPTOR; /* evntprov.h */
@@ -138,13 +146,14 @@ typedef struct _ENABLE_TRACE_PARAMETERS {
     ULONG                            EnableProperty;
     ULONG                            ControlFlags;
     GUID                             SourceId; /* of the caller; not used */
-    struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc;
-    ULONG                            FilterDescCount;
+    struct _EVENT_FILTER_DESCRIPTOR *EnableFilterDesc; /* see evntprov.h */
+    ULONG                            FilterDescCount; /* at most 13; Version 1: not looked at, EnableFilterDesc is one */
 } ENABLE_TRACE_PARAMETERS, *PENABLE_TRACE_PARAMETERS;
 
 /* Enables a provider in a session, replaces its terms, disables it, or asks it for its state. Timeout: ms to wait for the callbacks of the
  * programs that have it registered; 0: none. 87; 1450 it is in 8 sessions; 4201; 4200 not enabled (disable, capture state); 1460 not all
- * callbacks were done in time (it was enabled all the same); 50 filters, and properties other than IGNORE_KEYWORD_0: nothing was changed. */
+ * callbacks were done in time (it was enabled all the same); 87 also a filter that is malformed, over a limit, or there twice; 50 types of
+ * filters that there are not here, the property PSM_KEY, filters of a classic provider: nothing was changed. Each call replaces all filters. */
 AUTOLOGGER_API ULONG EnableTraceEx2(TRACEHANDLE TraceHandle, LPCGUID ProviderId, ULONG ControlCode, UCHAR Level, ULONGLONG MatchAnyKeyword,
                                     ULONGLONG MatchAllKeyword, ULONG Timeout, PENABLE_TRACE_PARAMETERS EnableParameters);
 AUTOLOGGER_API ULONG EnableTraceEx(LPCGUID ProviderId, LPCGUID SourceId, TRACEHANDLE TraceHandle, ULONG IsEnabled, UCHAR Level,

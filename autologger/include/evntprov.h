@@ -19,7 +19,28 @@
 #define EVENT_ACTIVITY_CTRL_GET_SET_ID 4
 #define EVENT_ACTIVITY_CTRL_CREATE_SET_ID 5
 #define MAX_EVENT_DATA_DESCRIPTORS 128
+#define MAX_EVENT_FILTERS_COUNT 13
 #define MAX_EVENT_FILTER_DATA_SIZE 1024
+#define MAX_EVENT_FILTER_PAYLOAD_SIZE 4096
+#define MAX_EVENT_FILTER_EVENT_NAME_SIZE 4096
+#define MAX_EVENT_FILTER_PID_COUNT 8
+#define MAX_EVENT_FILTER_EVENT_ID_COUNT 64
+/* EVENT_FILTER_DESCRIPTOR.Type. SCHEMATIZED reaches the provider's callback; the others are looked at by the library */
+#define EVENT_FILTER_TYPE_NONE 0x00000000u
+#define EVENT_FILTER_TYPE_SCHEMATIZED 0x80000000u
+#define EVENT_FILTER_TYPE_SYSTEM_FLAGS 0x80000001u
+#define EVENT_FILTER_TYPE_TRACEHANDLE 0x80000002u
+#define EVENT_FILTER_TYPE_PID 0x80000004u             /* ULONG[], at most 8 */
+#define EVENT_FILTER_TYPE_EXECUTABLE_NAME 0x80000008u /* WCHAR[]: file names or paths, joined by ';' */
+#define EVENT_FILTER_TYPE_PACKAGE_ID 0x80000010u      /* WCHAR[]: control groups or containers */
+#define EVENT_FILTER_TYPE_PACKAGE_APP_ID 0x80000020u  /* WCHAR[]: systemd's units */
+#define EVENT_FILTER_TYPE_PAYLOAD 0x80000100u         /* of TdhAggregatePayloadFilters */
+#define EVENT_FILTER_TYPE_EVENT_ID 0x80000200u        /* EVENT_FILTER_EVENT_ID */
+#define EVENT_FILTER_TYPE_EVENT_NAME 0x80000400u      /* EVENT_FILTER_EVENT_NAME */
+#define EVENT_FILTER_TYPE_STACKWALK 0x80001000u       /* EVENT_FILTER_EVENT_ID */
+#define EVENT_FILTER_TYPE_STACKWALK_NAME 0x80002000u  /* EVENT_FILTER_EVENT_NAME */
+#define EVENT_FILTER_TYPE_STACKWALK_LEVEL_KW 0x80004000u /* EVENT_FILTER_LEVEL_KW */
+#define EVENT_FILTER_TYPE_CONTAINER 0x80008000u       /* WCHAR[]: 12 or more digits of the id */
 #define EVENT_DATA_DESCRIPTOR_TYPE_NONE 0
 #define EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA 1
 #define EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA 2
@@ -70,6 +91,37 @@ typedef struct _EVENT_FILTER_DESCRIPTOR {
 } EVENT_FILTER_DESCRIPTOR, *PEVENT_FILTER_DESCRIPTOR;
 #endif
 
+/* What is before a SCHEMATIZED filter's data, by agreement of controller and provider. */
+typedef struct _EVENT_FILTER_HEADER {
+    USHORT    Id;
+    UCHAR     Version;
+    UCHAR     Reserved[5];
+    ULONGLONG InstanceId;
+    ULONG     Size;
+    ULONG     NextOffset;
+} EVENT_FILTER_HEADER, *PEVENT_FILTER_HEADER;
+typedef struct _EVENT_FILTER_EVENT_ID {
+    BOOLEAN FilterIn;
+    UCHAR   Reserved;
+    USHORT  Count;
+    USHORT  Events[1];
+} EVENT_FILTER_EVENT_ID, *PEVENT_FILTER_EVENT_ID;
+/* Names: UTF-8, each with its NUL. */
+typedef struct _EVENT_FILTER_EVENT_NAME {
+    ULONGLONG MatchAnyKeyword;
+    ULONGLONG MatchAllKeyword;
+    UCHAR     Level;
+    BOOLEAN   FilterIn;
+    USHORT    NameCount;
+    UCHAR     Names[1];
+} EVENT_FILTER_EVENT_NAME, *PEVENT_FILTER_EVENT_NAME;
+typedef struct _EVENT_FILTER_LEVEL_KW {
+    ULONGLONG MatchAnyKeyword;
+    ULONGLONG MatchAllKeyword;
+    UCHAR     Level;
+    BOOLEAN   FilterIn;
+} EVENT_FILTER_LEVEL_KW, *PEVENT_FILTER_LEVEL_KW;
+
 typedef enum _EVENT_INFO_CLASS {
     EventProviderBinaryTrackInfo   = 0,
     EventProviderSetReserved1      = 1,
@@ -78,7 +130,8 @@ typedef enum _EVENT_INFO_CLASS {
     MaxEventInfo                   = 4
 } EVENT_INFO_CLASS;
 
-/* IsEnabled: EVENT_CONTROL_CODE_*. FilterData is NULL when there is none. */
+/* IsEnabled: EVENT_CONTROL_CODE_*. FilterData is the session's SCHEMATIZED filter, good during the call, or NULL when there is none. A session
+ * whose filters do not mean this program is not told of. */
 typedef VOID(NTAPI *PENABLECALLBACK)(LPCGUID SourceId, ULONG IsEnabled, UCHAR Level, ULONGLONG MatchAnyKeyword,
                                      ULONGLONG MatchAllKeyword, PEVENT_FILTER_DESCRIPTOR FilterData,
                                      PVOID CallbackContext);

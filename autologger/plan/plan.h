@@ -4,6 +4,7 @@
  * Threads: any. Ownership: plan_from_key fills a caller's struct; plan_finish frees what it holds. */
 #ifndef AUTOLOGGER_PLAN_PLAN_H
 #define AUTOLOGGER_PLAN_PLAN_H
+#include "autologger/wire/filter.h"
 #include "registry-sim/store/regstore.h"
 
 /* A running session or provider has Status 0 plus conditions: what was not quite as asked. */
@@ -49,6 +50,7 @@ struct plan_provider {
     uint32_t    enable_property, enable_flags;
     uint64_t    match_any, match_all; /* match_any: EnableFlags already folded in */
     uint64_t    match_any_value; /* as declared */
+    struct filter_block *filter; /* of Filters and EnableProperty, malloc; NULL: neither asks for anything */
     char       *units; /* Unit: names and globs; or NULL */
     struct condition_list conditions;
     char       *tracepoint, *tracepoint_filter; /* kernel tracepoints are the provider; NULL: programs are */

@@ -1,3 +1,4 @@
+#include "autologger/plan/filters.h"
 #include "autologger/plan/reading.h"
 #include "autologger/wire/tracepoint.h"
 
@@ -13,12 +14,12 @@ void plan_provider_finish(struct plan_provider *p)
     free(p->tracepoint);
     free(p->tracepoint_filter);
     free(p->units);
+    free(p->filter);
     condition_list_finish(&p->conditions);
     memset(p, 0, sizeof *p);
 }
 
-enum { PROPERTY_STACK_TRACE = 0x4 };
-
+/* Of tracepoints the stack alone is known; what can't be had is told. */
 static void report_properties(struct plan_provider *p, const struct value *v)
 {
     size_t                  count;
@@ -27,40 +28,16 @@ static void report_properties(struct plan_provider *p, const struct value *v)
 
     for (size_t i = 0; i < count; i++) {
         unknown &= ~bits[i].bit;
-        if (bits[i].bit == PROPERTY_STACK_TRACE && p->tracepoint)
+        if (bits[i].bit & (p->tracepoint ? PROPERTY_STACK_TRACE : PROPERTY_KNOWN))
             continue;
         if (p->enable_property & bits[i].bit)
             condition_add(&p->conditions, W_NOT_SUPPORTED, false, bits[i].name, v->source_file, v->source_line,
                           "nothing to do; remove the bit if it must have an effect now",
-                          "EnableProperty %s (%s) is accepted and kept, this version does not act on it", bits[i].name,
-                          bits[i].help);
+                          "EnableProperty %s is accepted and kept, this version does not act on it", bits[i].name);
     }
     if (unknown)
         condition_add(&p->conditions, W_NOT_SUPPORTED, false, "EnableProperty", v->source_file, v->source_line,
                       "remove the bits", "the bits 0x%x have no known meaning; they are kept", unknown);
-}
-
-static void report_filters(struct regstore *store, struct plan_provider *p)
-{
-    struct value_set set = {0};
-    char            *key = NULL;
-
-    if (asprintf(&key, "%s\\Filters", p->key) < 0) {
-        p->conditions.dropped++;
-        return;
-    }
-    if (regstore_key_exists(store, key)) {
-        struct reason why;
-        bool          on = value_read(store, key, VALUE_FILTER_ENABLED, &set, &p->conditions, &why) == W_SUCCESS &&
-                  set.at[VALUE_FILTER_ENABLED].number;
-        const struct value *v = &set.at[VALUE_FILTER_ENABLED];
-        condition_add(&p->conditions, W_NOT_SUPPORTED, !on, "Filters", v->source_file ? v->source_file : p->source_file,
-                      v->source_line ? v->source_line : p->source_line, "nothing to do", "%s",
-                      on ? "filters are accepted and kept, this version does not apply them: more events arrive"
-                         : "the filters are not enabled (Filters\\Enabled), so none is applied, as on Windows");
-        value_set_finish(&set);
-    }
-    free(key);
 }
 
 static void take_values(struct plan_provider *p, const struct value_set *set)
@@ -160,10 +137,12 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
         st = take_tracepoint(p, &set, &failed);
     if (st == W_SUCCESS && p->enabled) {
         take_values(p, &set);
-        report_filters(store, p);
+        st     = reading_filters(store, p);
+        failed = VALUE_ENABLED;
     }
     if (st != W_SUCCESS) {
-        blame(p, &set.at[failed]);
+        if (failed != VALUE_ENABLED || !p->enabled) /* filters have said their own place */
+            blame(p, &set.at[failed]);
         p->enabled = false;
     }
     value_report_strangers(store, p->key, IN_PROVIDER, &p->conditions);

@@ -28,7 +28,7 @@ static const struct value_bit modes[] = {
 #undef M
 };
 static const struct value_bit properties[] = {
-#define P(id, bit, help) {#id, bit, STATE_KEPT, help},
+#define P(id, bit, state, help) {#id, bit, STATE_##state, READERS(help)},
 #include "autologger/plan/properties.def"
 #undef P
 };

@@ -2,6 +2,7 @@
 #include "autologger/kernel/flags.h"
 #include "autologger/plan/amounts.h"
 #include "autologger/plan/boot_settings.h"
+#include "autologger/plan/id_words.h"
 #include "autologger/plan/publishers.h"
 #include "autologger/plan/values.h"
 #include "autologger/wire/stack_copy.h"
@@ -519,6 +520,37 @@ static char *print_text(const struct regvalue *v)
     return regvalue_get_string_dup(v, &text, NULL) == W_SUCCESS ? text : NULL;
 }
 
+/* Names joined by ',' become Windows' list, which ';' joins: in INI that begins a comment. */
+static wstatus parse_names(const struct asked *a, struct regvalue *out, struct reason *why)
+{
+    char *text = strdup(a->text), *to = text;
+    if (!text)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a value");
+    for (const char *p = a->text; *p;) {
+        const bool between = *p == ',' || *p == ';';
+        while (between && to > text && to[-1] == ' ')
+            to--;
+        *to++ = between ? ';' : *p;
+        p += between ? 1 + strspn(p + 1, " \t") : 1;
+    }
+    *to        = 0;
+    wstatus st = set_string(text, out, why);
+    free(text);
+    return st;
+}
+
+static char *print_names(const struct regvalue *v)
+{
+    char  *plain = print_text(v), *text = plain ? calloc(2, strlen(plain) + 1) : NULL, *to = text;
+    for (const char *p = plain; text && *p; p++) {
+        *to++ = *p == ';' ? ',' : *p;
+        if (*p == ';')
+            *to++ = ' ';
+    }
+    free(plain);
+    return text;
+}
+
 /* Numbers of `width` bytes, joined by ','. */
 static wstatus parse_list(const struct asked *a, unsigned width, struct regvalue *out, struct reason *why)
 {
@@ -544,10 +576,21 @@ static wstatus parse_dwords(const struct asked *a, struct regvalue *out, struct 
 {
     return parse_list(a, 4, out, why);
 }
-static wstatus parse_words(const struct asked *a, struct regvalue *out, struct reason *why)
+
+static wstatus parse_ids(const struct asked *a, struct regvalue *out, struct reason *why)
 {
-    return parse_list(a, 2, out, why);
+    uint16_t ids[FILTER_IDS];
+    uint8_t  bytes[sizeof ids];
+    unsigned count;
+    bool     in; /* becomes a value of its own, see implies() */
+    wstatus  st = id_words_parse(a->text, ids, &count, &in, why);
+    for (unsigned i = 0; i < count && !st; i++) {
+        bytes[2 * i]     = (uint8_t)ids[i];
+        bytes[2 * i + 1] = (uint8_t)(ids[i] >> 8);
+    }
+    return st ? st : set_bytes(out, REG_TYPE_BINARY, bytes, 2 * (size_t)count, why);
 }
+static char *print_ids(const struct regvalue *v) { return v->size % 2 ? NULL : id_words_print(v->data, v->size); }
 
 static char *print_list(const struct regvalue *v, unsigned width)
 {
@@ -563,7 +606,6 @@ static char *print_list(const struct regvalue *v, unsigned width)
     return text;
 }
 static char *print_dwords(const struct regvalue *v) { return print_list(v, 4); }
-static char *print_words(const struct regvalue *v) { return print_list(v, 2); }
 
 static wstatus parse_hex(const struct asked *a, struct regvalue *out, struct reason *why)
 {
@@ -594,11 +636,12 @@ static const struct {
     [WORDS_PATH]         = {parse_text, print_text},
     [WORDS_TEXT]         = {parse_text, print_text},
     [WORDS_DWORD_LIST]   = {parse_dwords, print_dwords},
-    [WORDS_WORD_LIST]    = {parse_words, print_words},
     [WORDS_HEX]          = {parse_hex, NULL},
     [WORDS_STOP_AFTER]   = {parse_stop_after, print_text},
     [WORDS_KEEP]         = {parse_keep, print_text},
     [WORDS_USER_STACKS]  = {parse_user_stacks, print_user_stacks},
+    [WORDS_ID_LIST]      = {parse_ids, print_ids},
+    [WORDS_NAME_LIST]    = {parse_names, print_names},
 };
 
 static wstatus vocabulary_parse(void *ctx, const char *key, const char *name, const char *text, const char *base_dir,
@@ -666,8 +709,27 @@ static char *vocabulary_print(void *ctx, const char *key, const struct regvalue 
     return text;
 }
 
+/* Filters that somebody writes down are meant; ids are let in, but for those behind "not". */
+static const char *implies(void *ctx, const char *key, const char *name, const char *text, uint32_t *number)
+{
+    uint16_t ids[FILTER_IDS];
+    unsigned count;
+    bool     in;
+    (void)ctx;
+    if (value_scope_of(key) != IN_FILTERS)
+        return NULL;
+    *number                     = 1;
+    const struct value_row *row = name ? value_find(IN_FILTERS, name) : NULL;
+    if (!name)
+        return value_rows[VALUE_FILTER_ENABLED].name;
+    if (!row || row->words != WORDS_ID_LIST || (text && id_words_parse(text, ids, &count, &in, NULL)))
+        return NULL;
+    *number = !text || in;
+    return value_rows[row == &value_rows[VALUE_EVENT_IDS] ? VALUE_EVENT_ID_FILTER_IN : VALUE_STACK_WALK_FILTER_IN].name;
+}
+
 const struct ini_vocabulary *plan_vocabulary(void)
 {
-    static const struct ini_vocabulary words = {NULL, vocabulary_parse, vocabulary_print, publisher_guid};
+    static const struct ini_vocabulary words = {NULL, vocabulary_parse, vocabulary_print, publisher_guid, implies};
     return &words;
 }

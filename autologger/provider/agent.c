@@ -113,14 +113,32 @@ static void on_registered(const struct ctl_registered *m)
     else if (r->announced == r->handle) {
         r->slot_generation = m->generation;
         r->slot_number     = m->slot;
+        memset(r->scope, 0, sizeof r->scope);
         __atomic_store_n(&r->slot, attach_slot(m->slot), __ATOMIC_RELEASE);
     }
     registration_recompute(m->index);
     pthread_cond_broadcast(&LIFE.changed);
 }
 
+/* The session's own filter for the provider, as a callback gets it: a copy that is good until the next one. */
+static PEVENT_FILTER_DESCRIPTOR own_filter(const struct registration *r, unsigned entry)
+{
+    static uint64_t                bytes[FILTER_SCHEMATIZED_MAX / sizeof(uint64_t)]; /* one agent per process */
+    static EVENT_FILTER_DESCRIPTOR descriptor;
+    struct filter_view             f;
+    uint32_t                       size, type;
+    const uint8_t                 *data;
+    if (entry >= SHM_PROVIDER_SESSIONS || !r->slot || !(slot_word(r->slot) >> 8 & 1u << entry) || !registration_filter(r->slot, entry, &f) ||
+        !(data = filter_view_own(&f, &type, &size)) || size > sizeof bytes)
+        return NULL;
+    memcpy(bytes, data, size);
+    descriptor = (EVENT_FILTER_DESCRIPTOR){.Ptr = (ULONGLONG)(uintptr_t)bytes, .Size = size, .Type = type};
+    return &descriptor;
+}
+
 /* Lock held on entry and exit, not during the callback. EventUnregister waits for `calling`. */
-static void run_callback(unsigned index, const struct guid *source, uint32_t code, uint8_t level, uint64_t any, uint64_t all)
+static void run_callback(unsigned index, const struct guid *source, uint32_t code, uint8_t level, uint64_t any, uint64_t all,
+                         PEVENT_FILTER_DESCRIPTOR filter)
 {
     struct registration *r        = &al_table[index];
     PENABLECALLBACK      callback = r->callback;
@@ -131,7 +149,7 @@ static void run_callback(unsigned index, const struct guid *source, uint32_t cod
     memcpy(&id, source, sizeof id);
     LIFE.calling = index + 1;
     process_unlock();
-    callback(&id, code, level, any, all, NULL, context);
+    callback(&id, code, level, any, all, filter, context);
     process_lock();
     LIFE.calling = 0;
     pthread_cond_broadcast(&LIFE.changed);
@@ -155,19 +173,31 @@ static void run_classic(unsigned index, uint32_t code, uint32_t entry, uint8_t l
     pthread_cond_broadcast(&LIFE.changed);
 }
 
+/* What the program is to be told: a session whose filter does not mean it is, to it, not there. False: nothing. */
+static bool told_code(const struct registration *r, const struct ctl_enable *m, uint32_t *code)
+{
+    const unsigned entry = m->enable_index & 31;
+    const bool     meant = entry >= SHM_PROVIDER_SESSIONS || !r->slot || !(slot_word(r->slot) >> 8 & 1u << entry) ||
+                       registration_in_scope(r, r->slot, entry);
+    *code = meant ? m->control_code : EVENT_CONTROL_CODE_DISABLE_PROVIDER;
+    return *code != EVENT_CONTROL_CODE_DISABLE_PROVIDER || r->enabled_for & 1u << entry;
+}
+
 static void on_enable(const struct ctl_enable *m)
 {
+    uint32_t code;
     if (m->index < INDEXES) {
         struct registration *r = &al_table[m->index];
         if (r->handle && r->announced == r->handle && r->answered) {
             uint64_t handle = r->handle;
             uint32_t bit    = 1u << (m->enable_index & 31);
             registration_recompute(m->index);
-            r->enabled_for = m->control_code == 0 ? r->enabled_for & ~bit : r->enabled_for | bit;
-            if (r->classic)
-                run_classic(m->index, m->control_code, m->enable_index, m->level, m->any);
-            else
-                run_callback(m->index, &m->source, m->control_code, m->level, m->any, m->all);
+            const bool tell = told_code(r, m, &code);
+            r->enabled_for  = code == 0 ? r->enabled_for & ~bit : r->enabled_for | bit;
+            if (tell && r->classic)
+                run_classic(m->index, code, m->enable_index, m->level, m->any);
+            else if (tell)
+                run_callback(m->index, &m->source, code, m->level, m->any, m->all, code ? own_filter(r, m->enable_index) : NULL);
             if (r->handle == handle && r->owed) {
                 r->owed--;
                 pthread_cond_broadcast(&LIFE.changed);
@@ -278,7 +308,7 @@ static void disconnect(void)
         if (told && r->handle && r->classic)
             run_classic(i, 0, r->classic->entry, 0, 0);
         else if (told && r->handle)
-            run_callback(i, &nobody, 0, 0, 0, 0);
+            run_callback(i, &nobody, 0, 0, 0, 0, NULL);
     }
     pthread_cond_broadcast(&LIFE.changed);
 }
@@ -323,6 +353,7 @@ void *agent_main(void *unused)
     process_lock();
     LIFE.agent   = pthread_self();
     outbox.count = 0; /* a parent's */
+    identity_read();
     for (;;) {
         if (!connect_daemon(&LIFE.socket) && !connect_or_wait(&LIFE.socket))
             continue;

@@ -27,6 +27,8 @@ static struct known_fd wake_fd[SHM_SESSIONS];
 static struct {
     const struct shm_directory *map;
     size_t                      size;
+    const uint8_t              *filters; /* set behind filter_bytes; stays where a directory was (P2) */
+    size_t                      filter_bytes;
 } directory;
 
 /* The mapping of a sealed memfd, or NULL. Sealed: a truncation would be a SIGBUS in the program. */
@@ -64,7 +66,21 @@ bool attach_directory(int fd)
     }
     directory.map  = d;
     directory.size = size;
+    const bool filters = d->filter_bytes && d->filter_offset % 8 == 0 && d->filter_offset <= size && size - d->filter_offset >= d->filter_bytes;
+    __atomic_store_n(&directory.filters, NULL, __ATOMIC_RELEASE);
+    __atomic_store_n(&directory.filter_bytes, filters ? d->filter_bytes : 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&directory.filters, filters ? (const uint8_t *)d + d->filter_offset : NULL, __ATOMIC_RELEASE);
     return true;
+}
+
+const void *attach_filter(uint32_t offset, size_t *room)
+{
+    const uint8_t *filters = __atomic_load_n(&directory.filters, __ATOMIC_ACQUIRE);
+    const size_t   bytes   = __atomic_load_n(&directory.filter_bytes, __ATOMIC_ACQUIRE);
+    if (!filters || !offset || offset % 8 || offset >= bytes)
+        return NULL;
+    *room = bytes - offset;
+    return filters + offset;
 }
 
 const struct shm_provider *attach_slot(uint32_t slot)

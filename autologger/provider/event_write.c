@@ -12,7 +12,7 @@ _Static_assert(sizeof(EVENT_DATA_DESCRIPTOR) == sizeof(struct ring_piece) &&
                "data descriptors are handed on as they are");
 _Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && sizeof(GUID) == 16, "copied into the header as they are");
 
-enum { ITEMS_MAX = 3, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
+enum { ITEMS_MAX = 9, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
 
 struct items {
     struct etl_ext_item item[ITEMS_MAX];
@@ -81,9 +81,52 @@ static void put_item(struct items *b, uint16_t type, const void *data, uint32_t 
         put(b, zeros, padded - size);
 }
 
-/* Items first (related activity, provider traits, schema), then the payload. Descriptor types count if asked for. */
+/* What sessions ask for beside the event; made when the first one does, the same for all. */
+struct extras {
+    const void *frame, *caller; /* where the call came from; NULL: not known */
+    uint64_t    event_key;
+    bool        has_key, has_stack;
+    unsigned    frames;
+    uint64_t    stack[1 + USER_STACK_MAX]; /* behind a MatchId of 0 */
+};
+/* What one session asks for. */
+struct ask {
+    struct extras *extras;
+    uint32_t       property;
+    bool           stack;
+};
+
+static void put_extras(struct items *b, const struct ask *ask)
+{
+    const struct identity *who = &al_identity;
+    struct extras         *x   = ask->extras;
+    if (ask->property & PROPERTY_SID)
+        put_item(b, ETL_EXT_SID, who->sid, who->sid_size);
+    if (ask->property & PROPERTY_TS_ID)
+        put_item(b, ETL_EXT_TS_ID, &who->terminal_session, sizeof who->terminal_session);
+    if (ask->property & PROPERTY_PROCESS_START_KEY)
+        put_item(b, ETL_EXT_PROCESS_START_KEY, &who->start_key, sizeof who->start_key);
+    if (ask->property & PROPERTY_SOURCE_CONTAINER && *who->container)
+        put_item(b, ETL_EXT_CONTAINER_ID, who->container_id, sizeof who->container_id);
+    if (ask->property & PROPERTY_EVENT_KEY) {
+        if (!x->has_key)
+            x->event_key = identity_event_key();
+        x->has_key = true;
+        put_item(b, ETL_EXT_EVENT_KEY, &x->event_key, sizeof x->event_key);
+    }
+    if (!ask->stack)
+        return;
+    if (!x->has_stack)
+        x->frames = x->frame ? user_stack(x->frame, x->caller, x->stack + 1) : 0;
+    x->has_stack = true;
+    x->stack[0]  = 0;
+    if (x->frames)
+        put_item(b, ETL_EXT_STACK64, x->stack, (1 + x->frames) * (uint32_t)sizeof *x->stack);
+}
+
+/* Items first (related activity, provider traits, schema, what the session asks for), then the payload. Descriptor types count if asked for. */
 static ULONG build(struct items *b, struct section *e, const struct registration *r, LPCGUID related, ULONG n,
-                   const EVENT_DATA_DESCRIPTOR *data)
+                   const EVENT_DATA_DESCRIPTOR *data, const struct ask *ask)
 {
     const bool     typed       = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
     const uint8_t *traits      = __atomic_load_n(&r->traits, __ATOMIC_ACQUIRE);
@@ -108,6 +151,8 @@ static ULONG build(struct items *b, struct section *e, const struct registration
         put_item(b, ETL_EXT_PROV_TRAITS, traits, traits_size);
     if (schema != NO_DESCRIPTOR)
         put_item(b, ETL_EXT_SCHEMA_TL, (const void *)(uintptr_t)data[schema].Ptr, data[schema].Size);
+    if (ask)
+        put_extras(b, ask);
     if (b->item_count)
         e->first |= (uint64_t)ETL_EVENT_EXTENDED << 32;
     for (ULONG i = 0; i < n; i++)
@@ -140,14 +185,25 @@ static inline bool sum_pieces(struct section *e)
     return LIKELY(total <= ETL_MAX_EVENT - sizeof(struct etl_event_header));
 }
 
-/* A session that is told what it keeps out can say why it is empty. Out of the way of events that are written. */
+/* A session that is told what it keeps out can say why it is empty. Out of the way of events that are written. AGAIN: an enablement that has
+ * just got a filter; the event goes by write_filtered. */
+enum { AGAIN = 0x7FFFFFFF };
 static __attribute__((noinline, cold)) ULONG refuse(const struct registration *r, const struct shm_enable *enable, uint8_t level,
                                                     uint64_t keyword)
 {
     const struct ring_view *view = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+    if (enable->enabled == SHM_ENABLED_FILTERED && enable_passes(enable, level, keyword))
+        return AGAIN;
     if (view)
         ring_refuse(view, enable, r->slot_number, level, keyword);
     return ERROR_SUCCESS;
+}
+
+/* Nothing was written, and nothing lost: because the session is closed, or because its terms have just changed? */
+static __attribute__((noinline, cold)) ULONG not_written(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
+{
+    const bool open = __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 && __atomic_load_n(&enable->enabled, __ATOMIC_ACQUIRE);
+    return open && __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket ? AGAIN : ERROR_SUCCESS;
 }
 
 /* One record for session `index` of the provider, if it wants the event. */
@@ -161,19 +217,24 @@ static inline __attribute__((always_inline)) ULONG write_session(struct section 
     bool                     written;
     if (UNLIKELY(!view))
         return ERROR_SUCCESS;
-    if (!enable_passes(enable, d->Level, d->Keyword))
+    if (!enable_passes_plainly(enable, d->Level, d->Keyword))
         return refuse(r, enable, d->Level, d->Keyword);
-    return ring_write_event(view, enable, ticket, e, &written);
+    const ULONG status = ring_write_event(view, enable, ticket, e, &written);
+    return UNLIKELY(!written && status == ERROR_SUCCESS) ? not_written(view, enable, ticket) : status;
 }
 
-/* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result. */
-static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct registration *r,
-                                                      const struct shm_provider *slot, uint32_t mask, PCEVENT_DESCRIPTOR d)
+/* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result. *again gets those
+ * whose terms have just changed. */
+static __attribute__((noinline)) ULONG write_sessions(struct section *e, const struct registration *r, const struct shm_provider *slot,
+                                                      uint32_t mask, PCEVENT_DESCRIPTOR d, uint32_t *again)
 {
     ULONG result = ERROR_SUCCESS;
+    *again       = 0;
     for (; mask; mask &= mask - 1) {
         ULONG status = write_session(e, r, slot, (unsigned)__builtin_ctz(mask), d);
-        if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
+        if (UNLIKELY(status == AGAIN))
+            *again |= mask & -mask;
+        else if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
             result = status;
     }
     return result;
@@ -182,10 +243,12 @@ static __attribute__((noinline)) ULONG write_sessions(struct section *e, const s
 static inline uint32_t sessions_that_want(const struct registration *r, const struct shm_provider *slot, uint8_t level,
                                           uint64_t keyword)
 {
-    uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE), want = 0;
+    const uint32_t word = slot_word(slot);
+    uint32_t       mask = word & 0xFF, want = 0;
     for (; mask; mask &= mask - 1) {
-        const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
-        if (!session_attached(enable))
+        const unsigned           entry  = (unsigned)__builtin_ctz(mask);
+        const struct shm_enable *enable = &slot->enable[entry];
+        if (!session_attached(enable) || (UNLIKELY(word >> 8 & 1u << entry) && !registration_in_scope(r, slot, entry)))
             continue;
         if (enable_passes(enable, level, keyword))
             want |= mask & -mask;
@@ -193,6 +256,145 @@ static inline uint32_t sessions_that_want(const struct registration *r, const st
             refuse(r, enable, level, keyword);
     }
     return want;
+}
+
+/* ---- sessions with filters ---- */
+
+/* A call as it came. */
+struct call {
+    PCEVENT_DESCRIPTOR           d;
+    LPCGUID                      activity, related;
+    ULONG                        n;
+    const EVENT_DATA_DESCRIPTOR *data;
+    uint32_t                     flags; /* ETL_EVENT_* */
+    uint32_t                     how;   /* EVENT_WRITE_FLAG_* */
+};
+
+/* What filters ask about. */
+static void event_of(const struct registration *r, const struct call *c, struct filter_event *out)
+{
+    const bool typed = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
+    *out             = (struct filter_event){.d = c->d, .data = c->data, .count = c->n, .typed = typed};
+    for (ULONG i = 0; typed && i < c->n; i++)
+        if (c->data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA)
+            out->name = filter_event_name((const void *)(uintptr_t)c->data[i].Ptr, c->data[i].Size);
+}
+
+/* With what the session asks for. An event that is too long because of that alone is lost to this session. */
+static ULONG write_with(const struct registration *r, const struct call *c, const struct ring_view *view, const struct shm_enable *enable,
+                        uint64_t ticket, const struct ask *ask, bool *written)
+{
+    struct section e;
+    struct items   b;
+    *written = false;
+    fill_event(&e, r, c->d, c->activity, c->flags);
+    ULONG status = build(&b, &e, r, c->related, c->n, c->data, ask);
+    if (status != ERROR_SUCCESS)
+        return status;
+    return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &e, written) : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
+}
+
+enum decision { DECIDED_NO, DECIDED_FILTERED, DECIDED_YES };
+/* By the terms that stand there now; the caller compares the ticket afterwards. */
+static enum decision decide(const struct registration *r, const struct shm_provider *slot, unsigned entry, uint8_t enabled, const struct call *c,
+                            const struct filter_event *event, struct ask *ask)
+{
+    struct filter_view f;
+    if (enabled != SHM_ENABLED_FILTERED)
+        return DECIDED_YES;
+    if (!registration_in_scope(r, slot, entry))
+        return DECIDED_NO;
+    if (!registration_filter(slot, entry, &f) || (f.property & PROPERTY_EXCLUDE_INPRIVATE && c->how & EVENT_WRITE_FLAG_INPRIVATE) ||
+        !filter_passes(&f, event))
+        return DECIDED_FILTERED;
+    ask->property = f.property;
+    ask->stack    = filter_wants_stack(&f, event);
+    return DECIDED_YES;
+}
+
+/* Decided and written for one session; from the front when its terms change meanwhile. */
+static ULONG write_filtered_session(const struct registration *r, const struct shm_provider *slot, unsigned entry, const struct call *c,
+                                    const struct filter_event *event, struct extras *extras)
+{
+    enum { TRIES = 16 };
+    const struct shm_enable *enable = &slot->enable[entry];
+    for (int i = 0; i < TRIES; i++) {
+        struct ask              ask    = {.extras = extras};
+        bool                    written;
+        const uint64_t          ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
+        const struct ring_view *view   = __atomic_load_n(&al_views[(ticket >> 16 & 0xFF) % SHM_SESSIONS], __ATOMIC_ACQUIRE);
+        if (!view || !(ticket & 0xFF))
+            return ERROR_SUCCESS;
+        if (!enable_passes(enable, c->d->Level, c->d->Keyword)) {
+            ring_refuse(view, enable, r->slot_number, c->d->Level, c->d->Keyword);
+            return ERROR_SUCCESS;
+        }
+        const enum decision decision = decide(r, slot, entry, (uint8_t)ticket, c, event, &ask);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket)
+            continue; /* F1 */
+        if (decision == DECIDED_FILTERED && !ring_filtered(view, enable, ticket, r->slot_number) && not_written(view, enable, ticket) == AGAIN)
+            continue;
+        if (decision != DECIDED_YES)
+            return ERROR_SUCCESS;
+        const ULONG status = write_with(r, c, view, enable, ticket, &ask, &written);
+        if (written || status != ERROR_SUCCESS || not_written(view, enable, ticket) != AGAIN)
+            return status;
+    }
+    return ERROR_SUCCESS;
+}
+
+/* For the sessions of `mask`, each by its own terms. */
+static __attribute__((noinline, cold)) ULONG write_filtered(const struct registration *r, const struct shm_provider *slot, uint32_t mask,
+                                                            const struct call *c, const void *frame, const void *caller)
+{
+    struct filter_event event;
+    struct extras       extras;
+    ULONG               result = ERROR_SUCCESS;
+    extras.frame               = frame;
+    extras.caller              = caller;
+    extras.has_key = extras.has_stack = false;
+    event_of(r, c, &event);
+    for (; mask; mask &= mask - 1) {
+        const ULONG status = write_filtered_session(r, slot, (unsigned)__builtin_ctz(mask), c, &event, &extras);
+        if (status != ERROR_SUCCESS && result == ERROR_SUCCESS)
+            result = status;
+    }
+    return result;
+}
+
+/* As write_general, where a session may have a filter. `frame` and `caller`: of who called the library. */
+static __attribute__((noinline, cold)) ULONG write_call(const struct registration *r, const struct call *c, const void *frame, const void *caller)
+{
+    const struct shm_provider *slot = slot_of(r);
+    struct section             e;
+    struct items               b;
+
+    if (!c->d || c->n > MAX_EVENT_DATA_DESCRIPTORS || (c->n != 0 && !c->data))
+        return ERROR_INVALID_PARAMETER;
+    const uint32_t mask = slot ? sessions_that_want(r, slot, c->d->Level, c->d->Keyword) : 0;
+    if (mask == 0)
+        return ERROR_SUCCESS;
+    fill_event(&e, r, c->d, c->activity, c->flags); /* what is wrong with the event itself is so for all sessions */
+    const ULONG status = build(&b, &e, r, c->related, c->n, c->data, NULL);
+    if (status != ERROR_SUCCESS)
+        return status;
+    return sum_pieces(&e) ? write_filtered(r, slot, mask, c, frame, caller) : ERROR_ARITHMETIC_OVERFLOW;
+}
+
+/* EventWrite and EventWriteTransfer jump here, so that these are called by the line that writes the event: the first frame of its stack. */
+static __attribute__((noinline)) ULONG write_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, PEVENT_DATA_DESCRIPTOR data)
+{
+    const struct registration *r = live(handle);
+    const struct call          c = {.d = d, .n = n, .data = data};
+    return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
+}
+static __attribute__((noinline)) ULONG transfer_from(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity, LPCGUID related, ULONG n,
+                                                     PEVENT_DATA_DESCRIPTOR data)
+{
+    const struct registration *r = live(handle);
+    const struct call          c = {.d = d, .activity = activity, .related = related, .n = n, .data = data};
+    return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
 
 /* Everything but the plain EventWrite: items, flags, other ids. */
@@ -203,6 +405,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
     const struct shm_provider *slot = slot_of(r);
     struct section          e;
     struct items               b;
+    uint32_t                   again;
 
     if (UNLIKELY(!d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
         return ERROR_INVALID_PARAMETER;
@@ -210,12 +413,18 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
     if (mask == 0)
         return ERROR_SUCCESS;
     fill_event(&e, r, d, activity, flags);
-    ULONG status = build(&b, &e, r, related, n, data);
+    ULONG status = build(&b, &e, r, related, n, data, NULL);
     if (status != ERROR_SUCCESS)
         return status;
     if (!sum_pieces(&e))
         return ERROR_ARITHMETIC_OVERFLOW;
-    return write_sessions(&e, r, slot, mask, d);
+    status = write_sessions(&e, r, slot, mask, d, &again);
+    if (UNLIKELY(again)) {
+        const struct call c    = {d, activity, related, n, data, flags, 0};
+        const ULONG       more = write_filtered(r, slot, again, &c, NULL, NULL);
+        status                 = status ? status : more;
+    }
+    return status;
 }
 
 uint32_t event_told_sessions(REGHANDLE handle, uint8_t level, uint64_t keyword)
@@ -230,24 +439,36 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
 {
     const struct registration *r    = live(handle);
     const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    const struct call          c    = {.d = d, .n = n, .data = data};
     struct section             e;
     struct items               b;
+    struct filter_event        event;
+    struct extras              extras;
+    ULONG                      status = ERROR_SUCCESS;
 
     if (!slot)
         *sessions = 0;
     if (!*sessions)
         return ERROR_SUCCESS;
-    fill_event(&e, r, d, NULL, 0);
-    ULONG status = build(&b, &e, r, NULL, n, data);
-    if (status == ERROR_SUCCESS && !sum_pieces(&e))
-        status = ERROR_ARITHMETIC_OVERFLOW;
+    extras.frame   = NULL; /* who tells it is not who did it */
+    extras.has_key = extras.has_stack = false;
+    event_of(r, &c, &event);
     for (uint32_t mask = *sessions; mask && status == ERROR_SUCCESS; mask &= mask - 1) {
         const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];
         uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
         const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
         bool                     written = true;
         struct ring_told         at      = {.count_loss = told->count_loss};
-        if (view && (!told->wants || told->wants(told->ctx, enable->session))) {
+        struct ask               ask     = {.extras = &extras};
+        const enum decision      decision = decide(r, slot, (unsigned)__builtin_ctz(mask), (uint8_t)ticket, &c, &event, &ask);
+        if (view && decision == DECIDED_FILTERED)
+            ring_filtered(view, enable, ticket, r->slot_number);
+        fill_event(&e, r, d, NULL, 0);
+        if (decision != DECIDED_YES)
+            view = NULL;
+        else if ((status = build(&b, &e, r, NULL, n, data, &ask)) == ERROR_SUCCESS && !sum_pieces(&e))
+            status = ERROR_ARITHMETIC_OVERFLOW;
+        if (view && !status && (!told->wants || told->wants(told->ctx, enable->session))) {
             at.time = told->time(told->ctx, view->clock_kind);
             status  = ring_write_told(view, enable, ticket, &e, &at, &written);
         }
@@ -271,33 +492,54 @@ void event_told_lost(REGHANDLE handle, uint32_t sessions, uint64_t count)
     }
 }
 
+/* Several sessions; or one has just got a filter that the agent has not taken up yet. */
+static __attribute__((noinline)) ULONG write_several(struct section *e, const struct registration *r, const struct shm_provider *slot, uint32_t word,
+                                                     PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+{
+    uint32_t again;
+    ULONG    status = write_sessions(e, r, slot, word & 0xFF & ~(word >> 8), d, &again);
+    again |= word >> 8 & word;
+    if (UNLIKELY(again)) {
+        const struct call c    = {.d = d, .n = n, .data = data};
+        const ULONG       more = write_filtered(r, slot, again, &c, NULL, NULL);
+        status                 = status ? status : more;
+    }
+    return status;
+}
+
 static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                                                     PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = live(handle);
-    struct section          e;
 
     if (UNLIKELY(!r))
         return ERROR_INVALID_HANDLE;
-    if (UNLIKELY(!__atomic_load_n(&r->plain, __ATOMIC_RELAXED) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
+    if (UNLIKELY(!__atomic_load_n(&r->plain, __ATOMIC_RELAXED) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data))) {
+        if (__atomic_load_n(&r->filtered, __ATOMIC_RELAXED))
+            return write_from(handle, d, n, data);
         return write_general(r, d, NULL, NULL, n, data, 0);
+    }
     const struct shm_provider *slot = slot_of(r);
-    uint32_t                   mask = slot ? __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE) : 0;
+    const uint32_t             mask = slot ? slot_word(slot) : 0; /* more than one bit: several sessions, or one with a filter */
     if (UNLIKELY(mask == 0))
         return ERROR_SUCCESS;
+    struct section e;
     e.piece = (const struct ring_piece *)(const void *)data;
     e.end   = (const void *)((uintptr_t)data + n * sizeof *data);
     fill_event(&e, r, d, NULL, 0);
     if (UNLIKELY(!sum_pieces(&e))) /* which nobody may want: then it is fine */
         return sessions_that_want(r, slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
     if (UNLIKELY(mask & (mask - 1)))
-        return write_sessions(&e, r, slot, mask, d);
-    return write_session(&e, r, slot, (unsigned)__builtin_ctz(mask), d);
+        return write_several(&e, r, slot, mask, d, n, data);
+    const ULONG status = write_session(&e, r, slot, (unsigned)__builtin_ctz(mask), d);
+    return UNLIKELY(status == AGAIN) ? write_general(r, d, NULL, NULL, n, data, 0) : status;
 }
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = live(handle);
+    if (UNLIKELY(r && __atomic_load_n(&r->filtered, __ATOMIC_RELAXED)))
+        return transfer_from(handle, d, activity, related, n, data);
     return r ? write_general(r, d, activity, related, n, data, 0) : ERROR_INVALID_HANDLE;
 }
 static __attribute__((noinline)) ULONG string_wanted(REGHANDLE handle, UCHAR level, ULONGLONG keyword, PCWSTR string)
@@ -313,6 +555,10 @@ static __attribute__((noinline)) ULONG string_wanted(REGHANDLE handle, UCHAR lev
     while (string[length] && length < ETL_MAX_EVENT)
         length++;
     EventDataDescCreate(&data, string, (ULONG)((length + 1) * sizeof *string));
+    if (UNLIKELY(__atomic_load_n(&r->filtered, __ATOMIC_RELAXED))) {
+        const struct call c = {.d = &d, .n = 1, .data = &data, .flags = ETL_EVENT_STRING_ONLY};
+        return write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0));
+    }
     return write_general(r, &d, NULL, NULL, 1, &data, ETL_EVENT_STRING_ONLY);
 }
 
@@ -332,11 +578,22 @@ ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor
     return transfer_wanted(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
 }
 
+/* Of a private event: to be kept out where a session asks for that. */
+static __attribute__((noinline)) ULONG in_private_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity, LPCGUID related, ULONG n,
+                                                         PEVENT_DATA_DESCRIPTOR data)
+{
+    const struct registration *r = live(handle);
+    const struct call          c = {.d = d, .activity = activity, .related = related, .n = n, .data = data, .how = EVENT_WRITE_FLAG_INPRIVATE};
+    return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
+}
+
 ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG64 Filter, ULONG Flags,
                    LPCGUID ActivityId, LPCGUID RelatedActivityId, ULONG UserDataCount, PEVENT_DATA_DESCRIPTOR UserData)
 {
     if (Filter != 0 || (Flags & ~(ULONG)(EVENT_WRITE_FLAG_NO_FAULTING | EVENT_WRITE_FLAG_INPRIVATE)))
         return ERROR_INVALID_PARAMETER;
+    if (Flags & EVENT_WRITE_FLAG_INPRIVATE && !is_quiet(RegHandle))
+        return in_private_wanted(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
     return EventWriteTransfer(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
 }
 

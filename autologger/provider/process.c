@@ -159,6 +159,7 @@ bool process_start(void)
     for (unsigned i = 0; i < al_used; i++) {
         al_table[i].announced = 0;
         al_table[i].answered = al_table[i].owed = al_table[i].enabled_for = 0;
+        memset(al_table[i].scope, 0, sizeof al_table[i].scope); /* a child is not its parent */
         __atomic_store_n(&al_table[i].slot, NULL, __ATOMIC_RELEASE);
     }
     if (!process_make_wake())

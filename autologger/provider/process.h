@@ -17,6 +17,7 @@
 #ifndef AUTOLOGGER_PROVIDER_PROCESS_H
 #define AUTOLOGGER_PROVIDER_PROCESS_H
 #include "autologger/include/evntprov.h"
+#include "autologger/provider/filter.h"
 #include "autologger/ring/writer.h"
 #include "autologger/wire/shm.h"
 
@@ -64,7 +65,8 @@ struct registration {
     const struct shm_provider *slot;   /* in the directory; NULL = not known to a daemon */
     uint32_t                   slot_generation, slot_number; /* of `slot`; set before it */
     bool                       use_types; /* data descriptors have types */
-    bool                       plain;     /* neither types nor traits: descriptors go out as they are */
+    bool                       plain;     /* neither types, traits nor filters: descriptors go out as they are */
+    bool                       filtered;  /* a session that this program is meant by asks for more than level and keywords */
     struct guid                guid;
     const uint8_t             *traits; /* NULL = none */
     uint32_t                   traits_size;
@@ -78,6 +80,7 @@ struct registration {
     uint32_t                   answered;  /* 1: REGISTERED came for `announced` */
     uint32_t                   owed;      /* CTL_ENABLE messages still to come after REGISTERED */
     uint32_t                   enabled_for; /* callbacks said enabled - disabled: bit per enable index */
+    uint64_t                   scope[SHM_PROVIDER_SESSIONS]; /* whether this program is meant: generation << 8 | 1 yes, 2 no; 0: not looked at */
 } __attribute__((aligned(128)));
 extern struct registration al_table[INDEXES];
 extern struct ring_view   *al_views[SHM_SESSIONS]; /* by session index; NULL = not attached */
@@ -113,6 +116,16 @@ void known_fd_close(struct known_fd *k); /* only if it still is what it was */
 ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, struct classic *classic,
                        PREGHANDLE handle);
 void registration_recompute(unsigned index); /* lock held: quiet word and inline checks from the directory */
+void registration_set_plain(struct registration *r); /* from what it is made of */
+/* The filter of an enablement; false: there is none that makes sense. */
+bool registration_filter(const struct shm_provider *slot, unsigned entry, struct filter_view *out);
+/* Whether an enablement with a filter is for this program: one that is not does not even see it. */
+bool registration_in_scope(const struct registration *r, const struct shm_provider *slot, unsigned entry);
+/* Sessions of the slot that are enabled: a bit each; those among them with a filter have one in the second byte as well. */
+static inline uint32_t slot_word(const struct shm_provider *slot)
+{
+    return __atomic_load_n((const uint16_t *)(const void *)&slot->mask, __ATOMIC_ACQUIRE);
+}
 /* What a session's enablement lets through. */
 static inline bool enable_passes(const struct shm_enable *e, uint8_t level, uint64_t keyword)
 {
@@ -129,6 +142,16 @@ static inline bool session_attached(const struct shm_enable *e)
     return __atomic_load_n(&al_views[e->session % SHM_SESSIONS], __ATOMIC_ACQUIRE) != NULL;
 }
 
+/* The same, and there is no filter to be asked. */
+static inline bool enable_passes_plainly(const struct shm_enable *e, uint8_t level, uint64_t keyword)
+{
+    if (__builtin_expect(e->enabled != SHM_ENABLED_PLAINLY || (e->level != 0 && level > e->level), 0))
+        return false;
+    if (__builtin_expect(keyword == 0, 0))
+        return !(e->flags & SHM_ENABLE_IGNORE_KEYWORD_0);
+    return __builtin_expect(e->any == 0 || ((e->any & keyword) != 0 && (e->all & keyword) == e->all), 1);
+}
+
 static inline unsigned registration_index(REGHANDLE handle) { return (unsigned)(handle >> 3) & (INDEXES - 1); }
 
 /* attach.c: all with the lock held, on the agent thread (or in a child that has none yet) */
@@ -137,6 +160,7 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3]); /* 
 void attach_detach(uint32_t session, uint32_t generation);
 void attach_drop_all(void); /* sessions and directory */
 const struct shm_provider *attach_slot(uint32_t slot);
+const void *attach_filter(uint32_t offset, size_t *room); /* where it lies in the directory, and how much is there at most; NULL. Any thread */
 
 /* agent.c */
 void *agent_main(void *unused);

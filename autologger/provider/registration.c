@@ -16,14 +16,64 @@ static struct registration *find(REGHANDLE handle)
     return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle ? r : NULL;
 }
 
+bool registration_filter(const struct shm_provider *slot, unsigned entry, struct filter_view *out)
+{
+    size_t      room = 0;
+    const void *at   = attach_filter(__atomic_load_n(&slot->filter[entry], __ATOMIC_ACQUIRE), &room);
+    return filter_view(at, room, out);
+}
+
+bool registration_in_scope(const struct registration *r, const struct shm_provider *slot, unsigned entry)
+{
+    enum { MEANT = 1, NOT_MEANT = 2, TRIES = 8 };
+    uint64_t          *cache = &al_table[r - al_table].scope[entry];
+    const uint32_t    *now   = &slot->enable[entry].generation;
+    struct filter_view f;
+    for (int i = 0; i < TRIES; i++) {
+        const uint64_t generation = __atomic_load_n(now, __ATOMIC_ACQUIRE), known = __atomic_load_n(cache, __ATOMIC_RELAXED);
+        if (known && known >> 8 == generation)
+            return (known & 0xFF) == MEANT;
+        const bool meant = registration_filter(slot, entry, &f) && filter_in_scope(&f, &al_identity);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(now, __ATOMIC_ACQUIRE) == generation) { /* F1: else what was read may have been another filter */
+            __atomic_store_n(cache, generation << 8 | (meant ? MEANT : NOT_MEANT), __ATOMIC_RELAXED);
+            return meant;
+        }
+    }
+    return false;
+}
+
+void registration_set_plain(struct registration *r)
+{
+    __atomic_store_n(&r->plain, !r->use_types && !r->traits && !r->filtered, __ATOMIC_RELEASE);
+}
+
+/* The enablements that are for this program, and whether one of them has a filter. */
+static uint32_t enabled_here(const struct registration *r, const struct shm_provider *slot, bool *filtered)
+{
+    const uint32_t word = slot ? slot_word(slot) : 0;
+    uint32_t       here = word & 0xFF;
+    *filtered           = false;
+    for (unsigned i = 0; i < SHM_PROVIDER_SESSIONS; i++)
+        if (here & 1u << i && !session_attached(&slot->enable[i])) {
+            here &= ~(1u << i);
+        } else if (word >> 8 & here & 1u << i) {
+            if (registration_in_scope(r, slot, i))
+                *filtered = true;
+            else
+                here &= ~(1u << i);
+        }
+    return here;
+}
+
 /* The inline check of a TraceLogging provider passes whatever at least one session might want. */
-static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provider *slot)
+static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provider *slot, uint32_t here)
 {
     ULONG    level = 0;
     uint64_t any = 0, all = UINT64_MAX;
     for (unsigned i = 0; slot && i < SHM_PROVIDER_SESSIONS; i++) {
         const struct shm_enable *e = &slot->enable[i];
-        if (!e->enabled || !session_attached(e))
+        if (!e->enabled || !(here & 1u << i))
             continue;
         ULONG plus1 = e->level ? e->level + 1u : 256u;
         level       = plus1 > level ? plus1 : level;
@@ -35,24 +85,20 @@ static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provid
     __atomic_store_n(&tlg->LevelPlus1, level, __ATOMIC_RELEASE);
 }
 
-static bool anybody_wants(const struct shm_provider *slot)
-{
-    for (uint32_t mask = __atomic_load_n(&slot->mask, __ATOMIC_ACQUIRE); mask; mask &= mask - 1)
-        if (session_attached(&slot->enable[__builtin_ctz(mask)]))
-            return true;
-    return false;
-}
-
 void registration_recompute(unsigned index)
 {
     struct registration       *r    = &al_table[index];
     const struct shm_provider *slot = r->slot;
     if (slot && slot->generation != r->slot_generation)
         slot = NULL;
-    bool wanted = r->handle && slot && anybody_wants(slot);
+    bool     filtered;
+    uint32_t here   = enabled_here(r, slot, &filtered);
+    bool     wanted = r->handle && here != 0;
+    __atomic_store_n(&r->filtered, filtered, __ATOMIC_RELEASE);
+    registration_set_plain(r);
     __atomic_store_n(&al_quiet[index], wanted || !r->handle ? 0 : r->handle + 5, __ATOMIC_RELEASE);
     if (r->handle && r->tlg)
-        recompute_inline(r->tlg, wanted ? slot : NULL);
+        recompute_inline(r->tlg, wanted ? slot : NULL, here);
 }
 
 static bool find_free(unsigned *index)
@@ -92,11 +138,12 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
     r->context   = context;
     r->tlg       = tlg;
     r->use_types = tlg != NULL;
-    r->plain     = tlg == NULL;
+    r->filtered  = false;
     r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
     r->traits_size = r->traits ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
     __atomic_store_n(&r->classic, classic, __ATOMIC_RELEASE);
+    registration_set_plain(r);
     __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
     *handle = (uint64_t)last_generation << 32 | index << 3;
     __atomic_store_n(&al_quiet[index], *handle + 5, __ATOMIC_RELEASE);
@@ -130,7 +177,7 @@ ULONG EventUnregister(REGHANDLE RegHandle)
         __atomic_store_n(&r->handle, 0, __ATOMIC_RELEASE);
         __atomic_store_n(&al_quiet[index], 0, __ATOMIC_RELEASE);
         if (r->tlg)
-            recompute_inline(r->tlg, NULL);
+            recompute_inline(r->tlg, NULL, 0);
         r->tlg = NULL;
         if (r->announced)
             process_wake_agent();
@@ -192,7 +239,7 @@ ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass
         status = set_traits(r, EventInformation, InformationLength);
         if (status == ERROR_SUCCESS) {
             __atomic_store_n(&r->use_types, true, __ATOMIC_RELEASE);
-            __atomic_store_n(&r->plain, false, __ATOMIC_RELEASE);
+            registration_set_plain(r);
         }
         break;
     case EventProviderUseDescriptorType:
@@ -200,7 +247,7 @@ ULONG EventSetInformation(REGHANDLE RegHandle, EVENT_INFO_CLASS InformationClass
         if (!EventInformation || InformationLength != sizeof(BOOLEAN))
             break;
         __atomic_store_n(&r->use_types, *(const BOOLEAN *)EventInformation != 0, __ATOMIC_RELEASE);
-        __atomic_store_n(&r->plain, !r->use_types && !r->traits, __ATOMIC_RELEASE);
+        registration_set_plain(r);
         status = ERROR_SUCCESS;
         break;
     default: status = ERROR_NOT_SUPPORTED;

@@ -393,6 +393,7 @@ void stream_refused(const struct stream_set *s, uint32_t slot, struct stream_ref
             out->level = r.level;
         out->by_level = true;
     }
+    out->by_filter |= (r.why & SHM_REFUSED_FILTER) != 0;
     if (r.why & SHM_REFUSED_KEYWORDS) {
         out->by_keywords = true;
         out->keywords |= r.keywords;

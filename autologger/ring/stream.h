@@ -94,12 +94,13 @@ struct stream_counters {
     uint64_t abandoned; /* fallback reservations given up; each is one lost event, in `lost` too */
     uint64_t aborts;
     uint64_t events; /* popped or copied */
+    uint64_t filtered; /* by the clients' own count: kept out by filters */
 };
 void stream_counters(const struct stream_set *s, struct stream_counters *out);
 
 /* What the clients say that the provider in directory slot `slot` tried to write in vain: adds it to *out. */
 struct stream_refused {
-    bool     by_level, by_keywords;
+    bool     by_level, by_keywords, by_filter;
     uint8_t  level;    /* the lowest that was kept out by its level; valid if by_level */
     uint64_t keywords; /* of what was kept out by keywords, together */
 };

@@ -283,5 +283,6 @@ void stream_counters(const struct stream_set *s, struct stream_counters *out)
     for (unsigned i = 0; i < s->count; i++) {
         out->lost += __atomic_load_n(&s->stream[i].shared->lost, __ATOMIC_RELAXED);
         out->aborts += __atomic_load_n(&s->stream[i].shared->aborts, __ATOMIC_RELAXED);
+        out->filtered += __atomic_load_n(&s->stream[i].shared->filtered, __ATOMIC_RELAXED);
     }
 }

@@ -122,6 +122,28 @@ void ring_refuse(const struct ring_view *view, const struct shm_enable *enable, 
         __atomic_fetch_or(&r->why, SHM_REFUSED_KEYWORDS, __ATOMIC_RELEASE);
 }
 
+static bool still_enabled(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
+{
+    return __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 &&
+           __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) == ticket;
+}
+
+__attribute__((noinline, cold)) bool ring_filtered(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, uint32_t slot)
+{
+    struct shm_refusal *r      = view->refusal ? &view->refusal[slot % SHM_REFUSALS] : NULL;
+    uint16_t            nobody = 0;
+    const int           cpu    = sched_getcpu();
+
+    if (!still_enabled(view, enable, ticket))
+        return false;
+    __atomic_fetch_add(&view->stream[cpu >= 0 && (uint32_t)cpu < view->cpus ? (uint32_t)cpu : view->cpus].filtered, 1, __ATOMIC_RELAXED);
+    if (r && (__atomic_load_n(&r->slot, __ATOMIC_RELAXED) == slot + 1 ||
+              __atomic_compare_exchange_n(&r->slot, &nobody, (uint16_t)(slot + 1), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) &&
+        !(__atomic_load_n(&r->why, __ATOMIC_RELAXED) & SHM_REFUSED_FILTER))
+        __atomic_fetch_or(&r->why, SHM_REFUSED_FILTER, __ATOMIC_RELEASE);
+    return true;
+}
+
 static uint64_t read_clock(uint32_t kind)
 {
     struct timespec t;
@@ -185,12 +207,6 @@ static void wake_if_full(const struct ring_view *view, unsigned index)
 {
     if (__atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED) != SHM_WAKE_NEVER)
         ring_wake(view->eventfd);
-}
-
-static bool still_enabled(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket)
-{
-    return __atomic_load_n(&view->control->open, __ATOMIC_ACQUIRE) == 1 &&
-           __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) == ticket;
 }
 
 static wstatus fallback_lost(const struct ring_view *view, wstatus status)

@@ -61,6 +61,9 @@ wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *e
 
 /* Notes that an event of the provider in directory slot `slot` was kept out by `enable`. Stores only what is new. */
 void ring_refuse(const struct ring_view *view, const struct shm_enable *enable, uint32_t slot, uint8_t level, uint64_t keyword);
+/* And what a filter keeps out, which is counted as well: an event that was neither written nor lost. False: the ticket is no longer good, or the
+ * session is closed; nothing was counted. */
+bool ring_filtered(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, uint32_t slot);
 
 /* For tests: every thread uses the fallback stream from now on (or no longer). */
 void ring_force_fallback(bool on);

@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const uint64_t directory_size = sizeof(struct shm_directory) + sizeof(struct shm_provider) * SHM_PROVIDERS;
+enum { FILTERS_AT = sizeof(struct shm_directory) + sizeof(struct shm_provider) * SHM_PROVIDERS };
+static const uint64_t directory_size = FILTERS_AT + SHM_FILTER_BYTES;
 
 static int reopen_readonly(int fd)
 {
@@ -58,6 +59,8 @@ wstatus directory_create(struct os *os, struct directory **out, struct reason *w
     shm->header = (struct shm_header){SHM_MAGIC_DIRECTORY, SHM_MAJOR, SHM_MINOR, sizeof *shm, 0, directory_size};
     shm->provider_count  = SHM_PROVIDERS;
     shm->provider_offset = offsetof(struct shm_directory, provider);
+    shm->filter_offset   = FILTERS_AT;
+    shm->filter_bytes    = SHM_FILTER_BYTES;
     return W_SUCCESS;
 }
 
@@ -135,21 +138,79 @@ static void release_if_unused(struct directory *d, unsigned slot)
     }
 }
 
+/* ---- filters ---- */
+
+uint8_t directory_flags(uint32_t property)
+{
+    return (uint8_t)((property & PROPERTY_IGNORE_KEYWORD_0 ? SHM_ENABLE_IGNORE_KEYWORD_0 : 0) | (property & PROPERTY_ENABLE_KEYWORD_0 ? SHM_ENABLE_KEYWORD_0 : 0) |
+                     (property & PROPERTY_ENABLE_SILOS ? SHM_ENABLE_SILOS : 0));
+}
+
+static struct filter_block *filter_at(const struct directory *d, uint32_t offset) { return (void *)((uint8_t *)d->shm + FILTERS_AT + offset); }
+
+const struct filter_block *directory_filter(const struct directory *d, unsigned slot, unsigned entry)
+{
+    const uint32_t at = d->shm->provider[slot].filter[entry];
+    return at && at < SHM_FILTER_BYTES ? filter_at(d, at) : NULL;
+}
+
+/* The first place that no filter in use overlaps; they are few. */
+static uint32_t filter_place(const struct directory *d, uint32_t size)
+{
+    uint32_t at = SHM_FILTER_ALIGN; /* 0 says that there is none */
+    for (int i = 0; i < d->used; i++)
+        for (unsigned k = 0; k < SHM_PROVIDER_SESSIONS; k++) {
+            const struct filter_block *b    = directory_filter(d, (unsigned)i, k);
+            const uint32_t             from = d->shm->provider[i].filter[k];
+            if (!b || at + size <= from || from + b->size <= at)
+                continue;
+            at = (from + b->size + SHM_FILTER_ALIGN - 1) & ~(uint32_t)(SHM_FILTER_ALIGN - 1);
+            i = -1; /* from the front again */
+            break;
+        }
+    return at <= SHM_FILTER_BYTES - size ? at : 0;
+}
+
+/* *offset: 0 for terms that need none. */
+static wstatus filter_put(struct directory *d, const struct enable_terms *terms, uint32_t *offset, struct reason *why)
+{
+    *offset = 0;
+    if (!filter_needed(terms->filter))
+        return W_SUCCESS;
+    if (!(*offset = filter_place(d, terms->filter->size)))
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "the filters of all sessions need more than %d KB", SHM_FILTER_BYTES / 1024);
+    memcpy(filter_at(d, *offset), terms->filter, terms->filter->size);
+    return W_SUCCESS;
+}
+
+/* The bit of an entry with a filter, before its ticket says so, or after it says no longer. */
+static void filter_bit(struct shm_provider *p, unsigned entry, bool on)
+{
+    const uint8_t bit = (uint8_t)(1u << entry);
+    __atomic_store_n(&p->filtered, (uint8_t)(on ? p->filtered | bit : p->filtered & ~bit), __ATOMIC_SEQ_CST);
+}
+
 wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, const struct enable_terms *terms,
                          unsigned *entry, struct reason *why)
 {
     struct shm_provider *p = &d->shm->provider[slot];
+    uint32_t             offset;
     for (unsigned i = 0; i < SHM_PROVIDER_SESSIONS; i++) {
         struct shm_enable *e = &p->enable[i];
         if (p->mask & 1u << i)
             continue;
+        wstatus st = filter_put(d, terms, &offset, why);
+        if (st)
+            return st;
         e->level   = terms->level;
         e->session = (uint8_t)session;
         e->flags   = terms->flags;
         e->any     = terms->any;
         e->all     = terms->all;
         e->generation++;
-        __atomic_store_n(&e->enabled, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&p->filter[i], offset, __ATOMIC_RELEASE);
+        filter_bit(p, i, offset != 0);
+        __atomic_store_n(&e->enabled, offset ? SHM_ENABLED_FILTERED : SHM_ENABLED_PLAINLY, __ATOMIC_RELEASE);
         __atomic_store_n(&p->mask, (uint8_t)(p->mask | 1u << i), __ATOMIC_RELEASE);
         *entry = i;
         return W_SUCCESS;
@@ -157,19 +218,42 @@ wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, c
     return reason_set(why, W_NO_SYSTEM_RESOURCES, "the provider is already enabled in %d sessions", SHM_PROVIDER_SESSIONS);
 }
 
-void directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms)
+wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms, struct reason *why)
 {
-    struct shm_enable *e      = &d->shm->provider[slot].enable[entry];
-    struct shm_enable  ticket = *e;
-    uint64_t           bytes;
+    struct shm_provider *p      = &d->shm->provider[slot];
+    struct shm_enable   *e      = &p->enable[entry];
+    struct shm_enable    ticket = *e;
+    uint64_t             bytes;
+    uint32_t             offset;
+    wstatus              st = filter_put(d, terms, &offset, why); /* beside the old one, by which programs go until the ticket changes */
 
+    if (st)
+        return st;
+    if (offset) {
+        __atomic_store_n(&p->filter[entry], offset, __ATOMIC_RELEASE);
+        filter_bit(p, entry, true);
+    }
     __atomic_store_n(&e->any, terms->any, __ATOMIC_RELEASE);
     __atomic_store_n(&e->all, terms->all, __ATOMIC_RELEASE);
-    ticket.level = terms->level;
-    ticket.flags = terms->flags;
+    ticket.enabled = offset ? SHM_ENABLED_FILTERED : SHM_ENABLED_PLAINLY;
+    ticket.level   = terms->level;
+    ticket.flags   = terms->flags;
     ticket.generation++;
     memcpy(&bytes, &ticket, sizeof bytes);
     __atomic_store_n((uint64_t *)(void *)e, bytes, __ATOMIC_SEQ_CST); /* D2: never enabled = 0 in between, no event is missed */
+    if (!offset) {
+        filter_bit(p, entry, false);
+        p->filter[entry] = 0;
+    }
+    return W_SUCCESS;
+}
+
+uint32_t directory_property(const struct directory *d, unsigned slot, unsigned entry)
+{
+    const uint8_t              flags = d->shm->provider[slot].enable[entry].flags;
+    const struct filter_block *b     = directory_filter(d, slot, entry);
+    return (b ? b->property : 0) | (flags & SHM_ENABLE_IGNORE_KEYWORD_0 ? PROPERTY_IGNORE_KEYWORD_0 : 0) |
+           (flags & SHM_ENABLE_KEYWORD_0 ? PROPERTY_ENABLE_KEYWORD_0 : 0) | (flags & SHM_ENABLE_SILOS ? PROPERTY_ENABLE_SILOS : 0);
 }
 
 void directory_disable(struct directory *d, unsigned slot, unsigned entry)
@@ -178,6 +262,8 @@ void directory_disable(struct directory *d, unsigned slot, unsigned entry)
     __atomic_store_n(&p->enable[entry].enabled, 0, __ATOMIC_SEQ_CST);
     p->enable[entry].generation++;
     __atomic_store_n(&p->mask, (uint8_t)(p->mask & ~(1u << entry)), __ATOMIC_SEQ_CST);
+    filter_bit(p, entry, false);
+    p->filter[entry] = 0; /* who still reads it sees that the ticket is another one */
     release_if_unused(d, slot);
 }
 

@@ -5,6 +5,7 @@
  * Threads: one (controlling). Ownership: create/destroy. Not for: telling clients (control). */
 #ifndef AUTOLOGGER_SESSION_DIRECTORY_H
 #define AUTOLOGGER_SESSION_DIRECTORY_H
+#include "autologger/wire/filter.h"
 #include "autologger/wire/shm.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/wstatus.h"
@@ -24,8 +25,13 @@ struct enable_terms {
     uint8_t  flags;
     uint64_t any, all;
     const char *units; /* Unit=, shorter than STATE_UNITS; or NULL */
+    const struct filter_block *filter; /* with EnableProperty; NULL, or one that is not needed: none */
 };
-
+/* EnableProperty as an enablement's flags; what they can't say needs a filter. And back, with what the filter says. */
+uint8_t  directory_flags(uint32_t property);
+uint32_t directory_property(const struct directory *d, unsigned slot, unsigned entry);
+/* The filter of an entry that is enabled with one, or NULL. */
+const struct filter_block *directory_filter(const struct directory *d, unsigned slot, unsigned entry);
 
 /* An empty directory in a sealed memfd. 8, or what the system gave. The caller destroys it. */
 wstatus directory_create(struct os *os, struct directory **out, struct reason *why);
@@ -38,11 +44,12 @@ void    directory_destroy(struct directory *d);
 int directory_find(const struct directory *d, const struct guid *guid);
 /* The slot of `guid`, made when there is none; -1 when all are taken. */
 int directory_get(struct directory *d, const struct guid *guid);
-/* Enables `slot` in `session`. *entry gets the place. 1450 when the provider is in 8 sessions already. */
+/* Enables `slot` in `session`. *entry gets the place. 1450 when the provider is in 8 sessions already, or the filters' memory is full. */
 wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, const struct enable_terms *terms,
                          unsigned *entry, struct reason *why);
-/* Other terms for an enabled entry. Who writes meanwhile goes by the old or the new ones, or, between the two, by a mixture of both. */
-void directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms);
+/* Other terms for an enabled entry. Who writes meanwhile goes by the old or the new ones, or, between the two, by a mixture of both. 1450: there
+ * is no memory for its filter, nothing was changed. */
+wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms, struct reason *why);
 /* Clears the entry; the caller quiesces before the session's streams are read for the last time. */
 void directory_disable(struct directory *d, unsigned slot, unsigned entry);
 /* All registrations of an adopted directory are counted: slots that nobody uses may be freed again. */

@@ -54,7 +54,7 @@ wstatus session_provider_set(struct session *s, const struct guid *provider, con
     if (!e)
         return session_enable(s, provider, guid_format(provider, key), terms, slot, entry, why);
     if (e->in_use)
-        directory_change(s->directory, e->slot, e->entry, terms);
+        st = directory_change(s->directory, e->slot, e->entry, terms, why);
     else
         st = enable_again(s, e, terms, why);
     *slot  = e->slot;

@@ -39,6 +39,7 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     uint64_t used = s->totals.used, granted = s->totals.granted;
     out->lost_ring = s->totals.lost;
     out->corrupt += s->totals.corrupt;
+    out->filtered    = s->totals.filtered;
     out->peak_bytes  = s->state->peak_bytes;
     out->late_events = s->late_events;
     pthread_mutex_unlock(&s->lock);

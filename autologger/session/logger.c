@@ -7,6 +7,7 @@
  *   G3 an event that can't be written (no file, disk full) is counted in lost_file; nothing blocks the writers.
  *   G4 what happened at another time than it was written (ring_write_told) has a buffer of its own, of the CPU number behind the last:
  *      in time order too, because it waits TOLD_HOLD_MS for what is told late. Only the daemon's own user may tell.
+ *   G5 where an enablement asks for users' SIDs, an event that carries one carries that of the user in whose stream it was.
  * Threads: the session's logger thread alone, except creation. The files: logger.h. */
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"

@@ -38,6 +38,7 @@ struct logger {
     bool               failed; /* no file: events are counted as lost */
     bool               opened; /* what events go to */
     bool               hurry;  /* half of the memory for events is used */
+    bool               sids;   /* an enablement asked for users' SIDs: those in the events are checked (G5) */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
     struct provider_count providers;

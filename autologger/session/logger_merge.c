@@ -7,7 +7,48 @@
 #include <string.h>
 #include <unistd.h>
 
-static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
+/* ---- G5 ---- */
+
+/* Asked after the snapshot: an event that was written by terms with a SID is not older than these terms. */
+static bool sids_wanted(const struct session *s)
+{
+    for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
+        if (s->state->enable[i].in_use && directory_property(s->directory, s->state->enable[i].slot, s->state->enable[i].entry) & PROPERTY_SID)
+            return true;
+    return false;
+}
+
+/* The item says who wrote the event, and a program writes it: what is not its user's is. As provider/identity.c makes them. */
+static void sid_correct(uint8_t *record, uint32_t size, uint32_t uid)
+{
+    static const uint8_t    root[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
+    struct etl_event_header h;
+    struct etl_ext_item     item = {.linkage = 1};
+    uint32_t                at   = sizeof h;
+    if (size < sizeof h)
+        return;
+    memcpy(&h, record, sizeof h);
+    if (h.header_type != ETL_EVENT64 && h.header_type != ETL_EVENT32)
+        return;
+    for (; h.flags & ETL_EVENT_EXTENDED && item.linkage & 1 && size - at >= sizeof item; at += item.total) {
+        memcpy(&item, record + at, sizeof item);
+        if (item.total < sizeof item || item.total > size - at)
+            return;
+        if (item.type != ETL_EXT_SID)
+            continue;
+        if (item.data_size != (uid ? 16 : 12) || item.data_size > item.total - sizeof item) {
+            item.type = 0; /* no SID of its user's: none */
+            memcpy(record + at, &item, sizeof item);
+            continue;
+        }
+        memcpy(record + at + sizeof item, uid ? unix_user : root, sizeof root);
+        if (uid)
+            memcpy(record + at + sizeof item + sizeof root, &uid, sizeof uid);
+    }
+}
+
+/* Where it is in the buffer; NULL: nowhere. */
+static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
 {
     struct fill *f    = &l->fill[cpu];
     uint32_t     need = (size + 7u) & ~7u;
@@ -16,22 +57,24 @@ static void append(struct logger *l, unsigned cpu, const uint8_t *record, uint32
         logger_write(l, cpu, false);
     if (f->filled + need > l->buffer_bytes) { /* larger than a whole buffer: a hostile or kernel record */
         l->master->corrupt++;
-        return;
+        return NULL;
     }
+    uint8_t *at = f->data + f->filled;
     if (from_program && classic_is(record)) {
-        size = classic_unwrap(record, size, f->data + f->filled);
+        size = classic_unwrap(record, size, at);
         need = (size + 7u) & ~7u;
         if (!size) {
             l->master->corrupt++;
-            return;
+            return NULL;
         }
     } else {
-        memcpy(f->data + f->filled, record, size);
+        memcpy(at, record, size);
     }
     memset(f->data + f->filled + size, 0, need - size);
     f->filled += need;
     f->events++;
     f->last_time = time;
+    return at;
 }
 
 /* From the end: what comes is nearly always the youngest, and a program without rseq can have left many. */
@@ -107,6 +150,8 @@ static void append_pending(struct logger *l, unsigned cpu)
     struct fill    *f = &l->fill[cpu];
     struct pending *p = f->pending;
 
+    if (l->sids)
+        sid_correct(p->data, p->size, l->s->uid[p->uid].uid);
     append(l, cpu, p->data, p->size, p->time, true);
     f->fallback[p->uid] = p->end;
     if (f->fallback_first[p->uid] == UINT64_MAX)
@@ -140,7 +185,9 @@ static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
         } else if (from == SOURCE_FALLBACK) {
             append_pending(l, cpu);
         } else {
-            append(l, cpu, r.data, r.size, r.time, true);
+            uint8_t *at = append(l, cpu, r.data, r.size, r.time, true);
+            if (l->sids && at)
+                sid_correct(at, r.size, s->uid[from].uid);
             f->pos[from] = r.end;
             stream_pop(s->uid[from].streams, cpu);
         }
@@ -180,7 +227,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
 static int sole_source(const struct logger *l, unsigned cpu)
 {
     const struct session *s = l->s;
-    if (s->klog || l->fill[cpu].pending)
+    if (s->klog || l->fill[cpu].pending || l->sids)
         return -1;
     return l->uids == 1 ? 0 : -1;
 }
@@ -222,6 +269,7 @@ void logger_totals(struct logger *l)
         stream_counters(s->uid[u].streams, &c);
         s->totals.lost += c.lost;
         s->totals.corrupt += c.corrupt;
+        s->totals.filtered += c.filtered;
         s->state->stream_abandoned += c.abandoned;
         s->totals.used += stream_set_used(s->uid[u].streams);
         s->totals.granted += (uint64_t)stream_set_granted(s->uid[u].streams) << s->chunk_shift;
@@ -231,6 +279,7 @@ void logger_totals(struct logger *l)
 
 void logger_merge(struct logger *l, uint64_t horizon)
 {
+    l->sids |= sids_wanted(l->s);
     for (unsigned c = 0; c < l->cpus; c++) {
         int sole = sole_source(l, c);
         if (sole >= 0)

@@ -116,7 +116,7 @@ struct session {
     _Atomic(struct logger_errand *) errand; /* NULL: none */
     int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
-    struct { uint64_t lost, corrupt, used, granted; } totals; /* of the streams, as of the last pass; under lock */
+    struct { uint64_t lost, corrupt, used, granted, filtered; } totals; /* of the streams, as of the last pass; under lock */
     struct klog_counters   kernel_final;
 };
 

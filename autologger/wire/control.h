@@ -143,6 +143,7 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    clock_error_ns;
     uint64_t    overwritten; /* part of events_written: no longer in the file, or the ring, which keeps the newest; not lost */
     uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not lost by us, not in the file */
+    uint64_t    filtered; /* events of programs that filters of providers kept out: attempted = written + lost + filtered */
     uint32_t group_mask[8]; /* in force: flags and stacks of kernel events */
     uint32_t hook_count;
     uint32_t updates; /* how often these were changed since the session began */
@@ -181,6 +182,8 @@ struct ctl_enable_request { /* the answer: a header */
     uint8_t           level;
     uint8_t           reserved[3];
     uint64_t          any, all;
+    uint32_t          filter_bytes; /* of a struct filter_block (wire/filter.h) that follows; 0: no filters */
+    uint32_t          reserved2;
 };
 struct ctl_update_answer { /* of CTL_UPDATE, CTL_START, CTL_SNAPSHOT and CTL_NEXT_FILE, also with a Status that is not 0 */
     struct ctl_header       header;
@@ -241,6 +244,7 @@ struct ctl_provider_enable {
     uint64_t any, all;
     uint8_t  level;
     uint8_t  reserved[7];
+    char     filters[CTL_NAME]; /* in words; "" = none */
 };
 struct ctl_provider_program {
     uint32_t pid;

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHM_MAJOR = 1, SHM_MINOR = 1 }; /* 1.1: refusals */
+enum { SHM_MAJOR = 1, SHM_MINOR = 2 }; /* 1.1: refusals. 1.2: filters */
 #define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
 #define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
 #define SHM_MAGIC_DATA UINT32_C(0x57534C41)      /* "ALSW" */
@@ -36,13 +36,16 @@ _Static_assert(sizeof(struct shm_header) == 24, "shm_header");
 
 /* ---- directory ---- */
 enum { SHM_PROVIDERS = 4096, SHM_PROVIDER_SESSIONS = 8, SHM_SESSIONS = 64 };
-enum { SHM_ENABLE_IGNORE_KEYWORD_0 = 1 };
+enum { SHM_ENABLE_IGNORE_KEYWORD_0 = 1, SHM_ENABLE_KEYWORD_0 = 2, SHM_ENABLE_SILOS = 4 }; /* the second two: said again, no more */
+enum { SHM_FILTER_BYTES = 1 << 20, SHM_FILTER_ALIGN = 64 };
+/* shm_enable.enabled: by level and keywords alone, or by a block of wire/filter.h as well */
+enum { SHM_ENABLED_PLAINLY = 1, SHM_ENABLED_FILTERED = 2 };
 
 /* One provider in one session. The first 8 bytes are the ticket: a writer loads them as one u64 when it decides that the
  * event passes, and compares them again inside its critical section. The daemon changes `generation` with every change, so
  * an equal ticket means that nothing about this enablement has changed. enabled = 0 and a quiesce end it. */
 struct shm_enable {
-    uint8_t  enabled;
+    uint8_t  enabled; /* SHM_ENABLED_* */
     uint8_t  level;   /* 0 = all */
     uint8_t  session; /* index, 0 .. SHM_SESSIONS - 1 */
     uint8_t  flags;
@@ -56,16 +59,23 @@ struct shm_provider {
     struct guid       guid;
     uint32_t          generation; /* of the slot; odd = in use */
     uint8_t           mask;       /* bit i: enable[i].enabled */
-    uint8_t           reserved[43];
+    uint8_t           filtered;   /* bit i: it has a filter; set before the mask's, so that one load of both says who wants more */
+    uint8_t           reserved1[2];
+    uint32_t          filter[SHM_PROVIDER_SESSIONS]; /* where, from the start of the filters' memory; 0: none */
+    uint8_t           reserved2[8];
     struct shm_enable enable[SHM_PROVIDER_SESSIONS];
 };
-_Static_assert(sizeof(struct shm_provider) == 256 && offsetof(struct shm_provider, enable) == 64, "shm_provider");
+_Static_assert(sizeof(struct shm_provider) == 256 && offsetof(struct shm_provider, enable) == 64 && offsetof(struct shm_provider, mask) == 20 &&
+                   offsetof(struct shm_provider, filter) == 24,
+               "shm_provider");
 
 struct shm_directory {
     struct shm_header   header;
     uint32_t            provider_count; /* slots in the array */
     uint32_t            provider_offset; /* from the start of the memfd */
-    uint8_t             reserved[224];
+    uint32_t            filter_offset, filter_bytes; /* memory of the filters; 0: there is none (1.1). A place is used again when nobody is enabled
+        with it: who has read a filter goes by it only while the ticket is the same afterwards, and trusts no length in it */
+    uint8_t             reserved[216];
     struct shm_provider provider[]; /* at provider_offset = 256 */
 };
 _Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory");
@@ -102,14 +112,15 @@ struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does n
     uint64_t wpos;
     uint64_t lost; /* events that found no room or were too large; added with one LOCK instruction */
     uint64_t aborts; /* rseq restarts, for diagnosis */
-    uint8_t  reserved[104];
+    uint64_t filtered; /* events that a filter kept out: neither written nor lost */
+    uint8_t  reserved[96];
 };
 _Static_assert(sizeof(struct shm_stream) == 128, "shm_stream");
 
 /* What programs of one UID tried to write to this session and its enablement kept out: told, not counted, so that "why is it
  * empty" has an answer. Written with plain stores where something new is to be said, by nobody in the common case. The place
  * of a provider is its slot in the directory modulo SHM_REFUSALS; who finds the place taken by another slot says nothing. */
-enum { SHM_REFUSALS = 256, SHM_REFUSED_LEVEL = 1, SHM_REFUSED_KEYWORDS = 2 };
+enum { SHM_REFUSALS = 256, SHM_REFUSED_LEVEL = 1, SHM_REFUSED_KEYWORDS = 2, SHM_REFUSED_FILTER = 4 };
 struct shm_refusal {
     uint64_t keywords; /* of the events that their keywords kept out, together */
     uint16_t slot;     /* in the directory, + 1; 0 = nothing was refused */

@@ -39,6 +39,9 @@ struct ini_vocabulary {
     char *(*print)(void *ctx, const char *key, const struct regvalue *value);
     /* The GUID of a provider that is known by this name, where it is another one than the hash of it; NULL: there are none. */
     bool (*provider)(void *ctx, const char *name, struct guid *out);
+    /* What the section of `key` (name NULL), or its value `name` with these words, says of a REG_DWORD that is not written there: its name and
+     * *number; NULL: nothing. An exporter has no words (text NULL) and wants the name alone. NULL: there is nothing of the kind. */
+    const char *(*implies)(void *ctx, const char *key, const char *name, const char *text, uint32_t *number);
 };
 
 enum { REG_IMPORT_LENIENT = 1 }; /* accept a missing header and typographic quotes (U+201C, U+201D, U+2033) with warnings */

@@ -24,6 +24,8 @@ struct exporter {
     size_t                       section_size;
     wstatus                      failed; /* of a look into the store */
     const char                  *hidden; /* value that the section's name stands for, or NULL */
+    const char                  *implied[4]; /* by the section, or by values written in words: said when they are not there */
+    unsigned                     implied_count;
     struct reason               *why;
 };
 
@@ -114,6 +116,15 @@ static char *words_dup(struct exporter *e, const struct regvalue *v)
     return NULL;
 }
 
+/* What the vocabulary would add for the section (name NULL) or a value. */
+static void remember_implied(struct exporter *e, const char *value)
+{
+    uint32_t    number;
+    const char *name = e->words && e->words->implies ? e->words->implies(e->words->ctx, e->path.data, value, NULL, &number) : NULL;
+    if (name && e->implied_count < sizeof e->implied / sizeof *e->implied)
+        e->implied[e->implied_count++] = name;
+}
+
 static wstatus write_value(void *ctx, const struct regvalue *v)
 {
     struct exporter *e     = ctx;
@@ -130,6 +141,8 @@ static wstatus write_value(void *ctx, const struct regvalue *v)
     textbuf_puts(&e->out, " = ");
     if (!text || !put_text(&e->out, text))
         literal_print(&e->out, v, 0, "\n");
+    else
+        remember_implied(e, v->name);
     free(text);
     if (e->out.size - start > INI_MAX_LINE)
         return cannot(e, "in 1,022 bytes the value", v->name);
@@ -261,6 +274,8 @@ static wstatus write_section(struct exporter *e)
     if (!values && keys)
         return W_SUCCESS;
     st = write_header(e);
+    e->implied_count = 0;
+    remember_implied(e, NULL);
     if (st == W_SUCCESS)
         st = regstore_enum_values(e->store, e->path.data, write_value, e);
     if (e->place.kind == INI_SESSION || e->place.kind == INI_GLOBAL_LOGGER)
@@ -269,6 +284,8 @@ static wstatus write_section(struct exporter *e)
         write_absent(e, "Guid");
     if (e->place.kind == INI_PROVIDER)
         write_absent(e, "Enabled");
+    for (unsigned i = 0; i < e->implied_count; i++)
+        write_absent(e, e->implied[i]);
     return st == W_SUCCESS ? e->failed : st;
 }
 

@@ -371,11 +371,37 @@ static void imply_string(struct importer *m, unsigned section, const char *name,
     result(m, m->scan.sections[section].line, st, &why, path_advice);
 }
 
+/* What the vocabulary adds to a section, or to one of its values, unless it is given in one of the sections of that key. */
+static void imply_words(struct importer *m, unsigned section, const struct ini_value *v)
+{
+    const unsigned home   = m->sections[section].home;
+    uint32_t       number = 0;
+    const char    *name   = m->words->implies(m->words->ctx, m->sections[section].place.key, v ? v->name : NULL, v ? v->text : NULL, &number);
+    for (unsigned i = 0; name && i < m->scan.section_count; i++)
+        if (m->sections[i].place.key && m->sections[i].home == home && value_of(m, i, name))
+            return;
+    if (name)
+        imply_dword(m, section, name, number);
+}
+
+static void imply_below_provider(struct importer *m, unsigned section)
+{
+    if (!m->words || !m->words->implies || !m->sections[section].place.key || m->sections[section].place.kind != INI_BELOW_PROVIDER)
+        return;
+    if (m->sections[section].home == section)
+        imply_words(m, section, NULL);
+    for (unsigned i = m->scan.sections[section].last_value; i && !m->fatal; i = m->scan.values[i - 1].previous)
+        if (!is_literal(&m->scan.values[i - 1]))
+            imply_words(m, section, &m->scan.values[i - 1]);
+}
+
 static void imply(struct importer *m, unsigned section)
 {
     const struct section_state *s = &m->sections[section];
     char                        text[GUID_TEXT_SIZE];
 
+    if (!m->fatal)
+        imply_below_provider(m, section);
     if (s->home != section || !s->place.key || m->fatal)
         return;
     if ((s->place.kind == INI_SESSION || s->place.kind == INI_GLOBAL_LOGGER) && !(s->given & GIVEN_START))

@@ -43,6 +43,8 @@ static const struct silent_provider {
      {.start = true, .registrations = 1, .level = 2, .match_any = 0x40, .refused_by_level = true, .refused_level = 5,
       .refused_by_keywords = true, .refused_keywords = 0x8},
      W_NOT_FOUND, "MatchAnyKeyword", "0x8", "0x48"},
+    {"kept out by filters", {.start = true, .registrations = 1, .refused_by_level = true, .refused_by_filter = true}, W_NOT_FOUND,
+     "Filters", "the filters of the provider kept all of them out", "change or remove the key Filters"},
     {"kept out without a keyword", {.start = true, .registrations = 1, .match_any = 0x40, .refused_by_keywords = true}, W_NOT_FOUND,
      "EnableProperty", "without any keyword", "bit 0x10"},
 };
@@ -83,7 +85,7 @@ static const struct empty_session {
      "no provider of this session is both sound and enabled", "Enabled to 1"},
     {"three causes", {.start = true, .stopped = true},
      {{.start = true}, {.start = true, .registrations = 1, .refused_by_level = true}, {.start = true, .registrations = 2}}, 3,
-     "of 3 providers 1 was never registered, 1 kept out by level or keywords, 1 silent", "rows of its providers"},
+     "of 3 providers 1 was never registered, 1 kept out by level, keywords or filters, 1 silent", "rows of its providers"},
     {"kernel", {.start = true, .stopped = true, .kernel = true}, {{.start = false}}, 0, "the kernel had no event", "CSWITCH"},
 };
 

@@ -1,5 +1,5 @@
 /* The control server by its messages: rights, sizes, registrations, attachments, pages.
- * Proves: SEC-01, SEC-09, ENB-02, REG-25, COR-01, COR-24, CTL-19. */
+ * Proves: SEC-01, SEC-09, ENB-02, ENB-03, ENB-10, REG-25, COR-01, COR-24, CTL-19. */
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
 
@@ -253,7 +253,9 @@ static void what_cannot_be_enabled_is_refused(void **state)
     static const struct { const char *name; uint32_t code, property, size; wstatus status; } row[] = {
         {"one", CTL_CODE_ENABLE, 0, 0, W_SUCCESS},           {"ONE", CTL_CODE_CAPTURE_STATE, 0, 0, W_SUCCESS},
         {"none", CTL_CODE_ENABLE, 0, 0, W_WMI_INSTANCE_NOT_FOUND}, {"one", 3, 0, 0, W_INVALID_PARAMETER},
-        {"one", CTL_CODE_ENABLE, 1, 0, W_NOT_SUPPORTED},     {"one", CTL_CODE_ENABLE, 0x10, 0, W_SUCCESS},
+        {"one", CTL_CODE_ENABLE, 0x2000, 0, W_NOT_SUPPORTED},  {"one", CTL_CODE_ENABLE, 0x10, 0, W_SUCCESS},
+        {"one", CTL_CODE_ENABLE, 0x8, 0, W_NOT_SUPPORTED},   {"one", CTL_CODE_ENABLE, 0xFF7, 0, W_SUCCESS},
+        {"one", CTL_CODE_ENABLE, 0x1000, 0, W_NOT_SUPPORTED},
         {"one", CTL_CODE_DISABLE, 0, 8, W_BAD_LENGTH},       {"one", CTL_CODE_DISABLE, 0, 0, W_SUCCESS},
         {"one", CTL_CODE_DISABLE, 0, 0, W_WMI_GUID_NOT_FOUND}, {"one", CTL_CODE_CAPTURE_STATE, 0, 0, W_WMI_GUID_NOT_FOUND},
     };
@@ -276,6 +278,67 @@ static void what_cannot_be_enabled_is_refused(void **state)
         struct ctl_enable_request e = {.name = "one", .provider = {8, 8, 8, {8}}, .code = i % 2 ? CTL_CODE_DISABLE : CTL_CODE_ENABLE};
         assert_int_equal(ask(&f, c, peer, &e, sizeof e, CTL_ENABLE_PROVIDER), 0);
     }
+    close(peer);
+    server_fixture_finish(&f);
+}
+
+/* ENB-03..06, ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the enablement; what a
+ * controller sends is not trusted. They are told with the provider. */
+static void filters_are_kept_and_told(void **state)
+{
+    struct server_fixture f;
+    int                   peer;
+    struct {
+        struct ctl_enable_request e;
+        uint8_t                   filters[512];
+    } m = {.e = {.name = "one", .provider = {8, 8, 8, {8}}, .code = CTL_CODE_ENABLE, .property = PROPERTY_SID | PROPERTY_IGNORE_KEYWORD_0}};
+    struct ctl_provider_request asked = {.provider = m.e.provider};
+    struct filter_block        *b     = NULL;
+    struct reason               why;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    f.server->hooks.enabling = &control_enabling;
+    int c = server_fixture_client(&f, 0, &peer);
+    assert_int_equal(filter_add(&b, FILTER_EXECUTABLE, "web", 4, &why), 0);
+    assert_int_equal(filter_add(&b, FILTER_EVENT_ID, "\1\0\1\0\7\0", 6, &why), 0);
+    memcpy(m.filters, b, b->size);
+    m.e.filter_bytes = b->size;
+    const size_t whole = sizeof m.e + b->size;
+    assert_int_equal(ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER), 0);
+    assert_int_equal(ask(&f, c, peer, &asked, sizeof asked, CTL_PROVIDER), 0);
+    const struct ctl_provider_answer *a = (const void *)answer;
+    assert_int_equal(a->enable_count, 1);
+    assert_int_equal(a->enable[0].property, PROPERTY_SID | PROPERTY_IGNORE_KEYWORD_0);
+    assert_string_equal(a->enable[0].filters, "programs web; event ids 7");
+    const int slot = directory_find(f.table.directory, &m.e.provider);
+    assert_non_null(directory_filter(f.table.directory, (unsigned)slot, 0));
+    assert_int_equal(f.table.directory->shm->provider[slot].filtered, 1);
+    /* what is not sound changes nothing */
+    for (size_t i = 0; i < b->size; i += 4) {
+        m.filters[i] ^= 0x80;
+        const wstatus st = ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER);
+        assert_true(st == 0 || st == W_INVALID_PARAMETER || st == W_NOT_SUPPORTED);
+        m.filters[i] ^= 0x80;
+    }
+    m.e.filter_bytes = b->size + 8; /* more than there is */
+    assert_int_equal(ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER), W_BAD_LENGTH);
+    m.e.filter_bytes = UINT32_MAX;
+    assert_int_equal(ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER), W_BAD_LENGTH);
+    /* the next request replaces all */
+    m.e.filter_bytes = 0;
+    m.e.property     = 0;
+    assert_int_equal(ask(&f, c, peer, &m, sizeof m.e, CTL_ENABLE_PROVIDER), 0);
+    assert_null(directory_filter(f.table.directory, (unsigned)slot, 0));
+    assert_int_equal(f.table.directory->shm->provider[slot].filtered, 0);
+    assert_int_equal(f.table.directory->shm->provider[slot].enable[0].enabled, SHM_ENABLED_PLAINLY);
+    m.e.filter_bytes = b->size;
+    assert_int_equal(ask(&f, c, peer, &m, whole, CTL_ENABLE_PROVIDER), 0);
+    m.e.code = CTL_CODE_DISABLE;
+    assert_int_equal(ask(&f, c, peer, &m, sizeof m.e, CTL_ENABLE_PROVIDER), W_BAD_LENGTH); /* it says that filters follow */
+    m.e.filter_bytes = 0;
+    assert_int_equal(ask(&f, c, peer, &m, sizeof m.e, CTL_ENABLE_PROVIDER), 0);
+    assert_int_equal(f.table.directory->shm->provider[slot].filter[0], 0);
+    free(b);
     close(peer);
     server_fixture_finish(&f);
 }
@@ -357,6 +420,7 @@ int main(void)
         cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
         cmocka_unit_test(a_client_that_does_not_read_is_dropped),
         cmocka_unit_test(an_enablement_waits_for_every_program), cmocka_unit_test(what_cannot_be_enabled_is_refused),
+        cmocka_unit_test(filters_are_kept_and_told),
         cmocka_unit_test(providers_are_paged),
         cmocka_unit_test(a_session_can_be_declared_again),
     };

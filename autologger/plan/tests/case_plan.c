@@ -33,6 +33,10 @@
 #define NAME "\"FileName\"=\"c:\\\\x.etl\"\n"
 #define A_GUID "{aaaaaaaa-0000-0000-0000-000000000001}"
 
+#define PROVIDER_ON AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n"
+#define FILTERS PROVIDER_ON PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n"
+#define PART(name) PROVIDER(A_GUID "\\Filters\\" name)
+
 struct expectation {
     const char *what, *text;
     wstatus     status;
@@ -72,6 +76,13 @@ static char *describe(const struct plan *p)
                 (unsigned long long)v->match_any, (unsigned long long)v->match_all, v->source_line, v->reason.text);
         if (v->units)
             fprintf(out, "units %s; ", v->units);
+        if (v->filter) {
+            char words[2048];
+            filter_describe(v->filter, words, sizeof words);
+            fprintf(out, "property %x filters <%s>; ", v->filter->property, words);
+            if (filter_check(v->filter, v->filter->size, NULL))
+                fprintf(out, "which are not valid; ");
+        }
         for (unsigned c = 0; c < v->conditions.count; c++)
             fprintf(out, "%s-of-provider %s %u @%u (%s); ", v->conditions.items[c].note ? "note" : "condition",
                     v->conditions.items[c].item, v->conditions.items[c].number, v->conditions.items[c].source_line,
@@ -335,15 +346,40 @@ static const struct expectation provider_rows[] = {
                            "\"MatchAnyKeyword\"=hex(b):01,00,00,00,00,00,00,00\n",
      0, NULL, 0, "any 1 |note-of-provider EnableFlags 87"},
     {"properties", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:1004\n", 0, NULL, 0,
-     "status 0|condition-of-provider STACK_TRACE 50 @8|condition-of-provider EnableProperty 50"},
+     "status 0|property 4 filters <>|!STACK_TRACE|condition-of-provider EnableProperty 50 @8"},
+    {"properties that there are not here", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:28\n", 0, NULL, 0,
+     "status 0|condition-of-provider PSM_KEY 50 @8|!property"},
+    {"properties that are flags", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"EnableProperty\"=dword:450\n", 0, NULL, 0, "status 0|!property|!of-provider"},
     {"keyword of another type", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"MatchAnyKeyword\"=dword:40\n", 0, NULL, 0,
      "status 87 on 0|MatchAnyKeyword is REG_DWORD, it must be REG_QWORD|line 8"},
     {"a subkey that is no GUID", AUTO PROVIDER("one") "\"Enabled\"=dword:1\n", 0, NULL, 0,
      "status 87 on 0|line 6|'one' is not a GUID in braces"},
     {"GUID without braces", AUTO PROVIDER("aaaaaaaa-0000-0000-0000-000000000001") "\"Enabled\"=dword:1\n", 0, NULL, 0,
      "status 87"},
-    {"filters", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n", 0,
-     NULL, 0, "status 0|condition-of-provider Filters 50 @9"},
+    {"filters that say nothing", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n", 0,
+     NULL, 0, "status 0|!filters|!of-provider"},
+    {"filters of programs", FILTERS "\"ExeFilter\"=\"a;b\"\n\"PackageIdFilter\"=\"web.service\"\n\"PackageRelativeAppIdFilter\"=\"web\"\n"
+     "\"ContainerFilter\"=\"0123456789ab\"\n", 0, NULL, 0,
+     "status 0|filters <programs a;b; packages web.service; package applications web; container 0123456789ab>|!of-provider|!not valid"},
+    {"filters of ids", FILTERS "\"EventIds\"=hex:07,00,64,00\n\"EventIdFilterIn\"=dword:1\n", 0, NULL, 0, "filters <event ids 7, 100>|!not valid"},
+    {"ids are kept out unless said otherwise", FILTERS "\"EventIds\"=hex:07,00\n", 0, NULL, 0, "filters <event ids not 7>"},
+    {"ids of half a number", FILTERS "\"EventIds\"=hex:07,00,64\n", 0, NULL, 0, "status 87 on 0|line 10|no ids of 16 bits"},
+    {"ids of another type", FILTERS "\"EventIds\"=dword:7\n", 0, NULL, 0, "status 87 on 0|line 10|EventIds is REG_DWORD"},
+    {"stacks of ids", PROVIDER_ON "\"EnableProperty\"=dword:4\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n\"StackWalkIds\"=hex:07,00\n"
+     "\"StackWalkFilterIn\"=dword:1\n", 0, NULL, 0, "property 4 filters <stacks of ids 7>|!of-provider"},
+    {"stacks that nothing takes", FILTERS "\"StackWalkIds\"=hex:07,00\n", 0, NULL, 0, "filters <stacks of ids not 7>|note-of-provider EnableProperty 87"},
+    {"names", FILTERS PART("EventNameFilter") "\"Names\"=\"Begin;End\"\n\"FilterIn\"=dword:1\n\"NameCount\"=dword:2\n\"Level\"=dword:4\n"
+     "\"MatchAnyKeyword\"=hex(b):40,00,00,00,00,00,00,00\n", 0, NULL, 0, "filters <event names Begin, End level 4 keywords 0x40>|!of-provider|!not valid"},
+    {"names that are not as many", FILTERS PART("EventNameFilter") "\"Names\"=\"Begin;End\"\n\"NameCount\"=dword:3\n", 0, NULL, 0,
+     "status 87 on 0|line 12|Names has 2 names, NameCount says 3"},
+    {"no names", FILTERS PART("EventNameFilter") "\"FilterIn\"=dword:1\n", 0, NULL, 0, "status 87 on 0|Names has 0 names"},
+    {"stacks of names and levels", PROVIDER_ON "\"EnableProperty\"=dword:4\n" PROVIDER(A_GUID "\\Filters") "\"Enabled\"=dword:1\n"
+     PART("StackNameFilter") "\"Names\"=\"End\"\n" PART("StackLevelKwFilter") "\"FilterIn\"=dword:1\n\"Level\"=dword:2\n", 0, NULL, 0,
+     "filters <stacks of names not End; stacks of level 2>|!of-provider|!not valid"},
+    {"a filter that the provider knows", FILTERS "\"SchematizedFilters\"=hex:01,02\n", 0, NULL, 0, "filters <provider's own filter of 2 bytes>"},
+    {"filters of tracepoints", AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n\"Tracepoint\"=\"sched:*\"\n" PROVIDER(A_GUID "\\Filters")
+     "\"Enabled\"=dword:1\n\"EventIds\"=hex:07,00\n", 0, NULL, 0, "status 0 on 1|note-of-provider Filters 50 @10|!filters <"},
+    {"a slip in a filter", FILTERS "\"ExeFiltr\"=\"a\"\n", 0, NULL, 0, "note-of-provider ExeFiltr 87 @10"},
     {"filters that are off",
      AUTO PROVIDER(A_GUID) "\"Enabled\"=dword:1\n" PROVIDER(A_GUID "\\Filters") "\"ExeFilter\"=\"a\"\n", 0, NULL, 0,
      "note-of-provider Filters 50"},
@@ -405,6 +441,36 @@ static void memory_ceiling(void **state)
     assert_int_equal(plan_memory_ceiling(24 * GIB), 24 * GIB / 10);
 }
 
+/* ENB-06: each limit of the facts, one below and one above it. */
+static void filter_limits(void **state)
+{
+    static const struct {
+        const char *what, *before, *unit, *after, *say;
+        unsigned    least; /* that is too many */
+    } rows[] = {
+        {"ids", FILTERS "\"EventIds\"=hex:00,00", ",01,00", "\n", "EventIds has 65 ids, at most 64", 64},
+        {"stacks", FILTERS "\"StackWalkIds\"=hex:00,00", ",01,00", "\n", "StackWalkIds has 65 ids, at most 64", 64},
+        {"programs", FILTERS "\"ExeFilter\"=\"a", "b", "\"\n", "ExeFilter has 1026 bytes, at most 1024", 511},
+        {"container", FILTERS "\"ContainerFilter\"=\"a", "b", "\"\n", "ContainerFilter has 1026 bytes", 511},
+        {"provider's own", FILTERS "\"SchematizedFilters\"=hex:00", ",01", "\n", "SchematizedFilters has 1025 bytes", 1024},
+        {"names", FILTERS PART("EventNameFilter") "\"Names\"=\"a", "b", "\"\n", "Names has 4097 bytes, at most 4096", 4075},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (unsigned over = 0; over < 2; over++) {
+            const unsigned units = rows[i].least - 1 + over;
+            char          *text  = calloc(1, strlen(rows[i].before) + units * strlen(rows[i].unit) + 16), parts[256];
+            strcpy(text, rows[i].before);
+            for (unsigned n = 0; n < units; n++)
+                strcat(text, rows[i].unit);
+            strcat(text, rows[i].after);
+            snprintf(parts, sizeof parts, over ? "status 87 on 0|%s" : "status 0 on 1|filters <|!not valid|!%s", rows[i].say);
+            const struct expectation row = {rows[i].what, text, 0, NULL, 0, parts};
+            check_row(&row);
+            free(text);
+        }
+}
+
 static void stack_filter_limit(void **state)
 {
     char text[8192]                    = GLOBAL START FLAGS("07,00,00,00") "\"StackWalkingFilter\"=hex:00";
@@ -443,6 +509,7 @@ int main(void)
         cmocka_unit_test(mode_rows_hold),          cmocka_unit_test(file_rows_hold),
         cmocka_unit_test(kernel_rows_hold),        cmocka_unit_test(provider_rows_hold),
         cmocka_unit_test(memory_ceiling),          cmocka_unit_test(stack_filter_limit),
+        cmocka_unit_test(filter_limits),
         cmocka_unit_test(other_keys_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -149,6 +149,57 @@ static void ini_store(const char *text, struct regstore **store, struct diag_sin
         fail_msg("ini_import: %u %s", st, why.text);
 }
 
+/* ENB-06: ids in words; what is written down is meant, "not" keeps out; exported, it is the same again. */
+static void ini_filters_become_a_plan(void **state)
+{
+    static const struct {
+        const char *text, *filters; /* of the plan; NULL: the import is refused */
+    } rows[] = {
+        {"EventIds = not 17, 100-102\n", "event ids not 17, 100, 101, 102"},
+        {"EventIds = 17\n", "event ids 17"},
+        {"EventIds = 17\nEventIdFilterIn = no\n", "event ids not 17"},
+        {"EventIdFilterIn = yes\nEventIds = not 17\n", "event ids 17"},
+        {"EventIds = hex:11,00\n", "event ids not 17"}, /* bytes imply nothing */
+        {"EventIds = 17\nEnabled = no\n", ""},
+        {"ExeFilter = web, db\nStackWalkIds = 0-1\n", "programs web;db; stacks of ids 0, 1"},
+        {"EventIds = 0-64\n", NULL},
+        {"EventIds = seventeen\n", NULL},
+        {"EventIds = 17\n[Autologger/web/Contoso-Web/Filters/EventNameFilter]\nNames = Begin, End\nFilterIn = yes\nLevel = Warning\n",
+         "event ids 17; event names Begin, End level 3"},
+    };
+    struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct regstore *store, *again;
+        struct diag_sink sink = {0};
+        struct plan      p;
+        struct reason    why;
+        char             text[1024], words[256] = "", *exported;
+        size_t           size;
+        snprintf(text, sizeof text, "[Autologger/web]\n[Autologger/web/Contoso-Web]\nEnableProperty = STACK_TRACE\n[Autologger/web/Contoso-Web/Filters]\n%s",
+                 rows[i].text);
+        ini_store(text, &store, &sink, rows[i].filters ? W_SUCCESS : W_INVALID_DATA);
+        if (!rows[i].filters) {
+            regstore_close(store);
+            continue;
+        }
+        assert_int_equal(ini_export(store, "HKLM", plan_vocabulary(), &exported, &size, &why), W_SUCCESS);
+        ini_store(exported, &again, &sink, W_SUCCESS);
+        for (int k = 0; k < 2; k++) {
+            assert_int_equal(plan_from_key(k ? again : store, WINPATH_WMI "\\Autologger\\web", &limits, &p, &why), W_SUCCESS);
+            assert_int_equal(p.provider_count, 1);
+            assert_int_equal(p.providers[0].status, 0);
+            assert_non_null(p.providers[0].filter); /* STACK_TRACE */
+            filter_describe(p.providers[0].filter, words, sizeof words);
+            assert_string_equal(words, rows[i].filters);
+            plan_finish(&p);
+        }
+        free(exported);
+        regstore_close(store);
+        regstore_close(again);
+    }
+}
+
 static void ini_words_become_a_plan(void **state)
 {
     struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
@@ -409,7 +460,7 @@ int main(void)
         cmocka_unit_test(stack_caching_is_bounded),
         cmocka_unit_test(rows_in_the_order_of_boot),
         cmocka_unit_test(sessions_share_the_ceiling),  cmocka_unit_test(who_finds_nothing_left_gets_8),
-        cmocka_unit_test(ini_words_become_a_plan),
+        cmocka_unit_test(ini_filters_become_a_plan), cmocka_unit_test(ini_words_become_a_plan),
         cmocka_unit_test(user_stacks_are_bounded),
         cmocka_unit_test(ini_mistakes_come_all_at_once),
         cmocka_unit_test(the_real_configuration),

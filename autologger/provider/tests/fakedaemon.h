@@ -6,6 +6,7 @@
 #include "autologger/ring/stream.h"
 #include "autologger/wire/control.h"
 #include "autologger/wire/etl.h"
+#include "autologger/wire/filter.h"
 #include "registry-sim/base/clock.h"
 
 #include <errno.h>
@@ -222,7 +223,8 @@ static inline void *fake_main(void *arg)
 
 static inline void fake_make_directory(struct fakedaemon *d)
 {
-    uint64_t size   = sizeof(struct shm_directory) + FAKE_PROVIDERS * sizeof(struct shm_provider);
+    const uint32_t at = sizeof(struct shm_directory) + FAKE_PROVIDERS * sizeof(struct shm_provider);
+    uint64_t size   = at + SHM_FILTER_BYTES;
     d->directory_fd = memfd_create("fake-directory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     FAKE_CHECK(d->directory_fd >= 0 && ftruncate(d->directory_fd, (off_t)size) == 0);
     FAKE_CHECK(fcntl(d->directory_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
@@ -234,6 +236,8 @@ static inline void fake_make_directory(struct fakedaemon *d)
     d->directory->header = (struct shm_header){SHM_MAGIC_DIRECTORY, SHM_MAJOR, SHM_MINOR, sizeof *d->directory, 0, size};
     d->directory->provider_count  = FAKE_PROVIDERS;
     d->directory->provider_offset = sizeof *d->directory;
+    d->directory->filter_offset   = at;
+    d->directory->filter_bytes    = SHM_FILTER_BYTES;
 }
 
 /* Makes a runtime folder and sets the environment; no daemon yet. */
@@ -346,9 +350,9 @@ static inline void fake_tell(struct fakedaemon *d, uint32_t slot, unsigned e, ui
             fake_enable_message(d, &d->reg[i], e, code);
         }
 }
-/* Enables (or changes) provider `guid` in session `s`, as enable index `s`, and waits for all acknowledgements. */
-static inline void fakedaemon_enable(struct fakedaemon *d, unsigned s, const void *guid, uint8_t level, uint64_t any,
-                                     uint64_t all, uint8_t flags)
+/* Enables (or changes) provider `guid` in session `s`, as enable index `s`, and waits for all acknowledgements. `filter`: or NULL. */
+static inline void fakedaemon_enable_filtered(struct fakedaemon *d, unsigned s, const void *guid, uint8_t level, uint64_t any, uint64_t all,
+                                              uint8_t flags, const struct filter_block *filter)
 {
     struct guid g;
     memcpy(&g, guid, sizeof g);
@@ -359,16 +363,31 @@ static inline void fakedaemon_enable(struct fakedaemon *d, unsigned s, const voi
     for (unsigned i = 0; i < FAKE_REGS; i++)
         if (d->reg[i].client >= 0 && d->reg[i].slot == slot)
             fake_attach(d, d->reg[i].client, s);
-    e.enabled = 1, e.level = level, e.session = (uint8_t)s, e.flags = flags, e.any = any, e.all = all, e.generation++;
+    e.enabled = SHM_ENABLED_PLAINLY, e.level = level, e.session = (uint8_t)s, e.flags = flags, e.any = any, e.all = all, e.generation++;
+    if (filter) { /* beside the one before */
+        const uint32_t offset = (uint32_t)(2 * s + 1 + (p->filter[s] == (2 * s + 1) * FILTER_BLOCK_MAX)) * FILTER_BLOCK_MAX;
+        FAKE_CHECK(offset + filter->size <= SHM_FILTER_BYTES);
+        memcpy((uint8_t *)d->directory + d->directory->filter_offset + offset, filter, filter->size);
+        __atomic_store_n(&p->filter[s], offset, __ATOMIC_SEQ_CST);
+        __atomic_fetch_or(&p->filtered, (uint8_t)(1u << s), __ATOMIC_SEQ_CST);
+        e.enabled = SHM_ENABLED_FILTERED;
+    }
     p->enable[s].any = any;
     p->enable[s].all = all;
     uint64_t first;
     memcpy(&first, &e, sizeof first);
     __atomic_store_n((uint64_t *)(void *)&p->enable[s], first, __ATOMIC_SEQ_CST);
+    if (!filter)
+        __atomic_fetch_and(&p->filtered, (uint8_t)~(1u << s), __ATOMIC_SEQ_CST);
     __atomic_fetch_or(&p->mask, (uint8_t)(1u << s), __ATOMIC_SEQ_CST);
     fake_tell(d, slot, s, 1, s);
     pthread_mutex_unlock(&d->lock);
     fakedaemon_wait_acks(d);
+}
+static inline void fakedaemon_enable(struct fakedaemon *d, unsigned s, const void *guid, uint8_t level, uint64_t any,
+                                     uint64_t all, uint8_t flags)
+{
+    fakedaemon_enable_filtered(d, s, guid, level, any, all, flags, NULL);
 }
 static inline void fakedaemon_disable(struct fakedaemon *d, unsigned s, const void *guid)
 {
@@ -378,8 +397,10 @@ static inline void fakedaemon_disable(struct fakedaemon *d, unsigned s, const vo
     uint32_t             slot = fake_slot(d, &g);
     struct shm_provider *p    = &d->directory->provider[slot];
     __atomic_fetch_and(&p->mask, (uint8_t)~(1u << s), __ATOMIC_SEQ_CST);
+    __atomic_fetch_and(&p->filtered, (uint8_t)~(1u << s), __ATOMIC_SEQ_CST);
     p->enable[s].generation++;
     p->enable[s].enabled = 0;
+    p->filter[s]         = 0;
     fake_tell(d, slot, s, 0, s);
     pthread_mutex_unlock(&d->lock);
     quiesce_all_cpus(NULL);

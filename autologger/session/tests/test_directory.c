@@ -1,10 +1,12 @@
-/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. Proves: REG-19. */
+/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. Filters lie beside each other, their places are used again, and a successor finds them. Proves: REG-19, ENB-06. */
 #include "autologger/session/directory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -105,10 +107,70 @@ static void an_adopted_directory_knows_its_slots(void **state)
     directory_destroy(d);
 }
 
+static struct filter_block *filter_of(uint8_t fill, size_t size)
+{
+    static uint8_t       bytes[FILTER_SCHEMATIZED_MAX * 8];
+    struct filter_block *b = NULL;
+    struct reason        why;
+    memset(bytes, fill, sizeof bytes);
+    assert_int_equal(filter_add(&b, FILTER_SCHEMATIZED, bytes, size, &why), W_SUCCESS);
+    return b;
+}
+
+static void filters_lie_beside_each_other(void **state)
+{
+    enum { SIZE = 500, LARGE = 8000 };
+    struct directory *d = made(), *again;
+    struct reason     why;
+    unsigned          entry, filled = 0;
+    (void)state;
+    for (unsigned i = 0; i < MANY; i++) {
+        struct filter_block *b     = filter_of((uint8_t)i, SIZE + 8 * i);
+        struct guid          g     = guid_of(i);
+        struct enable_terms  terms = {.filter = b};
+        assert_int_equal(directory_get(d, &g), (int)i);
+        assert_int_equal(directory_enable(d, i, 1, &terms, &entry, &why), W_SUCCESS);
+        free(b);
+    }
+    for (unsigned round = 0; round < 3; round++) { /* changed, taken away, changed again: nobody else's is touched */
+        struct filter_block *b     = filter_of(200, SIZE * (round + 1));
+        struct enable_terms  terms = {.filter = round == 1 ? NULL : b};
+        assert_int_equal(directory_change(d, 7, 0, &terms, &why), W_SUCCESS);
+        free(b);
+    }
+    int fd = dup(d->fd);
+    assert_int_equal(directory_adopt(fd, &again, &why), W_SUCCESS);
+    for (unsigned i = 0; i < MANY; i++) {
+        uint32_t                   size;
+        const struct filter_block *b    = directory_filter(again, i, 0);
+        const uint8_t             *data = filter_part(b, FILTER_SCHEMATIZED, &size);
+        assert_int_equal(size, i == 7 ? SIZE * 3 : SIZE + 8 * i);
+        for (uint32_t k = 0; k < size; k++)
+            assert_int_equal(data[k], i == 7 ? 200 : i);
+    }
+    directory_destroy(again);
+    struct filter_block *large = filter_of(9, LARGE);
+    struct enable_terms  terms = {.filter = large};
+    wstatus              st    = W_SUCCESS;
+    for (unsigned i = MANY; i < SHM_PROVIDERS && !st; i++, filled += !st) {
+        struct guid g    = guid_of(i);
+        int         slot = directory_get(d, &g);
+        st               = directory_enable(d, (unsigned)slot, 1, &terms, &entry, &why);
+    }
+    assert_int_equal(st, W_NO_SYSTEM_RESOURCES);
+    assert_true(filled > SHM_FILTER_BYTES / (LARGE + 128) - 10 && filled < SHM_FILTER_BYTES / LARGE);
+    assert_int_equal(directory_change(d, 0, 0, &terms, &why), W_NO_SYSTEM_RESOURCES); /* which keeps what it has */
+    assert_int_equal(*(const uint8_t *)filter_part(directory_filter(d, 0, 0), FILTER_SCHEMATIZED, &(uint32_t){0}), 0);
+    directory_disable(d, MANY, 0);
+    assert_int_equal(directory_change(d, 0, 0, &terms, &why), W_SUCCESS); /* its place */
+    free(large);
+    directory_destroy(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_touched_where_a_slot_was_taken), cmocka_unit_test(slots_are_found_and_used_again),
+        cmocka_unit_test(memory_is_touched_where_a_slot_was_taken), cmocka_unit_test(slots_are_found_and_used_again), cmocka_unit_test(filters_lie_beside_each_other),
         cmocka_unit_test(all_can_be_taken), cmocka_unit_test(an_adopted_directory_knows_its_slots)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
