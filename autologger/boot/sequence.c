@@ -263,8 +263,10 @@ static wstatus run(struct boot *b, struct reason *why)
     wstatus read = boot_settings_read(store, &settings, &refused);
     if (read)
         condition_add(&settings.conditions, read, false, "[Boot]", "", 0, wstatus_advice(read), "%s", refused.text);
-    else
+    else {
         table->ceiling = table->env->os->ram_bytes(table->env->os) * settings.memory_percent / 100;
+        table->most    = settings.sessions_most;
+    }
     if (regstore_key_exists(store, WINPATH_WMI "\\Autologger"))
         st = regstore_enum_keys(store, WINPATH_WMI "\\Autologger", key_add, &keys); /* in name order */
     b->units = plan_units_wanted(store, keys.items, keys.count);

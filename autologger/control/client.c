@@ -602,10 +602,12 @@ wstatus control_consume_next(struct control_client *c, struct ctl_consume_reques
 
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why)
 {
-    wstatus st = plain_ask(c, CTL_STATE, sizeof *out, WAIT_MS, why);
+    enum { SESSIONS_MOST = 64 }; /* an older daemon does not say */
+    wstatus st = plain_ask(c, CTL_STATE, offsetof(struct ctl_state_answer, sessions_most), WAIT_MS, why);
     if (st)
         return st;
-    memcpy(out, c->buffer, sizeof *out);
+    *out = (struct ctl_state_answer){.sessions_most = SESSIONS_MOST};
+    memcpy(out, c->buffer, c->size < sizeof *out ? offsetof(struct ctl_state_answer, sessions_most) : sizeof *out);
     out->store[sizeof out->store - 1]     = 0;
     out->log_dir[sizeof out->log_dir - 1] = 0;
     return W_SUCCESS;

@@ -125,43 +125,13 @@ wstatus server_on_state(struct control_server *v, unsigned c, const void *messag
                                   .fs_ready = v->state->fs_ready, .adopted = v->state->adopted,
                                   .uptime_ns = v->table->env->os->raw_ns(v->table->env->os) - v->state->start_raw_ns,
                                   .files_created_early = v->state->files_created_early,
-                                  .files_created = v->state->files_created};
+                                  .files_created = v->state->files_created,
+                                  .sessions_most = v->table->most ? v->table->most : SHM_SESSIONS};
     (void)size;
     for (int i = 0; i < v->table->directory->used; i++)
         a.providers += v->table->directory->shm->provider[i].generation & 1;
     snprintf(a.store, sizeof a.store, "%s", v->state->store);
     snprintf(a.log_dir, sizeof a.log_dir, "%s", v->state->log_dir);
     server_tell(v, c, &a, sizeof a, NULL, 0);
-    return W_SUCCESS;
-}
-
-wstatus server_on_providers(struct control_server *v, unsigned c, const void *message, size_t size)
-{
-    const struct ctl_session_request *m      = message;
-    struct ctl_providers_answer      *answer = (void *)v->out;
-    const struct directory           *d      = v->table->directory;
-    unsigned                          skip   = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
-    (void)size;
-
-    memset(answer, 0, sizeof *answer);
-    for (int i = 0; i < d->used; i++) {
-        const struct shm_provider *p = &d->shm->provider[i];
-        if (!(p->generation & 1))
-            continue;
-        answer->total++;
-        if (skip) {
-            skip--;
-            continue;
-        }
-        if (answer->count == room)
-            continue;
-        struct ctl_provider_row *row = &answer->row[answer->count++];
-        *row = (struct ctl_provider_row){.guid = p->guid, .registrations = d->registrations[i],
-                                         .enabled_count = (uint32_t)__builtin_popcount(p->mask)};
-        snprintf(row->name, sizeof row->name, "%s", d->name[i] ? d->name[i] : "");
-    }
-    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_PROVIDERS,
-                                         CTL_VERSION, m->header.sequence, 0};
-    server_tell(v, c, answer, answer->header.size, NULL, 0);
     return W_SUCCESS;
 }

@@ -1,10 +1,11 @@
-/* server_files.c - what is made at once for a controller: a session, a file more of one, with that user's rights; and what one was made of. The early program has
- * server_none.c instead. See server.h. */
+/* server_files.c - what is made at once for a controller: a session, a file more of one, with that user's rights; what one was made of, and
+ * which providers there are. The early program has server_none.c instead. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/declaration.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/wire/etl.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct starter {
@@ -119,6 +120,37 @@ wstatus server_on_declaration(struct control_server *v, unsigned c, const void *
         return W_WMI_INSTANCE_NOT_FOUND;
     declaration_answer(s, v->table->directory, m->start, answer, CTL_MAX);
     answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_DECLARATION,
+                                         CTL_VERSION, m->header.sequence, 0};
+    server_tell(v, c, answer, answer->header.size, NULL, 0);
+    return W_SUCCESS;
+}
+
+wstatus server_on_providers(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct ctl_providers_answer      *answer = (void *)v->out;
+    const struct directory           *d      = v->table->directory;
+    unsigned                          skip   = m->start, room = (CTL_MAX - sizeof *answer) / sizeof answer->row[0];
+    (void)size;
+
+    memset(answer, 0, sizeof *answer);
+    for (int i = 0; i < d->used; i++) {
+        const struct shm_provider *p = &d->shm->provider[i];
+        if (!(p->generation & 1))
+            continue;
+        answer->total++;
+        if (skip) {
+            skip--;
+            continue;
+        }
+        if (answer->count == room)
+            continue;
+        struct ctl_provider_row *row = &answer->row[answer->count++];
+        *row = (struct ctl_provider_row){.guid = p->guid, .registrations = d->registrations[i],
+                                         .enabled_count = (uint32_t)__builtin_popcount(p->mask)};
+        snprintf(row->name, sizeof row->name, "%s", d->name[i] ? d->name[i] : "");
+    }
+    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_PROVIDERS,
                                          CTL_VERSION, m->header.sequence, 0};
     server_tell(v, c, answer, answer->header.size, NULL, 0);
     return W_SUCCESS;

@@ -1,4 +1,4 @@
-/* server_none.c - the early program's: it makes nothing for controllers. See server_files.c, server_access.c. */
+/* server_none.c - the early program's: it makes nothing for controllers, and tells them of sessions alone. See server_files.c, server_access.c. */
 #include "autologger/control/server_parts.h"
 
 static wstatus none(void) { return W_NOT_SUPPORTED; }
@@ -24,6 +24,11 @@ wstatus server_on_access(struct control_server *v, unsigned c, const void *messa
     return none();
 }
 wstatus server_on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}
+wstatus server_on_providers(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     (void)v, (void)c, (void)message, (void)size;
     return none();

@@ -70,8 +70,14 @@ static wstatus query_flags(const struct ctl_session_info *s, uint8_t *out, ULONG
 
 static wstatus query_max_loggers(const struct ctl_session_info *s, uint8_t *out, ULONG *length)
 {
-    const ULONG most = MAX_LOGGERS;
+    struct ctl_state_answer state;
+    struct control_client  *client = NULL;
+    struct reason           why;
+    ULONG                   most = MAX_LOGGERS; /* also where no daemon says */
     (void)s;
+    if (control_open(NULL, &client, &why) == W_SUCCESS && control_state(client, &state, &why) == W_SUCCESS)
+        most = state.sessions_most;
+    control_close(client);
     memcpy(out, &most, sizeof most);
     *length = sizeof most;
     return W_SUCCESS;

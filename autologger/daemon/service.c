@@ -36,6 +36,7 @@ static void rows_keep(struct service *v)
 
 static void booted(struct service *v)
 {
+    v->state->sessions_most = v->table.most;
     rows_keep(v);
     if (v->options.booted)
         v->options.booted(v->options.ctx, &v->results);

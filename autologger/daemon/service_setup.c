@@ -185,6 +185,7 @@ void service_env_fill(struct service *v, bool adopted)
         memcpy(v->state->anchor, anchor, sizeof *anchor);
     }
     v->table.env     = &v->env;
+    v->table.most    = v->state->sessions_most;
     v->table.ceiling = plan_memory_ceiling(v->env.os->ram_bytes(v->env.os));
 }
 

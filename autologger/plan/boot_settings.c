@@ -102,6 +102,7 @@ wstatus boot_settings_read(struct regstore *store, struct boot_settings *out, st
     memset(&set, 0, sizeof set);
     st                  = value_set_read(store, WINPATH_WMI, IN_WMI, &set, &out->conditions, &failed, why);
     out->memory_percent = (unsigned)set.at[VALUE_MAX_NON_PAGED_POOL_USAGE].number;
+    out->sessions_most  = (unsigned)set.at[VALUE_ETW_MAX_LOGGERS].number;
     value_set_finish(&set);
     return st;
 }

@@ -15,6 +15,7 @@ struct boot_settings {
     uint64_t max_wait_ms; /* for boot-done, since the start; 0 = no limit */
     uint64_t keep_boots, keep_bytes; /* 0 = no limit */
     unsigned memory_percent; /* WMI\MaxNonPagedPoolUsage: of RAM, for all boot sessions together */
+    unsigned sessions_most; /* WMI\EtwMaxLoggers */
     struct condition_list conditions;
 };
 /* "boot-done", "boot-done + 10 s", "90 s", "never" (then *stops is false) */

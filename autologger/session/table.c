@@ -2,6 +2,7 @@
 
 #include "registry-sim/win32/utf16.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,22 @@ static wstatus system_logger_place(const struct session_table *t, const struct p
                       "%d sessions of kernel events run already; of the %d places one is for the NT Kernel Logger alone, one for the "
                       "Circular Kernel Context Logger. Do: stop one, or put its flags into another",
                       others, SYSTEM_LOGGERS);
+}
+
+/* Who holds the places: as many names as a reason has room for. */
+static wstatus places_taken(const struct session_table *t, unsigned most, struct reason *why)
+{
+    char     names[300] = "";
+    size_t   used       = 0;
+    unsigned told       = 0, all = table_count(t);
+    for (int i = 0; i < SHM_SESSIONS; i++) {
+        const size_t n = t->slot[i] ? strlen(t->slot[i]->state->name) : 0;
+        if (!n || used + n + 3 > sizeof names)
+            continue;
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", told++ ? ", " : "", t->slot[i]->state->name);
+    }
+    return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %u places are taken (EtwMaxLoggers), by %s and %u more. Do: stop one (autologger stop)", most, names,
+                      all - told);
 }
 
 wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why)
@@ -51,8 +68,9 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
     }
     if ((st = system_logger_place(t, plan, why)))
         return st;
-    if (free_slot < 0)
-        return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d session slots are in use", SHM_SESSIONS);
+    const unsigned most = t->most && t->most < SHM_SESSIONS ? t->most : SHM_SESSIONS;
+    if (free_slot < 0 || table_count(t) >= most)
+        return places_taken(t, most, why);
     st = session_create(t->env, t->directory, plan, (unsigned)free_slot, ++t->generation, out, why);
     if (st)
         return st;

@@ -9,6 +9,7 @@ struct session_table {
     struct directory   *directory;
     struct session     *slot[SHM_SESSIONS];
     uint64_t            ceiling, memory_used; /* bytes */
+    unsigned            most; /* sessions at one time; 0: SHM_SESSIONS */
     uint32_t            generation;
     /* asked of each plan before anything is made of it; NULL: everything may be */
     wstatus (*may_add)(void *ctx, const struct plan *plan, struct reason *why);

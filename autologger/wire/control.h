@@ -207,6 +207,8 @@ struct ctl_state_answer {
     uint64_t          files_created;
     char              store[CTL_PATH];
     char              log_dir[CTL_PATH];
+    uint32_t          sessions_most; /* at one time */
+    uint32_t          reserved;
 };
 struct ctl_provider_row {
     struct guid guid;

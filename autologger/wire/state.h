@@ -48,7 +48,7 @@ struct state_daemon {
     uint32_t rehearsal, boot_done; /* boot_done 0: a successor boots again */
     uint64_t early_ns, held_ns, ready_ns, armed_ns; /* CLOCK_BOOTTIME: the early program began; how long it held the boot up;
                                                        when programs were let in; when the kernel's sources were armed; 0: not known */
-    uint32_t concluded, reserved;  /* the end of the last session was told */
+    uint32_t concluded, sessions_most;  /* most: EtwMaxLoggers, 0: not known; concluded: the end of the last session was told */
     uint64_t change_number; /* of the snapshot that an early boot went by */
     uint8_t  snapshot_content[20];
     uint32_t facts_noted; /* early_facts.h */

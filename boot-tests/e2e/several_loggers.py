@@ -1,6 +1,6 @@
 """Several sessions of kernel events at once: each has its own flags, stacks and file, complete and counted to the last event, also over a
 SIGKILL of the daemon; the NT Kernel Logger by its name; the ninth session is refused; one is changed while the others run.
-Proves: issue 4, several system loggers."""
+Proves: SES-23, SPC-06; issue 4, several system loggers."""
 import ctypes
 import json
 import os
@@ -56,6 +56,8 @@ with Machine(DECLARED) as m:
     sessions = json.loads(m.tool("sessions", "--json").stdout)["sessions"]
     names = sorted(s["name"] for s in sessions if s["kernel"])
     check(len(names) == 7 and "NT Kernel Logger" in names, names)  # its own place, and six others
+    nt = json.loads(m.tool("query", "NT Kernel Logger", "--json").stdout)
+    check(nt["guid"] == "{9e814aad-3204-11d2-9a82-006008a86939}" and nt["kernel"], "it carries SystemTraceControlGuid", nt)
     work("first")
     os.kill(m.daemon_pid(), signal.SIGKILL)
     m.wait_ready()
