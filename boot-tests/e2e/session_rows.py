@@ -103,11 +103,13 @@ def file_of_buffers(m):
     m.tool("start", "order", "-o", "order.etl", "--provider", PROVIDER, "--set", "BufferSize=0x40", "--set", "MaximumBuffers=256")
     p, t = m.writer(3, 30000, rate=60000)
     p.wait(60)
-    before = query(m, "order")
-    m.tool("flush", "order")
-    after = query(m, "order")
-    check(after["buffers_written"] > before["buffers_written"] and after["free_buffers"] >= before["free_buffers"], "a dirty buffer is written, then free",
-          before, after)
+    end = time.time() + 20
+    while True:
+        m.tool("flush", "order")
+        q = query(m, "order")  # what is free is counted at each look of the thread
+        if q["events_written"] == 30000 and q["number_of_buffers"] - q["free_buffers"] <= 1:
+            break
+        check(time.time() < end, "dirty buffers are written, then free", q)
     info = stop(m, "order")
     path = os.path.join(m.logs, "order.etl")
     size = os.path.getsize(path)
