@@ -87,7 +87,7 @@ void group_join(struct control_server *v, unsigned registration, const void *tra
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = p->mask & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
         if (s)
-            member_set(v, s, (uint32_t)slot, e, r->slot, &at); /* the registration's answer tells it */
+            member_set(v, s, (uint32_t)slot, e, r->slot, &at);
     }
 }
 

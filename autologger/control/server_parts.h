@@ -54,7 +54,7 @@ void           server_registration_drop(struct control_server *v, struct state_r
 struct enable_wait;
 /* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or is NULL. */
 void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
-/* A provider has come: it joins the group that its traits name, and is enabled where that is. */
+/* A provider has come: it joins the group that its traits name, and is enabled where that is; the caller tells. */
 void group_join(struct control_server *v, unsigned registration, const void *traits, size_t size);
 /* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a disabling, after the others. */
 void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);

@@ -130,6 +130,12 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     /* asked again after an adoption: the same provider. Another one under the same index: the former is given up */
     if (r && r->in_use && !guid_equal(&v->table->directory->shm->provider[r->slot].guid, &m->provider))
         server_registration_drop(v, r);
+    if (r && r->in_use && m->header.status & CTL_REGISTER_TRAITS) {
+        remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
+        if (v->hooks.enabling)
+            v->hooks.enabling->registered(v, (unsigned)(r - v->state->registration), m + 1, m->traits_size);
+        return W_SUCCESS;
+    }
     int slot = !r ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
     if (slot < 0) {
         if (!may)

@@ -77,9 +77,10 @@ static enum sent announce(void)
     enum sent r = SENT;
     for (unsigned i = 0; i < al_used; i++) {
         struct registration *g = &al_table[i];
-        if (g->announced == g->handle)
+        const bool again = g->announced == g->handle;
+        if (again && (!g->handle || !g->traits_new || !g->answered))
             continue;
-        if (g->announced) {
+        if (g->announced && !again) {
             struct ctl_unregister u = {{sizeof u, CTL_UNREGISTER, CTL_VERSION, (uint32_t)(g->announced >> 32), 0}, i, 0};
             if ((r = send_bytes(&u, sizeof u, NULL, 0)) != SENT)
                 return r;
@@ -89,9 +90,12 @@ static enum sent announce(void)
             struct ctl_register m = {{sizeof m, CTL_REGISTER, CTL_VERSION, (uint32_t)(g->handle >> 32), 0}, g->guid, i, 0};
             m.traits_size         = g->traits && g->traits_size <= CTL_MAX - sizeof m ? g->traits_size : 0;
             m.header.size         = (uint32_t)sizeof m + m.traits_size;
-            m.header.status       = g->classic ? CTL_REGISTER_CLASSIC : 0;
+            m.header.status       = (g->classic ? CTL_REGISTER_CLASSIC : 0) | (again ? CTL_REGISTER_TRAITS : 0);
             if ((r = send_bytes(&m, sizeof m, g->traits, m.traits_size)) != SENT)
                 return r;
+            g->traits_new = false;
+            if (again)
+                continue;
             g->answered = g->owed = 0;
             g->announced          = g->handle;
         }

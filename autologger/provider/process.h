@@ -67,6 +67,7 @@ struct registration {
     bool                       use_types; /* data descriptors have types */
     bool                       plain;     /* neither types, traits nor filters: descriptors go out as they are */
     bool                       filtered;  /* a session that this program is meant by asks for more than level and keywords */
+    bool                       traits_new; /* the daemon has not been told of them */
     struct guid                guid;
     const uint8_t             *traits; /* NULL = none */
     uint32_t                   traits_size;

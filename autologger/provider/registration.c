@@ -221,6 +221,8 @@ static ULONG set_traits(struct registration *r, const uint8_t *data, ULONG size)
     memcpy(r->traits_copy, data, size);
     r->traits_size = size;
     __atomic_store_n(&r->traits, r->traits_copy, __ATOMIC_RELEASE);
+    r->traits_new = true;
+    process_wake_agent();
     return ERROR_SUCCESS;
 }
 

@@ -57,7 +57,9 @@ struct ctl_hello {
     uint64_t          daemon_instance; /* answer: new after every daemon start, also after an adoption */
 };
 
-enum { CTL_REGISTER_CLASSIC = 1 }; /* a provider of the older API: one session at a time enables it */
+/* CLASSIC: a provider of the older API: one session at a time enables it. TRAITS: of a registration that there is, which has got them
+ * since; it is not answered. */
+enum { CTL_REGISTER_CLASSIC = 1, CTL_REGISTER_TRAITS = 2 };
 struct ctl_register {
     struct ctl_header header; /* status: CTL_REGISTER_*; a daemon that does not know one goes without */
     struct guid       provider;

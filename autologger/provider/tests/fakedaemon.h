@@ -52,6 +52,7 @@ struct fakedaemon {
     uint32_t              ticket;
     uint8_t               traits[256]; /* of the last CTL_REGISTER */
     uint32_t              traits_size;
+    unsigned              traits_told; /* of registrations that there were */
     struct stream_record  record;
     unsigned              record_stream;
     int                   record_session;
@@ -122,6 +123,12 @@ static inline void fake_register(struct fakedaemon *d, int c, const struct ctl_r
 {
     struct ctl_registered a = {{sizeof a, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0}, m->index, 0, 0, 0};
     struct fake_reg      *r = NULL;
+    if (m->header.status & CTL_REGISTER_TRAITS) {
+        d->traits_size = m->traits_size < sizeof d->traits ? m->traits_size : sizeof d->traits;
+        memcpy(d->traits, m + 1, d->traits_size);
+        d->traits_told++;
+        return;
+    }
     for (unsigned i = 0; i < FAKE_REGS && !r; i++)
         if (d->reg[i].client < 0)
             r = &d->reg[i];

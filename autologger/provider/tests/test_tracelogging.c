@@ -211,6 +211,9 @@ static void test_set_traits(void **state)
     assert_int_equal(EventSetInformation(h, EventProviderBinaryTrackInfo, &yes, 1), ERROR_NOT_SUPPORTED);
     assert_int_equal(EventSetInformation(h + 8, EventProviderUseDescriptorType, &yes, 1), ERROR_INVALID_HANDLE);
     assert_int_equal(EventSetInformation(h, EventProviderSetTraits, traits, 6), 0);
+    assert_true(fakedaemon_wait(&daemon_, &daemon_.traits_told, 1)); /* the daemon hears the name, once, and nothing is enabled anew */
+    assert_memory_equal(daemon_.traits, traits, 6);
+    assert_int_equal(daemon_.traits_told, 1);
     assert_int_equal(EventWrite(h, &d, 0, NULL), 0);
     const struct stream_record *r = fakedaemon_next(&daemon_, 0);
     assert_non_null(r);
