@@ -206,13 +206,14 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
 
 /* ---- CTL_PROVIDER ---- */
 
-static unsigned enables_of(const struct control_server *v, int slot, struct ctl_provider_enable *out)
+/* Of sessions that the caller may ask after. */
+static unsigned enables_of(const struct control_server *v, unsigned c, int slot, struct ctl_provider_enable *out)
 {
     const struct shm_provider *p = &v->table->directory->shm->provider[slot];
     unsigned                   n = 0;
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         const struct session *s = p->mask & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
-        if (!s)
+        if (!s || !server_session_granted(v, c, s, ACCESS_QUERY))
             continue;
         const struct filter_block *filter = directory_filter(v->table->directory, (unsigned)slot, e);
         out[n] = (struct ctl_provider_enable){.logger_id = s->state->index, .any = p->enable[e].any, .all = p->enable[e].all, .level = p->enable[e].level,
@@ -255,7 +256,7 @@ static wstatus provider(struct control_server *v, unsigned c, const void *messag
     if (slot < 0)
         return W_WMI_GUID_NOT_FOUND;
     memset(answer, 0, sizeof *answer);
-    answer->enable_count  = enables_of(v, slot, answer->enable);
+    answer->enable_count  = enables_of(v, c, slot, answer->enable);
     answer->program_count = programs_of(v, slot, answer->program);
     snprintf(answer->name, sizeof answer->name, "%s", v->table->directory->name[slot] ? v->table->directory->name[slot] : "");
     answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->program_count * sizeof answer->program[0]), CTL_PROVIDER, CTL_VERSION,

@@ -382,6 +382,37 @@ static void early_and_after(void **state)
     bench_finish(&b);
 }
 
+/* Who may not ask after a session does not hear of it: not by name, in no list, not as one that enables a provider. */
+static void what_may_not_be_asked_after(void **state)
+{
+    struct bench                b;
+    int                         peer;
+    struct security_entry       e        = {.rights = ACCESS_QUERY};
+    struct ctl_session_request  named    = {.name = "secure"}, all = {.start = 0};
+    struct ctl_provider_request provider = {.provider = fixture_provider};
+    uint8_t                    *bytes;
+    size_t                      size;
+    (void)state;
+    if (geteuid())
+        skip();
+    bench_init(&b);
+    assert_true(sid_parse("S-1-5-18", &e.who));
+    int c = client(&b, ANYONE, &peer);
+    for (unsigned hidden = 0; hidden < 2; hidden++) {
+        assert_int_equal(ask(&b, c, peer, &named, sizeof named, CTL_QUERY, NULL), hidden ? W_ACCESS_DENIED : 0);
+        assert_int_equal(ask(&b, c, peer, &named, sizeof named, CTL_DECLARATION, NULL), hidden ? W_ACCESS_DENIED : 0);
+        assert_int_equal(ask(&b, c, peer, &all, sizeof all, CTL_QUERY, NULL), 0);
+        assert_int_equal(((const struct ctl_query_answer *)(const void *)answer)->total, 2 - hidden);
+        assert_int_equal(ask(&b, c, peer, &provider, sizeof provider, CTL_PROVIDER, NULL), 0);
+        assert_int_equal(((const struct ctl_provider_answer *)(const void *)answer)->enable_count, 2 - hidden);
+        assert_int_equal(rights_changed_dup(b.rights, &b.secure->state->guid, &e, true, &bytes, &size, NULL), 0);
+        assert_int_equal(rights_put(b.rights, &b.secure->state->guid, bytes, size, NULL), 0);
+        free(bytes);
+    }
+    close(peer);
+    bench_finish(&b);
+}
+
 static void the_group_of_log_users(void **state)
 {
     char  path[] = "/tmp/al-group-XXXXXX";
@@ -399,6 +430,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_right_for_every_caller), cmocka_unit_test(enabling_needs_both),
                                        cmocka_unit_test(the_kernel_is_roots), cmocka_unit_test(changes), cmocka_unit_test(early_and_after),
-                                       cmocka_unit_test(the_group_of_log_users)};
+                                       cmocka_unit_test(the_group_of_log_users), cmocka_unit_test(what_may_not_be_asked_after)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
