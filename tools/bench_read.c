@@ -156,15 +156,17 @@ static wstatus start_sessiond(struct bed *b, struct reason *why)
 
 static wstatus trace_lttng(struct bed *b, uint32_t events, struct reason *why)
 {
-    char number[16], output[PATH_BYTES + 16], path[PATH_BYTES];
+    char number[16], output[PATH_BYTES + 16], path[PATH_BYTES], name[40], of[48];
+    snprintf(name, sizeof name, "autologger-bench-%d", (int)getpid()); /* another bench may run on this machine */
+    snprintf(of, sizeof of, "--session=%s", name);
     snprintf(number, sizeof number, "%u", events);
     snprintf(output, sizeof output, "--output=%s", below(b, "lttng", path));
-    const char *const create[] = {"lttng", "--no-sessiond", "create", "bench", output, NULL};
-    const char *const channel[] = {"lttng", "--no-sessiond", "enable-channel", "-u", "all", "--subbuf-size=8M", "--num-subbuf=8", "--blocking-timeout=inf", NULL};
-    const char *const event[]   = {"lttng", "--no-sessiond", "enable-event", "-u", "-c", "all", "contoso:request", NULL};
-    const char *const start[]   = {"lttng", "--no-sessiond", "start", NULL};
+    const char *const create[] = {"lttng", "--no-sessiond", "create", name, output, NULL};
+    const char *const channel[] = {"lttng", "--no-sessiond", "enable-channel", of, "-u", "all", "--subbuf-size=8M", "--num-subbuf=8", "--blocking-timeout=inf", NULL};
+    const char *const event[]   = {"lttng", "--no-sessiond", "enable-event", of, "-u", "-c", "all", "contoso:request", NULL};
+    const char *const start[]   = {"lttng", "--no-sessiond", "start", name, NULL};
     const char *const write[]   = {b->ust, number, NULL};
-    const char *const stop[]    = {"lttng", "--no-sessiond", "destroy", NULL};
+    const char *const stop[]    = {"lttng", "--no-sessiond", "destroy", name, NULL};
     const char *const *const steps[] = {create, channel, event, start, write, stop};
 
     setenv("LTTNG_UST_ALLOW_BLOCKING", "1", 1); /* of the program that writes: it waits where the ring is full, so that none is lost */

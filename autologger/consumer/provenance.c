@@ -122,6 +122,12 @@ bool provenance_see(struct provenance *p, const struct etl_event *e)
 
     if (e->kind != ETL_KIND_EVENT || !e->metadata)
         return false;
+    if (guid_is_zero(&p->merged)) {
+        p->merged = guid_from_name(MERGED_PROVIDER);
+        p->names  = guid_from_name(NAMES_PROVIDER);
+    }
+    if (!guid_equal(&e->provider, &p->merged) && !guid_equal(&e->provider, &p->names)) /* as nearly all: no name is looked at */
+        return false;
     if (names_event_is(e, NAMES_BOOT)) {
         boot_id_take(p, (const char *)e->payload, e->payload_size);
         return false;

@@ -24,6 +24,7 @@ struct provenance {
     char                      *hash; /* of the configuration; NULL, "": not known */
     uint64_t                   change_number;
     bool                       failed; /* no memory */
+    struct guid                merged, names; /* of the two providers; hashes, made at the first event */
 };
 
 /* Takes in an event of wire/merged.h, or a kernel session's boot id. True: it was one of wire/merged.h. */
