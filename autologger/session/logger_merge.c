@@ -12,8 +12,9 @@
 /* Asked after the snapshot: an event that was written by terms with a SID is not older than these terms. */
 static bool sids_wanted(const struct session *s)
 {
-    for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
-        if (s->state->enable[i].in_use && directory_property(s->directory, s->state->enable[i].slot, s->state->enable[i].entry) & PROPERTY_SID)
+    for (unsigned i = 0; i < STATE_ENABLES; i++) /* the controlling thread enables and disables meanwhile: in_use comes last, goes first */
+        if (__atomic_load_n(&s->state->enable[i].in_use, __ATOMIC_ACQUIRE) &&
+            directory_property(s->directory, s->state->enable[i].slot, s->state->enable[i].entry) & PROPERTY_SID)
             return true;
     return false;
 }

@@ -523,7 +523,7 @@ static void disable_all(struct session *s)
     for (unsigned i = 0; i < STATE_ENABLES; i++)
         if (s->state->enable[i].in_use) {
             directory_disable(s->directory, s->state->enable[i].slot, s->state->enable[i].entry);
-            s->state->enable[i].in_use = 0;
+            __atomic_store_n(&s->state->enable[i].in_use, 0, __ATOMIC_RELEASE);
         }
 }
 
