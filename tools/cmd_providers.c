@@ -246,8 +246,8 @@ static void sessions_text(const struct ctl_provider_answer *p, char *out, size_t
     size_t used = 0;
     *out        = 0;
     for (uint32_t i = 0; i < p->enable_count && used < size; i++) {
-        int n = snprintf(out + used, size - used, "%s%s (level %u, keywords 0x%llx)", i ? ", " : "", p->enable[i].session, p->enable[i].level,
-                         (unsigned long long)p->enable[i].any);
+        int n = snprintf(out + used, size - used, "%s%s (level %u, keywords 0x%llx%s%s)", i ? ", " : "", p->enable[i].session, p->enable[i].level,
+                         (unsigned long long)p->enable[i].any, *p->enable[i].filters ? "; " : "", p->enable[i].filters);
         used += n > 0 ? (size_t)n : 0;
     }
 }
@@ -278,6 +278,8 @@ static void registered_json(struct json *j, const char *guid, const struct ctl_p
         json_number(j, "level", p->enable[i].level);
         json_number(j, "match_any", p->enable[i].any);
         json_number(j, "match_all", p->enable[i].all);
+        json_number(j, "property", p->enable[i].property);
+        json_text(j, "filters", p->enable[i].filters);
         json_object_end(j);
     }
     json_array_end(j);

@@ -252,9 +252,17 @@ static void scope_decides_who_sees_it(void **state)
     fakedaemon_disable(&daemon_, 0, &provider_id);
 }
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define WITH_THREAD_SANITIZER /* it kills a child that starts a thread after a fork of a threaded parent, and its calls leave no room for jumps */
+#endif
+#endif
 /* PID: a child is not its parent, also when it inherits everything else. */
 static void a_child_is_another_program(void **state)
 {
+#ifdef WITH_THREAD_SANITIZER
+    skip();
+#endif
     (void)state;
     const uint32_t       own = (uint32_t)getpid();
     struct filter_block *b   = NULL;
@@ -446,6 +454,9 @@ static bool deep_enough(const struct stream_record *r, unsigned *frames)
 
 static void stacks_are_the_caller_s(void **state)
 {
+#ifdef WITH_THREAD_SANITIZER
+    skip();
+#endif
     (void)state;
     struct filter_block *b = NULL;
     unsigned             frames;

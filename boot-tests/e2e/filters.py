@@ -1,0 +1,125 @@
+"""Filters and EnableProperty with a real daemon: declared in INI they hold from the early program on, over the hand-over and the daemon's
+deaths; by EnableTraceEx2 with every error; what is recorded is exactly what passes, and it carries what was asked for.
+Proves: ENB-03, ENB-04, ENB-06, ENB-07, ENB-10, LEG-04, API-08."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from early_machine import EARLY, EarlyMachine
+from harness import BUILD, check
+
+PROVIDER = "{5eba5e02-1111-2222-0102-030405060708}"
+DECLARED = f"""
+[Autologger/some]
+FileName = some.etl
+[Autologger/some/ours]
+Guid = {PROVIDER}
+EnableProperty = SID + STACK_TRACE
+[Autologger/some/ours/Filters]
+EventIds = not 1, 3-8
+StackWalkIds = 9
+ExeFilter = nobody, filter_controller
+[Autologger/others]
+FileName = others.etl
+[Autologger/others/ours]
+Guid = {PROVIDER}
+[Autologger/others/ours/Filters]
+ExeFilter = nobody
+[Autologger/all]
+FileName = all.etl
+[Autologger/all/ours]
+Guid = {PROVIDER}
+"""
+PASS = [2, 9, 10]
+
+
+def program(m, *args):
+    r = subprocess.run([os.path.join(BUILD, "tests", "filter_controller"), *args], env=m.env, capture_output=True, text=True, timeout=60)
+    check(r.returncode == 0, args, r.stdout, r.stderr)
+    return r.stdout.split()
+
+
+def events(m, name):
+    r = m.tool("dump", os.path.join(m.logs, name), "--json")
+    return [e for e in map(json.loads, r.stdout.splitlines()) if e.get("provider", {}).get("guid", "").lower() == PROVIDER]
+
+
+def kill_daemon(m):
+    os.kill(m.daemon_pid(), signal.SIGKILL)
+    m.wait_ready()
+
+
+def sid(uid):
+    return f"S-1-22-1-{uid}" if uid else "S-1-5-18"
+
+
+def early_ready(m):
+    end = time.time() + 20
+    while time.time() < end:
+        r = subprocess.run([EARLY, "--runtime-dir", m.runtime, "status"], capture_output=True, text=True)
+        if r.returncode == 0 and "some: Status 0" in r.stdout and "held in memory" in r.stdout:
+            return
+        time.sleep(0.02)
+    check(False, "the early program was not ready:", r.stdout, r.stderr)
+
+
+def declared(m):
+    written = 0
+    m.early()
+    early_ready(m)
+    program(m, "write")  # the early program holds it
+    written += 1
+    m.start()
+    m.gone()
+    for _ in range(2):
+        program(m, "write")
+        written += 1
+        kill_daemon(m)
+    program(m, "write")
+    written += 1
+    m.tool("flush", "some")
+    info = json.loads(m.tool("query", "some", "--json").stdout)
+    check(info["filtered"] == 7 * written, info)
+    rows = json.loads(m.tool("providers", "--registered", "--json").stdout)
+    row = [r for r in rows["registered"] if r["guid"].lower() == PROVIDER][0]
+    told = {s["name"]: s for s in row["sessions"]}
+    check(told["some"]["filters"] == "programs nobody;filter_controller; event ids not 1, 3, 4, 5, 6, 7, 8; stacks of ids 9", told)
+    check(told["some"]["property"] == 5 and told["all"]["filters"] == "", told)
+    return written
+
+
+def by_controller(m):
+    """A session that a controller started; its filters outlive the daemon, too."""
+    m.tool("start", "api", "--output", "api.etl")
+    program(m, "errors", "api")
+    program(m, "enable", "api")
+    ran = []
+    for _ in range(2):
+        ran.append([int(n) for n in program(m, "write")])
+        kill_daemon(m)
+    ran.append([int(n) for n in program(m, "write")])
+    m.tool("stop", "api")
+    got = events(m, "api.etl")
+    check([e["id"] for e in got] == [7, 9] * 3, got)
+    check([e["pid"] for e in got] == [r[0] for r in ran for _ in range(2)], got, ran)
+    check(len({e["eventKey"] for e in got}) == 6 and len({e["processStartKey"] for e in got}) == 3, got)
+    for e, (pid, session) in zip(got, [r for r in ran for _ in range(2)]):
+        check(e["userSid"] == sid(os.geteuid()) and e["terminalSession"] == session, e)
+        check((e["id"] == 9) == ("stack" in e), e)
+    return len(ran)
+
+
+with EarlyMachine(DECLARED) as m:
+    written = declared(m)
+    written += by_controller(m)
+    m.shutdown()
+    got = events(m, "some.etl")
+    check([e["id"] for e in got] == PASS * written, [e["id"] for e in got])
+    check(all(e["userSid"] == sid(os.geteuid()) and ("stack" in e) == (e["id"] == 9) for e in got), got)
+    check(events(m, "others.etl") == [], "a program that is not meant wrote")
+    check([e["id"] for e in events(m, "all.etl")] == list(range(1, 11)) * written, "the session without filters")
+    row = [s for s in m.status()["sessions"] if s["name"] == "some"][0]
+    check(row["written"] == 3 * written and row["filtered"] == 7 * written and row["lost"]["total"] == 0, row)
+    print(f"{10 * written} events tried: {3 * written} written, {7 * written} filtered, over 4 daemons")

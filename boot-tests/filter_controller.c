@@ -1,0 +1,136 @@
+/* filter_controller - a controller and its provider as one would write them for Windows: every type of filter and EnableProperty by
+ * EnableTraceEx2, and every error. Needs a daemon at AUTOLOGGER_RUNTIME_DIR.
+ *   filter_controller errors SESSION         the table of what is refused
+ *   filter_controller enable SESSION         enables: ids 7 and 9 alone, with the properties below
+ *   filter_controller write                  writes ids 1 to 10 as the provider; prints its pid
+ * Exit codes: 0 all as expected, 1 not. */
+#include <evntcons.h>
+#include <evntprov.h>
+#include <evntrace.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const GUID provider = {0x5eba5e02, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+static unsigned   failed;
+
+static TRACEHANDLE handle_of(const char *session)
+{
+    struct {
+        EVENT_TRACE_PROPERTIES p;
+        char                   file[1024], name[1024];
+    } b = {.p = {.Wnode = {.BufferSize = sizeof b, .Flags = WNODE_FLAG_TRACED_GUID}, .LogFileNameOffset = sizeof b.p, .LoggerNameOffset = sizeof b.p + 1024}};
+    return ControlTraceA(0, session, &b.p, EVENT_TRACE_CONTROL_QUERY) == ERROR_SUCCESS ? b.p.Wnode.HistoricalContext : 0;
+}
+
+static ULONG enable(TRACEHANDLE h, ULONG property, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
+{
+    ENABLE_TRACE_PARAMETERS e = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = property, .EnableFilterDesc = filters, .FilterDescCount = count};
+    return EnableTraceEx2(h, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, &e);
+}
+
+/* A list of ids as EVENT_FILTER_EVENT_ID. */
+static ULONG ids_put(uint16_t *out, int in, unsigned count, unsigned first)
+{
+    out[0] = (uint16_t)in;
+    out[1] = (uint16_t)count;
+    for (unsigned i = 0; i < count; i++)
+        out[2 + i] = (uint16_t)(first + 2 * i);
+    return (ULONG)(4 + 2 * count);
+}
+
+static void errors(TRACEHANDLE h)
+{
+    static char     bytes[8192];
+    static uint16_t ids[80];
+    ULONG           pids[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const ULONG     most = ids_put(ids, 1, 64, 0);
+    for (size_t i = 0; i < sizeof bytes; i += 2)
+        bytes[i] = 'a'; /* UTF-16 */
+    const struct {
+        const char *what;
+        ULONG       type;
+        const void *data;
+        ULONG       size, wanted;
+    } row[] = {
+        {"none", EVENT_FILTER_TYPE_NONE, NULL, 0, 0},
+        {"8 pids", EVENT_FILTER_TYPE_PID, pids, 32, 0},
+        {"9 pids", EVENT_FILTER_TYPE_PID, pids, 36, 87},
+        {"no pids", EVENT_FILTER_TYPE_PID, pids, 0, 87},
+        {"half a pid", EVENT_FILTER_TYPE_PID, pids, 3, 87},
+        {"64 ids", EVENT_FILTER_TYPE_EVENT_ID, ids, most, 0},
+        {"64 ids, less than told", EVENT_FILTER_TYPE_EVENT_ID, ids, most - 2, 87},
+        {"64 ids and a rest", EVENT_FILTER_TYPE_STACKWALK, ids, most + 2, 0},
+        {"names of 1024 bytes", EVENT_FILTER_TYPE_EXECUTABLE_NAME, bytes, 1024, 0},
+        {"names of 1026 bytes", EVENT_FILTER_TYPE_EXECUTABLE_NAME, bytes, 1026, 87},
+        {"half a letter", EVENT_FILTER_TYPE_EXECUTABLE_NAME, bytes, 3, 87},
+        {"no name", EVENT_FILTER_TYPE_PACKAGE_ID, bytes, 0, 87},
+        {"a package", EVENT_FILTER_TYPE_PACKAGE_ID, bytes, 20, 0},
+        {"an application", EVENT_FILTER_TYPE_PACKAGE_APP_ID, bytes, 20, 0},
+        {"a container", EVENT_FILTER_TYPE_CONTAINER, bytes, 24, 0},
+        {"the provider's own", EVENT_FILTER_TYPE_SCHEMATIZED, bytes, 1024, 0},
+        {"more of it", EVENT_FILTER_TYPE_SCHEMATIZED, bytes, 1025, 87},
+        {"names that are none", EVENT_FILTER_TYPE_EVENT_NAME, bytes, 40, 87},
+        {"payload", EVENT_FILTER_TYPE_PAYLOAD, bytes, 40, 50},
+        {"trace handle", EVENT_FILTER_TYPE_TRACEHANDLE, bytes, 8, 50},
+        {"no data", EVENT_FILTER_TYPE_PID, NULL, 4, 87},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        EVENT_FILTER_DESCRIPTOR d  = {.Ptr = (ULONGLONG)(uintptr_t)row[i].data, .Size = row[i].size, .Type = row[i].type};
+        const ULONG             st = enable(h, 0, &d, 1);
+        if (st != row[i].wanted)
+            failed++, printf("%s: %u, expected %u\n", row[i].what, st, row[i].wanted);
+    }
+    EVENT_FILTER_DESCRIPTOR twice[14] = {{(ULONGLONG)(uintptr_t)pids, 4, EVENT_FILTER_TYPE_PID}, {(ULONGLONG)(uintptr_t)pids, 4, EVENT_FILTER_TYPE_PID}};
+    const ULONG             got[]     = {enable(h, 0, twice, 2), enable(h, 0, twice, 14), enable(h, 0, NULL, 1), enable(h, 0x8, NULL, 0), enable(h, 0xFF7, NULL, 0)};
+    static const ULONG      wanted[]  = {87, 87, 87, 50, 0};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (got[i] != wanted[i])
+            failed++, printf("call %zu: %u, expected %u\n", i, got[i], wanted[i]);
+    if (EnableTraceEx2(h, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL))
+        failed++, puts("disable");
+}
+
+static void enable_some(TRACEHANDLE h)
+{
+    uint16_t                ids[4], stacks[3];
+    const ULONG             id_size = ids_put(ids, 1, 2, 7), stack_size = ids_put(stacks, 1, 1, 9);
+    WCHAR                   name[] = u"other;filter_controller";
+    EVENT_FILTER_DESCRIPTOR d[] = {{(ULONGLONG)(uintptr_t)ids, id_size, EVENT_FILTER_TYPE_EVENT_ID}, {(ULONGLONG)(uintptr_t)stacks, stack_size, EVENT_FILTER_TYPE_STACKWALK},
+                                   {(ULONGLONG)(uintptr_t)name, sizeof name, EVENT_FILTER_TYPE_EXECUTABLE_NAME}};
+    if (enable(h, EVENT_ENABLE_PROPERTY_SID | EVENT_ENABLE_PROPERTY_TS_ID | EVENT_ENABLE_PROPERTY_STACK_TRACE | EVENT_ENABLE_PROPERTY_PROCESS_START_KEY | EVENT_ENABLE_PROPERTY_EVENT_KEY, d, 3))
+        failed++, puts("enable");
+}
+
+static void write_all(void)
+{
+    REGHANDLE h;
+    if (EventRegister(&provider, NULL, NULL, &h))
+        failed++;
+    for (USHORT id = 1; id <= 10; id++) {
+        EVENT_DESCRIPTOR d = {.Id = id, .Level = 4};
+        if (EventWrite(h, &d, 0, NULL))
+            failed++;
+    }
+    EventUnregister(h);
+    printf("%d %d\n", getpid(), getsid(0));
+}
+
+int main(int argc, char **argv)
+{
+    const char *verb = argc > 1 ? argv[1] : "";
+    TRACEHANDLE h    = argc > 2 ? handle_of(argv[2]) : 0;
+    if (argc > 2 && !h)
+        return 1;
+    if (strcmp(verb, "errors") == 0 && h)
+        errors(h);
+    else if (strcmp(verb, "enable") == 0 && h)
+        enable_some(h);
+    else if (strcmp(verb, "write") == 0)
+        write_all();
+    else
+        return 1;
+    return failed != 0;
+}
