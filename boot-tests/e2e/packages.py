@@ -23,7 +23,8 @@ NEEDS = ["libfwnt1", "libiniparser1", "libsqlite3-0", "libyajl2", "libelf1", "li
 STAYS = (STORE, "var/log/autologger/")
 # of dpkg, ldconfig and update-initramfs themselves; the image is looked at by what is in it
 BOOKS = ("var/lib/dpkg/", "var/log/dpkg.log", "var/log/alternatives.log", "var/log/apt/", "etc/ld.so.cache", "var/cache/ldconfig/",
-         "var/lib/initramfs-tools/", "boot/initrd.img", "var/lib/systemd/deb-systemd-helper")
+         "var/lib/initramfs-tools/", "boot/initrd.img", "var/lib/systemd/deb-systemd-helper",
+         "etc/group-", "etc/gshadow-", "etc/.pwd.lock")  # addgroup's: as is usual with Debian's packages, the group stays
 def build():
     r = subprocess.run([os.path.join(SOURCE, "tools/make-deb"), "--lintian"], capture_output=True, text=True, timeout=900)
     if "missing" in r.stderr:
@@ -88,6 +89,7 @@ def without_a_boot(machine, packages):
     said = install(machine, packages)
     check("update-initramfs: Generating" in said, "installing built no image:", said)
     quiet_until_asked(machine)
+    check(machine.run("stat", "-c", "%A %G", "/var/log/autologger").split() == ["drwxr-s---", "autologger"], "the log folder's group")
     use(machine)
     install(machine, packages)  # an upgrade to itself
     remove(machine)
