@@ -104,6 +104,58 @@ static VOID WINAPI enabled(LPCGUID source, ULONG code, UCHAR level, ULONGLONG an
     callbacks++;
 }
 
+/* ---- filters of the provider's own: with the session, and with one capture of the state ---- */
+
+struct own_filter {
+    EVENT_FILTER_HEADER header;
+    char                words[16];
+};
+static struct own_filter got;
+static ULONG             got_size, got_type, got_code;
+
+static VOID WINAPI filtered(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+{
+    (void)source, (void)level, (void)any, (void)all, (void)context;
+    memset(&got, 0, sizeof got);
+    got_code = code;
+    got_size = filter ? filter->Size : 0;
+    got_type = filter ? filter->Type : 0;
+    if (filter && filter->Size <= sizeof got)
+        memcpy(&got, (const void *)(uintptr_t)filter->Ptr, filter->Size);
+}
+static ULONG enable_with(TRACEHANDLE handle, ULONG code, const char *words)
+{
+    struct own_filter       f = {.header = {.Id = 1, .Size = sizeof f}};
+    EVENT_FILTER_DESCRIPTOR d = {.Ptr = (ULONGLONG)(uintptr_t)&f, .Size = sizeof f, .Type = EVENT_FILTER_TYPE_SCHEMATIZED};
+    ENABLE_TRACE_PARAMETERS e = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableFilterDesc = &d, .FilterDescCount = 1};
+    snprintf(f.words, sizeof f.words, "%s", words);
+    return EnableTraceEx2(handle, &provider, code, 5, 0, 0, 5000, &e);
+}
+static void own_filters(void)
+{
+    static const EVENT_DESCRIPTOR d = {.Id = 3, .Level = 4};
+    struct block b = fresh("filters.etl", 0);
+    TRACEHANDLE  handle = 0;
+    REGHANDLE    reg = 0;
+    EventRegister(&provider, filtered, NULL, &reg);
+    expect("start", StartTraceA(&handle, "filters", &b.p), ERROR_SUCCESS);
+    expect("enable with a filter", enable_with(handle, EVENT_CONTROL_CODE_ENABLE_PROVIDER, "always"), ERROR_SUCCESS);
+    expect_true("it is told", got_code == 1 && got_type == EVENT_FILTER_TYPE_SCHEMATIZED && got_size == sizeof got && strcmp(got.words, "always") == 0);
+    expect_true("by a bit that names the session", got.header.Id == 1 && got.header.InstanceId && !(got.header.InstanceId & (got.header.InstanceId - 1)));
+    expect("capture", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("with the session's filter", got_code == 2 && strcmp(got.words, "always") == 0);
+    expect("capture with a filter", enable_with(handle, EVENT_CONTROL_CODE_CAPTURE_STATE, "this once"), ERROR_SUCCESS);
+    expect_true("of its own", got_code == 2 && got_size == sizeof got && strcmp(got.words, "this once") == 0 && got.header.InstanceId);
+    expect("capture again", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_CAPTURE_STATE, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect_true("it was for once", strcmp(got.words, "always") == 0);
+    expect("an event for all", EventWriteEx(reg, &d, 0, 0, NULL, NULL, 0, NULL), ERROR_SUCCESS);
+    expect("an event for others", EventWriteEx(reg, &d, got.header.InstanceId, 0, NULL, NULL, 0, NULL), ERROR_SUCCESS);
+    expect("an event for this one", EventWriteEx(reg, &d, ~got.header.InstanceId, 0, NULL, NULL, 0, NULL), ERROR_SUCCESS);
+    EventUnregister(reg);
+    b = fresh("filters.etl", 0);
+    expect("stop", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
+}
+
 static void life(void)
 {
     static const EVENT_DESCRIPTOR info = {.Id = 1, .Level = 4}, error = {.Id = 2, .Level = 2};
@@ -325,6 +377,7 @@ static void read_back(const char *path)
 int main(int argc, char **argv)
 {
     start_errors();
+    own_filters();
     life();
     other_errors();
     modes();

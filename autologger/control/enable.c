@@ -21,13 +21,28 @@ struct enable_wait {
     struct ticket       left[];
 };
 
+/* server_tell_enable of a capture of the state, with the filter that came with the request. */
+static uint32_t tell_capture(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry)
+{
+    struct {
+        struct ctl_enable m;
+        uint8_t           filter[FILTER_SCHEMATIZED_MAX];
+    } t = {.m = {.header = {(uint32_t)sizeof t.m + v->capture_bytes, CTL_ENABLE, CTL_VERSION, 0, 0}, .index = r->index, .enable_index = entry,
+                 .control_code = CTL_CODE_CAPTURE_STATE, .source = s->state->guid, .ticket = ++v->ticket, .filter_bytes = v->capture_bytes}};
+    const struct shm_enable *e = &v->table->directory->shm->provider[r->slot].enable[entry];
+    t.m.level = e->level, t.m.any = e->any, t.m.all = e->all;
+    memcpy(t.filter, v->capture, v->capture_bytes);
+    server_tell(v, r->connection, &t, t.m.header.size, NULL, 0);
+    return t.m.ticket;
+}
+
 void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait)
 {
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
         if (!r->in_use || r->slot != slot || !server_attach(v, r->connection, s))
             continue;
-        const struct ticket t = {.connection = r->connection, .number = server_tell_enable(v, r, s, entry, code)};
+        const struct ticket t = {.connection = r->connection, .number = v->capture ? tell_capture(v, r, s, entry) : server_tell_enable(v, r, s, entry, code)};
         if (wait && v->fd[t.connection] >= 0)
             wait->left[wait->count++] = t;
     }
@@ -139,8 +154,10 @@ static wstatus act(struct control_server *v, const struct ctl_enable_request *m,
     }
     if (!session_provider_find(s, &m->provider, &slot, &entry))
         return W_WMI_GUID_NOT_FOUND;
+    v->capture = m->code == CTL_CODE_CAPTURE_STATE ? filter_part(filter, FILTER_SCHEMATIZED, &v->capture_bytes) : NULL;
     enable_tell_all(v, s, slot, entry, m->code, wait);
     group_change(v, s, slot, entry, m->code, wait);
+    v->capture = NULL;
     if (m->code == CTL_CODE_DISABLE)
         session_provider_clear(s, &m->provider);
     return W_SUCCESS;

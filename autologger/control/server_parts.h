@@ -26,6 +26,8 @@ struct control_server {
     uint64_t              instance;
     uint32_t              ticket;
     struct enable_wait   *waits; /* enable.c's */
+    const void           *capture; /* enable.c's: the filter that goes with what it is telling; NULL: none */
+    uint32_t              capture_bytes;
     _Alignas(8) uint8_t   in[CTL_MAX];
     _Alignas(8) uint8_t   out[CTL_MAX];
 };

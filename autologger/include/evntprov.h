@@ -91,7 +91,8 @@ typedef struct _EVENT_FILTER_DESCRIPTOR {
 } EVENT_FILTER_DESCRIPTOR, *PEVENT_FILTER_DESCRIPTOR;
 #endif
 
-/* What is before a SCHEMATIZED filter's data, by agreement of controller and provider. */
+/* What is before a SCHEMATIZED filter's data, by agreement of controller and provider. In the callback InstanceId is the session's, for
+ * EventWriteEx. */
 typedef struct _EVENT_FILTER_HEADER {
     USHORT    Id;
     UCHAR     Version;
@@ -155,7 +156,8 @@ AUTOLOGGER_API ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDes
 AUTOLOGGER_API ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, LPCGUID ActivityId,
                                         LPCGUID RelatedActivityId, ULONG UserDataCount,
                                         PEVENT_DATA_DESCRIPTOR UserData);
-/* Filter must be 0. */
+/* Filter: sessions that do not get the event, the InstanceId of each one's EVENT_FILTER_HEADER OR-ed together. Flags: EVENT_WRITE_FLAG_*; NO_FAULTING
+ * has no meaning here. */
 AUTOLOGGER_API ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG64 Filter, ULONG Flags,
                                   LPCGUID ActivityId, LPCGUID RelatedActivityId, ULONG UserDataCount,
                                   PEVENT_DATA_DESCRIPTOR UserData);

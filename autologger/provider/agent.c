@@ -124,20 +124,35 @@ static void on_registered(const struct ctl_registered *m)
     pthread_cond_broadcast(&LIFE.changed);
 }
 
-/* The session's own filter for the provider, as a callback gets it: a copy that is good until the next one. */
-static PEVENT_FILTER_DESCRIPTOR own_filter(const struct registration *r, unsigned entry)
+/* A filter as a callback gets it: a copy that is good until the next one, with the session's bit for EventWriteEx. */
+static PEVENT_FILTER_DESCRIPTOR filter_for(uint32_t type, const void *data, uint32_t size, unsigned entry)
 {
     static uint64_t                bytes[FILTER_SCHEMATIZED_MAX / sizeof(uint64_t)]; /* one agent per process */
     static EVENT_FILTER_DESCRIPTOR descriptor;
-    struct filter_view             f;
-    uint32_t                       size, type;
-    const uint8_t                 *data;
-    if (entry >= SHM_PROVIDER_SESSIONS || !r->slot || !(slot_word(r->slot) >> 8 & 1u << entry) || !registration_filter(r->slot, entry, &f) ||
-        !(data = filter_view_own(&f, &type, &size)) || size > sizeof bytes)
+    const uint64_t                 instance = UINT64_C(1) << (entry & 63);
+    if (size > sizeof bytes)
         return NULL;
     memcpy(bytes, data, size);
+    if (type == FILTER_SCHEMATIZED && size >= sizeof(EVENT_FILTER_HEADER))
+        memcpy((char *)bytes + offsetof(EVENT_FILTER_HEADER, InstanceId), &instance, sizeof instance);
     descriptor = (EVENT_FILTER_DESCRIPTOR){.Ptr = (ULONGLONG)(uintptr_t)bytes, .Size = size, .Type = type};
     return &descriptor;
+}
+
+/* The session's own filter for the provider; or the one that came with the message, for this one time. */
+static PEVENT_FILTER_DESCRIPTOR own_filter(const struct registration *r, const struct ctl_enable *m)
+{
+    const unsigned     entry = m->enable_index;
+    const size_t       more  = m->header.size - sizeof *m;
+    struct filter_view f;
+    uint32_t           size, type;
+    const uint8_t     *data;
+    if (m->filter_bytes && m->filter_bytes <= more)
+        return filter_for(FILTER_SCHEMATIZED, m + 1, m->filter_bytes, entry);
+    if (entry >= SHM_PROVIDER_SESSIONS || !r->slot || !(slot_word(r->slot) >> 8 & 1u << entry) || !registration_filter(r->slot, entry, &f) ||
+        !(data = filter_view_own(&f, &type, &size)))
+        return NULL;
+    return filter_for(type, data, size, entry);
 }
 
 /* Lock held on entry and exit, not during the callback. EventUnregister waits for `calling`. */
@@ -201,7 +216,7 @@ static void on_enable(const struct ctl_enable *m)
             if (tell && r->classic)
                 run_classic(m->index, code, m->enable_index, m->level, m->any);
             else if (tell)
-                run_callback(m->index, &m->source, code, m->level, m->any, m->all, code ? own_filter(r, m->enable_index) : NULL);
+                run_callback(m->index, &m->source, code, m->level, m->any, m->all, code ? own_filter(r, m) : NULL);
             if (r->handle == handle && r->owed) {
                 r->owed--;
                 pthread_cond_broadcast(&LIFE.changed);

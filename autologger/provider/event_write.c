@@ -268,6 +268,7 @@ struct call {
     const EVENT_DATA_DESCRIPTOR *data;
     uint32_t                     flags; /* ETL_EVENT_* */
     uint32_t                     how;   /* EVENT_WRITE_FLAG_* */
+    uint32_t                     skip;  /* bits, by enablement: not for these */
 };
 
 /* What filters ask about. */
@@ -372,7 +373,7 @@ static __attribute__((noinline, cold)) ULONG write_call(const struct registratio
 
     if (!c->d || c->n > MAX_EVENT_DATA_DESCRIPTORS || (c->n != 0 && !c->data))
         return ERROR_INVALID_PARAMETER;
-    const uint32_t mask = slot ? sessions_that_want(r, slot, c->d->Level, c->d->Keyword) : 0;
+    const uint32_t mask = slot ? sessions_that_want(r, slot, c->d->Level, c->d->Keyword) & ~c->skip : 0;
     if (mask == 0)
         return ERROR_SUCCESS;
     fill_event(&e, r, c->d, c->activity, c->flags); /* what is wrong with the event itself is so for all sessions */
@@ -420,7 +421,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
         return ERROR_ARITHMETIC_OVERFLOW;
     status = write_sessions(&e, r, slot, mask, d, &again);
     if (UNLIKELY(again)) {
-        const struct call c    = {d, activity, related, n, data, flags, 0};
+        const struct call c    = {d, activity, related, n, data, flags, 0, 0};
         const ULONG       more = write_filtered(r, slot, again, &c, NULL, NULL);
         status                 = status ? status : more;
     }
@@ -578,22 +579,23 @@ ULONG EventWriteTransfer(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor
     return transfer_wanted(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
 }
 
-/* Of a private event: to be kept out where a session asks for that. */
-static __attribute__((noinline)) ULONG in_private_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity, LPCGUID related, ULONG n,
-                                                         PEVENT_DATA_DESCRIPTOR data)
+/* Of a private event, to be kept out where a session asks for that; and of one that some sessions are not to have. */
+static __attribute__((noinline)) ULONG ex_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG64 filter, ULONG flags, LPCGUID activity, LPCGUID related,
+                                                 ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
     const struct registration *r = live(handle);
-    const struct call          c = {.d = d, .activity = activity, .related = related, .n = n, .data = data, .how = EVENT_WRITE_FLAG_INPRIVATE};
+    const struct call c = {.d = d, .activity = activity, .related = related, .n = n, .data = data, .how = flags & EVENT_WRITE_FLAG_INPRIVATE,
+                           .skip = (uint32_t)filter};
     return r ? write_call(r, &c, __builtin_frame_address(0), __builtin_return_address(0)) : ERROR_INVALID_HANDLE;
 }
 
 ULONG EventWriteEx(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG64 Filter, ULONG Flags,
                    LPCGUID ActivityId, LPCGUID RelatedActivityId, ULONG UserDataCount, PEVENT_DATA_DESCRIPTOR UserData)
 {
-    if (Filter != 0 || (Flags & ~(ULONG)(EVENT_WRITE_FLAG_NO_FAULTING | EVENT_WRITE_FLAG_INPRIVATE)))
+    if (Flags & ~(ULONG)(EVENT_WRITE_FLAG_NO_FAULTING | EVENT_WRITE_FLAG_INPRIVATE))
         return ERROR_INVALID_PARAMETER;
-    if (Flags & EVENT_WRITE_FLAG_INPRIVATE && !is_quiet(RegHandle))
-        return in_private_wanted(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
+    if ((Filter || Flags & EVENT_WRITE_FLAG_INPRIVATE) && !is_quiet(RegHandle))
+        return ex_wanted(RegHandle, EventDescriptor, Filter, Flags, ActivityId, RelatedActivityId, UserDataCount, UserData);
     return EventWriteTransfer(RegHandle, EventDescriptor, ActivityId, RelatedActivityId, UserDataCount, UserData);
 }
 

@@ -101,7 +101,7 @@ struct ctl_enable {
     uint64_t          any, all;
     struct guid       source; /* the session's GUID */
     uint32_t          ticket; /* repeat in CTL_ENABLE_ACK */
-    uint32_t          reserved2;
+    uint32_t          filter_bytes; /* of a SCHEMATIZED filter that follows, for this capture of the state alone; 0: the session's own, if any */
 };
 struct ctl_enable_ack {
     struct ctl_header header;

@@ -74,6 +74,40 @@ static void test_multicast(void **state)
     assert_int_equal(EventUnregister(handle), 0);
 }
 
+/* EventWriteEx leaves out the sessions whose bits it is given, and has ids and flags of its own. */
+static void test_write_ex(void **state)
+{
+    const EVENT_DESCRIPTOR d  = {.Id = 5, .Level = 4};
+    const GUID             id = {1, 2, 3, {4}}, related = {5, 6, 7, {8}};
+    EVENT_DATA_DESCRIPTOR  data;
+    (void)state;
+    begin();
+    EventDataDescCreate(&data, "x", 2);
+    assert_int_equal(EventWriteEx(handle, &d, 1, 0, NULL, NULL, 1, &data), 0); /* nobody listens */
+    for (unsigned s = 0; s < 3; s++)
+        fakedaemon_enable(&daemon_, s, &provider_id, 0, 0, 0, 0);
+    for (ULONG64 skip = 0; skip < 16; skip++) {
+        assert_int_equal(EventWriteEx(handle, &d, skip, skip & 1 ? EVENT_WRITE_FLAG_NO_FAULTING : 0, &id, &related, 1, &data), 0);
+        for (unsigned s = 0; s < 3; s++) {
+            const struct stream_record *r = fakedaemon_next(&daemon_, s);
+            assert_int_equal(r != NULL, !(skip >> s & 1));
+            if (!r)
+                continue;
+            assert_int_equal(r->size, 80 + 24 + 2);
+            assert_memory_equal(r->data + 0x40, &id, 16);
+            assert_memory_equal(r->data + 88, &related, 16);
+            assert_null(fakedaemon_next(&daemon_, s));
+        }
+    }
+    assert_int_equal(EventWriteEx(handle, &d, UINT64_MAX, 0, NULL, NULL, 0, NULL), 0); /* for none */
+    assert_int_equal(EventWriteEx(handle, &d, 0, 8, NULL, NULL, 0, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(EventWriteEx(handle, NULL, 1, 0, NULL, NULL, 0, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(EventWriteEx(handle + 8, &d, 1, 0, NULL, NULL, 0, NULL), ERROR_INVALID_HANDLE);
+    for (unsigned s = 0; s < 3; s++)
+        assert_null(fakedaemon_next(&daemon_, s));
+    assert_int_equal(EventUnregister(handle), 0);
+}
+
 /* Each session has its own terms: what the one keeps out the other gets. */
 static void test_own_terms(void **state)
 {
@@ -172,7 +206,7 @@ int main(void)
 {
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_multicast), T(test_own_terms), T(test_both_orders), T(test_nobody)};
+    const struct CMUnitTest tests[] = {T(test_multicast), T(test_write_ex), T(test_own_terms), T(test_both_orders), T(test_nobody)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);
     return failed;

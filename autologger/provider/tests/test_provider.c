@@ -273,7 +273,7 @@ static void test_errors(void **state)
     assert_int_equal(n.lost, lost + 1);
     assert_int_equal(fakedaemon_count(&daemon_, 0), 20);
     assert_int_equal(fakedaemon_count(&daemon_, 2), written);
-    assert_int_equal(EventWriteEx(h, &d, 1, 0, NULL, NULL, 0, NULL), ERROR_INVALID_PARAMETER);
+    assert_int_equal(EventWriteEx(h, &d, 0, 4, NULL, NULL, 0, NULL), ERROR_INVALID_PARAMETER);
     assert_int_equal(EventWriteEx(h, &d, 0, 0, NULL, NULL, 0, NULL), 0);
     assert_int_equal(EventUnregister(h), 0);
 }
