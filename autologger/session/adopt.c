@@ -133,6 +133,9 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
     if ((status = adopt_state(s, state_fd, env->cpus, why)))
         goto out;
     f.index = s->state->index;
+    for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
+        if (s->state->enable[i].in_use)
+            session_expect(s, directory_filter(directory, s->state->enable[i].slot, s->state->enable[i].entry));
     if (s->state->log_file_mode & ETL_MODE_BUFFERING && (s->ring_fd = find_numbered(&f, "ring", -1)) < 0) {
         status = reason_set(why, W_INVALID_DATA, "the buffers of session \"%s\" were not handed over", s->state->name);
         goto out;

@@ -51,6 +51,7 @@ wstatus session_provider_set(struct session *s, const struct guid *provider, con
 
     if (s->sealed || atomic_load(&s->phase) >= SESSION_STOPPING)
         return reason_set(why, W_NOT_READY, "session \"%s\" is ending", s->state->name);
+    session_expect(s, terms->filter);
     if (!e)
         return session_enable(s, provider, guid_format(provider, key), terms, slot, entry, why);
     if (e->in_use)

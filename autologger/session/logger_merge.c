@@ -9,16 +9,6 @@
 
 /* ---- G5 ---- */
 
-/* Asked after the snapshot: an event that was written by terms with a SID is not older than these terms. */
-static bool sids_wanted(const struct session *s)
-{
-    for (unsigned i = 0; i < STATE_ENABLES; i++) /* the controlling thread enables and disables meanwhile: in_use comes last, goes first */
-        if (__atomic_load_n(&s->state->enable[i].in_use, __ATOMIC_ACQUIRE) &&
-            directory_property(s->directory, s->state->enable[i].slot, s->state->enable[i].entry) & PROPERTY_SID)
-            return true;
-    return false;
-}
-
 /* The item says who wrote the event, and a program writes it: what is not its user's is. As provider/identity.c makes them. */
 static void sid_correct(uint8_t *record, uint32_t size, uint32_t uid)
 {
@@ -280,7 +270,7 @@ void logger_totals(struct logger *l)
 
 void logger_merge(struct logger *l, uint64_t horizon)
 {
-    l->sids |= sids_wanted(l->s);
+    l->sids = atomic_load(&l->s->sids); /* after the snapshot: an event that was written by terms with a SID is not older than these terms */
     for (unsigned c = 0; c < l->cpus; c++) {
         int sole = sole_source(l, c);
         if (sole >= 0)

@@ -413,6 +413,7 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
             e = &s->state->enable[i];
     if (found < 0 || !e)
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "all %d provider places are taken", found < 0 ? SHM_PROVIDERS : STATE_ENABLES);
+    session_expect(s, terms->filter);
     wstatus st = directory_enable(s->directory, (unsigned)found, s->state->index, terms, entry, why);
     if (st)
         return st;

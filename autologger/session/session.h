@@ -109,6 +109,7 @@ struct session {
     pthread_t              logger_thread, drain_thread;
     bool                   logger_runs, drain_runs, sealed;
     atomic_int             phase; /* enum session_phase */
+    atomic_bool            sids;  /* an enablement asks for users' SIDs, or did; set before its terms are */
     atomic_bool            fs_ready, stop, drain_stop;
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
     atomic_int             logger_tid;
@@ -158,6 +159,12 @@ void session_leave(struct session *s);
 void session_stop(struct session *s);
 void session_destroy(struct session *s); /* stops first if needed; NULL is fine */
 
+/* What the logger has to know of terms before programs go by them. */
+static inline void session_expect(struct session *s, const struct filter_block *filter)
+{
+    if (filter && filter->property & PROPERTY_SID)
+        atomic_store(&s->sids, true);
+}
 /* Enables a provider (directory entry, remembered for adoption). 1450, 8. */
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
                        unsigned *slot, unsigned *entry, struct reason *why);
