@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what `autologger bench latency --runs FILE` measured: how long each run of the sorting program took, with its events on and off.
+"""Draws what `autologger bench latency --runs FILE` measured: the processor time of each run of the sorting program, with its events on and off.
 
 Usage: sort_chart.py RUNS.json CHART.svg. The chart has nothing that is not in RUNS.json. Exit codes: 0, 100 called wrongly.
 """
@@ -8,7 +8,7 @@ import statistics
 import sys
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 860, 400, 70, 20, 64, 46
-SERIES = (("on_wall_us", "events on", "#c0392b"), ("off_wall_us", "events off", "#1f6fb2"))
+SERIES = (("on_cpu_us", "events on", "#c0392b"), ("off_cpu_us", "events off", "#1f6fb2"))
 
 
 def y_of(value, low, high):
@@ -39,7 +39,7 @@ def draw(runs):
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
            f'<text x="{LEFT}" y="22" font-size="15" fill="#222222">A program that sorts arrays: {count} runs with {runs["events_a_second"]:,.0f} events a second '
            'on and off</text>',
-           f'<text x="{LEFT}" y="42" fill="#555555">Milliseconds a run, by the clock. On against off, by processor time, median of the pairs: '
+           f'<text x="{LEFT}" y="42" fill="#555555">Milliseconds of processor time a run. On against off, median of the pairs: '
            f'{(paired - 1) * 100:+.2f} %</text>']
     for tick in ticks(low, high):
         y = y_of(tick, low, high)

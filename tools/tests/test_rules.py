@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The checks of the project's rules find what they are there to find. Proves: the rules of docs/ARCHITECTURE.md are held.
+"""The checks of the project's rules find what they are there to find. Proves: the rules of docs/ARCHITECTURE.md are held. TLG-19: the chart
+of 40 runs is made from the data beside it.
 
 Usage: test_rules.py, with AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed.
 """
@@ -78,6 +79,15 @@ class Rules(unittest.TestCase):
         self.put("docs/ARCHITECTURE.md", "`tools/gone.c` and [that](there.md)")
         code, out = run("docs", self.folder)
         self.assertEqual((code, "tools/gone.c" in out, "there.md" in out), (1, True, True))
+
+class Chart(unittest.TestCase):
+    def test_the_chart_is_of_its_data(self):
+        with tempfile.TemporaryDirectory(prefix="al-chart-") as folder:
+            made = pathlib.Path(folder) / "chart.svg"
+            data = SOURCE / "docs/speed/sort-runs.json"
+            subprocess.run([sys.executable, str(SOURCE / "tools/dev/sort_chart.py"), str(data), str(made)], check=True)
+            self.assertEqual(made.read_text(encoding="utf-8"), (SOURCE / "docs/speed/sort-runs.svg").read_text(encoding="utf-8"))
+            self.assertEqual(made.read_text(encoding="utf-8").count("<circle"), 80)
 
 
 if __name__ == "__main__":
