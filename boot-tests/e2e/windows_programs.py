@@ -1,7 +1,7 @@
 """Small providers, written as for Windows (boot-tests/windows): built without a change by gcc and clang, in C and in C++14, run in a session each,
 and what they wrote decodes without a manifest; a provider class of constexpr metadata; a library's provider; a provider of the older kind, with
 its own headers in the file, which the last session that enables it has alone; a ninth session is refused by name.
-Proves: API-02, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-14, ENB-15."""
+Proves: API-02, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-11, ENB-14, ENB-15."""
 import json
 import os
 import shutil
@@ -281,6 +281,23 @@ def nine(m):
         m.tool("stop", "n%d" % i)
 
 
+def silo(m):
+    """ENB-11: a daemon with a runtime folder of its own, as in a container, has tables of its own: what is enabled here is not there."""
+    program = linked(m, CPP[0], "tracelogging_cpp.cpp")
+    with Machine() as inner:
+        inner.start()
+        for where in (m, inner):
+            where.tool("start", "silo", "--output", "silo.etl", "--set", "BufferSize=64KB")
+        inner.tool("enable", "silo", GUID % 3, "--level", "Verbose")
+        check(terms_of(m, GUID % 3) == {} and terms_of(inner, GUID % 3) == {"silo": 5}, "one table")
+        m.tool("enable", "silo", GUID % 3, "--level", "Critical")
+        run(inner, program)
+        for where in (m, inner):
+            where.tool("stop", "silo")
+        check((len(of(dump(m, "silo"), GUID % 3)), len(of(dump(inner, "silo"), GUID % 3))) == (0, 5), "events of the inner one alone")
+        inner.shutdown()
+
+
 for needed in ("gcc", "clang", "g++", "clang++"):
     if not shutil.which(needed):
         skip(needed + " is not here")
@@ -298,4 +315,5 @@ with Machine() as m:
     group(m)
     minimal(m)
     levels(m)
+    silo(m)
     m.shutdown()
