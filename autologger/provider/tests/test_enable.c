@@ -171,6 +171,11 @@ static void test_both_orders(void **state)
     }
 }
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OWN_MEMORY_GROWS /* ThreadSanitizer's, with every access */
+#endif
+#endif
 static unsigned long resident_kb(void)
 {
     char          line[128];
@@ -195,7 +200,11 @@ static void test_nobody(void **state)
     for (uint32_t i = 0; i < 10000000; i++)
         if (put(4, 1, i) != 0)
             fail();
+#ifndef OWN_MEMORY_GROWS
     assert_true(resident_kb() <= before + 256);
+#else
+    (void)before;
+#endif
     assert_int_equal(daemon_.registers + daemon_.unregisters + daemon_.acks + daemon_.hellos, messages);
     for (unsigned s = 0; s < FAKE_SESSIONS; s++)
         assert_null(fakedaemon_next(&daemon_, s));
