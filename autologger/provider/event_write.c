@@ -220,7 +220,7 @@ static inline __attribute__((always_inline)) ULONG write_session(struct section 
     if (!enable_passes_plainly(enable, d->Level, d->Keyword))
         return refuse(r, enable, d->Level, d->Keyword);
     const ULONG status = ring_write_event(view, enable, ticket, e, &written);
-    return UNLIKELY(!written && status == ERROR_SUCCESS) ? not_written(view, enable, ticket) : status;
+    return UNLIKELY(!written && status == ERROR_SUCCESS) ? AGAIN : status; /* closed, or its terms have just changed */
 }
 
 /* One record for every session of `mask`; one that fails does not stop the others. The first failure is the result. *again gets those
@@ -508,6 +508,17 @@ static __attribute__((noinline)) ULONG write_several(struct section *e, const st
     return status;
 }
 
+/* What write_wanted could not write to the one session that there was: from the front, and out of what is in `e` alone, so that the way of
+ * nearly all events keeps nothing for this. */
+static __attribute__((noinline, cold)) ULONG write_again(const struct section *e)
+{
+    const struct registration *r    = (const void *)((const char *)e->provider - offsetof(struct registration, guid));
+    const struct shm_provider *slot = slot_of(r);
+    const struct call          c    = {.d = e->descriptor, .data = (const void *)e->piece, .n = (ULONG)(((uintptr_t)e->end - (uintptr_t)e->piece) / sizeof *c.data)};
+    const uint32_t             mask = slot ? sessions_that_want(r, slot, c.d->Level, c.d->Keyword) : 0;
+    return mask ? write_filtered(r, slot, mask, &c, NULL, NULL) : ERROR_SUCCESS;
+}
+
 static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                                                     PEVENT_DATA_DESCRIPTOR data)
 {
@@ -533,7 +544,7 @@ static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DE
     if (UNLIKELY(mask & (mask - 1)))
         return write_several(&e, r, slot, mask, d, n, data);
     const ULONG status = write_session(&e, r, slot, (unsigned)__builtin_ctz(mask), d);
-    return UNLIKELY(status == AGAIN) ? write_general(r, d, NULL, NULL, n, data, 0) : status;
+    return UNLIKELY(status == AGAIN) ? write_again(&e) : status;
 }
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
