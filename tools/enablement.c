@@ -3,6 +3,7 @@
 
 #include "autologger/plan/plan.h"
 #include "registry-sim/text/winpath.h"
+#include "tools/filter_words.h"
 #include "tools/json_out.h"
 #include "tools/session_start.h"
 #include "tools/store_access.h"
@@ -37,13 +38,19 @@ static uint64_t words(struct argp_state *state, const struct guid *provider, con
 error_t enablement_option(int key, char *arg, struct argp_state *state)
 {
     struct enablement *a = state->input;
-    struct reason       why;
+    struct reason       why = {0};
     char               *end;
     switch (key) {
     case 'l': a->level = arg; return 0;
     case 'k': a->any = arg; return 0;
     case ENABLEMENT_ALL: a->all = arg; return 0;
     case ENABLEMENT_PROPERTY: a->property = arg; return 0;
+    case ENABLEMENT_FILTER:
+        if (a->pairs == ENABLEMENT_PAIRS)
+            argp_error(state, "more than %d values of filters", ENABLEMENT_PAIRS);
+        a->pair[a->pairs++] = arg;
+        return 0;
+    case ENABLEMENT_PID: a->pids = arg; return 0;
     case ENABLEMENT_CAPTURE: a->request.code = CTL_CODE_CAPTURE_STATE; return 0;
     case ENABLEMENT_WAIT:
         errno              = 0;
@@ -70,6 +77,8 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
             a->request.all = words(state, &a->request.provider, "MatchAllKeyword", a->all);
         if (a->property)
             a->request.property = (uint32_t)words(state, &a->request.provider, "EnableProperty", a->property);
+        if ((a->pairs || a->pids) && filter_words(&a->request.provider, a->pair, a->pairs, a->pids, &a->filter, &why))
+            argp_error(state, "%s", why.text);
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -111,6 +120,7 @@ int enablement_run(const struct argp *argp, int argc, char **argv, struct enable
         return failure_print_about(ABOUT_DAEMON, verb, st, &why);
     st = control_enable_filtered(client, &a->request, a->filter, a->session, a->wait_ms, &why);
     control_close(client);
+    free(a->filter);
     if (st)
         return failure_print(verb, st, &why);
     report(a);

@@ -5,15 +5,19 @@
 #include "autologger/control/client.h"
 #include "tools/cmdline.h"
 
+enum { ENABLEMENT_PAIRS = 32 };
 struct enablement {
     struct cmdline            common;
     const char               *session, *provider; /* as on the command line; words of levels and keywords may be the provider's own */
     const char               *level, *any, *all, *property;
     struct ctl_enable_request request;            /* its code is the verb's */
+    char                     *pair[ENABLEMENT_PAIRS]; /* VALUE=TEXT of filters */
+    unsigned                  pairs;
+    const char               *pids;
     struct filter_block      *filter;             /* malloc, or NULL */
     unsigned                  wait_ms;
 };
-enum { ENABLEMENT_ALL = 0x600, ENABLEMENT_CAPTURE, ENABLEMENT_PROPERTY, ENABLEMENT_WAIT };
+enum { ENABLEMENT_ALL = 0x600, ENABLEMENT_CAPTURE, ENABLEMENT_PROPERTY, ENABLEMENT_WAIT, ENABLEMENT_FILTER, ENABLEMENT_PID };
 #define OPT_ENABLEMENT_WAIT                                                                                        \
     {"wait", ENABLEMENT_WAIT, "MS", 0, "wait until every program that has registered it has run its callback, at most so long", 0}
 

@@ -172,7 +172,7 @@ static wstatus switched_on(struct filters *f, const char *key, bool *on)
         blame(f);
     else if (!*on)
         condition_add(&f->p->conditions, W_NOT_SUPPORTED, true, "Filters", v->source_file ? v->source_file : f->p->source_file,
-                      v->source_line ? v->source_line : f->p->source_line, f->p->tracepoint ? "use TracepointFilter" : "nothing to do",
+                      v->source_line ? v->source_line : f->p->source_line, f->p->tracepoint ? "use TracepointFilter" : "write Enabled = yes into Filters",
                       f->p->tracepoint ? "filters are for programs; none is applied to tracepoints"
                                        : "the filters are not enabled (Filters\\Enabled), so none is applied, as on Windows");
     value_set_finish(&f->set);
