@@ -318,6 +318,14 @@ static struct unit_job *job_find(struct bus *b, uint32_t id)
     return NULL;
 }
 
+/* That it runs may be heard before its type is: it is told with its type, and the time at which it was heard. */
+static void job_tell_running(struct bus *b, struct unit_job *j)
+{
+    if (j->untold)
+        b->sink.job(b->sink.ctx, j, NULL);
+    j->untold = false;
+}
+
 static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter *value)
 {
     struct unit_job *j = job_find(b, *(const uint32_t *)to);
@@ -328,9 +336,12 @@ static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter 
     dbus_message_iter_get_basic(value, &text);
     if (strcmp(name, "JobType") == 0 && !j->type) {
         j->type = strdup(text);
+        job_tell_running(b, j);
     } else if (strcmp(name, "State") == 0 && strcmp(text, "running") == 0 && !j->running) {
         j->running = now_us();
-        b->sink.job(b->sink.ctx, j, NULL);
+        j->untold  = true;
+        if (j->type || !j->asked)
+            job_tell_running(b, j);
     }
 }
 
@@ -433,7 +444,8 @@ static void on_job_new(struct bus *b, uint32_t id, const char *path, const char 
     }
     b->jobs++;
     b->sink.job(b->sink.ctx, j, NULL);
-    if (b->requests < WINDOW) /* its type, for its end */
+    j->asked = b->requests < WINDOW;
+    if (j->asked) /* for its type */
         ask(b, (struct request){.kind = REQUEST_JOB, .job = id}, path, PROPERTIES, "GetAll", SYSTEMD ".Job", NULL);
 }
 
@@ -471,6 +483,8 @@ static void on_signal(struct bus *b, DBusMessage *m)
              dbus_message_get_args(m, NULL, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_STRING, &text, DBUS_TYPE_STRING,
                                    &result, DBUS_TYPE_INVALID)) {
         struct unit_job *j = job_find(b, id), unheard = {.id = id, .unit = (char *)(uintptr_t)text};
+        if (j)
+            job_tell_running(b, j);
         b->sink.job(b->sink.ctx, j ? j : &unheard, result);
         if (j)
             job_drop(b, j);

@@ -13,6 +13,7 @@ struct unit_job {
     uint32_t id;
     char    *unit, *type;     /* "start", "stop" ...; type NULL: not told, or not yet */
     uint64_t queued, running; /* us of CLOCK_MONOTONIC when we heard of it; 0: not heard */
+    bool     asked, untold;   /* its type was asked for; it runs, which waits for that */
 };
 /* When the manager did what, in us of CLOCK_MONOTONIC (the first two: before the kernel began, us); 0 = not told. */
 enum bus_mark { BUS_FIRMWARE, BUS_LOADER, BUS_INITRD, BUS_USERSPACE, BUS_LOAD_START, BUS_LOAD_FINISH, BUS_FINISH, BUS_MARKS };

@@ -136,11 +136,12 @@ static void jobs_write(struct program *p, uint64_t until)
 
 static void on_job(void *ctx, const struct unit_job *job, const char *result)
 {
-    struct program *p = ctx;
+    struct program *p  = ctx;
+    const uint64_t  us = !result && job->running ? job->running : now_us();
     if (p->listed)
-        emit_job(p->emitter, job, result, now_us());
+        emit_job(p->emitter, job, result, us);
     else
-        job_keep(p, job, result, now_us());
+        job_keep(p, job, result, us);
 }
 
 static void rundown_unit(void *ctx, const struct unit *u)
