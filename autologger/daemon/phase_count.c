@@ -4,6 +4,7 @@
 #include "autologger/etl/reader.h"
 #include "autologger/kernel/bootenv.h"
 #include "autologger/schema/tracelogging.h"
+#include "autologger/wire/merged.h"
 
 #include <string.h>
 
@@ -78,7 +79,7 @@ static void event(struct counting *c, uint64_t ns, const struct etl_event *e)
 
 void phase_count(const char *path, const struct result_list *boot, struct result_phases *out)
 {
-    const struct guid  bootenv = guid_from_name(BOOTENV_PROVIDER);
+    const struct guid  bootenv = guid_from_name(BOOTENV_PROVIDER), merge = guid_from_name(MERGED_PROVIDER);
     struct counting    c       = {.times = *boot};
     struct etl_reader *r;
     struct etl_event   e;
@@ -91,6 +92,8 @@ void phase_count(const char *path, const struct result_list *boot, struct result
     while (etl_next(r, &e)) {
         if (e.kind == ETL_KIND_EVENT && guid_equal(&e.provider, &bootenv))
             machine_told(&c, &e);
+        if (e.kind == ETL_KIND_EVENT && guid_equal(&e.provider, &merge))
+            continue; /* what the merge says of the file is no event of the boot */
         if ((e.kind != ETL_KIND_SYSTEM && e.kind != ETL_KIND_PERFINFO) || e.hook >> 8 != ETL_GROUP_HEADER)
             event(&c, e.filetime > base ? (e.filetime - base) * 100 : 1, &e);
     }
