@@ -81,14 +81,6 @@ static void row_add(struct companion *p, const struct session *s, const struct s
         memcpy(rows[n], text, sizeof text);
 }
 
-static bool find(const struct companion *p, char out[PROGRAM_PATH])
-{
-    if (!p->options.program)
-        return program_beside(p->kind->program, out);
-    snprintf(out, PROGRAM_PATH, "%s", p->options.program);
-    return true;
-}
-
 static void timer_set(struct companion *p, unsigned seconds)
 {
     struct itimerspec t = {.it_value = {(time_t)seconds, 0}};
@@ -109,7 +101,7 @@ static void start(struct companion *p)
     unsigned           n = 0;
     struct epoll_event e = {.events = EPOLLIN};
 
-    if (!find(p, program)) {
+    if (!program_beside(p->kind->program, program)) {
         snprintf(known, sizeof known, "the program %s is not installed", p->kind->program);
         trouble(p, known, "install all of autologger's packages");
         return;

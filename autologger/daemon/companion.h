@@ -23,7 +23,6 @@ struct companion_kind {
 struct companion_options {
     const char *needs;   /* a path that must be there; NULL: nothing */
     const char *option, *option_value; /* handed to the program; value NULL: not */
-    const char *program; /* NULL: the kind's */
 };
 struct companion;
 

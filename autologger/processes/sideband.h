@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SIDEBAND_HOLD_NS = 1000000, SIDEBAND_TEXT = 4096 };
+enum { SIDEBAND_HOLD_NS = 1000000 };
 enum sideband_kind { SIDEBAND_FORK, SIDEBAND_EXIT, SIDEBAND_EXEC, SIDEBAND_CODE, SIDEBAND_LOST };
 struct sideband_record {
     enum sideband_kind kind;
