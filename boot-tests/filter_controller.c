@@ -2,11 +2,14 @@
  * EnableTraceEx2, and every error. Needs a daemon at AUTOLOGGER_RUNTIME_DIR.
  *   filter_controller errors SESSION         the table of what is refused
  *   filter_controller enable SESSION         enables: ids 7 and 9 alone, with the properties below
+ *   filter_controller payload SESSION FILE   enables by predicates over the events of that manifest
+ *   filter_controller write-payload COUNT    writes as many events of it, in pieces; prints how many the predicates let in
  *   filter_controller write                  writes ids 1 to 10 as the provider; prints its pid
  * Exit codes: 0 all as expected, 1 not. */
 #include <evntcons.h>
 #include <evntprov.h>
 #include <evntrace.h>
+#include <tdh.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,10 +28,14 @@ static TRACEHANDLE handle_of(const char *session)
     return ControlTraceA(0, session, &b.p, EVENT_TRACE_CONTROL_QUERY) == ERROR_SUCCESS ? b.p.Wnode.HistoricalContext : 0;
 }
 
-static ULONG enable(TRACEHANDLE h, ULONG property, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
+static ULONG enable_of(const GUID *id, TRACEHANDLE h, ULONG property, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
 {
     ENABLE_TRACE_PARAMETERS e = {.Version = ENABLE_TRACE_PARAMETERS_VERSION_2, .EnableProperty = property, .EnableFilterDesc = filters, .FilterDescCount = count};
-    return EnableTraceEx2(h, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, &e);
+    return EnableTraceEx2(h, id, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, &e);
+}
+static ULONG enable(TRACEHANDLE h, ULONG property, EVENT_FILTER_DESCRIPTOR *filters, ULONG count)
+{
+    return enable_of(&provider, h, property, filters, count);
 }
 
 /* A list of ids as EVENT_FILTER_EVENT_ID. */
@@ -73,7 +80,8 @@ static void errors(TRACEHANDLE h)
         {"the provider's own", EVENT_FILTER_TYPE_SCHEMATIZED, bytes, 1024, 0},
         {"more of it", EVENT_FILTER_TYPE_SCHEMATIZED, bytes, 1025, 87},
         {"names that are none", EVENT_FILTER_TYPE_EVENT_NAME, bytes, 40, 87},
-        {"payload", EVENT_FILTER_TYPE_PAYLOAD, bytes, 40, 50},
+        {"payload that is none", EVENT_FILTER_TYPE_PAYLOAD, bytes, 40, 87},
+        {"more payload than there is room for", EVENT_FILTER_TYPE_PAYLOAD, bytes, 4097, 87},
         {"trace handle", EVENT_FILTER_TYPE_TRACEHANDLE, bytes, 8, 50},
         {"no data", EVENT_FILTER_TYPE_PID, NULL, 4, 87},
     };
@@ -118,13 +126,85 @@ static void write_all(void)
     printf("%d %d\n", getpid(), getsid(0));
 }
 
+/* ---- payload: event 17 of the manifest in filters.py: Path (UnicodeString), Size (UInt32), Id (GUID) ---- */
+
+static const GUID described = {0x5eba5e03, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+static const GUID wanted_id = {1, 2, 3, {4, 5, 6, 7, 8, 9, 10, 11}};
+
+static PVOID filter_made(BOOLEAN any, ULONG count, PAYLOAD_FILTER_PREDICATE *p)
+{
+    EVENT_DESCRIPTOR d = {.Id = 17};
+    PVOID            f = NULL;
+    const TDHSTATUS  st = TdhCreatePayloadFilter(&described, &d, any, count, p, &f);
+    if (st)
+        failed++, printf("TdhCreatePayloadFilter: %u\n", st);
+    return f;
+}
+
+/* Event 17 passes with Size 100 to 200 and a Path with /etc in it, or with the Id; in no case with a Size below 7. */
+static void enable_payload(TRACEHANDLE h, const char *manifest)
+{
+    static WCHAR             size[] = u"Size", path[] = u"Path", id[] = u"Id", range[] = u"100,200", etc[] = u"/etc", by[] = u"7", not_zero[] = u"0";
+    static WCHAR             guid[] = u"{00000001-0002-0003-0405-060708090a0b}";
+    PAYLOAD_FILTER_PREDICATE both[] = {{size, PAYLOADFIELD_BETWEEN, range}, {path, PAYLOADFIELD_CONTAINS, etc}}, other[] = {{id, PAYLOADFIELD_IS, guid}, {size, PAYLOADFIELD_LT, not_zero}},
+                             always[] = {{size, PAYLOADFIELD_GE, by}};
+    WCHAR                    name[1024];
+    size_t                   n = 0;
+    for (; manifest[n] && n + 1 < sizeof name / sizeof *name; n++)
+        name[n] = (WCHAR)manifest[n];
+    name[n] = 0;
+    if (TdhLoadManifest(name))
+        failed++, puts("TdhLoadManifest");
+    PVOID                   f[]   = {filter_made(FALSE, 2, both), filter_made(TRUE, 2, other), filter_made(FALSE, 1, always)};
+    BOOLEAN                 all[] = {FALSE, FALSE, TRUE};
+    EVENT_FILTER_DESCRIPTOR d;
+    if (TdhAggregatePayloadFilters(3, f, all, &d) || enable_of(&described, h, 0, &d, 1) || TdhCleanupPayloadEventFilterDescriptor(&d))
+        failed++, puts("payload filters");
+    for (size_t i = 0; i < 3; i++)
+        failed += TdhDeletePayloadFilter(&f[i]) != 0;
+}
+
+static void write_payload(unsigned count)
+{
+    static const char16_t *const paths[] = {u"/etc/passwd", u"/usr/bin", u"x/etc", u""};
+    unsigned                     in = 0;
+    REGHANDLE                    h;
+    if (EventRegister(&described, NULL, NULL, &h))
+        failed++;
+    for (unsigned i = 0; i < count; i++) {
+        const char16_t       *path = paths[i % 4];
+        const ULONG           size = i % 300;
+        const GUID            id   = i % 5 ? provider : wanted_id;
+        EVENT_DESCRIPTOR      d    = {.Id = (USHORT)(i % 10 == 9 ? 18 : 17), .Level = 4}; /* 18 is not named: it passes */
+        EVENT_DATA_DESCRIPTOR data[4];
+        ULONG                 units = 0;
+        while (path[units])
+            units++;
+        EventDataDescCreate(&data[0], path, units); /* half of the letters, and the rest with the end: pieces are no fields */
+        EventDataDescCreate(&data[1], (const char *)path + units, units + 2);
+        EventDataDescCreate(&data[2], &size, sizeof size);
+        EventDataDescCreate(&data[3], &id, sizeof id);
+        if (EventWrite(h, &d, 4, data))
+            failed++;
+        in += d.Id == 18 || (size >= 7 && ((size >= 100 && size <= 200 && (i % 4 == 0 || i % 4 == 2)) || i % 5 == 0));
+    }
+    EventUnregister(h);
+    printf("%u\n", in);
+}
+
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
-    TRACEHANDLE h    = argc > 2 ? handle_of(argv[2]) : 0;
+    if (strcmp(verb, "write-payload") == 0 && argc > 2) {
+        write_payload((unsigned)atoi(argv[2]));
+        return failed != 0;
+    }
+    TRACEHANDLE h = argc > 2 ? handle_of(argv[2]) : 0;
     if (argc > 2 && !h)
         return 1;
-    if (strcmp(verb, "errors") == 0 && h)
+    if (strcmp(verb, "payload") == 0 && argc > 3)
+        enable_payload(h, argv[3]);
+    else if (strcmp(verb, "errors") == 0 && h)
         errors(h);
     else if (strcmp(verb, "enable") == 0 && h)
         enable_some(h);

@@ -1,6 +1,8 @@
 #include "tools/publisher_words.h"
 
 #include "autologger/plan/publishers.h"
+#include "autologger/schema/manifest_model.h"
+#include "autologger/schema/payload_layout.h"
 #include "registry-sim/base/nearest.h"
 #include "tools/cmdline.h"
 #include "tools/manifest_source.h"
@@ -17,6 +19,12 @@ static struct {
     struct guid      guid;
     bool             asked;
 } last;
+
+/* The events of a provider as they are described, of the one that was asked for last. */
+static struct {
+    const struct manifest_provider *of;
+    struct schema_provider         *events;
+} described;
 
 /* Those of the command line. */
 static struct manifest_source given = {.quiet = true};
@@ -82,6 +90,7 @@ static const struct manifest_provider *provider_of(const struct guid *guid)
     if (!last.asked || !guid_equal(&last.guid, guid)) {
         manifest_free(last.manifest);
         last.manifest = NULL;
+        described.of  = NULL; /* what it was made of is gone; it is made anew at the next question */
         publishers_load(publisher_folder(cmdline_store(), folder), guid, &last.manifest, &ignored);
         last.guid  = *guid;
         last.asked = true;
@@ -127,15 +136,66 @@ static enum publisher_answer word_of(void *ctx, const struct guid *provider, enu
     return PUBLISHER_UNKNOWN;
 }
 
+static const struct schema_provider *described_provider(const struct manifest_provider *p, struct reason *why)
+{
+    const struct manifest *m = last.manifest;
+    for (unsigned i = 0; i < given.count; i++)
+        if (p >= given.list[i]->providers.at && p < given.list[i]->providers.at + given.list[i]->providers.count)
+            m = given.list[i];
+    if (described.of != p) {
+        schema_provider_free(described.events);
+        described.events = manifest_schema(m, p, -1, why);
+        described.of     = described.events ? p : NULL;
+    }
+    return described.events;
+}
+
+static bool event_is(const struct schema_event *e, bool id, const char *word)
+{
+    return id ? strtoul(word, NULL, 10) == e->id && strlen(word) <= 5 : e->name && strcasecmp(e->name, word) == 0;
+}
+
+static enum publisher_answer layout_of(void *ctx, const struct guid *provider, bool id, unsigned nth, struct payload_clause *clause, bool *more,
+                                       struct reason *why)
+{
+    const struct manifest_provider *p = provider_of(provider);
+    const struct schema_event      *found = NULL;
+    struct nearest                  n     = nearest_make(clause->event, 3);
+
+    (void)ctx;
+    *more = false;
+    if (!p)
+        return PUBLISHER_MISSING;
+    const struct schema_provider *s = described_provider(p, why);
+    if (!s)
+        return PUBLISHER_UNKNOWN;
+    for (unsigned i = 0; i < s->event_count && !*more; i++) {
+        if (s->events[i]->name && !id)
+            nearest_try(&n, s->events[i]->name);
+        if (!event_is(s->events[i], id, clause->event))
+            continue;
+        if (found)
+            *more = true;
+        else if (!nth--)
+            found = s->events[i];
+    }
+    if (found)
+        return payload_layout(found, clause, why) ? PUBLISHER_UNKNOWN : PUBLISHER_FOUND;
+    reason_set(why, W_INVALID_PARAMETER, "the provider's manifest has no event '%.40s'%s%.40s%s", clause->event, n.found ? ", did you mean '" : "",
+               n.found ? n.found : "", n.found ? "'?" : "");
+    return PUBLISHER_UNKNOWN;
+}
+
 static void forget(void)
 {
+    schema_provider_free(described.events);
     manifest_free(last.manifest);
     manifest_source_finish(&given);
 }
 
 void publisher_words_use(void)
 {
-    static const struct plan_publishers installed = {NULL, guid_of, word_of};
+    static const struct plan_publishers installed = {NULL, guid_of, word_of, layout_of};
     plan_publishers_use(&installed);
     atexit(forget);
 }

@@ -3,6 +3,7 @@
 #include "tools/typed_event.h"
 #include "autologger/control/client.h"
 #include "autologger/include/evntprov.h"
+#include "autologger/provider/event_told.h"
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/win32/guid.h"
 
@@ -170,9 +171,14 @@ wstatus typed_event_write(const struct typed_event *e, const struct typed_event_
         EventDataDescCreate(&data[1], e->metadata, (ULONG)e->metadata_size);
         data[1].Type = EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA;
         EventDataDescCreate(&data[2], e->payload, (ULONG)e->payload_size);
-        st = EventWrite(handle, &d, e->payload_size ? 3 : 2, data);
+        const ULONG count  = e->payload_size ? 3 : 2;
+        const bool  let_in = event_told_let_in(handle, &d, count, data);
+        st                 = EventWrite(handle, &d, count, data);
         if (st)
             reason_set(why, st, "the event could not be written: %s", wstatus_text(st));
+        else if (!let_in) /* written to nobody, and counted as filtered */
+            st = reason_set(why, W_NOT_FOUND, "a filter keeps this event out of every session that takes events of \"%.200s\". Do: autologger providers --registered",
+                            to->provider);
     }
     EventUnregister(handle);
     return st;

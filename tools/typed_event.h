@@ -31,6 +31,6 @@ struct typed_event_target {
     uint8_t     level;
     uint64_t    keyword;
 };
-/* Registers the provider, writes, unregisters. 4201: no daemon; 1168: no session wants it; else what the write gave. */
+/* Registers the provider, writes, unregisters. 4201: no daemon; 1168: no session wants it, or filters keep it out; else what the write gave. */
 wstatus typed_event_write(const struct typed_event *e, const struct typed_event_target *to, struct reason *why);
 #endif

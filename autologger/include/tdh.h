@@ -4,6 +4,7 @@
  *   TdhGetProperty           one value out of an event, by name
  *   TdhFormatProperty        the text of a value that the caller has found
  *   TdhLoadManifest          makes a manifest known to this process
+ *   TdhCreatePayloadFilter   chooses events by what is in them, for EnableTraceEx2
  *
  * In the callback of ProcessTrace: TdhGetEventInformation(record, 0, NULL, buffer, &size), with a larger buffer after 122. What describes an
  * event is asked in this order: the event itself (TraceLogging), manifests, metadata of the file that ProcessTrace reads, the kernel's
@@ -279,6 +280,32 @@ typedef struct _PROVIDER_ENUMERATION_INFO {
     TRACE_PROVIDER_INFO TraceProviderInfoArray[1];
 } PROVIDER_ENUMERATION_INFO, *PPROVIDER_ENUMERATION_INFO;
 
+/* ---- payload filters: which events a session gets, by what is in them ---- */
+typedef enum _PAYLOAD_OPERATOR {
+    PAYLOADFIELD_EQ,
+    PAYLOADFIELD_NE,
+    PAYLOADFIELD_LE,
+    PAYLOADFIELD_GT,
+    PAYLOADFIELD_LT,
+    PAYLOADFIELD_GE,
+    PAYLOADFIELD_BETWEEN,    /* both ends belong to it: L"5,10" */
+    PAYLOADFIELD_NOTBETWEEN,
+    PAYLOADFIELD_MODULO,     /* divides without a rest */
+    PAYLOADFIELD_CONTAINS = 20,
+    PAYLOADFIELD_DOESNTCONTAIN,
+    PAYLOADFIELD_IS = 30,
+    PAYLOADFIELD_ISNOT,
+    PAYLOADFIELD_INVALID
+} PAYLOAD_OPERATOR;
+
+#define MAX_PAYLOAD_PREDICATES 8
+
+typedef struct _PAYLOAD_FILTER_PREDICATE {
+    LPWSTR FieldName; /* one of the event's own: not in a struct, no array */
+    USHORT CompareOp; /* PAYLOAD_OPERATOR */
+    LPWSTR Value;     /* a number (0x.. is one), true, false, a GUID or a text, as the field is. Texts are compared as they are written */
+} PAYLOAD_FILTER_PREDICATE, *PPAYLOAD_FILTER_PREDICATE;
+
 /* *BufferSize: the bytes of Buffer; gets what is used or, with 122 (Buffer may be NULL then), what is needed. 1168 nothing describes
  * the event; 87; 8. A text event (EventWriteString) has the one property Message. */
 AUTOLOGGER_API TDHSTATUS TdhGetEventInformation(PEVENT_RECORD Event, ULONG TdhContextCount, PTDH_CONTEXT TdhContext, PTRACE_EVENT_INFO Buffer,
@@ -304,4 +331,16 @@ AUTOLOGGER_API TDHSTATUS TdhLoadManifest(PWSTR Manifest);
 AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromMemory(LPCVOID Data, ULONG Size);
 /* Forgets what was read from that path. 1168: nothing was. */
 AUTOLOGGER_API TDHSTATUS TdhUnloadManifest(PWSTR Manifest);
+/* What the event of that Id and Version must say: all predicates, or (EventMatchANY) one of them. Of the event's manifest, loaded or installed.
+ * 1168: there is none; 87 no such field, an operator that its type has not, a value that is none of it, over 8 predicates; 50 what stands before
+ * the field cannot be passed over (an array of structs). TdhDeletePayloadFilter frees it, also when it was aggregated. */
+AUTOLOGGER_API TDHSTATUS TdhCreatePayloadFilter(LPCGUID ProviderGuid, PCEVENT_DESCRIPTOR EventDescriptor, BOOLEAN EventMatchANY, ULONG PayloadPredicateCount,
+                                                PPAYLOAD_FILTER_PREDICATE PayloadPredicates, PVOID *PayloadFilter);
+AUTOLOGGER_API TDHSTATUS TdhDeletePayloadFilter(PVOID *PayloadFilter);
+/* Makes one descriptor for EnableTraceEx2 of the filters of one provider. Of several for one event those with EventMatchALLFlags (may be NULL)
+ * must all hold, and of the others one. Events that none names pass. 87: two providers, or over 4096 bytes.
+ * TdhCleanupPayloadEventFilterDescriptor frees what the descriptor points to. */
+AUTOLOGGER_API TDHSTATUS TdhAggregatePayloadFilters(ULONG PayloadFilterCount, PVOID *PayloadFilterPtrs, PBOOLEAN EventMatchALLFlags,
+                                                    PEVENT_FILTER_DESCRIPTOR EventFilterDescriptor);
+AUTOLOGGER_API TDHSTATUS TdhCleanupPayloadEventFilterDescriptor(PEVENT_FILTER_DESCRIPTOR EventFilterDescriptor);
 #endif

@@ -119,6 +119,23 @@ static wstatus key_read(struct filters *f, const char *key, unsigned scope, wsta
     return st;
 }
 
+static wstatus add_bytes(struct filters *f, enum value_id id, uint32_t type, uint32_t most)
+{
+    const struct value *v = &f->set.at[id];
+    if (!v->present)
+        return W_SUCCESS;
+    if (v->size > most)
+        return bad(f, id, "bytes", v->size, most);
+#ifndef AL_EARLY /* no room there: a program that goes by these bytes trusts none of them */
+    wstatus st = filter_part_check(type, v->bytes, v->size, &f->p->reason);
+    if (st) {
+        f->wrong = id;
+        return st;
+    }
+#endif
+    return add(f, id, type, v->bytes, v->size);
+}
+
 static wstatus take_values(struct filters *f, uint32_t type)
 {
     wstatus st = add_text(f, VALUE_EXE_FILTER, FILTER_EXECUTABLE);
@@ -128,10 +145,8 @@ static wstatus take_values(struct filters *f, uint32_t type)
     st         = st ? st : add_ids(f, VALUE_EVENT_IDS, VALUE_EVENT_ID_FILTER_IN, FILTER_EVENT_ID);
     st         = st ? st : add_ids(f, VALUE_STACK_WALK_IDS, VALUE_STACK_WALK_FILTER_IN, FILTER_STACK_ID);
     f->stacks |= f->set.at[VALUE_STACK_WALK_IDS].present;
-    const struct value *own = &f->set.at[VALUE_SCHEMATIZED_FILTERS];
-    if (!st && own->present)
-        st = own->size > FILTER_SCHEMATIZED_MAX ? bad(f, VALUE_SCHEMATIZED_FILTERS, "bytes", own->size, FILTER_SCHEMATIZED_MAX)
-                                                : add(f, VALUE_SCHEMATIZED_FILTERS, FILTER_SCHEMATIZED, own->bytes, own->size);
+    st = st ? st : add_bytes(f, VALUE_PAYLOAD_FILTER, FILTER_PAYLOAD, FILTER_PAYLOAD_MAX);
+    st = st ? st : add_bytes(f, VALUE_SCHEMATIZED_FILTERS, FILTER_SCHEMATIZED, FILTER_SCHEMATIZED_MAX);
     (void)type;
     return st;
 }

@@ -65,3 +65,22 @@ wstatus publisher_word_value(const char *key, enum publisher_word kind, const ch
                       "\"%s\" is no number, and no manifest of the provider %s is installed that could name its %ss. Do: autologger manifest install FILE.man",
                       word, guid_format(&guid, text), kinds[kind]);
 }
+
+wstatus publisher_event_layout(const char *key, bool id, unsigned nth, struct payload_clause *clause, bool *more, struct reason *why)
+{
+    struct guid guid;
+    char        text[GUID_TEXT_SIZE] = "?";
+
+    *more = false;
+    if (key_provider(key, &guid)) {
+        guid_format(&guid, text);
+        if (publishers && publishers->layout)
+            switch (publishers->layout(publishers->ctx, &guid, id, nth, clause, more, why)) {
+            case PUBLISHER_FOUND: return W_SUCCESS;
+            case PUBLISHER_UNKNOWN: return why && why->status ? why->status : W_INVALID_PARAMETER;
+            case PUBLISHER_MISSING: break;
+            }
+    }
+    return reason_set(why, W_NOT_FOUND, "event %.40s is known by its id, and no manifest of the provider %s is installed that says what is in it. "
+                                        "Do: autologger manifest install FILE.man", clause->event, text);
+}

@@ -3,6 +3,7 @@
  * numbers. Threads: one. Ownership: borrowed for as long as the process reads configurations. Not for: the boot, which reads numbers. */
 #ifndef AUTOLOGGER_PLAN_PUBLISHERS_H
 #define AUTOLOGGER_PLAN_PUBLISHERS_H
+#include "autologger/wire/payload_filter.h"
 #include "registry-sim/win32/guid.h"
 #include "registry-sim/win32/wstatus.h"
 
@@ -17,6 +18,9 @@ struct plan_publishers {
     bool (*guid)(void *ctx, const char *name, struct guid *out);
     /* `near` (of 128 bytes) gets a word like it, or "". */
     enum publisher_answer (*word)(void *ctx, const struct guid *provider, enum publisher_word kind, const char *word, uint64_t *value, char *near);
+    /* The payload of the `nth` of a provider's events that clause->event names (`id`: by id), as payload_layout.h fills it in. *more: there is
+     * another. PUBLISHER_UNKNOWN and a reason: it has no such event, or that cannot be asked about. */
+    enum publisher_answer (*layout)(void *ctx, const struct guid *provider, bool id, unsigned nth, struct payload_clause *clause, bool *more, struct reason *why);
 };
 /* NULL: none. */
 void plan_publishers_use(const struct plan_publishers *p);
@@ -24,6 +28,8 @@ void plan_publishers_use(const struct plan_publishers *p);
 bool publisher_guid(void *ctx, const char *name, struct guid *out);
 /* What a word means for the provider whose braced GUID is in the key's path. 87: its manifest has no such word; 1168: there is none. */
 wstatus publisher_word_value(const char *key, enum publisher_word kind, const char *word, uint64_t *value, struct reason *why);
+/* As plan_publishers.layout. 1168: there is no manifest of the provider in the key's path. */
+wstatus publisher_event_layout(const char *key, bool id, unsigned nth, struct payload_clause *clause, bool *more, struct reason *why);
 /* The GUID of an installed provider, else the hash of the name. */
 struct guid plan_provider_guid(const char *name);
 #endif

@@ -277,8 +277,11 @@ static void event_of(const struct registration *r, const struct call *c, struct 
     const bool typed = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
     *out             = (struct filter_event){.d = c->d, .data = c->data, .count = c->n, .typed = typed};
     for (ULONG i = 0; typed && i < c->n; i++)
-        if (c->data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA)
-            out->name = filter_event_name((const void *)(uintptr_t)c->data[i].Ptr, c->data[i].Size);
+        if (c->data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA) {
+            out->metadata      = (const uint8_t *)(uintptr_t)c->data[i].Ptr;
+            out->metadata_size = c->data[i].Size;
+            out->name          = filter_event_name(out->metadata, out->metadata_size);
+        }
 }
 
 /* With what the session asks for. An event that is too long because of that alone is lost to this session. */
@@ -433,6 +436,24 @@ uint32_t event_told_sessions(REGHANDLE handle, uint8_t level, uint64_t keyword)
     const struct registration *r    = live(handle);
     const struct shm_provider *slot = r ? slot_of(r) : NULL;
     return slot ? sessions_that_want(r, slot, level, keyword) : 0;
+}
+
+uint32_t event_told_let_in(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+{
+    const struct registration *r    = live(handle);
+    const struct shm_provider *slot = r ? slot_of(r) : NULL;
+    const struct call          c    = {.d = d, .n = n, .data = data};
+    struct filter_event        event;
+    struct ask                 ask;
+    uint32_t                   mask = slot ? sessions_that_want(r, slot, d->Level, d->Keyword) : 0, in = 0;
+    if (mask)
+        event_of(r, &c, &event);
+    for (; mask; mask &= mask - 1) {
+        const unsigned entry = (unsigned)__builtin_ctz(mask);
+        if (decide(r, slot, entry, __atomic_load_n(&slot->enable[entry].enabled, __ATOMIC_ACQUIRE), &c, &event, &ask) == DECIDED_YES)
+            in |= mask & -mask;
+    }
+    return in;
 }
 
 ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_told *told,

@@ -1,5 +1,6 @@
 /* filter.c - see filter.h. */
 #include "autologger/provider/filter.h"
+#include "autologger/provider/payload.h"
 
 #include <string.h>
 
@@ -186,7 +187,11 @@ static bool names_let_in(const struct filter_view *f, uint32_t type, const struc
 
 bool filter_passes(const struct filter_view *f, const struct filter_event *e)
 {
-    return ids_let_in(f, FILTER_EVENT_ID, e) && names_let_in(f, FILTER_EVENT_NAME, e);
+    uint32_t size;
+    if (!ids_let_in(f, FILTER_EVENT_ID, e) || !names_let_in(f, FILTER_EVENT_NAME, e))
+        return false;
+    const uint8_t *payload = filter_view_part(f, FILTER_PAYLOAD, &size);
+    return !payload || payload_passes(payload, size, e);
 }
 
 bool filter_wants_stack(const struct filter_view *f, const struct filter_event *e)

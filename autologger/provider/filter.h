@@ -44,6 +44,8 @@ struct filter_event {
     const char                  *name; /* of a TraceLogging event; NULL: it has an id */
     const EVENT_DATA_DESCRIPTOR *data;
     ULONG                        count;
+    const uint8_t               *metadata; /* of a TraceLogging event */
+    uint32_t                     metadata_size;
     bool                         typed; /* data descriptors have types: those of another type than 0 are no payload */
 };
 bool filter_passes(const struct filter_view *f, const struct filter_event *e);

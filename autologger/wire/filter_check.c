@@ -1,5 +1,5 @@
 /* filter_check.c - is it a block, and what does it say; see filter.h. */
-#include "autologger/wire/filter.h"
+#include "autologger/wire/payload_filter.h"
 #include "registry-sim/base/cursor.h"
 
 #include <stdarg.h>
@@ -149,6 +149,21 @@ static void level_keyword_describe(const struct type *t, const uint8_t *data, si
 
 /* ---- the rest ---- */
 
+static wstatus predicates_check(const struct type *t, const uint8_t *data, size_t size, struct reason *why)
+{
+    (void)t;
+    return payload_check(data, size, why);
+}
+static void predicates_describe(const struct type *t, const uint8_t *data, size_t size, char *out, size_t room)
+{
+    const size_t used = strlen(out);
+    (void)t;
+    if (used + 1 >= room)
+        return;
+    out[used] = ' ';
+    payload_describe(data, size, out + used + 1, room - used - 1);
+}
+
 static wstatus any_check(const struct type *t, const uint8_t *data, size_t size, struct reason *why)
 {
     (void)t, (void)data, (void)size, (void)why;
@@ -173,6 +188,7 @@ static const struct type types[] = {
     {FILTER_STACK_NAME, "stacks of names", NAMES_AT, FILTER_NAMES, names_check, names_describe},
     {FILTER_STACK_LEVEL_KEYWORD, "stacks of", sizeof(struct filter_level_keyword), sizeof(struct filter_level_keyword), level_keyword_check,
      level_keyword_describe},
+    {FILTER_PAYLOAD, "payload", sizeof(struct payload_head), FILTER_PAYLOAD_MAX, predicates_check, predicates_describe},
     {FILTER_SCHEMATIZED, "provider's own filter", 1, FILTER_SCHEMATIZED_MAX, any_check, size_describe},
 };
 

@@ -11,6 +11,7 @@ from early_machine import EARLY, EarlyMachine
 from harness import BUILD, check
 
 PROVIDER = "{5eba5e02-1111-2222-0102-030405060708}"
+DESCRIBED = "{5eba5e03-1111-2222-0102-030405060708}"
 DECLARED = f"""
 [Autologger/some]
 FileName = some.etl
@@ -27,6 +28,11 @@ FileName = others.etl
 Guid = {PROVIDER}
 [Autologger/others/ours/Filters]
 ExeFilter = nobody
+[Autologger/named]
+FileName = named.etl
+[Autologger/named/Contoso-Web]
+[Autologger/named/Contoso-Web/Filters]
+Payload = Request: status >= 500 and url not contains '/a b'
 [Autologger/all]
 FileName = all.etl
 [Autologger/all/ours]
@@ -41,9 +47,9 @@ def program(m, *args):
     return r.stdout.split()
 
 
-def events(m, name):
+def events(m, name, provider=PROVIDER):
     r = m.tool("dump", os.path.join(m.logs, name), "--json")
-    return [e for e in map(json.loads, r.stdout.splitlines()) if e.get("provider", {}).get("guid", "").lower() == PROVIDER]
+    return [e for e in map(json.loads, r.stdout.splitlines()) if e.get("provider", {}).get("guid", "").lower() == provider]
 
 
 def kill_daemon(m):
@@ -87,7 +93,18 @@ def declared(m):
     told = {s["name"]: s for s in row["sessions"]}
     check(told["some"]["filters"] == "programs nobody;filter_controller; event ids not 1, 3, 4, 5, 6, 7, 8; stacks of ids 9", told)
     check(told["some"]["property"] == 5 and told["all"]["filters"] == "", told)
+    named(m)
     return written
+
+
+def named(m):
+    """Declared predicates: the early program took them over from the snapshot, its successors from there."""
+    for status, url, passes in ((500, "/x", True), (499, "/x", False), (503, "/a b/c", False), (700, "/a", True)):
+        r = m.tool("write", "Contoso-Web", "Request", f"status={status}", f"url={url}", expect=None)
+        check(r.returncode == (0 if passes else 1), status, url, r.stdout, r.stderr)
+    m.tool("flush", "named")
+    info = json.loads(m.tool("query", "named", "--json").stdout)
+    check(info["filtered"] == 2 and info["events_written"] == 2, info)
 
 
 def by_controller(m):
@@ -111,9 +128,37 @@ def by_controller(m):
     return len(ran)
 
 
+MANIFEST = f"""<instrumentationManifest xmlns="http://schemas.microsoft.com/win/2004/08/events"><instrumentation><events>
+<provider name="Payload" guid="{DESCRIBED}" symbol="P" resourceFileName="x" messageFileName="x"><templates><template tid="T">
+<data name="Path" inType="win:UnicodeString"/><data name="Size" inType="win:UInt32"/><data name="Id" inType="win:GUID"/></template></templates>
+<events><event value="17" symbol="SEVENTEEN" template="T"/></events></provider></events></instrumentation></instrumentationManifest>"""
+
+
+def by_payload(m):
+    """Predicates over a manifest's fields, by the API; they outlive the daemon, and all that is tried is written or filtered."""
+    tried = 400
+    manifest = os.path.join(m.runtime, "payload.man")
+    with open(manifest, "w") as f:
+        f.write(MANIFEST)
+    m.tool("start", "payload", "--output", "payload.etl")
+    program(m, "payload", "payload", manifest)
+    let_in = int(program(m, "write-payload", str(tried))[0])
+    kill_daemon(m)
+    let_in += int(program(m, "write-payload", str(tried))[0])
+    m.tool("flush", "payload")
+    info = json.loads(m.tool("query", "payload", "--json").stdout)
+    check(info["filtered"] == 2 * tried - let_in, info, let_in)
+    m.tool("stop", "payload")
+    got = events(m, "payload.etl", DESCRIBED)
+    check(len(got) == let_in and 0 < let_in < 2 * tried, len(got), let_in)
+    check(sum(e["id"] == 18 for e in got) == 2 * tried // 10, "events that no predicate names pass")
+    return 2 * tried
+
+
 with EarlyMachine(DECLARED) as m:
     written = declared(m)
     written += by_controller(m)
+    with_payload = by_payload(m)
     m.shutdown()
     got = events(m, "some.etl")
     check([e["id"] for e in got] == PASS * written, [e["id"] for e in got])
@@ -122,4 +167,5 @@ with EarlyMachine(DECLARED) as m:
     check([e["id"] for e in events(m, "all.etl")] == list(range(1, 11)) * written, "the session without filters")
     row = [s for s in m.status()["sessions"] if s["name"] == "some"][0]
     check(row["written"] == 3 * written and row["filtered"] == 7 * written and row["lost"]["total"] == 0, row)
+    print(f"by payload: {with_payload} events tried")
     print(f"{10 * written} events tried: {3 * written} written, {7 * written} filtered, over 4 daemons")

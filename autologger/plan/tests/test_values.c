@@ -129,6 +129,7 @@ static const struct {
     {WORDS_ID_LIST, "7,8", "7, 8"},
     {WORDS_NAME_LIST, "web , db,x y", "web, db, x y"},
     {WORDS_NAME_LIST, "a;b", "a, b"},
+    {WORDS_PAYLOAD, "Start: Size>=4096 and Name contains 'a b', Other: x is y", "Start: Size >= 4096 and Name contains 'a b', Other: x is y"},
     {WORDS_STOP_AFTER, "boot-done + 10 s", "boot-done + 10 s"},
     {WORDS_STOP_AFTER, "90 s", "90 s"},
     {WORDS_KEEP, "10 boots, 2 GB", "10 boots, 2 GB"},
