@@ -1,6 +1,7 @@
 /* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
 #include "autologger/daemon/boot_end.h"
 #include "autologger/daemon/companion.h"
+#include "autologger/daemon/confine.h"
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
 #include "autologger/control/update.h"
@@ -23,13 +24,13 @@
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
        OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT,
-       OPTION_SYSTEMD_BUS };
+       OPTION_SYSTEMD_BUS, OPTION_CONFINE };
 #define RUNTIME_DIR "/run/autologger"
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, SHUTDOWN_MERGE_MS = 3000 };
 
 struct arguments {
     struct service_options service;
-    bool                   keep, adopt, is_boot;
+    bool                   keep, adopt, is_boot, confine;
     const char            *guard_path, *systemd_dir, *systemd_bus, *proc_stat;
     bool                   keep_premerge;
     const char            *merge_wait; /* s */
@@ -51,6 +52,7 @@ static const struct argp_option options[] = {
     {"keep-premerge", OPTION_KEEP_PREMERGE, NULL, 0, "with --boot: keep the files that were merged", 0},
     {"merge-wait", OPTION_MERGE_WAIT, "S", 0, "with --boot: how many seconds a shutdown waits until files are merged (default 3); 0: the next "
                                               "boot merges them", 0},
+    {"confine", OPTION_CONFINE, NULL, 0, "give up for good what the daemon never needs, by a filter of its system calls", 0},
     {"rehearsal", OPTION_REHEARSAL, NULL, 0, "this boot is a rehearsal", 0},
     {0},
 };
@@ -77,6 +79,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--merge-wait takes 0 to 999 seconds, not \"%s\"", arg);
         a->merge_wait = arg;
         return 0;
+    case OPTION_CONFINE: a->confine = true; return 0;
     case OPTION_REHEARSAL: a->service.rehearsal = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -210,6 +213,8 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (!a.service.rehearsal && strcmp(a.service.runtime_dir, RUNTIME_DIR) == 0)
         a.service.concluded = log_rows;
+    if (a.confine && confine(&why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: it keeps the right to all system calls: %s\n", why.text); /* it works as well */
     bool below_keeper = getenv("NOTIFY_SOCKET") != NULL && getenv("AUTOLOGGER_KEPT") != NULL;
     if (!below_keeper && !runtime_lock(a.service.runtime_dir))
         return EXIT_REFUSED;

@@ -1,0 +1,13 @@
+/* confine.h - takes from this process, and from all that it starts, what the daemon never needs: a filter of its system calls.
+ * It refuses what systemd's LockPersonality=, MemoryDenyWriteExecute=, RestrictAddressFamilies=AF_UNIX AF_NETLINK,
+ * RestrictNamespaces=, RestrictRealtime=, RestrictSUIDSGID= and SystemCallArchitectures=native refuse. These are sixteen filters,
+ * which systemd computes while the machine boots; this is one, put in place when the daemon starts, after the boot's rush.
+ * Invariants: F1 it can't be taken back. F2 what is refused gets an error (confine.def); calls by another architecture's numbers
+ * end the process.
+ * Threads: call it before there are any. Not for: rights, which are the unit's (kernel/rights.h). */
+#ifndef AUTOLOGGER_DAEMON_CONFINE_H
+#define AUTOLOGGER_DAEMON_CONFINE_H
+#include "registry-sim/win32/wstatus.h"
+
+wstatus confine(struct reason *why);
+#endif
