@@ -55,7 +55,7 @@ struct disk_request {
     uint64_t             time, irp, start_sector;
     uint64_t             file; /* its key; 0: not known */
     uint32_t             dev, tid, sectors, done, flags; /* IRP flags */
-    bool                 issued, flush;
+    bool                 issued, flush, requeued; /* requeued: the device did not take it yet; it is issued again */
 };
 
 struct stream_entry { uint64_t time, pos, chunk; }; /* the record, and where its chunk begins */
@@ -256,6 +256,7 @@ void convert_softirq_entry(struct convert *c, const struct sample *s);
 void convert_softirq_exit(struct convert *c, const struct sample *s);
 void convert_inserted(struct convert *c, const struct sample *s);
 void convert_issued(struct convert *c, const struct sample *s);
+void convert_requeued(struct convert *c, const struct sample *s);
 void convert_complete(struct convert *c, const struct sample *s);
 /* convert_net.c */
 void convert_socket_state(struct convert *c, const struct sample *s);

@@ -1,4 +1,6 @@
-/* convert_disk.c - block requests: initiation at insert or issue, completion paired by device and sector. See convert.h. */
+/* convert_disk.c - block requests: initiation at insert or issue, completion paired by device and sector. See convert.h.
+ * A full device refuses a request, which is then issued again by whoever comes by (mostly a worker of the kernel's): it stays
+ * the request of the thread that asked for it, since then. */
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/wire/etl.h"
@@ -67,6 +69,20 @@ static void request_free(struct convert *c, struct disk_request *r)
 
 uint64_t disk_irp(struct convert *c) { return UINT64_C(0xffff800000000000) + (c->next_irp++ << 8); }
 
+/* Is this what becomes of a request that is open already? If not, its completion was lost, and the new one takes its place. */
+static bool goes_on(struct disk_request *r, bool issue, uint32_t sectors)
+{
+    if (!r->requeued && (!issue || r->issued))
+        return false;
+    if (!issue)
+        return true; /* back in a queue */
+    r->requeued = false;
+    r->issued   = true;
+    if (!r->done) /* since it was inserted it may have grown */
+        r->sectors = sectors;
+    return true;
+}
+
 static void convert_request(struct convert *c, const struct sample *s, bool issue)
 {
     uint32_t       irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV), sectors = (uint32_t)sample_field(s, F_RQ_NR_SECTOR);
@@ -76,12 +92,9 @@ static void convert_request(struct convert *c, const struct sample *s, bool issu
         return;
     uint64_t             key = disk_key(dev, sector, kind == DISK_FLUSH);
     struct disk_request *r   = idmap_get(&c->request, key);
-    if (r && issue && !r->issued) { /* inserted before; it may have grown since */
-        r->issued  = true;
-        r->sectors = sectors;
+    if (r && goes_on(r, issue, sectors))
         return;
-    }
-    bool fresh = !r; /* an open one whose completion was lost is taken over */
+    bool fresh = !r;
     if (fresh && !(r = request_new(c)))
         return;
     if (fresh && !idmap_put(&c->request, key, r)) {
@@ -111,6 +124,15 @@ static void convert_request(struct convert *c, const struct sample *s, bool issu
 
 void convert_inserted(struct convert *c, const struct sample *s) { convert_request(c, s, false); }
 void convert_issued(struct convert *c, const struct sample *s) { convert_request(c, s, true); }
+
+void convert_requeued(struct convert *c, const struct sample *s)
+{
+    uint32_t             irp_flags, dev = (uint32_t)sample_field(s, F_RQ_DEV);
+    enum disk_kind       kind = rwbs_kind(s, &irp_flags);
+    struct disk_request *r    = idmap_get(&c->request, disk_key(dev, (uint64_t)sample_field(s, F_RQ_SECTOR), kind == DISK_FLUSH));
+    if (r && kind != DISK_OTHER)
+        r->requeued = true;
+}
 
 static void completion_event(struct convert *c, unsigned cpu, const struct disk_request *r, enum disk_kind kind, uint64_t time)
 {

@@ -236,6 +236,12 @@ static inline void show_source(void *ctx, const char *name, uint64_t attempted, 
     delivered_row[i].drained = drained;
 }
 
+/* Has the kernel told of all that became of what it handed to the disks? (Not of what is under way, or of an idle task on some guests.) */
+static inline bool requests_told(void)
+{
+    return delivered("block:block_rq_complete") + delivered("block:block_rq_requeue") == delivered("block:block_rq_issue");
+}
+
 /* What the events themselves say is missing. */
 static inline uint64_t told_lost(const struct collector *c)
 {

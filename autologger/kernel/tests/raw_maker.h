@@ -34,6 +34,7 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
         [SRC_RQ_INSERT] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
         [SRC_RQ_ISSUE] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
         [SRC_RQ_COMPLETE] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}, {32, 2}},
+        [SRC_RQ_REQUEUE] = {{8, 4}, {16, 8}, {24, 4}, {34, 10}},
         [SRC_SOFTIRQ_ENTRY] = {{8, 4}},
         [SRC_SOFTIRQ_EXIT] = {{8, 4}},
         [SRC_SOCKET_STATE] = {{8, 8}, {16, 4}, {20, 4}, {24, 2}, {26, 2}, {30, 2}, {40, 16}, {56, 16}},

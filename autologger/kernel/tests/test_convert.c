@@ -160,6 +160,38 @@ static void disk_pairs(void **state)
     assert_int_equal(u64(f, 8), f->time - nth(0x010F, 0)->time);
 }
 
+/* A device that is full refuses a request, and a worker of the kernel's issues it again: it stays the asker's, and one. */
+static void disk_requeued(void **state)
+{
+    (void)state;
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1000, 500, 2048, 16, "WS");
+    maker_block(&maker, 0, SRC_RQ_REQUEUE, 1010, 500, 2048, 16, "WS");
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1200, 22, 2048, 16, "WS"); /* full again */
+    maker_block(&maker, 0, SRC_RQ_REQUEUE, 1210, 22, 2048, 16, "WS");
+    maker_block(&maker, 0, SRC_RQ_INSERT, 1300, 22, 2048, 16, "WS"); /* by way of a list of the scheduler's */
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1400, 22, 2048, 16, "WS");
+    maker_block(&maker, 0, SRC_RQ_REQUEUE, 1410, 22, 9999, 8, "W"); /* it was issued before the trace */
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1500, 500, 4096, 16, "R"); /* a part is done when the rest is refused */
+    maker_block(&maker, 0, SRC_RQ_COMPLETE, 1600, 0, 4096, 8, "R");
+    maker_block(&maker, 0, SRC_RQ_REQUEUE, 1610, 0, 4104, 8, "R");
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1700, 22, 4104, 8, "R");
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1800, 500, 8192, 8, "WS"); /* its completion is lost */
+    maker_block(&maker, 0, SRC_RQ_ISSUE, 1900, 600, 8192, 24, "WS"); /* so this is another one */
+    maker_chunk(&maker, 0, RAW_CHUNK_PERF);
+    maker_block(&maker, 1, SRC_RQ_COMPLETE, 2000, 0, 2048, 16, "WS");
+    maker_block(&maker, 1, SRC_RQ_COMPLETE, 2100, 0, 4104, 8, "R");
+    maker_block(&maker, 1, SRC_RQ_COMPLETE, 2200, 0, 8192, 24, "WS");
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    maker_pass(&maker, 9000, UINT64_MAX);
+    run();
+    assert_true(count(0x010D) == 3 && count(0x010C) == 1 && count(0x010B) == 2 && count(0x010A) == 1);
+    const struct one *init = nth(0x010D, 0), *w = nth(0x010B, 0), *r = nth(0x010A, 0), *other = nth(0x010B, 1);
+    assert_true(u32(init, 8) == 500 && u32(w, 48) == 500 && u32(w, 8) == 16 * 512 && u64(w, 32) == u64(init, 0));
+    assert_int_equal(u64(w, 40), w->time - init->time); /* since it was asked for */
+    assert_true(u32(r, 48) == 500 && u32(r, 8) == 16 * 512 && u64(r, 32) == u64(nth(0x010C, 0), 0));
+    assert_true(u32(other, 48) == 600 && u32(other, 8) == 24 * 512 && u64(other, 32) == u64(nth(0x010D, 2), 0));
+}
+
 static void samples_ready_and_dpc(void **state)
 {
     (void)state;
@@ -398,7 +430,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(fork_exec_exit), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(samples_ready_and_dpc),
+        T(fork_exec_exit), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
         T(order_over_cpus_and_horizon), T(equal_times_are_moved_on), T(adoption_doubles_nothing), T(damaged_snapshot_is_refused),
         T(hostile_bytes), T(start_and_stop_bookkeeping), cmocka_unit_test(every_class_is_read_back)
     };
