@@ -3,6 +3,7 @@
 
 #include "autologger/schema/classic.h"
 #include "tools/json_out.h"
+#include "tools/symbols_view.h"
 #include "tools/text_table.h"
 
 #include <inttypes.h>
@@ -62,6 +63,7 @@ void quality_print(const struct symbols_counts *n, bool named, FILE *to)
         share_print(", user", n->user_named, n->user_frames, to);
         fputc('\n', to);
     }
+    symbols_no_images(n, to);
     if (n->unknown)
         fprintf(to, "%" PRIu64 " stacks end in a file, or a kernel, whose names are not here. Do: --symbol-path DIR, or merge on the traced machine\n",
                 n->unknown);

@@ -23,6 +23,12 @@ static void missing_print(const struct symbols_counts *n, FILE *to)
     fprintf(to, "Do: --symbol-path DIR, with the files or their debug information below it\n");
 }
 
+void symbols_no_images(const struct symbols_counts *n, FILE *to)
+{
+    if (n->user_frames && !n->images)
+        fprintf(to, "modules of programs: unknown, because the trace has no images (it was made without LOADER). Do: trace with the kernel flag LOADER\n");
+}
+
 void symbols_print(const struct symbols_counts *n, FILE *to)
 {
     static const char *const from[] = {"saved in the trace", "of the running kernel", "none"};
@@ -34,6 +40,7 @@ void symbols_print(const struct symbols_counts *n, FILE *to)
             n->by_state[FRAME_NO_NAME], n->by_state[FRAME_NO_FILE], n->by_state[FRAME_NO_IMAGE], n->by_state[FRAME_NO_CODE]);
     fprintf(to, "stacks: complete %" PRIu64 ", cut short %" PRIu64 ", of unknown end %" PRIu64 ", missing %" PRIu64 "\n", n->complete, n->cut,
             n->unknown, n->missing);
+    symbols_no_images(n, to);
     missing_print(n, to);
 }
 
@@ -52,6 +59,7 @@ void symbols_print_json(const struct symbols_counts *n, FILE *to)
     json_number(j, "kernel_named", n->kernel_named);
     json_number(j, "user_frames", n->user_frames);
     json_number(j, "user_named", n->user_named);
+    json_number(j, "images", n->images);
     json_number(j, "no_name", n->by_state[FRAME_NO_NAME]);
     json_number(j, "no_file", n->by_state[FRAME_NO_FILE]);
     json_number(j, "no_image", n->by_state[FRAME_NO_IMAGE]);

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+/* A line that says why no frame of a program has a module, where that is so. */
+void symbols_no_images(const struct symbols_counts *n, FILE *to);
 /* For people: shares, the quality of stacks, the files that are missing. */
 void symbols_print(const struct symbols_counts *n, FILE *to);
 /* {"symbols": {...}} */

@@ -89,6 +89,7 @@ static void learn(struct symbols *s, const struct etl_event *e)
         quality_expect(&s->quality, stack.trigger);
     } else if (image_event_read(e, &s->image)) {
         size_t file = file_of(s, &s->image);
+        s->counts.images += s->image.process_id != 0;
         if (!s->failed && !spaces_see(&s->spaces, classic_hook(e), e->raw_time, &s->image, file))
             s->failed = true;
     } else if (build_id_event(e, &key, &id) || build_id_version(e, &key, &id)) {

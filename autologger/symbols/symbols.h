@@ -38,6 +38,7 @@ struct symbols_counts {
     size_t              row_count;
     enum symbols_kernel kernel;
     const char         *kernel_why; /* why there are no kernel symbols, or "" */
+    uint64_t            images; /* mapped by programs; none: whose code a frame is, nobody knows */
     struct symbols_missing *list; /* most frames first */
     size_t                  list_count;
 };

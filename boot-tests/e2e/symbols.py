@@ -1,6 +1,7 @@
 """Names: a known chain of calls, in order, in the stacks of Profile, CSwitch and ReadyThread; kernel names on a machine that has none of
 this one's symbols; a file that is gone or another one is asked for by its build id, and found by it elsewhere; shares as perf has them.
-Proves: CON-21, CON-22, CON-20, MRG-03, and issue 4 "stacks: a known call chain, names and order", "share of named frames at least
+A trace made without LOADER says that it knows no modules, and why.
+Proves: CON-21, CON-22, CON-20, MRG-03, KRN-04, and issue 4 "stacks: a known call chain, names and order", "share of named frames at least
 that of perf report", "kernel frames at least 98 %"."""
 import collections
 import json
@@ -169,3 +170,16 @@ with Machine() as m:
     check(build_id not in {f["build_id"] for f in n["missing_files"]}, n["missing_files"])
     check([s for s in stacks(events, pid)["SampledProfile"] if s == ["chain::spin(int)"] + CHAIN], "no chain with the folder of debug information")
     print("kernel", kernel, "user", n["user_named"] / n["user_frames"], {k: n[k] for k in n if k.startswith("stacks")})
+
+    # without LOADER nothing can be named, and both say why
+    check("without LOADER" not in text.stderr, text.stderr)
+    with open(declared, "w") as f:
+        f.write(DECLARED.replace("+LOADER", ""))
+    out = os.path.join(m.dir, "bare")
+    bare = json.loads(tool("rehearse", declared, "--out", out, "--json", "--run", "sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0.01; done'", expect=None).stdout)["merged"]
+    check(bare, "nothing was merged")
+    r = tool("dump", "--symbols", bare, timeout=300)
+    check("unknown, because the trace has no images (it was made without LOADER). Do: trace with the kernel flag LOADER" in r.stderr, r.stderr)
+    check("without LOADER" in tool("summary", "--symbols", bare).stdout, "the summary does not say it")
+    _, n = dump(bare)
+    check(n["images"] == 0 and n["user_frames"] > 0 and n["user_named"] == 0 and n["no_image"] > 0, n)
