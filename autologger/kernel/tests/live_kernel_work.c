@@ -1,5 +1,5 @@
 /* The truth of keywords about the kernel's own work on this machine, each test named by its keyword: a workload with a known number of
- * events. Proves: issue 4, POOL, MEMORY, CC, KQUEUE, SYNCOBJECTS, SPINLOCK, AFFINITY, DEBUG_EVENTS, CONTMEMGEN, WS, KE_CLOCK. Needs
+ * events. Proves: LEG-12 (what is read ahead), issue 4, POOL, MEMORY, CC, KQUEUE, SYNCOBJECTS, SPINLOCK, AFFINITY, DEBUG_EVENTS, CONTMEMGEN, WS, KE_CLOCK. Needs
  * CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/keyword_fixture.h"
@@ -155,6 +155,44 @@ static void CC(void **state)
     print_message("  %zu pages added, %zu removed\n", added, removed);
     assert_count(added, N, n);
     assert_count(removed, N, n);
+    finish(&c);
+}
+
+/* What is read ahead of being asked for (on Windows ReadyBoost tells of it): pages that are in the cache before anybody has read them. */
+static void CC_reading_ahead(void **state)
+{
+    enum { N = 64 };
+    static char          block[N * PAGE];
+    char                 path[] = AL_BINARY_DIR "/aheadXXXXXX";
+    struct collector     c = {0};
+    struct klog_counters n;
+    struct stat          st;
+    size_t               ahead = 0, later = 0;
+    struct session_clock clock = config_make(&c, 0, 0).clock;
+    (void)state;
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, block, sizeof block), sizeof block);
+    fsync(fd);
+    assert_int_equal(fstat(fd, &st), 0);
+    unlink(path);
+    assert_int_equal(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0); /* on some file systems the pages stay all the same */
+    if (!begin(&c, (struct keyword){.word4 = 0x20000})) {
+        close(fd);
+        return;
+    }
+    assert_int_equal(readahead(fd, 0, sizeof block), 0);
+    uint64_t asked = clock_read(&clock);
+    assert_int_equal(pread(fd, block, sizeof block, 0), sizeof block);
+    end(&c, &n);
+    close(fd);
+    for (size_t i = 0; i < c.count; i++) {
+        const struct seen *s = &c.event[i];
+        if (is(s, "CachePageAdd") && body_u64(s, 4) == st.st_ino && s->tid == mine())
+            *(s->time < asked ? &ahead : &later) += (size_t)1 << body_u32(s, 20);
+    }
+    print_message("  %zu pages before they were read, %zu while\n", ahead, later);
+    if (ahead + later)
+        assert_count(ahead, N, n);
     finish(&c);
 }
 
@@ -407,7 +445,7 @@ static void KE_CLOCK(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(POOL),         cmocka_unit_test(MEMORY),     cmocka_unit_test(WS),       cmocka_unit_test(CC),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(POOL),         cmocka_unit_test(MEMORY),     cmocka_unit_test(WS),       cmocka_unit_test(CC), cmocka_unit_test(CC_reading_ahead),
                                        cmocka_unit_test(KQUEUE),       cmocka_unit_test(SYNCOBJECTS), cmocka_unit_test(SPINLOCK), cmocka_unit_test(AFFINITY),
                                        cmocka_unit_test(DEBUG_EVENTS), cmocka_unit_test(CONTMEMGEN), cmocka_unit_test(KE_CLOCK)};
     return cmocka_run_group_tests(tests, NULL, NULL);
