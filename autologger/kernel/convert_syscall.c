@@ -1,8 +1,9 @@
 /* convert_syscall.c - system calls: SysClEnter and SysClExit, and what changes a program's addresses as VirtualAlloc and VirtualFree.
- * Numbers are those of 64-bit programs; a 32-bit one's calls have other numbers, so theirs have no address and no memory events.
- * See convert.h. */
+ * A 32-bit program's calls have other numbers, and functions, than a 64-bit one's; by whose program it is they are told apart. So what
+ * a 64-bit program calls by int 0x80 is taken for another call. See convert.h. */
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/snapshot.h"
+#include "autologger/kernel/syscalls.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
 
@@ -13,9 +14,10 @@
 #include <sys/syscall.h>
 
 enum { MEM_COMMIT = 0x1000, MEM_RESERVE = 0x2000, MEM_DECOMMIT = 0x4000, MEM_RELEASE = 0x8000, PAGE = 4096, CALLS_MAX = 1 << 20 };
+#define NARROW 0x80000000u
 enum mem_kind { MEM_NONE, MEM_MAP, MEM_UNMAP, MEM_BREAK, MEM_REMAP, MEM_ADVISE };
 
-struct open_call { uint32_t tid, number; uint64_t arg[4]; };
+struct open_call { uint32_t tid, number; uint64_t arg[4]; }; /* number: see call_of() */
 struct part_call {
     struct idmap open; /* thread -> struct open_call */
     struct idmap brk; /* process -> 1 + the end of its heap */
@@ -112,10 +114,31 @@ static enum mem_kind kind_of(uint64_t number)
     switch (number) {
 #define MEM(number, kind)                                                                                                        \
     case number: return MEM_##kind;
+#define MEM32(number, kind)                                                                                                      \
+    case number | NARROW: return MEM_##kind;
 #include "autologger/kernel/memcalls.def"
+#undef MEM32
 #undef MEM
     default: return MEM_NONE;
     }
+}
+
+/* The call that a record is of: its number, without what marks an x32 program's, with NARROW for one of a 32-bit program. */
+static uint64_t call_of(const struct convert *c, const struct sample *s)
+{
+    uint64_t number = (uint64_t)sample_field(s, F_CALL_ID);
+    if (number > UINT32_MAX) /* -1: a tracer took the call away */
+        return UINT64_MAX;
+    if (number & SYSCALL_X32)
+        return number & ~(uint64_t)SYSCALL_X32;
+    return is_narrow(c, s->pid) ? number | NARROW : number;
+}
+
+static uint64_t address_of(const struct convert *c, uint64_t call)
+{
+    const struct raw_header *h      = c->log->header;
+    uint64_t                 number = call & ~(uint64_t)NARROW;
+    return number >= RAW_SYSCALLS ? 0 : call & NARROW ? h->narrow[number] : h->syscall[number];
 }
 
 static bool wants(const struct convert *c, uint32_t word0, unsigned word, uint32_t bits)
@@ -134,18 +157,17 @@ static uint64_t argument(const struct sample *s, unsigned which)
 
 void convert_sys_enter(struct convert *c, const struct sample *s)
 {
-    uint64_t number = (uint64_t)sample_field(s, F_CALL_ID), time = convert_time(c, s->time);
-    bool     narrow = is_narrow(c, s->pid);
+    uint64_t call = call_of(c, s), time = convert_time(c, s->time);
     if (wants(c, 0x80, 2, 0x40)) {
-        uint64_t address = number < RAW_SYSCALLS && !narrow ? c->log->header->syscall[number] : 0;
+        uint64_t address = address_of(c, call);
         uint32_t pid     = shown_pid(c, s->pid, s->tid);
         emit(c, &(struct event){s->cpu, 0x0F33, ETL_SYSTEM64, 2, pid, s->tid}, &time, &address, sizeof address);
         if (stack_wanted(c, 0x0F33))
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }
-    struct part_call *p = !narrow && wants(c, 0x4000, 1, 0x8000) && kind_of(number) ? part(c) : NULL;
+    struct part_call *p = wants(c, 0x4000, 1, 0x8000) && kind_of(call) ? part(c) : NULL;
     if (p)
-        call_put(p, &(struct open_call){s->tid, (uint32_t)number, {argument(s, 0), argument(s, 1), argument(s, 2), argument(s, 3)}});
+        call_put(p, &(struct open_call){s->tid, (uint32_t)call, {argument(s, 0), argument(s, 1), argument(s, 2), argument(s, 3)}});
 }
 
 static uint64_t pages(uint64_t bytes) { return (bytes + PAGE - 1) & ~(uint64_t)(PAGE - 1); }
@@ -233,7 +255,7 @@ void convert_sys_exit(struct convert *c, const struct sample *s)
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }
     struct open_call *o = c->call ? idmap_remove(&c->call->open, s->tid) : NULL;
-    if (o && o->number == (uint64_t)sample_field(s, F_CALL_ID))
+    if (o && o->number == call_of(c, s))
         memory_changed(c, s, c->call, o, result);
     free(o);
 }

@@ -1,4 +1,4 @@
-/* filetap.c - loading filetap.bpf.c and telling it which calls are wanted; the addresses of system calls. See filetap.h. */
+/* filetap.c - loading filetap.bpf.c and telling it which calls are wanted. See filetap.h. */
 #include "autologger/kernel/filetap.h"
 #include "autologger/kernel/filetap_record.h"
 #include "autologger/kernel/sources.h"
@@ -212,44 +212,4 @@ struct filetap *filetap_adopt(int (*find)(void *ctx, const char *name), void *ct
         return t;
     filetap_close(t);
     return NULL;
-}
-
-/* ---- addresses ---- */
-
-/* Where the kernel's function is called otherwise than the call. */
-static const char *const alias[][2] = {{"fstat", "newfstat"}, {"stat", "newstat"}, {"lstat", "newlstat"}, {"uname", "newuname"},
-                                       {"sendfile", "sendfile64"}, {"umount2", "umount"}, {"_sysctl", "sysctl"}};
-static const struct { long number; const char *name; } names[] = {
-#define NAME(number, name) {number, name},
-#include <syscall_names.h> /* made from sys/syscall.h */
-#undef NAME
-};
-
-static void address_take(const char *name, uint64_t address, uint64_t *out, unsigned count)
-{
-    for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
-        if (strcmp(name, alias[i][1]) == 0)
-            name = alias[i][0];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].number >= 0 && names[i].number < (long)count && strcmp(names[i].name, name) == 0)
-            out[names[i].number] = address;
-}
-
-void syscall_addresses(int proc, uint64_t *out, unsigned count)
-{
-    char  line[512];
-    int   fd = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
-    FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
-    while (f && fgets(line, sizeof line, f)) {
-        char *name = strstr(line, " T __"), *end = NULL;
-        if (!name || (strncmp(name + 5, "x64_sys_", 8) != 0 && strncmp(name + 5, "arm64_sys_", 10) != 0))
-            continue;
-        name                        = strstr(name, "_sys_") + 5;
-        name[strcspn(name, "\t\n")] = 0;
-        address_take(name, strtoull(line, &end, 16), out, count);
-    }
-    if (f)
-        fclose(f);
-    else if (fd >= 0)
-        close(fd);
 }

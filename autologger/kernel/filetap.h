@@ -23,7 +23,4 @@ void            filetap_cpu(const struct filetap *t, const struct rings *rings, 
 void            filetap_close(struct filetap *t); /* NULL is fine, also below */
 /* What a successor needs. */
 void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
-
-/* The addresses of the kernel's functions behind system calls, by number; 0 where it is hidden, or there is none. */
-void syscall_addresses(int proc, uint64_t *out, unsigned count);
 #endif

@@ -1,7 +1,8 @@
-/* filetap_none.c - filetap.c and nettap.c in the early program: file operations begin when its successor has taken over. Nothing is loaded here, so
+/* filetap_none.c - filetap.c, nettap.c and syscalls.c in the early program: file operations begin when its successor has taken over. Nothing is loaded here, so
  * that the program stays small; their perf events are opened, and the successor feeds them. See filetap.h. */
 #include "autologger/kernel/filetap.h"
 #include "autologger/kernel/nettap.h"
+#include "autologger/kernel/syscalls.h"
 
 bool filetap_wanted(const struct rawlog *log)
 {
@@ -24,7 +25,7 @@ void filetap_fds(const struct filetap *t, void (*show)(void *ctx, const char *na
 {
     (void)t, (void)show, (void)ctx;
 }
-void syscall_addresses(int proc, uint64_t *out, unsigned count) { (void)proc, (void)out, (void)count; }
+void syscall_addresses(int proc, uint64_t *wide, uint64_t *narrow, unsigned count) { (void)proc, (void)wide, (void)narrow, (void)count; }
 
 bool nettap_wanted(const struct rawlog *log)
 {

@@ -5,6 +5,7 @@
 #include "autologger/kernel/kphase.h"
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/kernel/syscalls.h"
 #include "autologger/kernel/tracepoints.h"
 
 #include <errno.h>
@@ -214,7 +215,7 @@ void klog_addresses(struct klog *k)
     for (unsigned i = 0; i < RAW_SYSCALLS; i++)
         none &= !address[i];
     if (none && group_mask_has(k->config.mask, "SYSCALL") && rings_present(&k->rings))
-        syscall_addresses(k->drain.proc, address, RAW_SYSCALLS);
+        syscall_addresses(k->drain.proc, address, k->log.header->narrow, RAW_SYSCALLS);
 }
 
 static uint64_t source_drained(struct klog *k, unsigned kind)

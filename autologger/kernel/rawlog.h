@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 10, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
+enum { RAW_VERSION = 11, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -100,7 +100,8 @@ struct raw_header {
     uint64_t live_pos, live_horizon; /* copies for a reader beside the writer; atomic, the horizon is stored last */
     struct raw_phase  phase; /* written before the first record is published */
     struct raw_source source[RAW_SOURCES];
-    uint64_t syscall[RAW_SYSCALLS]; /* addresses of the kernel's functions behind system calls, by number; written before their first record */
+    uint64_t syscall[RAW_SYSCALLS], narrow[RAW_SYSCALLS]; /* addresses of the kernel's functions behind system calls, by number (narrow: of 32-bit
+                                                             programs); written before their first record */
     uint64_t final_value[RAW_SOURCES], final_lost[RAW_SOURCES]; /* of the perf counters, once stopped, left or closed: they may be gone by then */
     /* of the perf events that a source had before it was closed and opened again; of one that is closed the above holds */
     uint64_t base_value[RAW_SOURCES], base_lost[RAW_SOURCES];

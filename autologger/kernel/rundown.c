@@ -329,6 +329,9 @@ static void process_add(struct rundown *r, uint32_t pid)
         p.flags       = st.kernel_thread ? RAW_PROCESS_KERNEL : 0;
         p.exit_code   = st.exit_code;
         proc_exe(r->d->proc, pid, exe, sizeof exe);
+        const struct elf_info *elf = elf_find(r->elves, r->d->proc, pid, exe);
+        if (elf && elf->is32)
+            p.flags |= RAW_PROCESS_32BIT;
         proc_command_line(r->d->proc, pid, command, 8192);
         const char *slash    = strrchr(exe, '/');
         const char *texts[2] = {slash && slash[1] ? slash + 1 : st.comm, command};

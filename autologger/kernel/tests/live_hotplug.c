@@ -1,8 +1,8 @@
 /* A processor that is let go and taken up again: what it recorded before and after is there to the last event, what ran on it meanwhile is
  * not, the others miss nothing, and the counts stay exact. That the processor itself stays is the kernel's business: a real one goes in
  * boot-tests/scenarios/processors. Proves: issue 4, CPU hot-plug. Needs CAP_PERFMON and two CPUs; else skipped. */
-#include "autologger/kernel/filetap.h"
 #include "autologger/kernel/hotplug.h"
+#include "autologger/kernel/syscalls.h"
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static uint64_t address_of_getppid(void)
 {
     uint64_t address[SYS_getppid + 1] = {0};
     int      proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    syscall_addresses(proc, address, SYS_getppid + 1);
+    syscall_addresses(proc, address, NULL, SYS_getppid + 1);
     close(proc);
     return address[SYS_getppid];
 }

@@ -1,7 +1,7 @@
 /* Flags and stacks that change while a kernel logger runs: what is kept loses no event and has none twice, what comes and goes is counted
  * to the last, and a daemon that dies in the middle of it leaves a session that goes on.
  * Proves: KRN-14, KRN-20; issue 4, UPDATE of a running session. Needs CAP_PERFMON; else skipped. */
-#include "autologger/kernel/filetap.h"
+#include "autologger/kernel/syscalls.h"
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>
@@ -172,7 +172,7 @@ static uint64_t address_of_getppid(void)
 {
     uint64_t address[SYS_getppid + 1] = {0};
     int      proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    syscall_addresses(proc, address, SYS_getppid + 1);
+    syscall_addresses(proc, address, NULL, SYS_getppid + 1);
     close(proc);
     return address[SYS_getppid];
 }

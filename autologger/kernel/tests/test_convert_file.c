@@ -3,6 +3,7 @@
 #include "autologger/kernel/filekey.h"
 #include "autologger/kernel/filetap_record.h"
 #include "autologger/kernel/memcalls.h"
+#include "autologger/kernel/syscalls.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
 #include <errno.h>
@@ -374,17 +375,64 @@ static void memory_calls(void **state)
     assert_int_equal(count(0x0F33), 0); /* not asked for */
 }
 
-static void narrow_programs_are_left_out(void **state)
+static void narrow_program(void)
 {
-    (void)state;
     struct raw_process p = {.own = {RAW_PROCESS, 0, 0, 900, PID, PID}, .flags = RAW_PROCESS_32BIT};
     maker_own(&maker, &p, sizeof p, "narrow", "");
     maker_chunk(&maker, 0, RAW_CHUNK_OWN);
-    memory_call(1000, SYS_munmap, 0x1000, 8192, 0, 0, 0); /* 11: execve there */
-    memory_call(1100, 39, 0, 0, 0, 0, 0);
-    all();
-    assert_true(count(0x0263) == 0 && count(0x0F33) == 2 && u64(nth(0x0F33, 1), 0) == 0);
+    maker.log.header->narrow[11] = 0xffffffff81000b00;
+    maker.log.header->narrow[64] = 0xffffffff81000400;
 }
+
+/* The numbers of 32-bit programs have meanings of their own; those of x32 ones are marked. */
+static void narrow_programs_have_their_own(void **state)
+{
+    (void)state;
+    narrow_program();
+    memory_call(1000, SYS_munmap, 0x1000, 8192, 0, 0, 0); /* 11: execve there */
+    memory_call(1100, 64, 0, 0, 0, 0, 1); /* getppid */
+    memory_call(1200, 39, 0, 0, 0, 0, 0); /* mkdir, whose address is hidden */
+    memory_call(1300, SYSCALL_X32 | 39, 0, 0, 0, 0, 1);
+    memory_call(1400, 511, 0, 0, 0, 0, -ENOSYS);
+    memory_call(1500, UINT64_MAX, 0, 0, 0, 0, -ENOSYS); /* a tracer's */
+    all();
+    assert_true(count(0x0263) == 0 && count(0x0F33) == 6 && count(0x0F34) == 6);
+    static const uint64_t should[] = {0xffffffff81000b00, 0xffffffff81000400, 0, 0xffffffff81000390, 0, 0};
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(u64(nth(0x0F33, i), 0), should[i]);
+}
+
+#ifdef __x86_64__
+static void narrow_memory(void **state)
+{
+    (void)state;
+    narrow_program();
+    memory_call(1000, 192, 0, 5000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, 0xf7000000);
+    memory_call(1100, 163, 0xf7000000, 8192, 16384, 0, 0xf7000000);
+    memory_call(1200, 219, 0xf7000000, 4096, MADV_DONTNEED, 0, 0);
+    memory_call(1300, 91, 0xf7000000, 16384, 0, 0, 0);
+    memory_call(1400, 45, 0, 0, 0, 0, 0x8050000);
+    memory_call(1500, 45, 0x8052000, 0, 0, 0, 0x8052000);
+    memory_call(1600, SYS_mmap, 0, 5000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, 0xf7000000); /* 9: link there */
+    memory_call(1700, SYSCALL_X32 | SYS_munmap, 0xf7100000, 4096, 0, 0, 0);
+    all();
+    static const struct { uint16_t hook; uint32_t flags; uint64_t base, size; } should[] = {
+        {0x0262, 0x3000, 0xf7000000, 8192}, {0x0262, 0x3000, 0xf7002000, 8192}, {0x0263, 0x4000, 0xf7000000, 4096},
+        {0x0263, 0x8000, 0xf7000000, 16384}, {0x0262, 0x3000, 0x8050000, 8192}, {0x0263, 0x8000, 0xf7100000, 4096}};
+    size_t n = 0;
+    for (size_t i = 0; i < out.count; i++) {
+        const struct one *e = &out.event[i];
+        if (e->hook != 0x0262 && e->hook != 0x0263)
+            continue;
+        assert_true(n < sizeof should / sizeof *should && e->hook == should[n].hook);
+        assert_int_equal(u64(e, 0), should[n].base);
+        assert_int_equal(u64(e, 8), should[n].size);
+        assert_int_equal(u32(e, 20), should[n].flags);
+        n++;
+    }
+    assert_int_equal(n, sizeof should / sizeof *should);
+}
+#endif
 
 static void successor_knows_open_calls(void **state)
 {
@@ -431,7 +479,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         F(open_read_close), F(names_follow_renames), F(path_that_comes_late), F(every_call), F(damaged_records),
-        F(successor_knows_open_operations), C(system_calls), C(memory_calls), C(narrow_programs_are_left_out),
+        F(successor_knows_open_operations), C(system_calls), C(memory_calls), C(narrow_programs_have_their_own),
+#ifdef __x86_64__
+        C(narrow_memory),
+#endif
         C(successor_knows_open_calls), cmocka_unit_test(filter_asks_for_what_is_wanted), cmocka_unit_test(every_class_is_read_back)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
