@@ -4,6 +4,7 @@
 #include "autologger/consumer/identity.h"
 #include "autologger/consumer/kernel_names.h"
 #include "autologger/consumer/redact.h"
+#include "autologger/consumer/write_behind.h"
 #include "autologger/etl/header.h"
 #include "autologger/etl/reader.h"
 #include "autologger/etl/writer.h"
@@ -40,6 +41,7 @@ struct merge {
     struct output      *outputs; /* one per CPU */
     uint32_t            processors, buffer_size;
     struct etl_writer  *writer;
+    struct write_behind  behind;
     struct identity    *identity;
     struct kernel_names *names;
     struct unwinding    *unwinding;
@@ -227,9 +229,11 @@ static wstatus start_output(struct merge *m, const char *temporary, const char *
     if (!m->outputs)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u CPUs", m->processors);
     wstatus st = etl_writer_create(m->os, temporary, &info, 0, &m->writer, why);
-    if (st == W_SUCCESS)
-        etl_writer_add_lost(m->writer, lost > UINT32_MAX ? UINT32_MAX : (uint32_t)lost);
-    return st;
+    if (st != W_SUCCESS)
+        return st;
+    etl_writer_add_lost(m->writer, lost > UINT32_MAX ? UINT32_MAX : (uint32_t)lost);
+    write_behind_begin(&m->behind, temporary);
+    return W_SUCCESS;
 }
 
 static wstatus flush(struct merge *m, uint16_t cpu, struct reason *why)
@@ -239,6 +243,7 @@ static wstatus flush(struct merge *m, uint16_t cpu, struct reason *why)
         return W_SUCCESS;
     wstatus st = etl_writer_put(m->writer, o->data, o->filled, cpu, o->last, why);
     o->filled  = HEAD;
+    write_behind_at(&m->behind, etl_writer_state(m->writer).file_offset);
     return st;
 }
 
@@ -439,6 +444,7 @@ static wstatus finish_output(struct merge *m, uint64_t end_time, struct reason *
 
 static void merge_finish(struct merge *m)
 {
+    write_behind_end(&m->behind);
     etl_writer_destroy(m->writer);
     identity_destroy(m->identity);
     kernel_names_destroy(m->names);
@@ -471,7 +477,7 @@ wstatus merge_files(struct os *os, const char *const *files, unsigned count, con
 wstatus merge_files_with(struct os *os, const char *const *files, unsigned count, const char *target, const struct merge_options *options,
                          struct merge_counts *counts, struct reason *why)
 {
-    struct merge m         = {.os = os, .count = count, .options = options, .buffer_size = BUFFER_LEAST, .processors = 1};
+    struct merge m         = {.os = os, .count = count, .options = options, .buffer_size = BUFFER_LEAST, .processors = 1, .behind.fd = -1};
     char        *temporary = NULL;
     uint64_t     end_time  = 0;
     bool         made      = false;
