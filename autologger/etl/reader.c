@@ -2,7 +2,7 @@
 
 #include "autologger/etl/buffers.h"
 #include "autologger/etl/header.h"
-#include "autologger/etl/record.h"
+#include "autologger/etl/record_usual.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ struct etl_reader {
     struct etl_buffers     buffers;
     struct stream         *streams;
     size_t                 stream_count;
-    size_t                *heap; /* indexes of streams that have an event, earliest first */
+    struct stream        **heap; /* streams that have an event, earliest first */
     size_t                 heap_count;
     struct time_line       line;
     struct items_cache     items;
@@ -152,25 +152,21 @@ static bool stream_fill(struct etl_reader *r, struct stream *s)
 }
 
 /* Earlier time first; equal stamps: lower CPU, which is a lower index. */
-static bool before(const struct etl_reader *r, size_t a, size_t b)
-{
-    int64_t x = r->streams[a].time, y = r->streams[b].time;
-    return x != y ? x < y : a < b;
-}
+static bool before(const struct stream *a, const struct stream *b) { return a->time != b->time ? a->time < b->time : a < b; }
 
 static void heap_sink(struct etl_reader *r, size_t i)
 {
     for (;;) {
         size_t least = i;
         for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < r->heap_count; child++)
-            if (before(r, r->heap[child], r->heap[least]))
+            if (before(r->heap[child], r->heap[least]))
                 least = child;
         if (least == i)
             return;
-        size_t swap    = r->heap[i];
-        r->heap[i]     = r->heap[least];
-        r->heap[least] = swap;
-        i              = least;
+        struct stream *swap = r->heap[i];
+        r->heap[i]          = r->heap[least];
+        r->heap[least]      = swap;
+        i                   = least;
     }
 }
 
@@ -208,7 +204,7 @@ static wstatus make_streams(struct etl_reader *r)
     }
     for (size_t i = 0; i < r->stream_count; i++)
         if (stream_fill(r, &r->streams[i]))
-            r->heap[r->heap_count++] = i;
+            r->heap[r->heap_count++] = &r->streams[i];
     for (size_t i = r->heap_count; i-- > 0;)
         heap_sink(r, i);
     return W_SUCCESS;
@@ -340,7 +336,7 @@ static inline void stream_decode(struct etl_reader *r, struct stream *s, struct 
 bool etl_next(struct etl_reader *r, struct etl_event *event)
 {
     if (r->handed_out) {
-        struct stream *s = &r->streams[r->heap[0]];
+        struct stream *s = r->heap[0];
         s->pos           = (s->pos + s->size + 7) & ~7u;
         if (s->pos > s->filled)
             s->pos = s->filled;
@@ -352,7 +348,7 @@ bool etl_next(struct etl_reader *r, struct etl_event *event)
     r->handed_out = r->heap_count > 0;
     if (!r->handed_out)
         return false;
-    stream_decode(r, &r->streams[r->heap[0]], event);
+    stream_decode(r, r->heap[0], event);
     return true;
 }
 

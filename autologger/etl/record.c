@@ -1,5 +1,6 @@
 #include "autologger/etl/record.h"
 
+#include "autologger/etl/record_usual.h"
 #include "registry-sim/base/cursor.h"
 
 #include <stddef.h>
@@ -171,9 +172,7 @@ static inline size_t ext_step(const struct cursor *c, struct etl_ext_item *item)
     return total > left && least == left ? left : total <= left ? total : 0;
 }
 
-/* The extended items from `at` on; *end: behind them. They are noted in `e`, with those that describe the event, so that nobody has to
- * look for them. False, and nothing is noted: they are malformed. */
-static bool decode_items(const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end)
+bool etl_record_items(const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end)
 {
     struct cursor       c    = {p, size, at, false};
     struct etl_ext_item item = {.linkage = 1};
@@ -207,66 +206,6 @@ static bool decode_items(const uint8_t *p, uint32_t size, uint32_t at, struct et
     return true;
 }
 
-/* Where the items at p may have been kept: by a few bytes of the first two. */
-static inline unsigned place_of(const uint8_t *p, uint32_t left)
-{
-    uint64_t first = 0, second = 0;
-    uint16_t total;
-
-    if (left < 24)
-        return 0;
-    memcpy(&total, p, sizeof total);
-    memcpy(&first, p + 12, sizeof first); /* of the traits: the provider's name */
-    if (total + 24u <= left)
-        memcpy(&second, p + total + 6, sizeof second); /* of the schema: its sizes, the first letters of the event's name */
-    return (unsigned)((first ^ second * 31) * UINT64_C(0x9E3779B97F4A7C15) >> 58);
-}
-
-/* Keeps what was found, where nothing but what describes the event is in it: all else differs from event to event. Items that end in the middle
- * of 8 bytes end there because the record does: they mean something else in a longer one. */
-static void keep_items(struct items_seen *s, struct etl_event *e)
-{
-    static _Atomic uint64_t numbers;
-    static const uint32_t   same = UINT32_C(1) << ETL_EXT_SCHEMA_TL | UINT32_C(1) << ETL_EXT_PROV_TRAITS;
-
-    if (e->ext_size > ITEMS_BYTES || e->ext_size % 8 || ~e->ext_lacks & ~same)
-        return;
-    *s = (struct items_seen){.number = ++numbers, .size = e->ext_size, .types = ~e->ext_lacks};
-    if (e->metadata) {
-        s->metadata_at   = (uint16_t)(e->metadata - e->ext);
-        s->metadata_size = (uint16_t)e->metadata_size;
-    }
-    if (e->traits) {
-        s->traits_at   = (uint16_t)(e->traits - e->ext);
-        s->traits_size = (uint16_t)e->traits_size;
-    }
-    memcpy(s->bytes, e->ext, e->ext_size);
-    e->items = s->number;
-}
-
-/* decode_items, for those that are like others. */
-static bool find_items(struct items_cache *cache, const uint8_t *p, uint32_t size, uint32_t at, struct etl_event *e, uint32_t *end)
-{
-    struct items_seen *s = &cache->seen[place_of(p + at, size - at)];
-
-    if (!s->size || s->size > size - at || memcmp(p + at, s->bytes, s->size) != 0) {
-        if (!decode_items(p, size, at, e, end))
-            return false;
-        keep_items(s, e);
-        return true;
-    }
-    e->ext           = p + at;
-    e->ext_size      = s->size;
-    e->ext_lacks     = ~s->types;
-    e->metadata      = s->metadata_at ? p + at + s->metadata_at : NULL;
-    e->metadata_size = s->metadata_size;
-    e->traits        = s->traits_at ? p + at + s->traits_at : NULL;
-    e->traits_size   = s->traits_size;
-    e->items         = s->number;
-    *end             = at + s->size;
-    return true;
-}
-
 #define ALIKE(ours, stored)                                                                                        \
     _Static_assert(offsetof(struct etl_event, ours) - offsetof(struct etl_event, thread_id) ==                     \
                        offsetof(struct etl_event_header, stored) - offsetof(struct etl_event_header, thread_id) && \
@@ -285,42 +224,17 @@ ALIKE(kernel_time, kernel_time);
 ALIKE(user_time, user_time);
 ALIKE(activity, activity);
 
-/* EVENT_HEADER, as most events have: every field is set once, at its place. */
-static inline bool decode_event(const uint8_t *p, uint32_t size, bool is_64bit, struct items_cache *cache, struct etl_event *e)
+static bool decode_event(const uint8_t *p, uint32_t size, bool is_64bit, struct etl_event *e)
 {
-    enum { FROM = offsetof(struct etl_event_header, thread_id), TO = sizeof(struct etl_event_header) };
-    uint32_t end = TO;
+    uint32_t end = sizeof(struct etl_event_header);
     bool     ok  = true;
 
-    memcpy((uint8_t *)e + offsetof(struct etl_event, thread_id), p + FROM, TO - FROM); /* what lies in both alike */
-    memcpy(&e->flags, p + offsetof(struct etl_event_header, flags), sizeof e->flags);
-    if (e->flags & ETL_EVENT_NO_CPUTIME)
-        e->kernel_time = e->user_time = 0;
-    /* one by one: zeros for the whole of it, and the values then, take twice as long */
-    e->kind            = ETL_KIND_EVENT;
-    e->is_64bit        = is_64bit;
-    e->hook            = 0;
-    e->instance        = 0;
-    e->parent_instance = 0;
-    e->parent_guid     = (struct guid){0};
-    e->record          = p;
-    e->record_size     = size;
-    if (e->flags & ETL_EVENT_EXTENDED)
-        ok = cache ? find_items(cache, p, size, end, e, &end) : decode_items(p, size, end, e, &end);
-    if (!(e->flags & ETL_EVENT_EXTENDED) || !ok) {
-        e->ext    = NULL;
-        e->traits = e->metadata = NULL;
-        e->ext_size = e->ext_lacks = e->traits_size = e->metadata_size = 0;
-        e->items  = 0;
-    }
+    etl_record_header(p, size, is_64bit, e);
+    if (!(e->flags & ETL_EVENT_EXTENDED) || !(ok = etl_record_items(p, size, end, e, &end)))
+        items_none(e);
     e->payload      = p + end;
     e->payload_size = size - end;
     return ok;
-}
-
-bool etl_record_decode_usual(const uint8_t *p, uint32_t size, struct items_cache *cache, struct etl_event *e)
-{
-    return decode_event(p, size, true, cache, e);
 }
 
 bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct etl_event *e)
@@ -332,7 +246,7 @@ bool etl_record_decode(const uint8_t *p, uint32_t size, int64_t previous, struct
         e->cpu = e->logger_id = 0;
         e->filetime = e->file_offset = 0;
         e->buffer_sequence = 0;
-        return decode_event(p, size, s->is_64bit, NULL, e);
+        return decode_event(p, size, s->is_64bit, e);
     }
     *e = (struct etl_event){.kind = (enum etl_kind)s->kind, .is_64bit = s->is_64bit, .raw_time = previous,
                             .process_id = (uint32_t)NO_ID, .thread_id = (uint32_t)NO_ID, .record = p,

@@ -198,6 +198,15 @@ static wstatus enter(struct schema_provider *p, struct schema_event *e, struct r
     return W_SUCCESS;
 }
 
+/* How many fields at the beginning stand at the same place in each event. */
+static void finish_fixed(struct schema_event *e)
+{
+    for (e->fixed = e->fixed_bytes = 0; e->fixed < e->top_count && e->fields[e->fixed].width && e->fixed_bytes < INT16_MAX; e->fixed++) {
+        e->fields[e->fixed].at = e->fixed_bytes;
+        e->fixed_bytes         = (uint16_t)(e->fixed_bytes + e->fields[e->fixed].width);
+    }
+}
+
 wstatus schema_event_finish(struct schema_provider *p, struct schema_event *e, struct reason *why)
 {
     struct check c  = {.e = e, .why = why, .seen = calloc(e->field_count + 1u, 1)};
@@ -212,6 +221,8 @@ wstatus schema_event_finish(struct schema_provider *p, struct schema_event *e, s
     e->flat = !e->cut && e->top_count == e->field_count && e->field_count > 0;
     for (unsigned i = 0; i < e->field_count; i++)
         e->flat &= (e->fields[i].width || e->fields[i].text8) && !(e->fields[i].flags & FIELD_HIDDEN);
+    if (e->flat)
+        finish_fixed(e);
     return st ? st : enter(p, e, why);
 }
 

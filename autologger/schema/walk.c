@@ -137,19 +137,39 @@ static inline enum decode_result walk_all(const struct schema_event *event, cons
     return w.enough || (ok && !event->cut && w.payload.pos == w.payload.size) ? DECODE_OK : DECODE_MISMATCH;
 }
 
+/* Bytes before the NUL; `left` when there is none. Eight at a time, and no call: most texts are short. */
+static inline size_t text_bytes(const uint8_t *p, size_t left)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t         i    = 0;
+
+    for (uint64_t v, nul; i + sizeof v <= left; i += sizeof v) {
+        memcpy(&v, p + i, sizeof v);
+        if ((nul = (v - ones) & ~v & ones << 7)) /* its lowest bit that is set is of the first NUL */
+            return i + (size_t)__builtin_ctzll(nul) / 8;
+    }
+    while (i < left && p[i])
+        i++;
+    return i;
+}
+
 enum decode_result walk_values(const struct schema_event *event, const void *payload, size_t size, struct value out[WALK_VALUES], unsigned *count,
                                uint32_t *used)
 {
-    const struct schema_field *f = event->fields, *end = f + event->top_count;
-    const uint8_t             *p = payload, *const stop = p + size, *nul;
+    const struct schema_field *f = event->fields, *const end = f + event->top_count;
+    const uint8_t             *p = payload, *const stop = p + size;
     struct value              *v = out;
 
+    if (event->fixed_bytes <= size) { /* their places are known, and nothing has to be asked */
+        for (const struct schema_field *same = f + event->fixed; f < same; f++, v++)
+            *v = (struct value){p + f->at, f->width, p + f->at, f->width};
+        p += event->fixed_bytes;
+    }
     for (; f < end; f++, v++) {
         const size_t left  = (size_t)(stop - p);
         size_t       shown = f->width, stored = shown;
         if (f->text8) {
-            nul    = left ? memchr(p, 0, left) : NULL;
-            shown  = nul ? (size_t)(nul - p) : left;
+            shown  = text_bytes(p, left);
             stored = shown + 1;
         }
         if (stored > left)
