@@ -14,6 +14,6 @@ int cmd_query(int argc, char **argv)
         "autologger query",
         CMDLINE_DOC("One running session in full: state, Status, buffers, events written and lost.",
                     "  autologger query \"NT Kernel Logger\""),
-        control_query, report};
+        control_query, report, NULL, NULL};
     return session_request_run(&request, argc, argv);
 }

@@ -109,6 +109,6 @@ int cmd_stop(int argc, char **argv)
         CMDLINE_DOC("Stop a running session. Its file is complete when the command returns. With --merge: stop all sessions of the "
                     "machine's boot and merge their files into one, as the end of a boot does by itself.",
                     "  autologger stop web\n  autologger stop --merge"),
-        control_stop, report};
+        control_stop, report, NULL, NULL};
     return asks_for_merge(argc, argv) ? merge_run(argc, argv) : session_request_run(&request, argc, argv);
 }

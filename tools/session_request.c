@@ -4,13 +4,19 @@
 #include "tools/verb.h"
 
 struct request_args {
-    struct cmdline common;
-    const char    *name;
+    struct cmdline                common;
+    const struct session_request *request;
+    const char                   *name;
+    bool                          option;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct request_args *a = state->input;
+    if (a->request->option && key == a->request->option->key) {
+        a->option = true;
+        return 0;
+    }
     switch (key) {
     case ARGP_KEY_ARG:
         if (a->name)
@@ -27,9 +33,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int session_request_run(const struct session_request *request, int argc, char **argv)
 {
-    static const struct argp_option options[] = {OPT_RUNTIME_DIR, OPT_JSON, {0}};
+    static const struct argp_option none       = {0};
+    const struct argp_option        options[]  = {OPT_RUNTIME_DIR, OPT_JSON, request->option ? *request->option : none, {0}};
     const struct argp               argp      = {options, parse, "NAME", request->doc, NULL, NULL, NULL};
-    struct request_args             a         = {0};
+    struct request_args             a         = {.request = request};
     struct control_client          *client    = NULL;
     struct ctl_session_info         info      = {0};
     struct reason                   why       = {0};
@@ -39,7 +46,7 @@ int session_request_run(const struct session_request *request, int argc, char **
     wstatus st = control_open(a.common.runtime_dir, &client, &why);
     if (st)
         return failure_print_about(ABOUT_DAEMON, request->verb, st, &why);
-    st = request->ask(client, a.name, &info, &why);
+    st = (a.option ? request->ask_option : request->ask)(client, a.name, &info, &why);
     control_close(client);
     if (st)
         return failure_print(request->verb, st, &why);

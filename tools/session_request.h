@@ -10,6 +10,9 @@ struct session_request {
     const char *doc;  /* CMDLINE_DOC(...) */
     wstatus (*ask)(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why);
     void (*report)(const struct ctl_session_info *s, const struct cmdline *c);
+    /* one more option, NULL: none; `ask_option` is asked instead when it is given */
+    const struct argp_option *option;
+    wstatus (*ask_option)(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why);
 };
 /* Parses, connects, asks, reports; gives the exit code. */
 int session_request_run(const struct session_request *request, int argc, char **argv);

@@ -376,7 +376,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
         row->status = why.status;
         copy_text(row->reason, sizeof row->reason, why.text);
     }
-    copy_text(row->log_path, sizeof row->log_path, s->state->log_path);
+    copy_text(row->log_path, sizeof row->log_path, session_log_path(s->state));
     row->stopped         = info.state == SESSION_STOPPED || info.state == SESSION_FAILED;
     row->file_created    = s->state->file_created != 0;
     row->written         = info.events_written;

@@ -161,7 +161,7 @@ static const struct request {
     {CTL_FS_READY, sizeof(struct ctl_header), OWNER, true, server_on_fs_ready},
     {CTL_SHUTDOWN, sizeof(struct ctl_header), OWNER, false, server_on_shutdown},
     {CTL_END_BOOT, sizeof(struct ctl_header), OWNER, true, server_on_end_boot},
-    {CTL_UPDATE, sizeof(struct ctl_update_request), ACCESS_GUID_ENABLE | CREATE, true, server_on_update},
+    {CTL_UPDATE, offsetof(struct ctl_update_request, maximum_buffers), ACCESS_GUID_ENABLE | CREATE, true, server_on_update},
     {CTL_START, sizeof(struct ctl_start_request), BY_ITSELF, true, server_on_start}, /* server_may_start */
     {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), ACCESS_GUID_ENABLE, true, server_on_enable_provider}, /* and on the provider */
     {CTL_SNAPSHOT, sizeof(struct ctl_snapshot_request), ACCESS_CREATE_ONDISK, true, server_on_snapshot},
@@ -179,7 +179,7 @@ static const struct request {
 static uint32_t create_rights(const struct session *s)
 {
     return (s->state->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
-           (*s->state->log_path ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
+           (*session_log_path(s->state) ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
 }
 
 static bool may(struct control_server *v, unsigned c, const struct request *r, const void *message, size_t size)

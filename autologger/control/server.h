@@ -31,7 +31,7 @@ struct control_hooks {
     wstatus (*stop)(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why);
     wstatus (*fs_ready)(void *ctx, struct reason *why);
     wstatus (*shutdown)(void *ctx, struct reason *why); /* the loop ends after the answer */
-    /* found: what could not be had of it */
+    /* found: what could not be had of it. Of a file terms have file_name alone; the daemon maps it */
     wstatus (*update)(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
     /* control/update.h, which an early program does not have: NULL there */
     void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,

@@ -95,18 +95,6 @@ wstatus server_on_end_boot(struct control_server *v, unsigned c, const void *mes
     return W_SUCCESS;
 }
 
-wstatus server_on_update(struct control_server *v, unsigned c, const void *message, size_t size)
-{
-    const struct ctl_update_request *m      = message;
-    struct ctl_update_answer        *answer = (void *)v->out;
-    (void)size;
-    if (!v->hooks.update_answer)
-        return W_NOT_SUPPORTED;
-    v->hooks.update_answer(v->table, &v->hooks, m, answer);
-    server_tell(v, c, answer, sizeof *answer, NULL, 0);
-    return W_SUCCESS;
-}
-
 wstatus server_on_enable_provider(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     return v->hooks.enabling ? v->hooks.enabling->request(v, c, message, size) : W_NOT_SUPPORTED;

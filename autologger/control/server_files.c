@@ -1,4 +1,4 @@
-/* server_files.c - what is made at once for a controller: a session, a file more of one, with that user's rights; what one was made of, and
+/* server_files.c - what is made at once for a controller: a session, a file more of one, other terms for one, with that user's rights; what one was made of, and
  * which providers there are. The early program has server_none.c instead. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/declaration.h"
@@ -65,6 +65,39 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     v->table->may_add   = NULL;
     v->table->env->asks = NULL;
     answer->header = (struct ctl_header){sizeof *answer, CTL_START, CTL_VERSION, m->header.sequence, st};
+    server_tell(v, c, answer, sizeof *answer, NULL, 0);
+    return W_SUCCESS;
+}
+
+/* What changing it asks for beside what having started it did. */
+static bool may_update(const struct control_server *v, unsigned c, const struct session *s, uint32_t what)
+{
+    const uint32_t wanted = (what & CTL_UPDATE_FILE ? (uint32_t)ACCESS_CREATE_ONDISK : 0) |
+                            (what & (CTL_UPDATE_REALTIME_ON | CTL_UPDATE_CONVERT) ? (uint32_t)ACCESS_CREATE_REALTIME : 0);
+    return !wanted || server_session_granted(v, c, s, wanted);
+}
+
+wstatus server_on_update(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    struct ctl_update_request m      = {.what = 0};
+    struct ctl_update_answer *answer = (void *)v->out;
+    struct state_owner        owner;
+    memcpy(&m, message, size < sizeof m ? size : sizeof m);
+    if (m.what & CTL_UPDATE_LATER && size < sizeof m)
+        return W_BAD_LENGTH;
+    if (!v->hooks.update_answer)
+        return W_NOT_SUPPORTED;
+    m.name[sizeof m.name - 1] = m.file[sizeof m.file - 1] = 0;
+    struct session *s         = table_find(v->table, m.name);
+    if (s && !may_update(v, c, s, m.what))
+        return W_ACCESS_DENIED;
+    asks_set(v, c, &owner);
+    v->hooks.update_answer(v->table, &v->hooks, &m, answer);
+    v->table->env->asks = NULL;
+    if (s && s->realtime && !(s->state->log_file_mode & ETL_MODE_REAL_TIME)) { /* switched off: consumers get what is left */
+        server_session_ended(v, s, false);
+        session_realtime_end(s);
+    }
     server_tell(v, c, answer, sizeof *answer, NULL, 0);
     return W_SUCCESS;
 }

@@ -8,6 +8,11 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     (void)v, (void)c, (void)message, (void)size;
     return none();
 }
+wstatus server_on_update(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}
 wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     (void)v, (void)c, (void)message, (void)size;

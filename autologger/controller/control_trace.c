@@ -57,33 +57,67 @@ static wstatus act_next_file(struct control_client *c, const EVENT_TRACE_PROPERT
     return file_more(c, NULL, info);
 }
 
-static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+/* Real time may be switched on and off; what else a session is it stays: bits that it has not are refused, those that are left out say nothing. */
+static wstatus mode_change(const EVENT_TRACE_PROPERTIES *p, const struct ctl_session_info *info, uint32_t *what)
 {
-    struct ctl_update_request request = {.what = 0};
-    struct reason             why;
-    (void)wide;
-    const bool                others = (p->MaximumBuffers && p->MaximumBuffers != info->maximum_buffers) || p->LogFileNameOffset;
-    if (others)
-        return W_NOT_SUPPORTED;
-    request.what        = info->kernel ? CTL_UPDATE_FLAGS : 0;
-    request.flush_timer = p->FlushTimer;
-    if (p->FlushTimer && p->FlushTimer != info->flush_timer)
-        request.what |= CTL_UPDATE_FLUSH_TIMER;
-    if (!request.what)
-        return W_SUCCESS; /* nothing else is given */
-    wstatus st = properties_flags(p, request.group_mask);
-    if (st)
-        return st;
-    struct ctl_update_answer *answer = calloc(1, sizeof *answer);
-    if (!answer)
-        return W_NOT_ENOUGH_MEMORY;
+    enum { KINDS = EVENT_TRACE_FILE_MODE_CIRCULAR | EVENT_TRACE_FILE_MODE_APPEND | EVENT_TRACE_FILE_MODE_NEWFILE | EVENT_TRACE_FILE_MODE_PREALLOCATE |
+                   EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC | EVENT_TRACE_NONSTOPPABLE_MODE };
+    if (p->LogFileMode & ~info->log_file_mode & KINDS)
+        return W_INVALID_PARAMETER;
+    const bool on = p->LogFileMode & EVENT_TRACE_REAL_TIME_MODE, is = info->log_file_mode & EVENT_TRACE_REAL_TIME_MODE;
+    if (on != is)
+        *what |= on ? CTL_UPDATE_REALTIME_ON : CTL_UPDATE_REALTIME_OFF;
+    return W_SUCCESS;
+}
+
+static wstatus update_fill(const EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *info, struct ctl_update_request *r)
+{
+    char   *file = NULL;
+    wstatus st   = properties_file(p, wide, &file);
+    r->what      = info->kernel ? CTL_UPDATE_FLAGS : 0;
+    st           = st ? st : mode_change(p, info, &r->what);
+    st           = st ? st : properties_flags(p, r->group_mask);
+    if (!st && file && strlen(file) >= sizeof r->file)
+        st = W_FILENAME_EXCED_RANGE;
+    if (!st && file) {
+        memcpy(r->file, file, strlen(file) + 1);
+        r->what |= CTL_UPDATE_FILE;
+    }
+    free(file);
+    r->flush_timer     = p->FlushTimer;
+    r->maximum_buffers = p->MaximumBuffers;
+    if (p->FlushTimer && p->FlushTimer != info->flush_timer && !(info->log_file_mode & EVENT_TRACE_BUFFERING_MODE))
+        r->what |= CTL_UPDATE_FLUSH_TIMER;
+    if (p->MaximumBuffers && p->MaximumBuffers != info->maximum_buffers)
+        r->what |= CTL_UPDATE_MAXIMUM_BUFFERS;
     if (p->EnableFlags && !(p->EnableFlags & EVENT_TRACE_FLAG_EXTENSION)) /* the first word alone; 0: all of them */
-        memcpy(request.group_mask + 1, info->group_mask + 1, sizeof request.group_mask - sizeof *request.group_mask);
-    st = control_update(c, &request, info->name, answer, &why);
+        memcpy(r->group_mask + 1, info->group_mask + 1, sizeof r->group_mask - sizeof *r->group_mask);
+    return st;
+}
+
+static wstatus update_ask(struct control_client *c, struct ctl_update_request *r, struct ctl_session_info *info)
+{
+    struct reason             why;
+    struct ctl_update_answer *answer = calloc(1, sizeof *answer);
+    wstatus                   st     = answer ? control_update(c, r, info->name, answer, &why) : W_NOT_ENOUGH_MEMORY;
     if (!st)
         *info = answer->session;
     free(answer);
     return st;
+}
+
+static wstatus act_update(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+{
+    struct ctl_update_request request = {.what = 0};
+    wstatus                   st      = info->log_file_mode & EVENT_TRACE_NONSTOPPABLE_MODE ? W_INVALID_PARAMETER : update_fill(p, wide, info, &request);
+    return st || !request.what ? st : update_ask(c, &request, info); /* nothing else is given */
+}
+
+static wstatus act_convert(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, struct ctl_session_info *info)
+{
+    struct ctl_update_request request = {.what = CTL_UPDATE_CONVERT};
+    (void)p, (void)wide;
+    return update_ask(c, &request, info);
 }
 
 static control_act *const acts[] = {
@@ -92,6 +126,7 @@ static control_act *const acts[] = {
     [EVENT_TRACE_CONTROL_UPDATE] = act_update,
     [EVENT_TRACE_CONTROL_FLUSH]  = act_flush,
     [EVENT_TRACE_CONTROL_INCREMENT_FILE] = act_next_file,
+    [EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME] = act_convert,
 };
 
 static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERTIES *p, ULONG code, bool wide)

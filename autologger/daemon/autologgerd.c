@@ -197,8 +197,8 @@ int main(int argc, char **argv)
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
-                                      .store_open = regstore_open, .save = results_save, .update = session_update, .update_answer = update_answer,
-                                      .start = start_now, .file = file_now, .next_file = logger_next_file, .enabling = &control_enabling, .rights = &rights,
+                                      .store_open = regstore_open, .save = results_save, .update = update_now, .update_answer = update_answer,
+                                      .start = start_now, .file = file_now, .next_file = logger_next_file, .modes = &logger_modes, .enabling = &control_enabling, .rights = &rights,
                                       .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
                           .guard_path = "/" GUARD_PATH, .systemd_dir = "/run/systemd/system", .proc_stat = "/proc/stat"};
     const struct argp argp = {options, parse, NULL,

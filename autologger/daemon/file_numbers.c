@@ -17,7 +17,7 @@ static struct session *session_of(const struct session_table *table, const char 
 static bool taken(const struct session_table *table, const struct session *but, const char *path)
 {
     for (int i = 0; i < SHM_SESSIONS; i++)
-        if (table->slot[i] && table->slot[i] != but && strcmp(table->slot[i]->state->log_path, path) == 0)
+        if (table->slot[i] && table->slot[i] != but && strcmp(session_log_path(table->slot[i]->state), path) == 0)
             return true;
     return false;
 }

@@ -63,9 +63,10 @@ static wstatus states_prepare(const struct kept *k, const struct recover_options
             continue;
         s->stop_asked                            = 1;
         s->log_path[sizeof s->log_path - 1]      = 0;
+        s->other_path[sizeof s->other_path - 1]  = 0;
         d->log_dir[sizeof d->log_dir - 1]        = 0;
         if (o->log_dir)
-            path_move(s->log_path, sizeof s->log_path, d->log_dir, o->log_dir);
+            path_move(s->log_path, sizeof s->log_path, d->log_dir, o->log_dir), path_move(s->other_path, sizeof s->other_path, d->log_dir, o->log_dir);
         munmap(s, sizeof *s);
     }
     if (o->log_dir)

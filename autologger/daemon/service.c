@@ -197,12 +197,13 @@ static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final
 
 static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
 {
-    struct service *v = ctx;
-    struct reason   ignored;
+    struct service         *v    = ctx;
+    const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
+    struct reason           ignored;
     if (!v->options.update)
         return reason_set(why, W_NOT_SUPPORTED, "this program does not change sessions while they run");
     kernel_finish(v, true); /* its sources may be being opened */
-    wstatus st = v->options.update(s, terms, found, why);
+    wstatus st = v->options.update(&host, s, terms, found, why);
     if (!st) {
         boot_update(&v->table, s, &v->results);
         rows_keep(v);

@@ -51,8 +51,8 @@ struct service_options {
     const struct realtime_part *realtime; /* real-time delivery; NULL: an early program's, which has none */
     /* as in session_env */
     klog_collect system_config;
-    /* changes flags and stacks of a session that runs (session_update). NULL: an early program's, which does not */
-    wstatus (*update)(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+    /* changes the terms of a session that runs (update_now). NULL: an early program's, which does not */
+    wstatus (*update)(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
     /* processors that come and go (cpu_watch.h, session_cpus). NULL: an early program's, whose successor looks */
     int  (*cpus_open)(void);
     void (*cpus_empty)(int fd);
@@ -64,6 +64,7 @@ struct service_options {
     wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
     wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
     wstatus (*next_file)(struct logger *l, struct reason *why); /* as in session_env */
+    const struct logger_modes *modes;
     const struct control_enabling *enabling;
     /* who may do what, out of the store (rights_store.h, server_access); NULL: an early program's, which asks no descriptors */
     const struct service_rights *rights;

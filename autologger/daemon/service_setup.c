@@ -161,6 +161,8 @@ void service_env_fill(struct service *v, bool adopted)
     v->env.kernel_later = v->options.kernel_beside;
     v->env.realtime     = v->options.realtime;
     v->env.next_file    = v->options.next_file;
+    v->env.modes        = v->options.modes;
+    v->env.message_number = &v->state->message_number;
     v->env.system_config = v->options.system_config;
     v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
     v->env.tight_file   = v->options.tight_file;

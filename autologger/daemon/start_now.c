@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer)
 {
@@ -39,6 +40,26 @@ wstatus file_now(const struct start_host *host, struct session *s, const char *f
     st                 = st ? st : file ? session_snapshot(s, path, &why) : session_next_file(s, &why);
     session_info(s, &answer->session);
     snprintf(answer->text, sizeof answer->text, "%s", st ? why.text : file ? path : answer->session.log_path);
+    free(path);
+    return st;
+}
+
+wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found,
+                   struct reason *why)
+{
+    struct session_table *table  = host->table;
+    struct session_terms  t      = *terms;
+    const uint64_t        before = s->state->memory_bytes, others = table->memory_used - before;
+    char                 *path   = NULL;
+    wstatus               st     = t.file_name ? winpath_map(t.file_name, host->log_dir, false, &path, why) : W_SUCCESS;
+
+    t.log_path     = path;
+    t.memory_limit = table->ceiling > others ? table->ceiling - others : 1;
+    for (unsigned i = 0; path && i < SHM_SESSIONS && !st; i++)
+        if (table->slot[i] && table->slot[i] != s && strcmp(session_log_path(table->slot[i]->state), path) == 0)
+            st = reason_set(why, W_BAD_PATHNAME, "session \"%s\" writes %s. Do: choose another name", table->slot[i]->state->name, path);
+    st = st ? st : session_update(s, &t, found, why);
+    table->memory_used = others + s->state->memory_bytes;
     free(path);
     return st;
 }

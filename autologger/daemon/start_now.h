@@ -1,5 +1,5 @@
 /* start_now.h - what a controller wants at once: a session that it declares in a sealed snapshot (CTL_START), a file more of one that runs
- * (CTL_SNAPSHOT, CTL_NEXT_FILE).
+ * (CTL_SNAPSHOT, CTL_NEXT_FILE), other terms for it (CTL_UPDATE).
  * Threads: the controlling one. Not for: an early program, which does not have it. */
 #ifndef AUTOLOGGER_DAEMON_START_NOW_H
 #define AUTOLOGGER_DAEMON_START_NOW_H
@@ -14,6 +14,10 @@ struct start_host {
 /* A snapshot of a session that runs, at `file` as FileName is mapped; NULL: its next file (NEWFILE). The Status; *answer as below, its text the
  * path of the new file. */
 wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
+/* Other terms for a session that runs (session_update); terms->file_name, as FileName is mapped, becomes its file: 161 another session writes
+ * it. MaximumBuffers stays within what all sessions may have. */
+wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found,
+                   struct reason *why);
 /* The Status. *answer (zeroed by the caller) gets its text, conditions or why not, and the session. */
 wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
 #endif

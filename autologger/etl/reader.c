@@ -186,7 +186,7 @@ static wstatus make_streams(struct etl_reader *r)
     bool                single = r->header.raw.log_file_mode & ETL_MODE_NO_PER_PROCESSOR;
 
     for (size_t i = 0; single && i < b->count; i++)
-        b->list[i].cpu = 0;
+        b->list[i].cpu = b->list[i].cpu == r->header.raw.processors; /* what no processor wrote when it happened is a row of its own */
     if (b->count)
         qsort(b->list, b->count, sizeof *b->list, by_stream);
     r->header.highest_cpu = b->count ? b->list[b->count - 1].cpu : 0;

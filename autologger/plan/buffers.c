@@ -83,7 +83,7 @@ wstatus reading_buffers(struct reading *r)
     struct plan *p          = r->plan;
     unsigned     processors = r->limits->processors ? r->limits->processors : 1;
 
-    if (p->log_file_mode & MODE_NO_PER_PROCESSOR_BUFFERING)
+    if (p->log_file_mode & MODE_NO_PER_PROCESSOR_BUFFERING && !p->kernel)
         processors = 1;
     uint32_t floor = 2 * processors;
     buffer_size(r);

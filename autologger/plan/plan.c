@@ -133,6 +133,9 @@ static wstatus mode_and_size(struct reading *r, bool system)
         return st;
     }
     p->log_file_mode   = mode_adjust(bits, mode, &p->conditions);
+    if (p->kernel && bits & MODE_NO_PER_PROCESSOR_BUFFERING)
+        condition_add(&p->conditions, W_NOT_SUPPORTED, false, "NO_PER_PROCESSOR_BUFFERING", mode->source_file, mode->source_line, "remove the mode",
+                      "what the kernel tells is of a processor: its buffers stay so");
     p->forget_realtime = reading_value(r, VALUE_DISABLE_REALTIME_PERSISTENCE)->number != 0;
     p->devices         = reading_value(r, VALUE_DEVICE_EVENTS)->number != 0;
     if (reading_value(r, VALUE_ENABLE_SECURITY_PROVIDER)->number &&

@@ -28,7 +28,7 @@ static uint32_t message(const struct etl_event_header *h, uint8_t *out)
     const uint32_t none    = 0;
     uint32_t       at      = put(out, 0, head, sizeof head);
     if (h->task & MESSAGE_SEQUENCE)
-        at = put(out, at, &none, sizeof none); /* no session numbers its messages */
+        at = put(out, at, &none, sizeof none); /* the logger of a session that numbers its messages puts one there */
     if (h->task & MESSAGE_COMPONENT_ID)
         at = put(out, at, &h->keyword, sizeof(uint32_t));
     else if (h->task & MESSAGE_GUID)

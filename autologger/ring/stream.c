@@ -184,7 +184,7 @@ out:
 }
 
 /* Again while writers are faster: there is a mark ahead of them as long as there is room. */
-static void set_wake(struct stream_set *s, struct stream *st)
+void stream_wake_set(struct stream_set *s, struct stream *st)
 {
     const uint64_t base  = st->released & ~(uint64_t)(stream_chunk_size(s) - 1);
     const uint64_t limit = st->control->limit;
@@ -222,7 +222,7 @@ unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks)
         grant(s, index, chunk);
     }
     if (done)
-        set_wake(s, &s->stream[index]);
+        stream_wake_set(s, &s->stream[index]);
     else if (chunks == 0 || !s->free_count) /* until something is released nobody needs to tell */
         __atomic_store_n(&s->stream[index].control->wake, SHM_WAKE_NEVER, __ATOMIC_RELAXED);
     return done;
@@ -232,7 +232,7 @@ void stream_set_want_signals(struct stream_set *s)
 {
     for (unsigned i = 0; i < s->count; i++)
         if (__atomic_load_n(&s->stream[i].control->wake, __ATOMIC_RELAXED) == SHM_WAKE_NEVER)
-            set_wake(s, &s->stream[i]);
+            stream_wake_set(s, &s->stream[i]);
 }
 
 void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
@@ -255,7 +255,7 @@ void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
             stream_set_grow(s, index, 1); /* if there is none, the stream is one chunk shorter from now on */
         }
     }
-    set_wake(s, st);
+    stream_wake_set(s, st);
 }
 
 static wstatus adopt_check(int data_fd, int control_fd, struct stat *data, struct stat *control, struct reason *why)
@@ -418,6 +418,6 @@ bool stream_wants_more(const struct stream_set *s, unsigned index)
 {
     const struct stream *st   = &s->stream[index];
     uint64_t             base = st->released & ~(uint64_t)(stream_chunk_size(s) - 1);
-    /* as set_wake has it: at the mark is crossed, and a stream without any chunk always wants one */
+    /* as stream_wake_set has it: at the mark is crossed, and a stream without any chunk always wants one */
     return st->snap - base >= (st->control->limit - base) / 2;
 }

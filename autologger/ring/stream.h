@@ -5,7 +5,7 @@
  *   R2 bytes are copied out of shared memory once, then walked; sizes are validated on the copy.
  *   R3 a chunk is granted again only when everything in it has been released (is in the file).
  *   R4 the daemon populates a chunk before it raises `limit` over it.
- *   R5 the sum of granted chunks never exceeds the budget given at creation plus what stream_set_grow was given.
+ *   R5 the sum of granted chunks never exceeds what creation and stream_set_grow were given, less what stream_set_shrink took.
  * Threads: create, close, admit, fds: the controlling thread; snapshot .. release, counters: the session's logger thread. The
  * caller serialises the two where they meet.
  * Ownership: create/destroy. Not for: merging sources (session), enabling (session). */
@@ -47,6 +47,9 @@ const struct shm_control *stream_set_control(const struct stream_set *s);
 void stream_set_open(struct stream_set *s, bool open);
 /* Grants `chunks` more to stream `index` (populating them). Returns how many it could. */
 unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks);
+/* Takes up to `chunks` back that are granted and hold nothing, also from under writers; each stream keeps the chunk of its write position
+ * and the next one. Their memory is given back. How many it were. */
+unsigned stream_set_shrink(struct stream_set *s, unsigned chunks);
 /* A stream whose memory could not grow wants no signal until something is released (writers are refused without a system call). Before the
  * reader goes to sleep, and can release what comes, it must want one again. */
 void     stream_set_want_signals(struct stream_set *s);

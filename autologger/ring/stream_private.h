@@ -1,4 +1,4 @@
-/* stream_private.h - what stream.c (memory, grants) and stream_read.c (reading) share. Nobody else includes it. */
+/* stream_private.h - what stream.c (memory, grants), stream_shrink.c and stream_read.c (reading) share. Nobody else includes it. */
 #ifndef AUTOLOGGER_RING_STREAM_PRIVATE_H
 #define AUTOLOGGER_RING_STREAM_PRIVATE_H
 #include "autologger/ring/stream.h"
@@ -38,6 +38,8 @@ struct stream_set {
 
 static inline uint32_t stream_chunk_size(const struct stream_set *s) { return 1u << s->control->chunk_shift; }
 static inline bool     stream_is_fallback(const struct stream_set *s, unsigned index) { return index == s->count - 1; }
+/* Where the next writer who crosses it signals, by released, limit and write position. */
+void stream_wake_set(struct stream_set *s, struct stream *st);
 /* The chunk that holds stream position `pos`. */
 static inline uint32_t *stream_slot(const struct stream_set *s, const struct stream *st, uint64_t pos)
 {

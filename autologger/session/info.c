@@ -8,14 +8,16 @@
  * has another number). */
 static struct state_slot published(const struct session *s)
 {
-    struct state_slot slot;
-    uint64_t          current;
+    union { struct state_slot slot; uint64_t word[sizeof(struct state_slot) / 8]; } copy;
+    uint64_t current;
     do {
         current = __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE);
-        memcpy(&slot, (const uint8_t *)s->state + s->state->slot_offset[current & 1], sizeof slot);
+        const struct state_slot *from = (const void *)((const uint8_t *)s->state + s->state->slot_offset[current & 1]);
+        for (size_t i = 0; i < sizeof copy.word / sizeof *copy.word; i++)
+            copy.word[i] = slot_word(from, i);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
     } while (current != __atomic_load_n(&s->state->current, __ATOMIC_ACQUIRE));
-    return slot;
+    return copy.slot;
 }
 
 bool session_provider(const struct session *s, unsigned i, struct session_provider *out)
@@ -65,13 +67,13 @@ static void info_kernel(struct session *s, struct ctl_session_info *out)
 
 void session_file_path(const struct state_session *st, uint32_t number, char *out)
 {
-    const char *last = NULL;
-    for (const char *p = st->log_path; st->log_file_mode & ETL_MODE_NEWFILE && (p = strstr(p, "%d")); p++)
+    const char *last = NULL, *path = session_log_path(st);
+    for (const char *p = path; st->log_file_mode & ETL_MODE_NEWFILE && (p = strstr(p, "%d")); p++)
         last = p;
     if (last)
-        snprintf(out, CTL_PATH, "%.*s%u%s", (int)(last - st->log_path), st->log_path, number, last + 2);
+        snprintf(out, CTL_PATH, "%.*s%u%s", (int)(last - path), path, number, last + 2);
     else
-        snprintf(out, CTL_PATH, "%s", st->log_path);
+        snprintf(out, CTL_PATH, "%s", path);
 }
 
 void session_info(struct session *s, struct ctl_session_info *out)
@@ -91,13 +93,13 @@ void session_info(struct session *s, struct ctl_session_info *out)
     out->maximum_buffers  = st->maximum_buffers;
     out->flush_timer      = st->flush_timer;
     out->max_file_size    = st->max_file_size;
-    out->buffers_written  = slot.buffers_written;
-    out->log_buffers_lost = slot.buffers_lost;
+    out->buffers_written  = slot.buffers_before + slot.buffers_written;
+    out->log_buffers_lost = slot.buffers_lost_before + slot.buffers_lost;
     out->realtime_buffers_lost = slot.realtime_lost + (uint32_t)__atomic_load_n(&st->realtime.missed, __ATOMIC_RELAXED);
     out->events_written   = slot.events_written;
     out->bytes_written    = slot.bytes_written;
     out->lost_file        = slot.lost_file;
-    out->overwritten      = slot.overwritten;
+    out->overwritten      = slot.overwritten_before + slot.overwritten;
     out->corrupt          = slot.corrupt;
     out->logger_thread_id = (uint32_t)atomic_load(&s->logger_tid);
     out->state            = (uint32_t)atomic_load(&s->phase);

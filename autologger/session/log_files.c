@@ -1,9 +1,12 @@
-/* log_files.c - more files of a session that runs: snapshots of what it has, and the next one of a NEWFILE session. See session.h.
- * Both are errands of the logger's thread, which alone may touch the writer: it flushes first, so that what was written until now is in. */
+/* log_files.c - more files of a session that runs: snapshots of what it has, the next one of a NEWFILE session, another one in its place; and
+ * whether consumers get its events. See session.h.
+ * All are errands of the logger's thread, which alone may touch the writer: it flushes first, so that what was written until now is in. */
+#include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/filetime.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -33,6 +36,7 @@ wstatus logger_next_file(struct logger *l, struct reason *why)
     }
     etl_writer_destroy(full);
     l->master->file_number++;
+    logger_file_ended(l);
     logger_publish_file(l); /* a successor that comes before this makes the file once more */
     return W_SUCCESS;
 }
@@ -52,28 +56,116 @@ static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
     wstatus st = session_owner_begin(s->env, &e->owner, &e->why);
     if (st)
         return st;
-    st = etl_writer_copy(l->writer, e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l), &e->why);
+    st = etl_writer_copy(l->writer, e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l) - l->master->lost_before, &e->why);
     session_owner_end(s->env, &e->owner);
     return st;
 }
 
+/* The session's path becomes `path`; a successor sees it together with where the file stands. */
+static void path_change(struct logger *l, const char *path)
+{
+    struct state_session *st = l->s->state;
+    snprintf(l->master->path ? st->log_path : st->other_path, sizeof st->log_path, "%s", path);
+    l->master->path ^= 1;
+    l->master->file_number = 1;
+}
+
+/* The old file is complete, whatever becomes of it: what it lacks is said, and nobody waits for it. */
+static void file_leave(struct logger *l, struct etl_writer *old, struct reason *why)
+{
+    const uint64_t lost = logger_events_lost(l);
+    if (old && etl_writer_finish(old, now_filetime(l->s), lost - l->master->lost_before, true, why) != W_SUCCESS)
+        fprintf(stderr, "autologgerd: %s\n", why->text);
+    l->master->lost_before = lost;
+    etl_writer_destroy(old);
+    logger_file_ended(l);
+}
+
+static wstatus file_change(struct logger *l, const char *path, const struct state_owner *owner, struct reason *why)
+{
+    struct session    *s   = l->s;
+    struct etl_writer *old = l->writer;
+    wstatus            st  = session_owner_begin(s->env, owner, why);
+
+    l->writer = NULL;
+    if (!st) {
+        const int r = os_mkdir_parents(s->env->os, path, 0755);
+        st = r < 0 ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r)) : logger_file_make(l, path, why);
+        session_owner_end(s->env, owner);
+    }
+    if (st) {
+        l->writer = old; /* nothing has changed */
+        return st;
+    }
+    if (!old)
+        s->state->realtime.file_from = l->master->realtime_end;
+    file_leave(l, old, why);
+    path_change(l, path);
+    s->state->owner = *owner;
+    logger_publish_file(l);
+    __atomic_store_n(&s->state->file_created, 1, __ATOMIC_RELEASE);
+    return W_SUCCESS;
+}
+
+static void convert(struct logger *l, struct reason *why)
+{
+    struct etl_writer *old = l->writer;
+    l->writer                      = NULL;
+    l->s->state->realtime.file_to = l->master->realtime_end;
+    file_leave(l, old, why);
+    path_change(l, "");
+    logger_publish_place(l);
+}
+
+wstatus logger_change(struct logger *l, struct logger_errand *e)
+{
+    struct session              *s    = l->s;
+    const struct logger_change  *c    = e->more;
+    struct state_session        *st   = s->state;
+    wstatus                      status = W_SUCCESS;
+    if (!l->opened || l->failed)
+        return reason_set(&e->why, W_NOT_READY, "the session writes no file now");
+    if (e->file && (status = file_change(l, e->file, &e->owner, &e->why)))
+        return status;
+    st->log_file_mode = c->mode; /* before the rest: a successor that comes between delivers, and has a file */
+    if (c->deliver && !l->delivers) {
+        st->realtime.file_from = l->writer ? 0 : UINT64_MAX;
+        st->realtime.file_to   = UINT64_MAX;
+        logger_deliver(l, session_log_path(st));
+    } else if (!c->deliver && l->delivers) {
+        logger_deliver_end(l, s->env->realtime->drop, "no consumer had read them when real time was switched off");
+        l->delivers = false;
+    }
+    if (c->convert)
+        convert(l, &e->why);
+    return W_SUCCESS;
+}
+
 /* ---- for the controlling thread ---- */
 
-static wstatus ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, struct reason *why)
+static void errand_free(struct logger_errand *e)
+{
+    free(e->file);
+    free(e->more);
+    free(e);
+}
+
+wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
 {
     enum { WAIT_MS = 60000 };
     uint64_t              one = 1;
     struct logger_errand *e   = calloc(1, sizeof *e), *none = NULL;
     if (!e || (file && !(e->file = strdup(file)))) {
         free(e);
+        free(more);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     }
-    e->run = run;
+    e->run  = run;
+    e->more = more;
     if (s->env->asks)
         e->owner = *s->env->asks;
     if (atomic_load(&s->phase) >= SESSION_STOPPING || !s->logger_runs || !atomic_compare_exchange_strong(&s->errand, &none, e)) {
-        free(e->file);
-        free(e);
+        errand_free(e);
         return reason_set(why, W_NOT_READY, "session \"%s\" does not run, or is busy with another file", s->state->name);
     }
     (void)!write(s->wake_fd, &one, sizeof one);
@@ -83,8 +175,7 @@ static wstatus ask(struct session *s, wstatus (*run)(struct logger *l, struct lo
         return reason_set(why, W_TIMEOUT, "the file was not complete within %d s", WAIT_MS / 1000);
     wstatus st = e->status;
     *why       = e->why;
-    free(e->file);
-    free(e);
+    errand_free(e);
     return st;
 }
 
@@ -92,9 +183,9 @@ wstatus session_snapshot(struct session *s, const char *path, struct reason *why
 {
     if (!atomic_load(&s->fs_ready))
         return reason_set(why, W_NOT_READY, "no file may be created yet");
-    if (s->ring_fd < 0 && !*s->state->log_path)
+    if (s->ring_fd < 0 && !*session_log_path(s->state))
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has neither a file nor a ring in memory", s->state->name);
-    if (strcmp(path, s->state->log_path) == 0)
+    if (strcmp(path, session_log_path(s->state)) == 0)
         return reason_set(why, W_SHARING_VIOLATION, "%s is the file that session \"%s\" writes. Do: choose another name", path, s->state->name);
     wstatus st = logger_links_refuse(s->env, path, why);
     if (st)
@@ -107,12 +198,12 @@ wstatus session_snapshot(struct session *s, const char *path, struct reason *why
     session_owner_end(s->env, asks);
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r));
-    return ask(s, run_snapshot, path, why);
+    return session_ask(s, run_snapshot, path, NULL, why);
 }
 
 wstatus session_next_file(struct session *s, struct reason *why)
 {
     if (!(s->state->log_file_mode & ETL_MODE_NEWFILE))
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is not of the mode NEWFILE: it has one file", s->state->name);
-    return ask(s, run_next_file, NULL, why);
+    return session_ask(s, run_next_file, NULL, NULL, why);
 }

@@ -34,6 +34,8 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     l->corrupt_before   = s->state->stream_corrupt;
     l->abandoned_before = s->state->stream_abandoned;
     l->buffer_bytes     = s->state->buffer_kb * 1024u;
+    l->single           = session_single(s);
+    l->numbers          = s->env->modes && s->state->log_file_mode & (ETL_MODE_GLOBAL_SEQUENCE | ETL_MODE_LOCAL_SEQUENCE);
     l->fill             = calloc(l->cpus + 1u, sizeof *l->fill);
     l->master           = malloc(s->state->slot_size);
     bool whole          = l->master && l->fill;
@@ -77,6 +79,69 @@ void logger_destroy(struct logger *l)
     free(l);
 }
 
+void logger_failed(struct logger *l, const struct reason *why)
+{
+    struct session *s = l->s;
+    uint64_t        one = 1;
+
+    pthread_mutex_lock(&s->lock);
+    s->file_reason = *why;
+    pthread_mutex_unlock(&s->lock);
+    snprintf(s->state->status_text, sizeof s->state->status_text, "%s", why->text);
+    s->state->status = why->status;
+    s->state->state  = SESSION_FAILED;
+    l->failed        = true;
+    if (s->state->realtime.file_to > l->master->realtime_end)
+        s->state->realtime.file_to = l->master->realtime_end;
+    atomic_store(&s->phase, SESSION_FAILED);
+    (void)!write(s->env->changed_fd, &one, sizeof one);
+}
+
+bool logger_grow(struct logger *l)
+{
+    struct session *s     = l->s;
+    uint64_t        used  = 0;
+    uint32_t        taken = 0;
+    bool            tight = false;
+
+    for (unsigned u = 0; u < l->uids; u++) {
+        used += stream_set_used(s->uid[u].streams);
+        taken += stream_set_granted(s->uid[u].streams);
+    }
+    l->hurry = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
+    if (used > s->state->peak_bytes)
+        s->state->peak_bytes = used;
+    for (unsigned u = 0; u < l->uids; u++)
+        for (unsigned i = 0; s->uid[u].admitted && i < stream_set_count(s->uid[u].streams); i++) {
+            if (!stream_wants_more(s->uid[u].streams, i))
+                continue;
+            uint32_t step = taken / l->cpus + 1, left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
+            unsigned got  = stream_set_grow(s->uid[u].streams, i, step < left ? step : left);
+            taken += got;
+            tight |= got == 0;
+        }
+    return tight;
+}
+
+void logger_totals(struct logger *l)
+{
+    struct session *s = l->s;
+    memset(&s->totals, 0, sizeof s->totals);
+    s->totals.corrupt = l->corrupt_before;
+    s->totals.lost    = s->state->stream_abandoned = l->abandoned_before;
+    for (unsigned u = 0; u < l->uids; u++) {
+        struct stream_counters c;
+        stream_counters(s->uid[u].streams, &c);
+        s->totals.lost += c.lost;
+        s->totals.corrupt += c.corrupt;
+        s->totals.filtered += c.filtered;
+        s->state->stream_abandoned += c.abandoned;
+        s->totals.used += stream_set_used(s->uid[u].streams);
+        s->totals.granted += (uint64_t)stream_set_granted(s->uid[u].streams) << s->chunk_shift;
+    }
+    s->state->stream_corrupt = s->totals.corrupt;
+}
+
 bool logger_pass(struct logger *l, bool final, bool flush)
 {
     struct session *s = l->s;
@@ -104,7 +169,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
         logger_merge(l, horizon);
     logger_merge_told(l, final);
     tight |= s->klog && klog_tight(s->klog);
-    if (s->realtime)
+    if (l->delivers)
         tight |= s->env->realtime->tight(s->realtime, l->master->realtime_end);
     if (final || flush || tight)
         logger_flush(l);
@@ -163,6 +228,7 @@ static void errand_run(struct logger *l, bool runs)
     e->status = runs ? e->run(l, e) : reason_set(&e->why, W_NOT_READY, "the session has just stopped");
     if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_GIVEN_UP) {
         free(e->file);
+        free(e->more);
         free(e);
     }
 }

@@ -1,4 +1,5 @@
-/* logger.h - the state of one session's logger thread (logger.c), shared by what merges (logger_merge.c) and what keeps (logger_output.c).
+/* logger.h - the state of one session's logger thread (logger.c), shared by what merges (logger_merge.c) and what keeps (logger_output.c), of
+ * which the early program has neither (logger_none.c).
  * Nothing outside this folder includes it. Threads: the session's logger thread alone; what another thread may read is said where it is. */
 #pragma once
 #include "autologger/session/provider_count.h"
@@ -37,6 +38,9 @@ struct logger {
     uint64_t           fallback_seen[STATE_UIDS]; /* position up to which fallback records were taken into pending lists */
     bool               failed; /* no file: events are counted as lost */
     bool               opened; /* what events go to */
+    bool               single;  /* NO_PER_PROCESSOR_BUFFERING: the first buffer takes the events of all CPUs */
+    bool               numbers; /* USE_LOCAL_SEQUENCE, USE_GLOBAL_SEQUENCE */
+    bool               delivers; /* to consumers; else the session's real time, if there is any, is the controlling thread's */
     bool               hurry;  /* half of the memory for events is used */
     bool               sids;   /* an enablement asked for users' SIDs: those in the events are checked (G5) */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
@@ -50,7 +54,19 @@ static inline uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint6
 static inline uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
 static inline uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1) + (size_t)STATE_UIDS * (2 * l->cpus + 1); }
 
+/* Which buffer takes a CPU's events, and which CPU the file says that it is of. */
+static inline unsigned buffer_of(const struct logger *l, unsigned cpu) { return l->single && cpu < l->cpus ? 0 : cpu; }
+static inline uint16_t buffer_cpu(const struct logger *l, unsigned buffer) { return (uint16_t)(l->single ? buffer != 0 : buffer); }
+
 static inline bool data_waits(const struct fill *f) { return f->filled > sizeof(struct etl_buffer_header); }
+
+/* ---- logger.c ---- */
+
+/* Nothing is written any more, and the session says why; its programs go on. */
+void logger_failed(struct logger *l, const struct reason *why);
+/* Memory: grows streams that are more than half full while the budget lasts (also while nothing may be written). Under lock. True: tight. */
+bool logger_grow(struct logger *l);
+void logger_totals(struct logger *l); /* what other threads may know of the streams; under lock */
 
 /* ---- logger_output.c: the file, the consumers, what a successor goes on with ---- */
 
@@ -64,14 +80,27 @@ void logger_flush(struct logger *l); /* all buffers */
 /* Makes the file at `path` anew (APPEND: goes on with it), header on the disk; l->writer is it then. */
 wstatus  logger_file_make(struct logger *l, const char *path, struct reason *why);
 void     logger_publish_file(struct logger *l); /* another file than before, nothing else: a successor goes on with it */
+void     logger_publish_place(struct logger *l); /* it has no file any more */
+void     logger_file_ended(struct logger *l);   /* the session's file is complete, and another one takes its place: the numbers go on */
+void     logger_deliver(struct logger *l, const char *path); /* to consumers, from now on */
+/* No more: what no consumer has read is counted. */
+void     logger_deliver_end(struct logger *l, void (*end)(struct realtime *r, uint32_t *buffers, uint64_t *events), const char *why_lost);
 void     logger_file_info(const struct session *s, const char *path, struct etl_file_info *out);
 /* Links below the log folder are not followed: who may write there must not choose where root writes. 0 or a Status. */
 wstatus  logger_links_refuse(const struct session_env *env, const char *path, struct reason *why);
 uint64_t logger_events_lost(const struct logger *l); /* whatever was lost, and where */
 /* The session is over: what no consumer read, and the file's last header. */
 void logger_complete(struct logger *l);
-/* Nothing is written any more, and the session says why; its programs go on. */
-void logger_failed(struct logger *l, const struct reason *why);
+
+/* ---- log_files.c: errands, which the early program does not have ---- */
+
+/* What becomes of a session's ways out; e->file: its file from now on, or NULL. */
+struct logger_change {
+    uint32_t mode;    /* LogFileMode from then on */
+    bool     deliver; /* to consumers; the session has its struct realtime already */
+    bool     convert; /* its file ends, and no other begins */
+};
+wstatus logger_change(struct logger *l, struct logger_errand *e); /* e->more is a struct logger_change */
 
 /* ---- logger_merge.c: from the sources into the buffers ---- */
 
@@ -80,8 +109,8 @@ void logger_failed(struct logger *l, const struct reason *why);
 bool logger_collect(struct logger *l, uint64_t now_ns);
 /* All sources of all CPUs up to `horizon` (G1). */
 void logger_merge(struct logger *l, uint64_t horizon);
+/* For logger_modes.c. The time of the oldest record of `cpu` below the horizon; UINT64_MAX: there is none. And: takes that one. */
+uint64_t logger_oldest(struct logger *l, unsigned cpu, uint64_t horizon);
+void     logger_take(struct logger *l, unsigned cpu, uint64_t horizon);
 void logger_merge_kernel(struct logger *l, uint64_t clock); /* as far as the kernel logger is, at most to `clock` */
 void logger_merge_told(struct logger *l, bool final);       /* G4 */
-/* Memory: grows streams that are more than half full while the budget lasts (also while nothing may be written). Under lock. True: tight. */
-bool logger_grow(struct logger *l);
-void logger_totals(struct logger *l); /* what other threads may know of the streams; under lock */

@@ -41,7 +41,7 @@ static void sid_correct(uint8_t *record, uint32_t size, uint32_t uid)
 /* Where it is in the buffer; NULL: nowhere. */
 static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
 {
-    struct fill *f    = &l->fill[cpu];
+    struct fill *f    = &l->fill[cpu = buffer_of(l, cpu)];
     uint32_t     need = (size + 7u) & ~7u;
 
     if (f->filled + need > l->buffer_bytes)
@@ -58,6 +58,10 @@ static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, ui
             l->master->corrupt++;
             return NULL;
         }
+        if (l->numbers && at[3] == ETL_MARKER_MESSAGE && at[6] & MESSAGE_SEQUENCE) {
+            const uint32_t number = l->s->env->modes->message_number(l);
+            memcpy(at + 8, &number, sizeof number);
+        }
     } else {
         memcpy(at, record, size);
     }
@@ -69,11 +73,13 @@ static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, ui
 }
 
 /* From the end: what comes is nearly always the youngest, and a program without rseq can have left many. */
-static void pending_insert(struct logger *l, struct fill *f, struct pending *p)
+static void pending_insert(struct logger *l, unsigned cpu, struct pending *p)
 {
+    struct fill    *f      = &l->fill[cpu];
     struct pending *before = f->pending_last;
-    if (p->time < f->last_time) { /* published late, after younger events were written */
-        p->time = f->last_time;
+    const uint64_t  last   = l->fill[buffer_of(l, cpu)].last_time;
+    if (p->time < last) { /* published late, after younger events were written */
+        p->time = last;
         memcpy(p->data + offsetof(struct etl_event_header, time), &p->time, sizeof p->time);
         l->master->time_adjusted++;
     }
@@ -103,7 +109,7 @@ bool logger_collect(struct logger *l, uint64_t now_ns)
             if (p) { /* else: an adopted stream, already in the file */
                 memcpy(p->data, r.data, r.size);
                 p->time = r.time, p->start = start, p->end = r.end, p->uid = u, p->size = r.size;
-                pending_insert(l, &l->fill[cpu], p);
+                pending_insert(l, cpu, p);
             }
             l->fallback_seen[u] = r.end;
             stream_pop(streams, l->cpus);
@@ -161,28 +167,49 @@ void logger_merge_told(struct logger *l, bool final)
         append_pending(l, l->cpus);
 }
 
+static void take(struct logger *l, unsigned cpu, int from, const struct stream_record *r, const struct klog_record *k)
+{
+    struct session *s = l->s;
+    struct fill    *f = &l->fill[cpu];
+    if (from == SOURCE_KERNEL) {
+        append(l, cpu, k->data, k->size, k->time, false);
+        f->kernel_time = k->time;
+        klog_pop(s->klog, cpu);
+    } else if (from == SOURCE_FALLBACK) {
+        append_pending(l, cpu);
+    } else {
+        uint8_t *at = append(l, cpu, r->data, r->size, r->time, true);
+        if (l->sids && at)
+            sid_correct(at, r->size, s->uid[from].uid);
+        f->pos[from] = r->end;
+        stream_pop(s->uid[from].streams, cpu);
+    }
+}
+
 static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
 {
-    struct session      *s = l->s;
-    struct fill         *f = &l->fill[cpu];
     struct stream_record r;
     struct klog_record   k;
 
-    for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE;) {
-        if (from == SOURCE_KERNEL) {
-            append(l, cpu, k.data, k.size, k.time, false);
-            f->kernel_time = k.time;
-            klog_pop(s->klog, cpu);
-        } else if (from == SOURCE_FALLBACK) {
-            append_pending(l, cpu);
-        } else {
-            uint8_t *at = append(l, cpu, r.data, r.size, r.time, true);
-            if (l->sids && at)
-                sid_correct(at, r.size, s->uid[from].uid);
-            f->pos[from] = r.end;
-            stream_pop(s->uid[from].streams, cpu);
-        }
-    }
+    for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE;)
+        take(l, cpu, from, &r, &k);
+}
+
+uint64_t logger_oldest(struct logger *l, unsigned cpu, uint64_t horizon)
+{
+    struct stream_record r;
+    struct klog_record   k;
+    int                  from = oldest(l, cpu, horizon, &r, &k);
+    return from == SOURCE_NONE ? UINT64_MAX : from == SOURCE_KERNEL ? k.time : from == SOURCE_FALLBACK ? l->fill[cpu].pending->time : r.time;
+}
+
+void logger_take(struct logger *l, unsigned cpu, uint64_t horizon)
+{
+    struct stream_record r;
+    struct klog_record   k;
+    int                  from = oldest(l, cpu, horizon, &r, &k);
+    if (from != SOURCE_NONE)
+        take(l, cpu, from, &r, &k);
 }
 
 /* The common case: one UID, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL buffer. */
@@ -223,54 +250,13 @@ static int sole_source(const struct logger *l, unsigned cpu)
     return l->uids == 1 ? 0 : -1;
 }
 
-bool logger_grow(struct logger *l)
-{
-    struct session *s     = l->s;
-    uint64_t        used  = 0;
-    uint32_t        taken = 0;
-    bool            tight = false;
-
-    for (unsigned u = 0; u < l->uids; u++) {
-        used += stream_set_used(s->uid[u].streams);
-        taken += stream_set_granted(s->uid[u].streams);
-    }
-    l->hurry = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
-    if (used > s->state->peak_bytes)
-        s->state->peak_bytes = used;
-    for (unsigned u = 0; u < l->uids; u++)
-        for (unsigned i = 0; s->uid[u].admitted && i < stream_set_count(s->uid[u].streams); i++) {
-            if (!stream_wants_more(s->uid[u].streams, i))
-                continue;
-            uint32_t step = taken / l->cpus + 1, left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
-            unsigned got  = stream_set_grow(s->uid[u].streams, i, step < left ? step : left);
-            taken += got;
-            tight |= got == 0;
-        }
-    return tight;
-}
-
-void logger_totals(struct logger *l)
-{
-    struct session *s = l->s;
-    memset(&s->totals, 0, sizeof s->totals);
-    s->totals.corrupt = l->corrupt_before;
-    s->totals.lost    = s->state->stream_abandoned = l->abandoned_before;
-    for (unsigned u = 0; u < l->uids; u++) {
-        struct stream_counters c;
-        stream_counters(s->uid[u].streams, &c);
-        s->totals.lost += c.lost;
-        s->totals.corrupt += c.corrupt;
-        s->totals.filtered += c.filtered;
-        s->state->stream_abandoned += c.abandoned;
-        s->totals.used += stream_set_used(s->uid[u].streams);
-        s->totals.granted += (uint64_t)stream_set_granted(s->uid[u].streams) << s->chunk_shift;
-    }
-    s->state->stream_corrupt = s->totals.corrupt;
-}
-
 void logger_merge(struct logger *l, uint64_t horizon)
 {
     l->sids = atomic_load(&l->s->sids); /* after the snapshot: an event that was written by terms with a SID is not older than these terms */
+    if (l->single) {
+        l->s->env->modes->merge(l, horizon);
+        return;
+    }
     for (unsigned c = 0; c < l->cpus; c++) {
         int sole = sole_source(l, c);
         if (sole >= 0)

@@ -16,7 +16,9 @@ static void slot_flip(struct logger *l)
 {
     struct state_session *st   = l->s->state;
     uint64_t              next = st->current + 1;
-    memcpy((uint8_t *)st + st->slot_offset[next & 1], l->master, st->slot_size);
+    uint64_t             *to   = (uint64_t *)(void *)((uint8_t *)st + st->slot_offset[next & 1]);
+    for (size_t i = 0; i < st->slot_size / sizeof *to; i++)
+        __atomic_store_n(&to[i], slot_word(l->master, i), __ATOMIC_RELAXED);
     __atomic_store_n(&st->current, next, __ATOMIC_RELEASE);
 }
 void logger_file_info(const struct session *s, const char *path, struct etl_file_info *i)
@@ -24,7 +26,8 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
     const struct state_session *st = s->state;
     *i = (struct etl_file_info){
         .logger_name = st->name, .file_name = path, .buffer_size = st->buffer_kb * 1024u,
-        .processors = st->cpus, .logger_id = (uint16_t)st->index, .log_file_mode = st->log_file_mode,
+        .processors = session_single(s) ? 1 : st->cpus, .logger_id = (uint16_t)st->index,
+        .log_file_mode = session_single(s) ? st->log_file_mode : st->log_file_mode & ~(uint32_t)ETL_MODE_NO_PER_PROCESSOR,
         .max_file_size = st->max_file_size, .clock_type = st->clock_type, .perf_freq = s->clock.freq,
         .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = s->env->anchor.boot_filetime,
         .start_time = s->env->anchor.filetime, .start_raw = (int64_t)clock_anchor_on(&s->env->anchor, &s->clock),
@@ -32,22 +35,6 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
         .ring_buffers = st->log_file_mode & ETL_MODE_BUFFERING ? st->minimum_buffers : 0,
         .direct = true,
     };
-}
-
-void logger_failed(struct logger *l, const struct reason *why)
-{
-    struct session *s = l->s;
-    uint64_t        one = 1;
-
-    pthread_mutex_lock(&s->lock);
-    s->file_reason = *why;
-    pthread_mutex_unlock(&s->lock);
-    snprintf(s->state->status_text, sizeof s->state->status_text, "%s", why->text);
-    s->state->status = why->status;
-    s->state->state  = SESSION_FAILED;
-    l->failed        = true;
-    atomic_store(&s->phase, SESSION_FAILED);
-    (void)!write(s->env->changed_fd, &one, sizeof one);
 }
 
 wstatus logger_links_refuse(const struct session_env *env, const char *path, struct reason *why)
@@ -98,11 +85,23 @@ static void file_state(struct logger *l)
     l->master->overwritten     = at.overwritten;
 }
 
+void logger_file_ended(struct logger *l)
+{
+    struct state_slot *m = l->master;
+    m->buffers_before += m->buffers_written;
+    m->buffers_lost_before += m->buffers_lost;
+    m->overwritten_before += m->overwritten;
+    m->file_offset = m->overwritten = 0;
+    m->buffers_written = m->buffers_lost = m->slots = 0;
+}
+
 void logger_publish_file(struct logger *l)
 {
     file_state(l);
     slot_flip(l);
 }
+
+void logger_publish_place(struct logger *l) { slot_flip(l); }
 
 /* BUFFERING: the ring in memory takes the file's place. */
 static wstatus ring_open(struct logger *l, struct reason *why)
@@ -171,18 +170,23 @@ static void file_open(struct logger *l)
     atomic_compare_exchange_strong(&s->phase, &held, SESSION_WRITING);
 }
 
+void logger_deliver(struct logger *l, const char *path)
+{
+    struct etl_file_info info;
+    logger_file_info(l->s, path, &info);
+    l->s->env->realtime->open(l->s->realtime, &info, &l->master->realtime_end);
+    l->delivers = true;
+}
+
 void logger_open(struct logger *l)
 {
-    struct session      *s    = l->s;
-    int                  held = SESSION_HELD;
-    struct etl_file_info info;
+    struct session *s    = l->s;
+    int             held = SESSION_HELD;
 
     l->opened = true;
-    if (s->realtime) {
-        logger_file_info(s, s->state->log_path, &info);
-        s->env->realtime->open(s->realtime, &info, &l->master->realtime_end);
-    }
-    if (*s->state->log_path || !s->realtime) {
+    if (s->realtime)
+        logger_deliver(l, session_log_path(s->state));
+    if (*session_log_path(s->state) || !s->realtime) {
         file_open(l);
         return;
     }
@@ -217,18 +221,22 @@ uint64_t logger_events_lost(const struct logger *l)
 /* Positions, file offset and counters become one fact; then memory is given back. */
 static void publish(struct logger *l, unsigned cpu)
 {
-    struct session *s = l->s;
-    struct fill    *f = &l->fill[cpu];
+    struct session *s   = l->s;
+    const unsigned  end = l->single && cpu == 0 ? l->cpus : cpu + 1; /* the CPUs whose events are in it */
 
-    for (unsigned u = 0; u < l->uids; u++) {
-        if (cpu < l->cpus)
-            slot_pos(l, u)[cpu] = f->pos[u];
-        slot_fallback(l, u)[cpu]        = f->fallback[u];
-        f->fallback_first[u]            = UINT64_MAX;
-        l->master->fallback_released[u] = fallback_done(l, u);
+    for (unsigned c = cpu; c < end; c++) {
+        struct fill *f = &l->fill[c];
+        for (unsigned u = 0; u < l->uids; u++) {
+            if (c < l->cpus)
+                slot_pos(l, u)[c] = f->pos[u];
+            slot_fallback(l, u)[c] = f->fallback[u];
+            f->fallback_first[u]   = UINT64_MAX;
+        }
+        if (c < l->cpus)
+            slot_kernel(l)[c] = f->kernel_time;
     }
-    if (cpu < l->cpus)
-        slot_kernel(l)[cpu] = f->kernel_time;
+    for (unsigned u = 0; u < l->uids; u++)
+        l->master->fallback_released[u] = fallback_done(l, u);
     l->master->uid_count = l->uids;
     if (l->writer)
         file_state(l);
@@ -236,14 +244,15 @@ static void publish(struct logger *l, unsigned cpu)
 
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++) {
-        if (cpu < l->cpus)
-            stream_release(s->uid[u].streams, cpu, f->pos[u]);
+        for (unsigned c = cpu; c < end && c < l->cpus; c++)
+            stream_release(s->uid[u].streams, c, l->fill[c].pos[u]);
         stream_release(s->uid[u].streams, l->cpus, l->master->fallback_released[u]);
     }
     pthread_mutex_unlock(&s->lock);
-    if (s->klog && f->kernel_time)
-        klog_release(s->klog, cpu, f->kernel_time);
-    if (s->realtime)
+    for (unsigned c = cpu; s->klog && c < end; c++)
+        if (l->fill[c].kernel_time)
+            klog_release(s->klog, c, l->fill[c].kernel_time);
+    if (l->delivers)
         s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost, logger_events_lost(l));
 }
 
@@ -254,7 +263,7 @@ static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
     struct fill    *f = &l->fill[cpu];
     struct reason   why;
 
-    if (s->env->realtime->put(s->realtime, f->data, f->filled, (uint16_t)cpu, (int64_t)clock_read(&s->clock), l->master->realtime_end,
+    if (s->env->realtime->put(s->realtime, f->data, f->filled, buffer_cpu(l, cpu), (int64_t)clock_read(&s->clock), l->master->realtime_end,
                               window, &why) == W_SUCCESS) {
         l->master->realtime_end++;
         return true;
@@ -273,11 +282,11 @@ static wstatus file_put(struct logger *l, struct fill *f, unsigned cpu, struct r
     const int64_t             now = (int64_t)clock_read(&l->s->clock);
 
     etl_writer_hurry(l->writer, l->hurry);
-    wstatus st = etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, now, why);
+    wstatus st = etl_writer_put(l->writer, f->data, f->filled, buffer_cpu(l, cpu), now, why);
     if (st != W_LOG_FILE_FULL || !(l->s->state->log_file_mode & ETL_MODE_NEWFILE) || !env->next_file)
         return st;
     st = env->next_file(l, why);
-    return st ? st : etl_writer_put(l->writer, f->data, f->filled, (uint16_t)cpu, now, why);
+    return st ? st : etl_writer_put(l->writer, f->data, f->filled, buffer_cpu(l, cpu), now, why);
 }
 
 /* While they are near: later, of a large buffer, each would have to be fetched again. */
@@ -302,7 +311,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
         kept = false;
         logger_failed(l, &why);
     }
-    if (l->s->realtime)
+    if (l->delivers)
         kept |= buffer_deliver(l, cpu, window);
     if (kept) {
         l->master->events_written += f->events;
@@ -333,35 +342,33 @@ void logger_flush(struct logger *l)
             last = c;
     for (unsigned c = 0; c <= l->cpus; c++)
         logger_write(l, c, c == last);
-    if (l->s->realtime)
+    if (l->delivers)
         l->s->env->realtime->tidy(l->s->realtime);
 }
 
 /* What can't wait for a consumer is lost, unless it is in a file too. */
-static void realtime_complete(struct logger *l)
+void logger_deliver_end(struct logger *l, void (*end)(struct realtime *r, uint32_t *buffers, uint64_t *events), const char *why_lost)
 {
     struct session *s       = l->s;
     uint32_t        buffers = 0;
     uint64_t        events  = 0;
 
-    s->env->realtime->finish(s->realtime, &buffers, &events);
+    end(s->realtime, &buffers, &events);
     if (!buffers)
         return;
     l->master->realtime_lost += buffers;
-    if (!l->writer) {
-        l->master->events_written -= events < l->master->events_written ? events : l->master->events_written;
-        l->master->lost_file += events;
-    }
+    l->master->events_written -= events < l->master->events_written ? events : l->master->events_written;
+    l->master->lost_file += events;
     pthread_mutex_lock(&s->lock);
-    reason_set(&s->realtime_reason, W_CANCELLED, "no consumer had read them when the session ended, and they are not to be kept");
+    reason_set(&s->realtime_reason, W_CANCELLED, "%s", why_lost);
     pthread_mutex_unlock(&s->lock);
     publish(l, 0);
 }
 
 void logger_complete(struct logger *l)
 {
-    if (l->s->realtime)
-        realtime_complete(l);
+    if (l->delivers)
+        logger_deliver_end(l, l->s->env->realtime->finish, "no consumer had read them when the session ended, and they are not to be kept");
     struct session      *s    = l->s;
     struct reason        why  = {0};
     uint64_t             lost = l->master->lost_file + l->master->corrupt + s->totals.lost;
@@ -371,6 +378,7 @@ void logger_complete(struct logger *l)
         klog_counters(s->klog, &k);
         lost += k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld; /* not in the file, whoever kept it */
     }
+    lost -= l->master->lost_before < lost ? l->master->lost_before : lost;
     if (s->ring_fd >= 0) { /* what it kept goes with it */
         l->master->overwritten = l->master->events_written;
         slot_flip(l);

@@ -260,6 +260,8 @@ static void realtime_open(struct realtime *r, const struct etl_file_info *info, 
         adopt_one(r, &r->state->current, 0, &r->current);
         for (unsigned i = 0; i < FORMER; i++)
             adopt_one(r, &r->state->former[i], i + 1, &r->former[i]);
+        if (r->current.fd >= 0) /* MaximumBuffers may have been another then */
+            r->slots = r->current.slots;
     } else {
         r->state->base = former_find(r);
         __atomic_store_n(&r->state->opened, 1, __ATOMIC_RELEASE);
@@ -358,20 +360,47 @@ static void realtime_tidy(struct realtime *r)
 
 static bool realtime_tight(struct realtime *r, uint64_t number) { return number - r->window >= r->slots / 4; }
 
+/* Events of the current file, from buffer `from` on, that are in no log file. */
+static uint64_t unsaved(struct realtime *r, uint64_t from)
+{
+    const uint64_t in = r->state->file_from, out = r->state->file_to;
+    struct backup  part = r->current;
+    uint64_t       n    = 0;
+    part.end            = in < r->end ? in : r->end;
+    if (from < part.end)
+        n += backup_events(os_of(r), &part, from);
+    part.end = r->end;
+    from     = from > out ? from : out;
+    return n + (from < part.end ? backup_events(os_of(r), &part, from) : 0);
+}
+
+static void current_give_up(struct realtime *r, uint32_t *buffers, uint64_t *events)
+{
+    const uint64_t least = released(r);
+    *buffers             = (uint32_t)waiting(&r->current, r->end, least);
+    *events              = unsaved(r, least > r->current.first ? least : r->current.first);
+    current_drop(r);
+}
+
 static void realtime_finish(struct realtime *r, uint32_t *buffers, uint64_t *events)
 {
     realtime_tidy(r);
     pthread_mutex_lock(&r->lock);
     *buffers = 0, *events = 0;
-    if (r->current.fd >= 0 && r->state->persistent && !consumers(r)) {
+    if (r->current.fd >= 0 && r->state->persistent && !consumers(r))
         os_of(r)->fsync(os_of(r), r->current.fd);
-    } else if (r->current.fd >= 0 && !consumers(r)) {
-        uint64_t least = released(r);
-        r->current.end = r->end;
-        *buffers       = (uint32_t)waiting(&r->current, r->end, least);
-        *events        = backup_events(os_of(r), &r->current, least > r->current.first ? least : r->current.first);
-        current_drop(r);
-    }
+    else if (r->current.fd >= 0 && !consumers(r))
+        current_give_up(r, buffers, events);
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void realtime_drop(struct realtime *r, uint32_t *buffers, uint64_t *events)
+{
+    realtime_tidy(r);
+    pthread_mutex_lock(&r->lock);
+    *buffers = 0, *events = 0;
+    if (r->current.fd >= 0 && !consumers(r))
+        current_give_up(r, buffers, events);
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -612,6 +641,10 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
     }
     r->s           = s;
     r->state       = &s->state->realtime;
+    if (!r->state->opened) {
+        r->state->file_from = *session_log_path(st) ? 0 : UINT64_MAX;
+        r->state->file_to   = UINT64_MAX;
+    }
     r->buffer_size = (uint32_t)buffer;
     r->cap         = (uint64_t)(st->max_file_size && !(st->log_file_mode & ETL_MODE_KBYTES) ? st->max_file_size : DEFAULT_MB) << 20;
     r->cap         = r->cap > least ? r->cap : least;
@@ -628,6 +661,6 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
 
 const struct realtime_part realtime_delivery = {
     .create = realtime_create, .destroy = realtime_destroy, .open = realtime_open, .put = realtime_put, .show = realtime_show,
-    .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .attach = consumer_attach, .next = consumer_next,
+    .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .drop = realtime_drop, .attach = consumer_attach, .next = consumer_next,
     .gone = consumer_gone, .farewell = consumer_farewell, .leave = consumers_leave,
 };

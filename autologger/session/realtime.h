@@ -34,8 +34,10 @@ struct realtime_part {
     void (*tidy)(struct realtime *r);
     /* So much waits for the end of its window that it should come now. */
     bool (*tight)(struct realtime *r, uint64_t number);
-    /* The session has ended and everything was shown. What can't be kept goes: its buffers and events. */
+    /* The session has ended and everything was shown. What can't be kept goes: its buffers, and the events in them that are in no log file. */
     void (*finish)(struct realtime *r, uint32_t *buffers, uint64_t *events);
+    /* Real time is switched off, everything was shown: as `finish`, but that nothing is kept. */
+    void (*drop)(struct realtime *r, uint32_t *buffers, uint64_t *events);
     /* -- the consumers' half; `id` is a connection's -- */
     /* It gets what none has acknowledged, then what comes. 1450: 8 consumers are attached; 4201: not a real-time session. */
     wstatus (*attach)(struct session *s, uint32_t id, struct ctl_consume_answer *answer);

@@ -31,7 +31,17 @@ static uint64_t streams_bytes(const struct state_session *st) { return st->memor
  * plan allows (2 buffers a CPU) could not start. */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
 {
-    return (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))) + 1;
+    const uint32_t budget = (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))) + 1, least = 2 * st->cpus + 1;
+    return budget < least && st->log_file_mode & ETL_MODE_NO_PER_PROCESSOR ? least : budget; /* its buffers count one CPU; programs write on all */
+}
+
+/* Address space alone: memory is taken when it is granted. What a keeper saves (daemon/alraw.c) has 1 GB at most. */
+uint32_t session_capacity(uint32_t budget, uint32_t chunk_shift)
+{
+    enum { TIMES = 4, LEAST_BYTES = 16 << 20, MOST_BYTES = 512 << 20 };
+    const uint32_t most = (uint32_t)MOST_BYTES >> chunk_shift, least = budget + ((uint32_t)LEAST_BYTES >> chunk_shift);
+    const uint32_t wanted = budget < most / TIMES ? budget * TIMES : most, room = wanted > least ? wanted : least;
+    return budget < most ? room < most ? room : most : budget;
 }
 
 static void keep(struct session *s, const char *kind, int number, int fd)
@@ -354,7 +364,7 @@ static uint32_t first_grant(const struct session *s)
 static bool streams_make(struct session *s, struct session_uid *u, uint32_t grant)
 {
     struct stream_config c = {.cpus = s->env->cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
-                              .chunk_count = grant ? s->budget_chunks : 0, .initial_chunks = grant, .uid = u->uid,
+                              .chunk_count = grant ? session_capacity(s->budget_chunks, s->chunk_shift) : 0, .initial_chunks = grant, .uid = u->uid,
                               .clock_kind = s->clock.read_kind, .session = s->state->index,
                               .session_generation = s->state->generation};
     struct reason        why;
@@ -560,12 +570,13 @@ void session_leave(struct session *s)
 /* Not a loss: the mode asks for it. */
 static void note_overwritten(struct session *s)
 {
-    const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
-    if (slot->overwritten)
+    const struct state_slot *slot = session_slot(s->state);
+    const uint64_t           gone = slot->overwritten + slot->overwritten_before;
+    if (gone)
         condition_add(&s->conditions, W_LOG_FILE_FULL, true, "LogFileMode", "", 0,
                       s->ring_fd < 0 ? "raise MaxFileSize to keep more" : "take a snapshot before the session stops: autologger snapshot",
                       s->ring_fd < 0 ? "CIRCULAR: %llu older events were overwritten by newer ones" : "BUFFERING: %llu events were in memory alone, and are gone",
-                      (unsigned long long)slot->overwritten);
+                      (unsigned long long)gone);
 }
 
 void session_stop(struct session *s)

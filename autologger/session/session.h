@@ -54,6 +54,8 @@ struct session_env {
     const struct realtime_part *realtime; /* NULL: an early program's; real-time sessions hold their events */
     /* NEWFILE: the next file (log_files.c). NULL: an early program's, and where no session is NEWFILE */
     wstatus (*next_file)(struct logger *l, struct reason *why);
+    const struct logger_modes *modes; /* NULL: an early program's */
+    uint32_t                  *message_number; /* USE_GLOBAL_SEQUENCE: the last that was given, in the daemon's state */
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
     /* another user's file is made with that user's rights to files (owner.c). NULL: an early program's, where all is root's */
     const struct session_owner_part *owner;
@@ -63,6 +65,13 @@ struct session_env {
     /* the kernel logger's constructor; NULL = klog_create */
     wstatus (*kernel_open)(const struct klog_config *config, struct klog **out, struct reason *why);
 };
+
+/* What a session's mode asks of its logger beyond the common way (logger_modes.c). */
+struct logger_modes {
+    void (*merge)(struct logger *l, uint64_t horizon);  /* NO_PER_PROCESSOR_BUFFERING: as logger_merge, in one order of time */
+    uint32_t (*message_number)(struct logger *l);       /* USE_..._SEQUENCE: of the next message that asks for one */
+};
+extern const struct logger_modes logger_modes;
 
 /* Takes on and gives up that user's rights to files, for the calling thread alone. 5: cannot be taken on. */
 struct session_owner_part {
@@ -80,6 +89,7 @@ struct logger; /* logger.c */
 struct logger_errand {
     wstatus (*run)(struct logger *l, struct logger_errand *e);
     char         *file;
+    void         *more;       /* malloc; what `run` needs besides */
     struct state_owner owner; /* who asks */
     wstatus       status;
     struct reason why;
@@ -175,17 +185,25 @@ wstatus session_provider_set(struct session *s, const struct guid *provider, con
                              struct reason *why);
 bool    session_provider_find(const struct session *s, const struct guid *provider, unsigned *slot, unsigned *entry);
 void    session_provider_clear(struct session *s, const struct guid *provider);
-/* Other kernel flags or stacks, or both, for a session that runs: all of it or, with `why`, nothing. 87 not a session of kernel events, or one
- * that must not be changed; 21 not recording, and as klog_update. What can't be had goes to `found` and to the session's conditions.
- * In a file of its own (update.c), which the early program does not have. */
+/* Other terms for a session that runs: all of them or, with `why`, nothing. 87 not possible with what the session is, or it must not be
+ * changed; 161 the file is its own already; 50 not for such a session; 21 it is ending, or no file may be made yet; and as klog_update and
+ * etl_writer_create. What can't be had goes to `found` and to the session's conditions. In a file of its own (update.c), which the early
+ * program does not have. */
 struct session_terms {
-    bool     flags, stacks, timer; /* which of them */
+    bool     flags, stacks, timer, maximum, realtime, convert; /* which of them; a file: log_path is not NULL */
+    bool     deliver;     /* realtime: on or off. convert: real time alone from now on, its file ends */
     uint32_t flush_timer; /* s, or ms by LogFileMode */
+    uint32_t maximum_buffers;
+    uint64_t memory_limit; /* bytes that its buffers may have; 0: no limit */
+    const char *log_path;  /* the file from now on, mapped; NULL: stays */
+    const char *file_name; /* the same as it was declared */
     uint32_t group_mask[GROUP_MASK_WORDS];
     uint16_t hooks[HOOK_MAX];
     unsigned hook_count;
 };
 wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+/* Real time was switched off and consumers have got their rest: nothing of it is left. */
+void session_realtime_end(struct session *s);
 /* Processors came or went, perhaps: its kernel logger takes them up, or lets them go; conditions say which, and when. In a file of its
  * own (cpus.c), which the early program does not have. */
 void session_cpus(struct session *s);
@@ -194,6 +212,23 @@ const struct session_uid *session_admit(struct session *s, uint32_t uid);
 /* Lets the logger wait for a UID's event descriptor too. */
 bool session_watch(struct session *s, int event_fd);
 void session_info(struct session *s, struct ctl_session_info *out);
+/* Slots are copied in words: the logger writes one while others may read it, who then see that it was published since, and read again. */
+static inline uint64_t slot_word(const struct state_slot *slot, size_t i) { return __atomic_load_n((const uint64_t *)(const void *)slot + i, __ATOMIC_RELAXED); }
+/* The published part that counts now. */
+static inline const struct state_slot *session_slot(const struct state_session *st)
+{
+    return (const void *)((const uint8_t *)st + st->slot_offset[__atomic_load_n(&st->current, __ATOMIC_ACQUIRE) & 1]);
+}
+/* All processors' events in one row of buffers. What the kernel tells is of a processor, and stays so. */
+static inline bool session_single(const struct session *s)
+{
+    return s->state->log_file_mode & ETL_MODE_NO_PER_PROCESSOR && !s->state->kernel && s->env->modes;
+}
+/* The path of its file, with "%d" of a NEWFILE session; "": it has none. */
+static inline const char *session_log_path(const struct state_session *st)
+{
+    return slot_word(session_slot(st), offsetof(struct state_slot, path) / 8) ? st->other_path : st->log_path;
+}
 /* The path of its file; NEWFILE: with this number. `out` has CTL_PATH bytes. */
 void session_file_path(const struct state_session *st, uint32_t number, char *out);
 /* What is known of one enablement of the session: the providers that it enabled, in that order. */
@@ -216,8 +251,9 @@ void   *logger_main(void *session);
 /* One pass; `final` takes everything and flushes. For tests and for the thread. False: an event is reserved on a fallback stream
  * and not yet published; it comes with a later pass. */
 bool    logger_pass(struct logger *l, bool final, bool flush);
-/* chunks that all UIDs of a session may have together */
+/* chunks that all UIDs of a session may have together, and how many there is address space for: the budget may grow so far (update.c) */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift);
+uint32_t session_capacity(uint32_t budget, uint32_t chunk_shift);
 /* sizes of the published part */
 size_t  state_slot_bytes(unsigned cpus);
 #endif

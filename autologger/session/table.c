@@ -63,7 +63,7 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
         if (guid_equal(&s->state->guid, &plan->guid))
             return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
                               guid_format(&plan->guid, text));
-        if (plan->log_path && strcmp(s->state->log_path, plan->log_path) == 0)
+        if (plan->log_path && strcmp(session_log_path(s->state), plan->log_path) == 0)
             return reason_set(why, W_SHARING_VIOLATION, "session \"%s\" already writes %s", s->state->name, plan->log_path);
     }
     if ((st = system_logger_place(t, plan, why)))

@@ -1,9 +1,15 @@
-/* update.c - kernel flags, stacks and FlushTimer of a session that runs. See session.h. */
+/* update.c - other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, file, real time. See session.h. */
 #include "autologger/session/internal.h"
+#include "autologger/session/logger.h"
+#include "registry-sim/base/os.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { FILE_KINDS = ETL_MODE_SEQUENTIAL | ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE | ETL_MODE_PREALLOCATE };
 
 static bool known(const struct condition_list *list, const struct condition *c)
 {
@@ -13,60 +19,225 @@ static bool known(const struct condition_list *list, const struct condition *c)
     return false;
 }
 
+/* ---- notes ---- */
+
 /* What was asked for stands in the declaration; what is in force, and since when, is a note of the session. */
-static void note_update(struct session *s)
+__attribute__((format(printf, 2, 3))) static void note_change(struct session *s, const char *format, ...)
 {
-    const struct state_session *st = s->state;
-    char                        item[32], flags[1024] = "", stacks[1024] = "";
-    group_mask_format(st->group_mask, flags, sizeof flags);
-    hooks_format(st->hooks, st->hook_count, stacks, sizeof stacks);
-    snprintf(item, sizeof item, "update %u", st->updates);
-    condition_add(&s->conditions, W_REVISION_MISMATCH, true, item, "", 0, "nothing: it was asked for",
-                  "changed while the session ran: from then on flags %.300s, stacks %.300s", *flags ? flags : "(none)",
-                  *stacks ? stacks : "(none)");
+    char    item[32], text[700];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    s->state->updates++;
+    snprintf(item, sizeof item, "update %u", s->state->updates);
+    condition_add(&s->conditions, W_REVISION_MISMATCH, true, item, "", 0, "nothing: it was asked for", "changed while the session ran: %s", text);
 }
 
-static wstatus may_update(const struct session *s, const struct session_terms *terms, struct reason *why)
+static void note_kernel(struct session *s)
 {
-    const bool kernel = terms->flags || terms->stacks;
-    if (!kernel && !terms->timer)
+    const struct state_session *st = s->state;
+    char                        flags[1024] = "", stacks[1024] = "";
+    group_mask_format(st->group_mask, flags, sizeof flags);
+    hooks_format(st->hooks, st->hook_count, stacks, sizeof stacks);
+    note_change(s, "from then on flags %.300s, stacks %.300s", *flags ? flags : "(none)", *stacks ? stacks : "(none)");
+}
+
+/* ---- what is possible ---- */
+
+static bool delivers(const struct session *s) { return s->state->log_file_mode & ETL_MODE_REAL_TIME; }
+
+static wstatus may_change_file(const struct session *s, const struct session_terms *t, struct reason *why)
+{
+    const struct state_session *st = s->state;
+    if (!t->log_path && !t->realtime && !t->convert)
+        return W_SUCCESS;
+    if (!s->env->realtime)
+        return reason_set(why, W_NOT_SUPPORTED, "this program has no files and no consumers");
+    if (t->log_path && st->log_file_mode & ETL_MODE_NEWFILE)
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is of the mode NEWFILE: its files have one name with a number. Do: autologger flush "
+                          "--next-file", st->name);
+    if (t->log_path && !strcmp(t->log_path, session_log_path(st)))
+        return reason_set(why, W_BAD_PATHNAME, "%s is the file that session \"%s\" writes. Do: choose another name", t->log_path, st->name);
+    if (t->convert && (t->log_path || t->realtime || !*session_log_path(st)))
+        return reason_set(why, W_INVALID_PARAMETER, "to be converted to real time a session has a file, and is given no other one");
+    if (t->realtime && !t->deliver && !t->log_path && !*session_log_path(st))
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has no file: without real time its events would go nowhere", st->name);
+    if (st->stack_cache_bytes)
+        return reason_set(why, W_NOT_SUPPORTED, "session \"%s\" has StackCaching: its stacks refer to others in the same file", st->name);
+    if (!atomic_load(&s->fs_ready))
+        return reason_set(why, W_NOT_READY, "no file may be created yet");
+    return t->log_path ? logger_links_refuse(s->env, t->log_path, why) : W_SUCCESS;
+}
+
+static wstatus may_update(const struct session *s, const struct session_terms *t, struct reason *why)
+{
+    const bool  kernel = t->flags || t->stacks, ways = t->log_path || t->realtime || t->convert;
+    const char *name   = s->state->name;
+    if (!kernel && !t->timer && !t->maximum && !ways)
         return reason_set(why, W_INVALID_PARAMETER, "nothing is named that should change");
     if (kernel && !s->state->kernel)
-        return reason_set(why, W_INVALID_PARAMETER,
-                          "session \"%s\" holds no kernel events. Do: name one that does, see autologger sessions", s->state->name);
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" holds no kernel events. Do: name one that does, see autologger sessions", name);
     if (s->state->log_file_mode & ETL_MODE_NONSTOPPABLE)
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" was declared NONSTOPPABLE: it can't be changed", s->state->name);
-    if (terms->timer && s->state->log_file_mode & ETL_MODE_BUFFERING)
-        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is in the mode BUFFERING: it writes when it is asked to", s->state->name);
-    if (!kernel && atomic_load(&s->phase) < SESSION_STOPPING)
-        return W_SUCCESS;
-    if (!s->klog || s->sealed || atomic_load(&s->phase) >= SESSION_STOPPING)
-        return reason_set(why, W_NOT_READY, "session \"%s\" records no kernel events now", s->state->name);
-    return W_SUCCESS;
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" was declared NONSTOPPABLE: it can't be changed", name);
+    if ((t->timer || t->maximum || ways) && s->state->log_file_mode & ETL_MODE_BUFFERING)
+        return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is in the mode BUFFERING: it keeps MinimumBuffers, and writes when it is asked to", name);
+    if (t->maximum && !t->maximum_buffers)
+        return reason_set(why, W_INVALID_PARAMETER, "MaximumBuffers 0 is no number of buffers");
+    if (t->maximum && s->state->kernel)
+        return reason_set(why, W_NOT_SUPPORTED, "session \"%s\" holds kernel events, whose memory is as large as it began. Do: start it anew with another "
+                          "MaximumBuffers", name);
+    if (atomic_load(&s->phase) >= SESSION_STOPPING || (kernel && (!s->klog || s->sealed)))
+        return reason_set(why, W_NOT_READY, "session \"%s\" records no %sevents now", name, kernel ? "kernel " : "");
+    return may_change_file(s, t, why);
 }
+
+/* ---- FlushTimer ---- */
 
 /* The logger looks at it each time that it wakes. Real time needs one, as at the start. */
 static void timer_set(struct session *s, uint32_t asked)
 {
-    const uint64_t one = 1;
-    const uint32_t mode = s->state->log_file_mode, least = !(mode & ETL_MODE_REAL_TIME) ? 0 : mode & ETL_MODE_MS_FLUSH_TIMER ? 1000 : 1;
-    char           item[32];
-    __atomic_store_n(&s->state->flush_timer, asked ? asked : least, __ATOMIC_RELAXED);
+    const uint64_t one   = 1;
+    const uint32_t mode  = s->state->log_file_mode;
+    const uint32_t least = !(mode & ETL_MODE_REAL_TIME) ? 0 : mode & ETL_MODE_MS_FLUSH_TIMER ? 1000 : 1, timer = asked ? asked : least;
+    if (timer == s->state->flush_timer)
+        return;
+    __atomic_store_n(&s->state->flush_timer, timer, __ATOMIC_RELAXED);
     (void)!write(s->wake_fd, &one, sizeof one);
-    s->state->updates++;
-    snprintf(item, sizeof item, "update %u", s->state->updates);
-    condition_add(&s->conditions, W_REVISION_MISMATCH, true, item, "", 0, "nothing: it was asked for",
-                  "changed while the session ran: FlushTimer is %u %s from then on", s->state->flush_timer, mode & ETL_MODE_MS_FLUSH_TIMER ? "ms" : "s");
+    note_change(s, "FlushTimer is %u %s from then on", timer, mode & ETL_MODE_MS_FLUSH_TIMER ? "ms" : "s");
 }
 
-wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+/* ---- MaximumBuffers ---- */
+
+/* What cannot be fewer: MinimumBuffers, and what the streams of each user that there is begin with. */
+static uint32_t fewest_buffers(const struct session *s)
+{
+    const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024);
+    uint64_t       chunks = 0;
+    for (unsigned u = 0; u < s->uid_count; u++)
+        chunks += s->uid[u].admitted ? 2 * s->env->cpus + 1 : 0;
+    const uint64_t bytes = chunks > 1 ? (chunks - 1) << s->chunk_shift : 0, least = (bytes + buffer - 1) / buffer;
+    return least > s->state->minimum_buffers ? (uint32_t)least : s->state->minimum_buffers;
+}
+
+static uint32_t maximum_possible(const struct session *s, const struct session_terms *t, struct condition_list *found)
+{
+    const uint64_t buffer   = s->state->buffer_kb * UINT64_C(1024);
+    const unsigned half     = s->state->tracepoint_count ? 1 : 0; /* the other half is for tracepoints */
+    const uint32_t capacity = stream_set_control(s->uid[0].streams)->chunk_count, fewest = fewest_buffers(s);
+    const uint64_t most     = ((uint64_t)(capacity ? capacity - 1 : 0) << (s->chunk_shift + half)) / buffer, fit = t->memory_limit ? t->memory_limit / buffer : UINT64_MAX;
+    uint64_t       given    = t->maximum_buffers;
+    if (given > fit)
+        condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "ask for fewer, or raise MaxNonPagedPoolUsage",
+                      "%llu buffers of %u KB were asked for, memory for %llu is left of what all sessions may have", (unsigned long long)given,
+                      s->state->buffer_kb, (unsigned long long)fit);
+    given = given < fit ? given : fit;
+    if (given > most)
+        condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "start the session anew with as many as it needs",
+                      "programs have mapped room for %llu buffers at the start of the session: it cannot have more", (unsigned long long)most);
+    given = given < most ? given : most;
+    if (given < fewest)
+        condition_add(found, W_INVALID_PARAMETER, false, "MaximumBuffers", "", 0, "nothing to do",
+                      "fewer than %u buffers are not possible: MinimumBuffers, and two a processor for each user whose programs write", fewest);
+    return given < fewest ? fewest : (uint32_t)given;
+}
+
+static bool shrink_pass(struct logger *l)
+{
+    struct session *s     = l->s;
+    uint32_t        taken = 0;
+    logger_pass(l, false, true);
+    pthread_mutex_lock(&s->lock);
+    for (unsigned u = 0; u < s->uid_count; u++)
+        taken += stream_set_granted(s->uid[u].streams);
+    for (unsigned u = 0; u < s->uid_count && taken > s->budget_chunks; u++)
+        taken -= stream_set_shrink(s->uid[u].streams, taken - s->budget_chunks);
+    const bool done = taken <= s->budget_chunks;
+    logger_totals(l);
+    pthread_mutex_unlock(&s->lock);
+    return done;
+}
+
+/* On the logger's thread: what writers have filled is written, then it can be taken back; also while they go on. */
+static wstatus run_shrink(struct logger *l, struct logger_errand *e)
+{
+    enum { SHRINK_MS = 2000 };
+    for (int ms = 0; ms < SHRINK_MS; ms++) {
+        if (shrink_pass(l))
+            return W_SUCCESS;
+        usleep(1000);
+    }
+    return reason_set(&e->why, W_TIMEOUT, "its programs use more than that at once: what they have is not taken from them");
+}
+
+static void maximum_set(struct session *s, uint32_t buffers, struct condition_list *found)
+{
+    struct state_session *st     = s->state;
+    struct reason         why    = {0};
+    const uint32_t        before = st->maximum_buffers;
+    if (buffers == before)
+        return;
+    pthread_mutex_lock(&s->lock);
+    st->maximum_buffers = buffers;
+    st->memory_bytes    = (uint64_t)buffers * st->buffer_kb * 1024;
+    s->budget_chunks    = session_budget(st, s->chunk_shift);
+    pthread_mutex_unlock(&s->lock);
+    note_change(s, "MaximumBuffers is %u from then on, it was %u", buffers, before);
+    if (buffers < before && session_ask(s, run_shrink, NULL, NULL, &why) != W_SUCCESS)
+        condition_add(found, why.status, false, "MaximumBuffers", "", 0, "ask again when its programs write less", "not all memory was given back: %s",
+                      why.text);
+}
+
+/* ---- file and real time ---- */
+
+static wstatus ways_change(struct session *s, const struct session_terms *t, struct condition_list *found, struct reason *why)
+{
+    const bool            deliver = t->convert || (t->realtime ? t->deliver : delivers(s));
+    uint32_t              mode    = deliver ? s->state->log_file_mode | ETL_MODE_REAL_TIME : s->state->log_file_mode & ~(uint32_t)ETL_MODE_REAL_TIME;
+    struct logger_change *c       = malloc(sizeof *c);
+    const bool            begins  = deliver && !s->realtime;
+    if (!c)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+    if (t->convert)
+        mode &= ~(uint32_t)FILE_KINDS;
+    *c         = (struct logger_change){mode, deliver, t->convert};
+    wstatus st = begins ? s->env->realtime->create(s, &s->realtime, why) : W_SUCCESS;
+    if (st)
+        free(c);
+    st = st ? st : session_ask(s, logger_change, t->log_path, c, why);
+    if (st && begins && st != W_TIMEOUT) {
+        s->env->realtime->destroy(s->realtime);
+        s->realtime = NULL;
+    }
+    if (st)
+        return st;
+    if (why->status)
+        condition_add(found, why->status, false, "FileName", "", 0, "check the disk", "the file before could not be completed: %s", why->text);
+    if (t->log_path) {
+        snprintf(s->state->file_name, sizeof s->state->file_name, "%s", t->file_name ? t->file_name : t->log_path);
+        note_change(s, "events go to %.500s from then on", t->log_path);
+    }
+    if (t->convert)
+        note_change(s, "real time from then on, its file has ended");
+    else if (t->realtime)
+        note_change(s, "real time is %s from then on", deliver ? "on" : "off");
+    return W_SUCCESS;
+}
+
+void session_realtime_end(struct session *s)
+{
+    struct state_realtime *r = &s->state->realtime;
+    s->env->realtime->leave(s, false);
+    s->env->realtime->destroy(s->realtime);
+    s->realtime  = NULL;
+    r->delivered = slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* the numbers go on, should it be switched on again */
+}
+
+/* ---- flags and stacks ---- */
+
+static wstatus kernel_change(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
 {
     struct klog_config config;
-    wstatus            status = may_update(s, terms, why);
-    if (!status && terms->timer && !terms->flags && !terms->stacks)
-        timer_set(s, terms->flush_timer);
-    if (status || (!terms->flags && !terms->stacks))
-        return status;
     session_cpus(s); /* where it cannot be opened it is not asked for */
     session_klog_config(s, found, &config);
     if (terms->flags)
@@ -75,21 +246,55 @@ wstatus session_update(struct session *s, const struct session_terms *terms, str
         memcpy(config.hooks, terms->hooks, sizeof config.hooks);
         config.hook_count = terms->hook_count;
     }
-    status = klog_update(s->klog, &config, s->env->keep ? session_keep_klog : NULL, s, why);
+    wstatus status = klog_update(s->klog, &config, s->env->keep ? session_keep_klog : NULL, s, why);
     if (status)
         return status;
     memcpy(s->state->group_mask, config.mask, sizeof config.mask);
     memcpy(s->state->hooks, config.hooks, sizeof config.hooks);
     s->state->hook_count = config.hook_count;
-    s->state->updates++;
     plan_events_report(config.mask, config.hooks, config.hook_count, found);
+    return W_SUCCESS;
+}
+
+/* As it was before. */
+static void kernel_restore(struct session *s, const struct session_terms *before)
+{
+    struct condition_list ignored = {0};
+    struct reason         why;
+    if (kernel_change(s, before, &ignored, &why) != W_SUCCESS)
+        condition_add(&s->conditions, why.status, false, "EnableKernelFlags", "", 0, "update them again", "a change could not be taken back: %s", why.text);
+    condition_list_finish(&ignored);
+}
+
+wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+{
+    struct session_terms t      = *terms, before = {.flags = true, .stacks = true, .hook_count = s->state->hook_count};
+    const bool           kernel = t.flags || t.stacks;
+    wstatus              status = may_update(s, &t, why);
+
+    memcpy(before.group_mask, s->state->group_mask, sizeof before.group_mask);
+    memcpy(before.hooks, s->state->hooks, sizeof before.hooks);
+    if (!status && kernel)
+        status = kernel_change(s, &t, found, why);
+    t.realtime &= t.deliver != delivers(s); /* it is so already */
+    if (!status && (t.log_path || t.realtime || t.convert)) {
+        *why   = (struct reason){0};
+        status = ways_change(s, &t, found, why);
+        if (status && kernel)
+            kernel_restore(s, &before);
+    }
+    if (status)
+        return status;
+    if (kernel)
+        note_kernel(s);
+    if (t.maximum)
+        maximum_set(s, maximum_possible(s, &t, found), found);
+    if (t.timer || delivers(s))
+        timer_set(s, t.timer ? t.flush_timer : s->state->flush_timer);
     for (unsigned i = 0; i < found->count; i++)
         if (!known(&s->conditions, &found->items[i])) {
             const struct condition *c = &found->items[i];
             condition_add(&s->conditions, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
         }
-    note_update(s);
-    if (terms->timer)
-        timer_set(s, terms->flush_timer);
     return W_SUCCESS;
 }

@@ -28,7 +28,7 @@ enum ctl_type {
     CTL_END_BOOT = 24, /* stop all sessions of the boot and merge their files; 170 while that goes on: ask again */
     CTL_CONSUME = 25,  /* consumer: from now on this connection reads the real-time session that is named (ctl_session_request) */
     CTL_CONSUME_NEXT = 26, /* consumer: acknowledges buffers and asks for one; the answer waits until there is one */
-    CTL_UPDATE = 27,   /* controller: other kernel flags or stacks for a session that runs (ctl_update_request); 1237 as with CTL_STOP */
+    CTL_UPDATE = 27,   /* controller: other terms for a session that runs (ctl_update_request); 1237 as with CTL_STOP */
     CTL_START = 28,    /* controller: a session that runs from now on (ctl_start_request), in no store */
     CTL_ENABLE_PROVIDER = 29, /* controller: enable, change, disable a provider in a session that runs, or have it tell its state */
     CTL_SNAPSHOT = 30, /* controller: what a session has in its file or its ring, as a file of its own (ctl_snapshot_request); it goes on */
@@ -152,7 +152,13 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint16_t hooks[256];
 };
 /* CTL_UPDATE: what is not named in `what` stays. */
-enum { CTL_UPDATE_FLAGS = 1, CTL_UPDATE_STACKS = 2, CTL_UPDATE_FLUSH_TIMER = 4 };
+enum {
+    CTL_UPDATE_FLAGS = 1, CTL_UPDATE_STACKS = 2, CTL_UPDATE_FLUSH_TIMER = 4,
+    /* whose fields came later: a request that names none of them may end before these */
+    CTL_UPDATE_MAXIMUM_BUFFERS = 8, CTL_UPDATE_FILE = 16, CTL_UPDATE_REALTIME_ON = 32, CTL_UPDATE_REALTIME_OFF = 64,
+    CTL_UPDATE_CONVERT = 128, /* its file ends, consumers get its events from then on */
+    CTL_UPDATE_LATER = 248, CTL_UPDATE_ALL = 255
+};
 struct ctl_update_request {
     struct ctl_header header;
     char              name[CTL_NAME];
@@ -161,6 +167,8 @@ struct ctl_update_request {
     uint32_t          group_mask[8];
     uint16_t          hooks[256];
     uint32_t          flush_timer; /* s, or ms by LogFileMode */
+    uint32_t          maximum_buffers;
+    char              file[CTL_PATH]; /* as FileName */
 };
 /* A sealed snapshot (registry-sim/store/snapshot.h) of a store that declares this one session follows. */
 struct ctl_start_request {

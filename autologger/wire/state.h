@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 16, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 17, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
@@ -52,6 +52,7 @@ struct state_daemon {
     uint64_t change_number; /* of the snapshot that an early boot went by */
     uint8_t  snapshot_content[20];
     uint32_t facts_noted; /* early_facts.h */
+    uint32_t message_number, reserved; /* USE_GLOBAL_SEQUENCE: the last that was given */
     struct state_connection   connection[STATE_CONNECTIONS];
     struct state_registration registration[STATE_REGISTRATIONS];
     struct state_boot         boot;
@@ -87,6 +88,7 @@ struct state_realtime {
     uint64_t missed;     /* of all consumers that there were */
     uint64_t files_lost; /* backup files that were damaged, or dropped for want of room */
     struct { uint64_t events, buffers, files; } told; /* with what is delivered */
+    uint64_t file_from, file_to; /* buffers within are in the session's log file, too */
     struct state_backup   current, former[STATE_FORMER];
     struct state_consumer consumer[STATE_CONSUMERS];
 };
@@ -104,9 +106,16 @@ struct state_slot {
     uint64_t overwritten;  /* events that were in the file, or the ring in memory, and no longer are: not lost */
     uint32_t slots;        /* of a ring; 0: the file is none */
     uint32_t file_number;  /* NEWFILE: of the file that is being written, from 1 */
+    uint64_t path;         /* which of the session's two paths is that of its file: 0 log_path, 1 other_path */
+    uint32_t buffers_before, buffers_lost_before; /* of the session's files before this one; overwritten_before is the same of events */
+    uint32_t message_number; /* USE_LOCAL_SEQUENCE: the last that was given */
+    uint32_t reserved;
+    uint64_t overwritten_before;
+    uint64_t lost_before; /* events lost before the file was changed to this one: another file's header has them */
     uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
     uint64_t provider_events[STATE_ENABLES]; /* in the file, by enablement */
 };
+_Static_assert(sizeof(struct state_slot) % 8 == 0 && offsetof(struct state_slot, path) % 8 == 0, "slots are copied in words");
 /* Who started a session, when that was not root: its files are made with these rights to files, and are that user's. */
 enum { STATE_GROUPS = 64 };
 struct state_owner {
@@ -120,6 +129,7 @@ struct state_session {
     uint32_t    index, generation, cpus, kernel;
     struct guid guid;
     char        name[STATE_NAME], key[STATE_KEY], file_name[1024], log_path[1024];
+    char        other_path[1024]; /* log_path and this take turns when the file is changed; see state_slot.path */
     uint32_t    buffer_kb, minimum_buffers, maximum_buffers;
     uint32_t    clock_type, log_file_mode, max_file_size, flush_timer;
     uint64_t    memory_bytes;
