@@ -175,33 +175,18 @@ static wstatus idle_round(struct disk *d, unsigned round, struct reason *why)
 
 /* ---- rows ---- */
 
-static void row_add(struct bench_result *out, const struct bench_row *like, const double *ours, const double *theirs, double limit, unsigned rounds)
-{
-    struct bench_row *row = &out->row[out->count++];
-    double            ratio[BENCH_DISK_MOST], a[BENCH_DISK_MOST], b[BENCH_DISK_MOST];
-    *row = *like;
-    for (unsigned i = 0; i < rounds; i++) {
-        a[i]     = ours[i];
-        b[i]     = theirs ? theirs[i] : limit;
-        ratio[i] = a[i] / b[i];
-    }
-    bench_quartiles(ratio, rounds, row);
-    row->ours   = bench_median(a, rounds);
-    row->theirs = bench_median(b, rounds);
-}
-
 static void rows_make(const struct disk *d, unsigned rounds, struct bench_result *out)
 {
     struct bench_row row = {.row = "to disk, 8 bytes, none lost", .peer = "LTTng-UST", .goal = 1.5, .unit = "events/s"};
 
     out->count = 0;
     memcpy(row.peer_version, d->s.lttng_version, sizeof row.peer_version);
-    row_add(out, &row, d->rate[BENCH_SIDE_OURS], d->rate[BENCH_SIDE_LTTNG], 0, rounds);
+    bench_row_add(out, &row, d->rate[BENCH_SIDE_OURS], d->rate[BENCH_SIDE_LTTNG], 0, rounds);
     row = (struct bench_row){.row = "daemon CPU an event, to disk", .peer = "memcpy of the record", .lower_is_better = true, .goal = 1.5, .unit = "ns"};
     snprintf(row.peer_version, sizeof row.peer_version, "glibc %s", gnu_get_libc_version());
-    row_add(out, &row, d->cpu_ns, d->copy_ns, 0, rounds);
+    bench_row_add(out, &row, d->cpu_ns, d->copy_ns, 0, rounds);
     row = (struct bench_row){.row = "memory of an idle session", .peer = "MinimumBuffers + 1 MB", .lower_is_better = true, .goal = 1, .unit = "MB"};
-    row_add(out, &row, d->idle_mb, NULL, IDLE_MINIMUM_MB + 1, rounds);
+    bench_row_add(out, &row, d->idle_mb, NULL, IDLE_MINIMUM_MB + 1, rounds);
 }
 
 wstatus bench_disk(unsigned rounds, unsigned events, const char *programs, struct bench_result *out, struct reason *why)

@@ -159,21 +159,6 @@ static wstatus runs_save(const struct latency *l, const char *path, struct reaso
 
 /* ---- rows ---- */
 
-static void row_add(struct bench_result *out, const struct bench_row *like, const double *ours, const double *theirs, unsigned rounds)
-{
-    struct bench_row *row = &out->row[out->count++];
-    double            ratio[BENCH_LATENCY_MOST], a[BENCH_LATENCY_MOST], b[BENCH_LATENCY_MOST];
-    *row = *like;
-    for (unsigned i = 0; i < rounds; i++) {
-        a[i]     = ours[i];
-        b[i]     = theirs ? theirs[i] : SEEN_GOAL_MS;
-        ratio[i] = a[i] / b[i];
-    }
-    bench_quartiles(ratio, rounds, row);
-    row->ours   = bench_median(a, rounds);
-    row->theirs = bench_median(b, rounds);
-}
-
 static void rows_make(const struct latency *l, unsigned rounds, struct bench_result *out)
 {
     struct bench_row row = {.peer = "LTTng-UST", .lower_is_better = true, .goal = 0.5, .unit = "ns"};
@@ -182,17 +167,17 @@ static void rows_make(const struct latency *l, unsigned rounds, struct bench_res
     memcpy(row.peer_version, l->s.lttng_version, sizeof row.peer_version);
     for (unsigned k = 0; k < KINDS; k++) {
         snprintf(row.row, sizeof row.row, "%s", kinds[k].row);
-        row_add(out, &row, l->cold[k][BENCH_SIDE_OURS], l->cold[k][BENCH_SIDE_LTTNG], rounds);
+        bench_row_add(out, &row, l->cold[k][BENCH_SIDE_OURS], l->cold[k][BENCH_SIDE_LTTNG], 0, rounds);
     }
     row = (struct bench_row){.row = "enable or disable seen by a program, p99", .peer = "10 ms", .lower_is_better = true, .goal = 1, .unit = "ms"};
-    row_add(out, &row, l->seen_p99, NULL, rounds);
+    bench_row_add(out, &row, l->seen_p99, NULL, SEEN_GOAL_MS, rounds);
     row = (struct bench_row){.row = "enable or disable seen by a program, median", .peer = "10 ms", .lower_is_better = true, .unit = "ms"};
-    row_add(out, &row, l->seen_middle, NULL, rounds);
+    bench_row_add(out, &row, l->seen_middle, NULL, SEEN_GOAL_MS, rounds);
     row = (struct bench_row){.peer = "the same, events off", .lower_is_better = true, .goal = 1.01, .unit = "us"};
     snprintf(row.row, sizeof row.row, "sorting with %.0f events a second", l->rate);
-    row_add(out, &row, l->cpu[ON], l->cpu[OFF], l->size->runs);
+    bench_row_add(out, &row, l->cpu[ON], l->cpu[OFF], 0, l->size->runs);
     row = (struct bench_row){.row = "sorting, events off", .peer = "the same, without events", .lower_is_better = true, .goal = 1.01, .unit = "us"};
-    row_add(out, &row, l->cpu[OFF], l->cpu[WITHOUT], l->size->runs);
+    bench_row_add(out, &row, l->cpu[OFF], l->cpu[WITHOUT], 0, l->size->runs);
 }
 
 static wstatus sessions_begin(struct latency *l, struct reason *why)

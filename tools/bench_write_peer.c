@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BATCHES = 30, BATCH_BYTES = 1500000, ROUNDS_MOST = 1000, KINDS = 3, CALL_LIMIT = 8, MACRO_LIMIT = 3, TRIES = 50 };
+enum { BATCHES = 30, BATCH_BYTES = 1500000, ROUNDS_MOST = BENCH_ROUNDS_MOST, KINDS = 3, CALL_LIMIT = 8, MACRO_LIMIT = 3, TRIES = 50 };
 #define HEADER_BYTES 80u
 
 static const struct kind {
@@ -81,21 +81,6 @@ static wstatus two_round(struct bench_stand *s, unsigned round, struct figures *
     return st;
 }
 
-static void row_add(struct bench_result *out, const struct bench_row *like, const double *ours, const double *theirs, unsigned rounds)
-{
-    struct bench_row *row = &out->row[out->count++];
-    double            ratio[ROUNDS_MOST], a[ROUNDS_MOST], b[ROUNDS_MOST];
-    *row = *like;
-    for (unsigned i = 0; i < rounds; i++) {
-        a[i]     = ours[i];
-        b[i]     = theirs[i];
-        ratio[i] = a[i] / b[i];
-    }
-    bench_quartiles(ratio, rounds, row);
-    row->ours   = bench_median(a, rounds);
-    row->theirs = bench_median(b, rounds);
-}
-
 static void rows_make(const struct bench_stand *s, const struct figures *f, unsigned rounds, struct bench_result *out)
 {
     struct bench_row row = {.peer = "LTTng-UST", .lower_is_better = true, .unit = "ns"};
@@ -104,15 +89,15 @@ static void rows_make(const struct bench_stand *s, const struct figures *f, unsi
     for (unsigned k = 0; k < KINDS; k++) {
         snprintf(row.row, sizeof row.row, "%s", kinds[k].row);
         row.goal = kinds[k].goal;
-        row_add(out, &row, f->write[k][BENCH_SIDE_OURS], f->write[k][BENCH_SIDE_LTTNG], rounds);
+        bench_row_add(out, &row, f->write[k][BENCH_SIDE_OURS], f->write[k][BENCH_SIDE_LTTNG], 0, rounds);
     }
     if (s->cpu[0] == s->cpu[1]) /* one processor */
         return;
-    row_add(out, &(struct bench_row){.row = "two writers on two CPUs", .peer = "one writer", .goal = 1.8, .unit = "M events/s"}, f->two[BENCH_SIDE_OURS],
-            f->one[BENCH_SIDE_OURS], rounds);
+    bench_row_add(out, &(struct bench_row){.row = "two writers on two CPUs", .peer = "one writer", .goal = 1.8, .unit = "M events/s"}, f->two[BENCH_SIDE_OURS],
+            f->one[BENCH_SIDE_OURS], 0, rounds);
     row = (struct bench_row){.row = "two writers on two CPUs", .peer = "LTTng-UST", .unit = "M events/s"};
     memcpy(row.peer_version, s->lttng_version, sizeof row.peer_version);
-    row_add(out, &row, f->two[BENCH_SIDE_OURS], f->two[BENCH_SIDE_LTTNG], rounds);
+    bench_row_add(out, &row, f->two[BENCH_SIDE_OURS], f->two[BENCH_SIDE_LTTNG], 0, rounds);
 }
 
 static void row_steps(struct bench_result *out, const char *name, unsigned count, unsigned limit)

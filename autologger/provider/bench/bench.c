@@ -24,6 +24,22 @@ double bench_median(double *value, unsigned count)
     return count % 2 ? value[count / 2] : (value[count / 2 - 1] + value[count / 2]) / 2;
 }
 
+void bench_row_add(struct bench_result *out, const struct bench_row *like, const double *ours, const double *theirs, double limit, unsigned rounds)
+{
+    struct bench_row *row = &out->row[out->count++];
+    double            ratio[BENCH_ROUNDS_MOST], a[BENCH_ROUNDS_MOST], b[BENCH_ROUNDS_MOST];
+    *row = *like;
+    rounds = rounds < BENCH_ROUNDS_MOST ? rounds : BENCH_ROUNDS_MOST;
+    for (unsigned i = 0; i < rounds; i++) {
+        a[i]     = ours[i];
+        b[i]     = theirs ? theirs[i] : limit;
+        ratio[i] = a[i] / b[i];
+    }
+    bench_quartiles(ratio, rounds, row);
+    row->ours   = bench_median(a, rounds);
+    row->theirs = bench_median(b, rounds);
+}
+
 void bench_print_json(const struct bench_result *result, FILE *out)
 {
     fputs("[", out);

@@ -37,6 +37,9 @@ void bench_print_json(const struct bench_result *result, FILE *out);
 void bench_print_text(const struct bench_result *result, FILE *out);
 /* The median, p25 and p75 of `count` ratios (which get sorted). */
 void bench_quartiles(double *ratio, unsigned count, struct bench_row *row);
+/* A row like `like`, of one figure a round on each side, at most BENCH_ROUNDS_MOST; `theirs` NULL: `limit` in each. */
+enum { BENCH_ROUNDS_MOST = 1000 };
+void bench_row_add(struct bench_result *out, const struct bench_row *like, const double *ours, const double *theirs, double limit, unsigned rounds);
 /* Sorts. */
 double bench_median(double *value, unsigned count);
 #endif
