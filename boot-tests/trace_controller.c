@@ -201,6 +201,26 @@ static void life(void)
     expect_true("this program, this session, these terms", length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
                 one.instance.EnableCount == 1 && one.enable.IsEnabled && one.enable.Level == 5 && one.enable.LoggerId == (USHORT)handle);
     expect("of nobody", EnumerateTraceGuidsEx(TraceGuidQueryInfo, &(GUID){.Data1 = 1}, sizeof(GUID), &one, sizeof one, &length), ERROR_WMI_GUID_NOT_FOUND);
+    static const GUID  group  = {0x5eba5e06, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+    static const GUID  member = {0x5eba5e07, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+    uint8_t            traits[2 + 7 + 19] = {sizeof traits, 0, 'M', 'e', 'm', 'b', 'e', 'r', 0, 19, 0, 1};
+    REGHANDLE          of_group;
+    memcpy(traits + 12, &group, sizeof group);
+    expect("a group of nobody", EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&group, sizeof group, &one, sizeof one, &length), ERROR_WMI_GUID_NOT_FOUND);
+    expect("no group", EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&provider, sizeof provider, &one, sizeof one, &length), ERROR_WMI_GUID_NOT_FOUND);
+    expect("no groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
+    expect_true("none", length == 0);
+    expect("a member", EventRegister(&member, NULL, NULL, &of_group), ERROR_SUCCESS);
+    expect("its group", EventSetInformation(of_group, EventProviderSetTraits, traits, sizeof traits), ERROR_SUCCESS);
+    for (int i = 0; i < 500 && !length; i++, usleep(10000)) /* the library's thread tells it */
+        expect("groups", EnumerateTraceGuidsEx(TraceGroupQueryList, NULL, 0, guids, sizeof guids, &length), ERROR_SUCCESS);
+    expect_true("the group alone is in the list", length == sizeof group && memcmp(guids, &group, sizeof group) == 0);
+    expect("enable the group", EnableTraceEx2(handle, &group, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    expect("the group", EnumerateTraceGuidsEx(TraceGroupQueryInfo, (GUID *)(uintptr_t)&group, sizeof group, &one, sizeof one, &length), ERROR_SUCCESS);
+    expect_true("this program is in it, this session enables it", length == sizeof one && one.head.InstanceCount == 1 && one.instance.Pid == (ULONG)getpid() &&
+                one.instance.EnableCount == 1 && one.enable.Level == 4 && one.enable.LoggerId == (USHORT)handle);
+    expect("no more of it", EnableTraceEx2(handle, &group, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    EventUnregister(of_group);
     expect("of what", EnumerateTraceGuidsEx(TraceGuidQueryInfo, NULL, 0, &one, sizeof one, &length), ERROR_INVALID_PARAMETER);
     expect("disable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0, 5000, NULL), ERROR_SUCCESS);
     expect_true("told", callbacks == 4 && told_code == 0);

@@ -118,6 +118,19 @@ static void take_from_others(struct control_server *v, uint32_t slot, unsigned k
     }
 }
 
+/* A classic provider filters its events by itself: a session that asks for more says so. */
+static void note_unfiltered(struct control_server *v, uint32_t slot)
+{
+    const struct shm_provider *p = &v->table->directory->shm->provider[slot];
+    char                       text[GUID_TEXT_SIZE];
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
+        struct session *s = p->mask & p->filtered & 1u << e ? v->table->slot[p->enable[e].session % SHM_SESSIONS] : NULL;
+        if (s)
+            server_note_once(s, W_NOT_SUPPORTED, guid_format(&p->guid, text), "a provider of the older API: programs are chosen, its events are not filtered",
+                             "choose by level and keywords");
+    }
+}
+
 /* A provider has come. A classic one, whom several sessions want: the one that has the last place keeps it. */
 static void registered(struct control_server *v, unsigned registration, const void *traits, size_t size)
 {
@@ -131,6 +144,8 @@ static void registered(struct control_server *v, unsigned registration, const vo
     }
     if (r->in_use & STATE_REGISTERED_CLASSIC && mask & (mask - 1))
         take_from_others(v, r->slot, 31u - (unsigned)__builtin_clz(mask));
+    if (r->in_use & STATE_REGISTERED_CLASSIC)
+        note_unfiltered(v, r->slot);
 }
 
 static wstatus act(struct control_server *v, const struct ctl_enable_request *m, const struct filter_block *filter, struct session *s,
@@ -247,7 +262,7 @@ static unsigned programs_of(const struct control_server *v, int slot, struct ctl
     unsigned n = 0;
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
-        if (!r->in_use || r->slot != (uint32_t)slot)
+        if (!r->in_use || (r->slot != (uint32_t)slot && state_group(r) != slot)) /* of a group: its members */
             continue;
         const uint32_t pid = v->state->connection[r->connection].pid;
         unsigned       k   = 0;
@@ -276,10 +291,7 @@ static wstatus provider(struct control_server *v, unsigned c, const void *messag
     answer->enable_count  = enables_of(v, c, slot, answer->enable);
     answer->program_count = programs_of(v, slot, answer->program);
     snprintf(answer->name, sizeof answer->name, "%s", v->table->directory->name[slot] ? v->table->directory->name[slot] : "");
-    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->program_count * sizeof answer->program[0]), CTL_PROVIDER, CTL_VERSION,
-                                         m->header.sequence, 0};
-    server_tell(v, c, answer, answer->header.size, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, answer, sizeof *answer + answer->program_count * sizeof answer->program[0], W_SUCCESS);
 }
 
 /* Programs that the predecessor kept out of a secure session because it knew no descriptors. */

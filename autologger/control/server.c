@@ -117,6 +117,15 @@ void server_answer(struct control_server *v, unsigned c, const struct ctl_header
     server_tell(v, c, &m, sizeof m, NULL, 0);
 }
 
+wstatus server_reply(struct control_server *v, unsigned c, const void *to, void *answer, size_t size, wstatus status)
+{
+    const struct ctl_header *m = to;
+    struct ctl_header       *h = answer;
+    *h = (struct ctl_header){(uint32_t)size, m->type, CTL_VERSION, m->sequence, status};
+    server_tell(v, c, answer, size, NULL, 0);
+    return W_SUCCESS;
+}
+
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m)
 {
     char name[CTL_NAME];

@@ -8,8 +8,7 @@
 
 static void tell(struct control_server *v, unsigned c, const struct ctl_header *to, struct ctl_access_answer *a)
 {
-    a->header = (struct ctl_header){(uint32_t)(sizeof *a + a->bytes), CTL_ACCESS, CTL_VERSION, to->sequence, 0};
-    server_tell(v, c, a, a->header.size, NULL, 0);
+    server_reply(v, c, to, a, sizeof *a + a->bytes, W_SUCCESS);
 }
 
 static wstatus query(struct control_server *v, unsigned c, const struct ctl_access_request *m)

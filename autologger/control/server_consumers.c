@@ -85,9 +85,7 @@ wstatus server_on_consume_next(struct control_server *v, unsigned c, const void 
         k->request = *m;
         return W_SUCCESS;
     }
-    a->header = (struct ctl_header){(uint32_t)(sizeof *a + a->bytes), CTL_CONSUME_NEXT, CTL_VERSION, m->header.sequence, 0};
-    server_tell(v, c, a, a->header.size, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, a, sizeof *a + a->bytes, W_SUCCESS);
 }
 
 void server_consumers(struct control_server *v)

@@ -33,10 +33,7 @@ wstatus server_on_query(struct control_server *v, unsigned c, const void *messag
         if (answer->count < room)
             session_info(s, &answer->row[answer->count++]);
     }
-    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_QUERY,
-                                         CTL_VERSION, m->header.sequence, 0};
-    server_tell(v, c, answer, answer->header.size, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
 }
 
 wstatus server_on_stop(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -52,11 +49,9 @@ wstatus server_on_stop(struct control_server *v, unsigned c, const void *message
     if (s->state->log_file_mode & ETL_MODE_NONSTOPPABLE)
         return W_INVALID_PARAMETER;
     memset(answer, 0, sizeof *answer + sizeof answer->row[0]);
-    wstatus st     = v->hooks.stop(v->hooks.ctx, s, &answer->row[0], &why);
-    answer->header = (struct ctl_header){sizeof *answer + sizeof answer->row[0], CTL_STOP, CTL_VERSION, m->header.sequence, st};
+    const wstatus st = v->hooks.stop(v->hooks.ctx, s, &answer->row[0], &why);
     answer->total = answer->count = 1;
-    server_tell(v, c, answer, answer->header.size, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, answer, sizeof *answer + sizeof answer->row[0], st);
 }
 
 wstatus server_on_flush(struct control_server *v, unsigned c, const void *message, size_t size)

@@ -64,9 +64,7 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     wstatus st        = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
     v->table->may_add   = NULL;
     v->table->env->asks = NULL;
-    answer->header = (struct ctl_header){sizeof *answer, CTL_START, CTL_VERSION, m->header.sequence, st};
-    server_tell(v, c, answer, sizeof *answer, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, answer, sizeof *answer, st);
 }
 
 /* What changing it asks for beside what having started it did. */
@@ -119,9 +117,7 @@ static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_
     asks_set(v, c, &owner);
     wstatus st          = v->hooks.file(v->hooks.ctx, s, file, answer);
     v->table->env->asks = NULL;
-    answer->header = (struct ctl_header){sizeof *answer, m->type, CTL_VERSION, m->sequence, st};
-    server_tell(v, c, answer, sizeof *answer, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, answer, sizeof *answer, st);
 }
 
 wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -152,10 +148,15 @@ wstatus server_on_declaration(struct control_server *v, unsigned c, const void *
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
     declaration_answer(s, v->table->directory, m->start, answer, CTL_MAX);
-    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_DECLARATION,
-                                         CTL_VERSION, m->header.sequence, 0};
-    server_tell(v, c, answer, answer->header.size, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
+}
+
+static bool is_group(const struct control_server *v, int slot)
+{
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
+        if (v->state->registration[i].in_use && state_group(&v->state->registration[i]) == slot)
+            return true;
+    return false;
 }
 
 wstatus server_on_providers(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -180,11 +181,9 @@ wstatus server_on_providers(struct control_server *v, unsigned c, const void *me
             continue;
         struct ctl_provider_row *row = &answer->row[answer->count++];
         *row = (struct ctl_provider_row){.guid = p->guid, .registrations = d->registrations[i],
-                                         .enabled_count = (uint32_t)__builtin_popcount(p->mask)};
+                                         .enabled_count = (uint16_t)__builtin_popcount(p->mask),
+                                         .group = is_group(v, i)};
         snprintf(row->name, sizeof row->name, "%s", d->name[i] ? d->name[i] : "");
     }
-    answer->header = (struct ctl_header){(uint32_t)(sizeof *answer + answer->count * sizeof answer->row[0]), CTL_PROVIDERS,
-                                         CTL_VERSION, m->header.sequence, 0};
-    server_tell(v, c, answer, answer->header.size, NULL, 0);
-    return W_SUCCESS;
+    return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
 }

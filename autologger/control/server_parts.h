@@ -37,6 +37,8 @@ typedef wstatus server_request(struct control_server *v, unsigned c, const void 
 /* ---- server.c ---- */
 /* A client that does not read is dropped (V3), with all that it had. */
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count);
+/* `answer`, which begins with a header: this fills it in. Its Status is told; what is returned is that there is nothing more to answer. */
+wstatus server_reply(struct control_server *v, unsigned c, const void *to, void *answer, size_t size, wstatus status);
 void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status); /* with a Status alone */
 /* True when all of `wanted` is granted to the connection's user on `object`. */
 bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted);
@@ -47,6 +49,8 @@ struct session *server_named(struct control_server *v, const struct ctl_session_
 /* ---- server_providers.c ---- */
 server_request server_on_register, server_on_unregister, server_on_enable_ack;
 /* V2: false when the client is gone, or may not write there: it is not told that anything is enabled in that session. */
+/* A condition of the session, once for each item: more would say nothing new. */
+void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice);
 bool server_attach(struct control_server *v, unsigned c, struct session *s);
 /* The ticket that its acknowledgement will have. */
 uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code);

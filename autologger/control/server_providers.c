@@ -20,15 +20,19 @@ void server_registration_drop(struct control_server *v, struct state_registratio
         directory_register(v->table->directory, (unsigned)group, -1);
 }
 
-/* Once for each user: more would say nothing new. */
+void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice)
+{
+    for (unsigned i = 0; i < s->conditions.count; i++)
+        if (strcmp(s->conditions.items[i].item, item) == 0)
+            return;
+    condition_add(&s->conditions, number, true, item, "", 0, advice, "%s", what);
+}
+
 static void note_refused(struct session *s, uint32_t uid, const char *what, const char *advice)
 {
     char item[32];
     snprintf(item, sizeof item, "uid %u", uid);
-    for (unsigned i = 0; i < s->conditions.count; i++)
-        if (strcmp(s->conditions.items[i].item, item) == 0)
-            return;
-    condition_add(&s->conditions, W_ACCESS_DENIED, true, item, "", 0, advice, "%s", what);
+    server_note_once(s, W_ACCESS_DENIED, item, what, advice);
 }
 
 bool server_attach(struct control_server *v, unsigned c, struct session *s)

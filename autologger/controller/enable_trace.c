@@ -58,7 +58,8 @@ ULONG EnableTrace(ULONG Enable, ULONG EnableFlag, ULONG EnableLevel, LPCGUID Con
 
 /* ---- EnumerateTraceGuidsEx ---- */
 
-static wstatus guids(struct control_client *client, uint8_t **out, ULONG *length)
+/* All that there are, or groups alone. */
+static wstatus guids(struct control_client *client, bool groups, uint8_t **out, ULONG *length)
 {
     struct ctl_provider_row *rows  = NULL;
     unsigned                 count = 0;
@@ -66,9 +67,12 @@ static wstatus guids(struct control_client *client, uint8_t **out, ULONG *length
     wstatus                  st = control_providers(client, &rows, &count, &why);
     if (!st && !(*out = malloc(count * sizeof(GUID) + 1)))
         st = W_NOT_ENOUGH_MEMORY;
+    *length = 0;
     for (unsigned i = 0; !st && i < count; i++)
-        memcpy(*out + i * sizeof(GUID), &rows[i].guid, sizeof(GUID));
-    *length = (ULONG)(count * sizeof(GUID));
+        if (!groups || rows[i].group) {
+            memcpy(*out + *length, &rows[i].guid, sizeof(GUID));
+            *length += (ULONG)sizeof(GUID);
+        }
     free(rows);
     return st;
 }
@@ -95,7 +99,19 @@ static ULONG instance_flags(const struct ctl_provider_answer *a, uint32_t i)
     return a->program[i].classic ? TRACE_PROVIDER_FLAG_LEGACY : 0;
 }
 
-static wstatus one_guid(struct control_client *client, const void *in, ULONG size, uint8_t **out, ULONG *length)
+/* 4200: it is none. */
+static wstatus group_check(struct control_client *client, const struct guid *id)
+{
+    uint8_t *all = NULL;
+    ULONG    length, at = 0;
+    wstatus  st = guids(client, true, &all, &length);
+    while (!st && at < length && memcmp(all + at, id, sizeof *id) != 0)
+        at += (ULONG)sizeof *id;
+    free(all);
+    return st ? st : at < length ? W_SUCCESS : W_WMI_GUID_NOT_FOUND;
+}
+
+static wstatus one_guid(struct control_client *client, bool group, const void *in, ULONG size, uint8_t **out, ULONG *length)
 {
     const struct ctl_provider_answer *a;
     struct guid                       id;
@@ -103,7 +119,8 @@ static wstatus one_guid(struct control_client *client, const void *in, ULONG siz
     if (!in || size < sizeof id)
         return W_INVALID_PARAMETER;
     memcpy(&id, in, sizeof id);
-    wstatus st = control_provider(client, &id, &a, &why);
+    wstatus st = group ? group_check(client, &id) : W_SUCCESS;
+    st         = st ? st : control_provider(client, &id, &a, &why);
     if (st)
         return st;
     const uint32_t        programs = a->program_count ? a->program_count : 1;
@@ -125,13 +142,15 @@ ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID In
     uint8_t               *out    = NULL;
     ULONG                  length = 0;
     struct reason          why;
-    if (TraceQueryInfoClass != TraceGuidQueryList && TraceQueryInfoClass != TraceGuidQueryInfo)
+    const bool             groups = TraceQueryInfoClass == TraceGroupQueryList || TraceQueryInfoClass == TraceGroupQueryInfo;
+    const bool             list   = TraceQueryInfoClass == TraceGuidQueryList || TraceQueryInfoClass == TraceGroupQueryList;
+    if (!list && TraceQueryInfoClass != TraceGuidQueryInfo && !groups)
         return W_NOT_SUPPORTED;
     if (!ReturnLength || (OutBufferSize && !OutBuffer))
         return W_INVALID_PARAMETER;
     wstatus st = control_open(NULL, &client, &why);
     if (!st)
-        st = TraceQueryInfoClass == TraceGuidQueryList ? guids(client, &out, &length) : one_guid(client, InBuffer, InBufferSize, &out, &length);
+        st = list ? guids(client, groups, &out, &length) : one_guid(client, groups, InBuffer, InBufferSize, &out, &length);
     control_close(client);
     if (!st) {
         *ReturnLength = length;

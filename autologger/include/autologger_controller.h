@@ -196,6 +196,8 @@ typedef enum _TRACE_QUERY_INFO_CLASS {
     TraceGuidQueryInfo             = 1, /* EnumerateTraceGuidsEx: of one of them, whose GUID is the input */
     TraceStackTracingInfo          = 3, /* set, query: CLASSIC_EVENT_ID[] */
     TraceSystemTraceEnableFlagsInfo = 4, /* set, query: ULONG[8], the group mask */
+    TraceGroupQueryList            = 12, /* EnumerateTraceGuidsEx: GUIDs of the groups that registered providers have joined */
+    TraceGroupQueryInfo            = 13, /* EnumerateTraceGuidsEx: of one of them, as of a provider: its members' programs, and what enables it */
     TraceMaxLoggersQuery           = 19 /* query, no session: ULONG */
 } TRACE_QUERY_INFO_CLASS, TRACE_INFO_CLASS;
 /* 87; 24 the length does not fit the class; 4201; 50 another class, or a stack event that is not known; and what the change may fail with. */

@@ -224,7 +224,8 @@ struct ctl_provider_row {
     struct guid guid;
     char        name[CTL_NAME];
     uint32_t    registrations;
-    uint32_t    enabled_count;
+    uint16_t    enabled_count;
+    uint16_t    group; /* not 0: registered providers have joined it */
 };
 struct ctl_provider_request {
     struct ctl_header header;
