@@ -4,6 +4,7 @@
  *   filter_controller enable SESSION         enables: ids 7 and 9 alone, with the properties below
  *   filter_controller payload SESSION FILE   enables by predicates over the events of that manifest
  *   filter_controller write-payload COUNT    writes as many events of it, in pieces; prints how many the predicates let in
+ *   filter_controller classic                a provider of the older API: prints whether it was enabled, and what TraceEvent returned
  *   filter_controller write                  writes ids 1 to 10 as the provider; prints its pid
  * Exit codes: 0 all as expected, 1 not. */
 #include <evntcons.h>
@@ -192,6 +193,30 @@ static void write_payload(unsigned count)
     printf("%u\n", in);
 }
 
+/* ---- the older API ---- */
+
+static volatile TRACEHANDLE classic_handle;
+static ULONG WINAPI on_request(WMIDPREQUESTCODE code, PVOID context, ULONG *reserved, PVOID buffer)
+{
+    (void)context, (void)reserved;
+    classic_handle = code == WMI_ENABLE_EVENTS ? GetTraceLoggerHandle(buffer) : 0;
+    return ERROR_SUCCESS;
+}
+static void classic(void)
+{
+    static const GUID       control = {0x5eba5e04, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}}, class = {0x5eba5e05, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+    TRACE_GUID_REGISTRATION classes = {&class, NULL};
+    EVENT_TRACE_HEADER      e       = {.Size = sizeof e, .Flags = WNODE_FLAG_TRACED_GUID, .Guid = class};
+    TRACEHANDLE             h;
+    if (RegisterTraceGuids(on_request, NULL, &control, 1, &classes, NULL, NULL, &h))
+        failed++;
+    for (int i = 0; i < 100 && !classic_handle; i++)
+        usleep(10000);
+    printf("%d", classic_handle != 0);
+    printf(" %u\n", TraceEvent(classic_handle, &e));
+    UnregisterTraceGuids(h);
+}
+
 int main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
@@ -208,6 +233,8 @@ int main(int argc, char **argv)
         errors(h);
     else if (strcmp(verb, "enable") == 0 && h)
         enable_some(h);
+    else if (strcmp(verb, "classic") == 0)
+        classic();
     else if (strcmp(verb, "write") == 0)
         write_all();
     else

@@ -1,6 +1,6 @@
 """Rights with a daemon and programs of several users: a secure session takes events only from who is listed, with exact balances; rights outlive
 the daemon's death and its restart; a user who may starts sessions, with files of that user's own; another one may nothing.
-Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07."""
+Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07, LEG-05."""
 import json
 import os
 import signal
@@ -10,6 +10,7 @@ import subprocess
 from harness import BUILD, Machine, check, skip
 
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+CLASSIC = "{5eba5e04-1111-2222-0102-030405060708}"
 LISTED, OTHER, MEMBER = 4001, 4002, 4003
 GROUP = 4100
 COUNT = 5000
@@ -58,6 +59,20 @@ def secure(m):
     check(sum(tally(t)[2] for t in bad) == 0, "who may not log is told nothing")
     got = m.verify(os.path.join(m.logs, "vault.etl"), good)
     check(got["events"] == info["events_written"], got)
+
+
+def secure_classic(m):
+    """LEG-05: a provider of the older API that may not log is not enabled, and its TraceEvent fails; the listed one's event is recorded."""
+    m.tool("start", "old", "--set", "LogFileMode=SECURE", "-o", "old.etl", "--provider", CLASSIC, "--set", "BufferSize=64KB")
+    m.tool("access", "old", "--allow", f"{LISTED}=log")
+    said = []
+    for user in (OTHER, LISTED):
+        r = subprocess.run([os.path.join(BUILD, "tests", "filter_controller"), "classic"], env=m.env, user=user, group=user, extra_groups=[],
+                           capture_output=True, text=True, timeout=60)
+        check(r.returncode == 0, user, r.stdout, r.stderr)
+        said.append(r.stdout.strip())
+    info = json.loads(m.tool("stop", "old", "--json").stdout)
+    check(said == ["0 6", "1 0"] and info["events_written"] == 1 and info["events_lost"] == 0, said, info)
 
 
 def open_by_default(m):
@@ -117,4 +132,5 @@ with Machine() as m:
     open_by_default(m)
     kept(m)
     who_starts(m)
+    secure_classic(m)
     m.shutdown()

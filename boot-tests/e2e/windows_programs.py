@@ -1,11 +1,13 @@
 """Small providers, written as for Windows (boot-tests/windows): built without a change by gcc and clang, in C and in C++14, run in a session each,
 and what they wrote decodes without a manifest; a provider class of constexpr metadata; a library's provider; a provider of the older kind, with
 its own headers in the file, which the last session that enables it has alone; a ninth session is refused by name.
-Proves: API-02, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-11, ENB-14, ENB-15."""
+Proves: API-02, API-19, API-20, API-23, API-27, API-28, API-29, TLG-01, TLG-12, TLG-13, TLG-14, TLG-15, ENB-02, ENB-08, ENB-10, ENB-11, ENB-14, ENB-15,
+LEG-02, LEG-04, LEG-06, LEG-07, LEG-13."""
 import json
 import os
 import shutil
 import subprocess
+import sys
 
 from harness import BUILD, SOURCE, Machine, check, skip
 
@@ -112,6 +114,14 @@ def library(m):
     check([e.get("event", e.get("name")) for e in of(events, GUID % 6)] == ["Loaded", "Unloaded"], events)
 
 
+def managed(m):
+    """LEG-06, LEG-07: the class EventProvider of a managed language, over the library's functions; its descriptor has the fields in their order."""
+    program = os.path.join(WINDOWS, "event_provider.py")
+    events = of(traced(m, "managed", [12], lambda: run(m, sys.executable, program, os.path.join(BUILD, "libautologger.so.0"))), GUID % 12)
+    check([(e["id"], e["version"], e["channel"], e["level"], e["opcode"], e["task"]) for e in events] == [(5, 0, 0, 2, 0, 0)], events)
+    check(events[0]["payload"] == (-7).to_bytes(4, "little", signed=True).hex() + "managed\0".encode("utf-16-le").hex(), events)
+
+
 def classic(m):
     """API-27, API-28: the older API, and the one session that has it."""
     program = linked(m, C[0], "classic_provider.c")
@@ -126,6 +136,11 @@ def classic(m):
     p.stdin.write("again\n")
     p.stdin.flush()
     check(p.stdout.readline() == "2\n", "and by the second session")
+    model(m, p.pid, {"second": (5, 0x77)})
+    refused = m.tool("enable", "second", GUID % 5, "--filter", "EventIds=1", expect=1)  # LEG-04: its events are filtered where they are written
+    check("(50 " in refused.stderr, refused.stderr)
+    refused = m.tool("enable", "second", GUID % 5, "--pid", str(p.pid), expect=1)
+    check("(50 " in refused.stderr, refused.stderr)
     model(m, p.pid, {"second": (5, 0x77)})
     p.stdin.close()
     check(p.wait(20) == 0, "classic_provider")
@@ -310,6 +325,7 @@ with Machine() as m:
         tracelogging_cpp(m, compiler)
         provider_class(m, compiler)
     library(m)
+    managed(m)
     classic(m)
     nine(m)
     group(m)

@@ -80,6 +80,23 @@ class Rules(unittest.TestCase):
         code, out = run("docs", self.folder)
         self.assertEqual((code, "tools/gone.c" in out, "there.md" in out), (1, True, True))
 
+    def test_rows(self):
+        none, leg = f"ANA-{99}", f"LEG-{1:02}"  # not as a row stands: this file is a test, too
+        rows = {f"ANA-{n:02}" for n in range(1, 14)}
+        self.put("autologger/x/tests/test_x.c", "/* Proves: ANA-01..12. */")
+        code, out = run("rows", self.folder)
+        self.assertEqual(code, 1)
+        self.assertIn("ANA-13: neither", out)
+        self.assertNotIn("ANA-12", out)
+        self.put("docs/DIFFERENCES.md", f"| there is none <!-- ANA-13 {leg} --> |")
+        self.put("boot-tests/e2e/y.py", f'"""Proves: {none}."""')
+        self.put("tools/x.c", "/* SES-01: not a test */")
+        code, out = run("rows", self.folder)
+        self.assertEqual((code, any(row in out for row in rows)), (1, False), out)
+        for part in (f"no row {none}", f"{leg}: docs/DIFFERENCES.md names it", "SES-01: neither"):
+            self.assertIn(part, out)
+
+
 class Chart(unittest.TestCase):
     def test_the_chart_is_of_its_data(self):
         with tempfile.TemporaryDirectory(prefix="al-chart-") as folder:

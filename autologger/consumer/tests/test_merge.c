@@ -1,5 +1,5 @@
 /* Merging: counts, order over CPUs and files, one clock and one anchor, no file left behind.
- * Proves: MRG-02 (count in = count out), MRG-09 (time order), MRG-10 and SES-16 (other clocks refused, no file),
+ * Proves: CTL-10, MRG-02 (count in = count out), MRG-09 (time order), MRG-10 and SES-16 (other clocks refused, no file),
  * CON-04 (several files as one). */
 #include "autologger/consumer/merge.h"
 #include "autologger/etl/tests/build.h"
