@@ -177,6 +177,10 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
     a->view.eventfd = keep_eventfd(session, fd[2]);
     populate(&a->view);
     attached[session] = a;
+    if (ring_rseq.usable && !al_near.near.rseq.usable) {
+        __atomic_store_n(&al_near.near.rseq.offset, ring_rseq.offset, __ATOMIC_RELAXED);
+        __atomic_store_n(&al_near.near.rseq.usable, true, __ATOMIC_RELEASE);
+    }
     __atomic_store_n(&al_views[session], &a->view, __ATOMIC_RELEASE);
     return;
 refuse:

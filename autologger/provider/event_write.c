@@ -12,7 +12,7 @@ _Static_assert(sizeof(EVENT_DATA_DESCRIPTOR) == sizeof(struct ring_piece) &&
                "data descriptors are handed on as they are");
 _Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && sizeof(GUID) == 16, "copied into the header as they are");
 
-enum { ITEMS_MAX = 9, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
+enum { LINE = 64, ITEMS_MAX = 9, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
 
 struct items {
     struct etl_ext_item item[ITEMS_MAX];
@@ -28,6 +28,7 @@ struct items {
 #define AL_THREAD_SANITIZER
 #endif
 #endif
+#define EVENT_CODE section(".text.al_event") /* together: of few pages */
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
@@ -45,7 +46,7 @@ static inline bool is_quiet(REGHANDLE handle)
 /* This thread's ids are those of this process: not so in a new thread, nor in a forked child, which starts anew here. */
 static inline void check_thread(void)
 {
-    if (UNLIKELY(al_thread.pid != __atomic_load_n(&LIFE.pid, __ATOMIC_RELAXED))) {
+    if (UNLIKELY(al_thread.pid != __atomic_load_n(&al_near.near.pid, __ATOMIC_RELAXED))) {
         process_fork_check();
         process_refresh_thread();
     }
@@ -219,7 +220,7 @@ static inline __attribute__((always_inline)) ULONG write_session(struct section 
         return ERROR_SUCCESS;
     if (!enable_passes_plainly(enable, d->Level, d->Keyword))
         return refuse(r, enable, d->Level, d->Keyword);
-    const ULONG status = ring_write_event(view, enable, ticket, e, &written);
+    const ULONG status = ring_write_event(view, enable, ticket, &al_near.near.rseq, e, &written);
     return UNLIKELY(!written && status == ERROR_SUCCESS) ? AGAIN : status; /* closed, or its terms have just changed */
 }
 
@@ -295,7 +296,7 @@ static ULONG write_with(const struct registration *r, const struct call *c, cons
     ULONG status = build(&b, &e, r, c->related, c->n, c->data, ask);
     if (status != ERROR_SUCCESS)
         return status;
-    return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &e, written) : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
+    return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &al_near.near.rseq, &e, written) : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
 }
 
 enum decision { DECIDED_NO, DECIDED_FILTERED, DECIDED_YES };
@@ -540,9 +541,32 @@ static __attribute__((noinline, cold)) ULONG write_again(const struct section *e
     return mask ? write_filtered(r, slot, mask, &c, NULL, NULL) : ERROR_SUCCESS;
 }
 
-static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
+static inline __attribute__((always_inline)) void fetch(uintptr_t address) { __builtin_prefetch((const void *)address); }
+
+/* An event that comes seldom finds nothing in the caches, and what it reads is found one by what is in the other: registration, slot, view, stream.
+ * All of them are asked for at once here. Only addresses are taken from what may be stale, so a wrong one costs time and nothing else. */
+static inline __attribute__((always_inline)) void fetch_ahead(REGHANDLE handle)
+{
+    const struct registration *r       = &al_table[registration_index(handle)];
+    const uintptr_t            slot    = (uintptr_t)__atomic_load_n(&r->slot, __ATOMIC_RELAXED);
+    const uintptr_t            view    = (uintptr_t)__atomic_load_n(&r->next_view, __ATOMIC_RELAXED);
+    const uintptr_t            control = (uintptr_t)__atomic_load_n(&r->next_control, __ATOMIC_RELAXED);
+    const uintptr_t            stream  = (uintptr_t)__atomic_load_n(&r->next_stream, __ATOMIC_RELAXED);
+    const char     *rseq = (const char *)__builtin_thread_pointer() + __atomic_load_n(&al_near.near.rseq.offset, __ATOMIC_RELAXED);
+    const uintptr_t cpu  = __atomic_load_n((const uint32_t *)(const void *)(rseq + 4), __ATOMIC_RELAXED);
+    fetch(slot);
+    fetch(slot + LINE);
+    fetch(view);
+    fetch(view + LINE);
+    fetch(control - sizeof(struct shm_control)); /* whether it is open */
+    fetch(control + cpu * sizeof(struct shm_stream_control));
+    fetch(stream + cpu * sizeof(struct shm_stream));
+}
+
+static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
                                                     PEVENT_DATA_DESCRIPTOR data)
 {
+    fetch_ahead(handle);
     const struct registration *r = live(handle);
 
     if (UNLIKELY(!r))
@@ -570,6 +594,7 @@ static __attribute__((noinline)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DE
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
+    fetch_ahead(handle);
     const struct registration *r = live(handle);
     if (UNLIKELY(r && __atomic_load_n(&r->filtered, __ATOMIC_RELAXED)))
         return transfer_from(handle, d, activity, related, n, data);
@@ -595,7 +620,7 @@ static __attribute__((noinline)) ULONG string_wanted(REGHANDLE handle, UCHAR lev
     return write_general(r, &d, NULL, NULL, 1, &data, ETL_EVENT_STRING_ONLY);
 }
 
-ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
+__attribute__((EVENT_CODE)) ULONG EventWrite(REGHANDLE RegHandle, PCEVENT_DESCRIPTOR EventDescriptor, ULONG UserDataCount,
                  PEVENT_DATA_DESCRIPTOR UserData)
 {
     if (is_quiet(RegHandle))

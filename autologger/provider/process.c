@@ -17,13 +17,12 @@
 #include <unistd.h>
 
 union life_page      al_life __attribute__((aligned(WIPED_PAGE)));
-uint64_t             al_quiet[INDEXES] __attribute__((aligned(WIPED_PAGE)));
+union near_pages     al_near __attribute__((aligned(WIPED_PAGE)));
 struct registration  al_table[INDEXES];
 unsigned             al_used = 1;
-struct ring_view    *al_views[SHM_SESSIONS];
 __thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"))) = {.pid = UINT32_MAX};
 
-_Static_assert(sizeof(al_quiet) % WIPED_PAGE == 0 && sizeof al_life == WIPED_PAGE, "whole pages can be wiped");
+_Static_assert(sizeof al_near % WIPED_PAGE == 0 && sizeof al_life == WIPED_PAGE, "whole pages can be wiped");
 
 /* Kept by fork, so that a child can close what it inherited. */
 static struct {
@@ -65,7 +64,7 @@ static void after_fork(void)
     known_fd_close(&kept.wake);
     if (kept.no_wiping) {
         memset(&al_life, 0, sizeof al_life);
-        memset(al_quiet, 0, sizeof al_quiet);
+        memset(&al_near, 0, sizeof al_near);
     }
     for (unsigned i = 0; i < al_used; i++)
         if (al_table[i].handle && al_table[i].tlg) {
@@ -112,7 +111,7 @@ static bool prepare(void)
     if (kept.prepared)
         return true;
     kept.no_wiping = madvise(&al_life, sizeof al_life, MADV_WIPEONFORK) < 0 ||
-                     madvise(al_quiet, sizeof al_quiet, MADV_WIPEONFORK) < 0;
+                     madvise(&al_near, sizeof al_near, MADV_WIPEONFORK) < 0;
     return kept.prepared = pthread_atfork(NULL, NULL, after_fork) == 0;
 }
 
@@ -171,6 +170,7 @@ bool process_start(void)
         return false;
     }
     __atomic_store_n(&LIFE.pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+    __atomic_store_n(&al_near.near.pid, LIFE.pid, __ATOMIC_RELEASE);
     return true;
 }
 

@@ -4,8 +4,8 @@
  * The parts, by what fork does to them:
  *   life   wiped by fork (MADV_WIPEONFORK): lock, cached pid, agent thread, descriptors. A child finds zeros: an unlocked
  *          lock and no pid, and starts anew at its next call
- *   quiet  wiped too: quiet[i] is 5 + the handle of registration i while no session wants it, else 0. The whole check of a
- *          disabled EventWrite; zeros send a child to the slow path
+ *   near   wiped too: what every event reads of its process, on as few pages as can be. Its quiet[i] is 5 + the handle of
+ *          registration i while no session wants it, else 0: the whole check of a disabled EventWrite; zeros send a child to the slow path
  *   table  kept by fork: the registrations, which the child announces again
  * Invariants
  *   P1 a handle is generation << 32 | index * 8; generation is never 0, so a handle is never 0.
@@ -56,19 +56,40 @@ union life_page {
     struct life life;
     uint8_t     page[WIPED_PAGE];
 };
-extern union life_page al_life;
+extern union life_page al_life __attribute__((visibility("hidden")));
 #define LIFE al_life.life
-extern uint64_t al_quiet[INDEXES];
+
+/* An event that comes seldom finds nothing in the caches: each page and line that it reads is waited for, and one that is found by what is
+ * in another waits for both. */
+struct near {
+    uint32_t          pid; /* LIFE.pid once more */
+    struct ring_rseq  rseq; /* as the ring's; not usable before a session is attached */
+    struct ring_view *views[SHM_SESSIONS]; /* by session index; NULL = not attached */
+    uint64_t          quiet[INDEXES];
+};
+union near_pages {
+    struct near near;
+    uint8_t     page[(sizeof(struct near) + WIPED_PAGE - 1) / WIPED_PAGE * WIPED_PAGE];
+};
+extern union near_pages al_near __attribute__((visibility("hidden")));
+#define al_quiet al_near.near.quiet
+#define al_views al_near.near.views
 
 struct registration {
     uint64_t                   handle; /* 0 = free */
     const struct shm_provider *slot;   /* in the directory; NULL = not known to a daemon */
-    uint32_t                   slot_generation, slot_number; /* of `slot`; set before it */
+    uint32_t                   slot_generation; /* of `slot`; set before it */
     bool                       use_types; /* data descriptors have types */
     bool                       plain;     /* neither types, traits nor filters: descriptors go out as they are */
     bool                       filtered;  /* a session that this program is meant by asks for more than level and keywords */
     bool                       traits_new; /* the daemon has not been told of them */
     struct guid                guid;
+    /* Where its next event will probably go, to be fetched while it is found out that it does (event_write.c); may be of a session that
+     * is gone: only addresses. The first 64 bytes end here. */
+    const struct ring_view          *next_view;
+    const struct shm_stream_control *next_control;
+    const struct shm_stream         *next_stream;
+    uint32_t                   slot_number; /* of `slot`; set before it */
     const uint8_t             *traits; /* NULL = none */
     uint32_t                   traits_size;
     uint32_t                   traits_room; /* of `traits_copy` */
@@ -83,8 +104,8 @@ struct registration {
     uint32_t                   enabled_for; /* callbacks said enabled - disabled: bit per enable index */
     uint64_t                   scope[SHM_PROVIDER_SESSIONS]; /* whether this program is meant: generation << 8 | 1 yes, 2 no; 0: not looked at */
 } __attribute__((aligned(128)));
-extern struct registration al_table[INDEXES];
-extern struct ring_view   *al_views[SHM_SESSIONS]; /* by session index; NULL = not attached */
+_Static_assert(offsetof(struct registration, slot_number) == 64, "one line");
+extern struct registration al_table[INDEXES] __attribute__((visibility("hidden")));
 
 extern unsigned            al_used; /* indexes in use are below it */
 
@@ -93,7 +114,7 @@ struct thread_ids {
     uint32_t    tid, pid; /* in this order: bytes 8..15 of a header. pid ~0: not known yet */
     struct guid activity;
 };
-extern __thread struct thread_ids al_thread __attribute__((tls_model("initial-exec")));
+extern __thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
 /* process.c */
 bool process_start(void);          /* with the lock held: what the first call, and the first call of a child, need */

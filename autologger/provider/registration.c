@@ -85,6 +85,15 @@ static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provid
     __atomic_store_n(&tlg->LevelPlus1, level, __ATOMIC_RELEASE);
 }
 
+static void note_next(struct registration *r, const struct ring_view *view)
+{
+    if (!view)
+        return;
+    __atomic_store_n(&r->next_view, view, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->next_control, view->stream_control, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->next_stream, view->stream, __ATOMIC_RELAXED);
+}
+
 void registration_recompute(unsigned index)
 {
     struct registration       *r    = &al_table[index];
@@ -94,6 +103,8 @@ void registration_recompute(unsigned index)
     bool     filtered;
     uint32_t here   = enabled_here(r, slot, &filtered);
     bool     wanted = r->handle && here != 0;
+    if (wanted)
+        note_next(r, al_views[slot->enable[__builtin_ctz(here)].session % SHM_SESSIONS]);
     __atomic_store_n(&r->filtered, filtered, __ATOMIC_RELEASE);
     registration_set_plain(r);
     __atomic_store_n(&al_quiet[index], wanted || !r->handle ? 0 : r->handle + 5, __ATOMIC_RELEASE);

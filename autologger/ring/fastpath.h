@@ -6,14 +6,6 @@
 #include "autologger/ring/writer.h"
 #include "registry-sim/base/clock.h"
 
-/* Where this process finds rseq areas. */
-struct ring_rseq {
-    ptrdiff_t offset; /* from the thread pointer */
-    bool      usable;
-    bool      forced_off; /* by a test */
-};
-extern struct ring_rseq ring_rseq __attribute__((visibility("hidden")));
-
 /* The rare ways out (writer.c): the whole of ring_write, loss and fallback included. */
 wstatus ring_lost(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, wstatus status);
 wstatus ring_write_patiently(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
@@ -32,19 +24,19 @@ static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_
 }
 
 /* As ring_write, for an event whose parts `s` holds: first (with the size), ids, provider, descriptor, activity, piece, end and
- * total. May be called again with the same `s`. One attempt is made here, at what nearly always is the case; everything
+ * total. May be called again with the same `s`. `where`: ring_rseq, or a copy of it. One attempt is made here, at what nearly always is the case; everything
  * else (a restart, the end of a chunk, no room, another clock) is ring_write_patiently, which starts over. */
 static inline __attribute__((always_inline)) wstatus ring_write_event(const struct ring_view *view,
                                                                       const struct shm_enable *enable, uint64_t ticket,
-                                                                      struct section *s, bool *written)
+                                                                      const struct ring_rseq *where, struct section *s, bool *written)
 {
     const uint32_t    size    = (uint32_t)sizeof(struct etl_event_header) + s->total;
     const uint32_t    aligned = (size + 7) & ~7u;
     const uint64_t    mask    = view->chunk_mask;
-    char             *rseq    = (char *)__builtin_thread_pointer() + ring_rseq.offset;
+    char             *rseq    = (char *)__builtin_thread_pointer() + where->offset;
     struct ring_place place;
 
-    if (__builtin_expect(!__atomic_load_n(&ring_rseq.usable, __ATOMIC_RELAXED) || size > view->max_event, 0))
+    if (__builtin_expect(!__atomic_load_n(&where->usable, __ATOMIC_RELAXED) || size > view->max_event, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
     place.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
     if (__builtin_expect(place.cpu >= view->cpus || !(view->mode & RING_TSC), 0))

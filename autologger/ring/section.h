@@ -53,37 +53,39 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
 #define SECTION_ENABLED                                                                                            \
     "movq (%[view]), %%rsi\n cmpl $1, 24(%%rsi)\n jne %l[closed]\n cmpq %[ticket], (%[enable])\n jne %l[closed]\n"
 
-/* Bytes rsi.. (ecx of them) to rdi.., which moves on; rax, rdx, rcx and xmm0..3 are lost. Nothing past either end. */
+/* Bytes rsi.. (ecx of them) to rdi.., which moves on; rax, rdx, rcx and xmm0..3 are lost. Nothing past either end. 8 to 16 of them here; the
+ * others are SECTION_COPY_FAR's, which comes back to 6: so that an event that finds no code in the caches waits for few lines of it. */
 #define SECTION_COPY                                                                                               \
-    "cmpl $16, %%ecx\n jb 72f\n cmpl $32, %%ecx\n jbe 71f\n testb $2, 8(%[view])\n jne 80f\n"                         \
-    "subl $64, %%ecx\n jbe 73f\n"                                                                                   \
-    "70: movdqu (%%rsi), %%xmm0\n movdqu 16(%%rsi), %%xmm1\n movdqu 32(%%rsi), %%xmm2\n movdqu 48(%%rsi), %%xmm3\n"   \
-    "movdqu %%xmm0, (%%rdi)\n movdqu %%xmm1, 16(%%rdi)\n movdqu %%xmm2, 32(%%rdi)\n movdqu %%xmm3, 48(%%rdi)\n"       \
-    "addq $64, %%rsi\n addq $64, %%rdi\n subl $64, %%ecx\n ja 70b\n"                                                 \
+    "cmpl $8, %%ecx\n jb 74f\n cmpl $16, %%ecx\n ja 78f\n"                                                         \
+    "movq (%%rsi), %%rax\n movq -8(%%rsi,%%rcx), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, -8(%%rdi,%%rcx)\n"       \
+    "addq %%rcx, %%rdi\n"
+#define SECTION_COPY_FAR                                                                                           \
+    "74: cmpl $4, %%ecx\n jb 75f\n movl (%%rsi), %%eax\n movl -4(%%rsi,%%rcx), %%edx\n movl %%eax, (%%rdi)\n"       \
+    "movl %%edx, -4(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"                                                  \
+    "78: cmpl $32, %%ecx\n ja 70f\n"                                                                               \
+    "movdqu (%%rsi), %%xmm0\n movdqu -16(%%rsi,%%rcx), %%xmm1\n movdqu %%xmm0, (%%rdi)\n"                           \
+    "movdqu %%xmm1, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"                                              \
+    "70: testb $2, 8(%[view])\n jne 80f\n subl $64, %%ecx\n jbe 73f\n"                                            \
+    "72: movdqu (%%rsi), %%xmm0\n movdqu 16(%%rsi), %%xmm1\n movdqu 32(%%rsi), %%xmm2\n movdqu 48(%%rsi), %%xmm3\n" \
+    "movdqu %%xmm0, (%%rdi)\n movdqu %%xmm1, 16(%%rdi)\n movdqu %%xmm2, 32(%%rdi)\n movdqu %%xmm3, 48(%%rdi)\n"     \
+    "addq $64, %%rsi\n addq $64, %%rdi\n subl $64, %%ecx\n ja 72b\n"                                               \
     /* 1..64 bytes are left, 33 or more lie behind rsi altogether: two overlapping halves of 32 */                 \
-    "73: addl $64, %%ecx\n cmpl $32, %%ecx\n jbe 76f\n"                                                              \
-    "movdqu (%%rsi), %%xmm0\n movdqu 16(%%rsi), %%xmm1\n movdqu -32(%%rsi,%%rcx), %%xmm2\n"                           \
-    "movdqu -16(%%rsi,%%rcx), %%xmm3\n movdqu %%xmm0, (%%rdi)\n movdqu %%xmm1, 16(%%rdi)\n"                           \
-    "movdqu %%xmm2, -32(%%rdi,%%rcx)\n movdqu %%xmm3, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 79f\n"               \
-    "76: movdqu -32(%%rsi,%%rcx), %%xmm2\n movdqu -16(%%rsi,%%rcx), %%xmm3\n"                                        \
-    "movdqu %%xmm2, -32(%%rdi,%%rcx)\n movdqu %%xmm3, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 79f\n"               \
-    "71: movdqu (%%rsi), %%xmm0\n movdqu -16(%%rsi,%%rcx), %%xmm1\n movdqu %%xmm0, (%%rdi)\n"                         \
-    "movdqu %%xmm1, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 79f\n"                                                \
-    "72: cmpl $8, %%ecx\n jb 74f\n movq (%%rsi), %%rax\n movq -8(%%rsi,%%rcx), %%rdx\n movq %%rax, (%%rdi)\n"          \
-    "movq %%rdx, -8(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 79f\n"                                                    \
-    "74: cmpl $4, %%ecx\n jb 75f\n movl (%%rsi), %%eax\n movl -4(%%rsi,%%rcx), %%edx\n movl %%eax, (%%rdi)\n"          \
-    "movl %%edx, -4(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 79f\n"                                                    \
-    "75: testl %%ecx, %%ecx\n jz 79f\n"                                                                             \
-    "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n jmp 79f\n"          \
+    "73: addl $64, %%ecx\n cmpl $32, %%ecx\n jbe 76f\n"                                                            \
+    "movdqu (%%rsi), %%xmm0\n movdqu 16(%%rsi), %%xmm1\n movdqu -32(%%rsi,%%rcx), %%xmm2\n"                         \
+    "movdqu -16(%%rsi,%%rcx), %%xmm3\n movdqu %%xmm0, (%%rdi)\n movdqu %%xmm1, 16(%%rdi)\n"                         \
+    "movdqu %%xmm2, -32(%%rdi,%%rcx)\n movdqu %%xmm3, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"             \
+    "76: movdqu -32(%%rsi,%%rcx), %%xmm2\n movdqu -16(%%rsi,%%rcx), %%xmm3\n"                                      \
+    "movdqu %%xmm2, -32(%%rdi,%%rcx)\n movdqu %%xmm3, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"             \
+    "75: testl %%ecx, %%ecx\n jz 6b\n"                                                                             \
+    "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n jmp 6b\n"       \
     /* AVX: 64 at a time, the last 64 overlapping; 33 to 64 as two overlapping halves */                           \
     "80: cmpl $64, %%ecx\n jbe 83f\n subl $64, %%ecx\n"                                                            \
     "81: vmovdqu (%%rsi), %%ymm0\n vmovdqu 32(%%rsi), %%ymm1\n vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm1, 32(%%rdi)\n" \
     "addq $64, %%rsi\n addq $64, %%rdi\n subl $64, %%ecx\n ja 81b\n addl $64, %%ecx\n"                             \
     "vmovdqu -64(%%rsi,%%rcx), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n"                                        \
-    "vmovdqu %%ymm0, -64(%%rdi,%%rcx)\n vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n jmp 79f\n" \
+    "vmovdqu %%ymm0, -64(%%rdi,%%rcx)\n vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n jmp 6b\n" \
     "83: vmovdqu (%%rsi), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n vmovdqu %%ymm0, (%%rdi)\n"                   \
-    "vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n"                                          \
-    "79:\n"
+    "vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n jmp 6b\n"
 
 /* vzeroupper touches them all */
 #define SECTION_VECTORS                                                                                            \
@@ -116,8 +118,9 @@ static inline __attribute__((always_inline)) enum section_result section_write(c
         "addq $80, %%rdi\n movq 48(%[s]), %[enable]\n jmp 6f\n"
         "5: movq (%[enable]), %%rsi\n movl 8(%[enable]), %%ecx\n addq $16, %[enable]\n"
         SECTION_COPY
-        "6: cmpq 56(%[s]), %[enable]\n jne 5b\n"
-        "movq %[next], (%[wpos])\n"
+        "6: cmpq 56(%[s]), %[enable]\n jne 5b\n jmp 7f\n"
+        SECTION_COPY_FAR
+        "7: movq %[next], (%[wpos])\n" /* the last instruction of the section, so behind all of it */
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
         : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next)

@@ -21,7 +21,8 @@ static void find_rseq(void)
 {
 #if SECTION_AVAILABLE
     if (&__rseq_offset && &__rseq_size && __rseq_size != 0) {
-        ring_rseq.offset = __rseq_offset;
+        if (ring_rseq.offset != __rseq_offset) /* writers read it */
+            ring_rseq.offset = __rseq_offset;
         __atomic_store_n(&ring_rseq.usable, !ring_rseq.forced_off, __ATOMIC_RELEASE);
     }
 #endif
@@ -399,7 +400,7 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
     s.piece      = pieces;
     s.end        = (const void *)((uintptr_t)pieces + count * sizeof *pieces);
     s.total      = total;
-    return ring_write_event(view, enable, ticket, &s, written);
+    return ring_write_event(view, enable, ticket, &ring_rseq, &s, written);
 }
 
 wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct section *s,

@@ -32,6 +32,13 @@ struct ring_view {
     struct shm_refusal              *refusal;     /* [SHM_REFUSALS], or NULL */
 };
 enum ring_mode { RING_TSC = 1, RING_AVX = 2 };
+/* Where this process finds rseq areas. A caller may keep a copy of `ring_rseq` beside what else its events read (fastpath.h). */
+struct ring_rseq {
+    ptrdiff_t offset; /* from the thread pointer */
+    bool      usable; /* set behind `offset`, by the first ring_view_init */
+    bool      forced_off; /* by a test */
+};
+extern struct ring_rseq ring_rseq __attribute__((visibility("hidden")));
 /* Checks two mappings against each other and fills the view; 13 with the reason when they don't fit. */
 wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
                        int eventfd, struct reason *why);
