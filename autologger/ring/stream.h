@@ -80,8 +80,13 @@ struct stream_run {
     uint64_t end, first_time, last_time;
     bool     more; /* of stream_copy_chunk: another call may give more */
 };
-/* One chunk of it at most, so that its records are looked at while they are in the nearest cache. */
-struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon);
+/* Told of what was copied: so many events in a row of one provider (its GUID as two words). */
+struct stream_tally {
+    void (*events)(void *ctx, const uint64_t guid[2], uint32_t count);
+    void *ctx;
+};
+/* One chunk of it at most. Its records are copied and looked at bit by bit, while they are in the nearest cache. `tally` may be NULL. */
+struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon, const struct stream_tally *tally);
 struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon);
 /* The oldest unpublished reservation blocks the fallback stream; `now_ns` (any steady clock) drives the bound after which it
  * is abandoned (its thread is gone, or 1 s has passed). */

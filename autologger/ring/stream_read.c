@@ -167,7 +167,91 @@ void stream_pop(struct stream_set *s, unsigned index)
     }
 }
 
-struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon)
+/* A copy that runs ahead of who looks at it. */
+struct copying {
+    const uint8_t *from; /* the clients' memory: each byte is read once (R2) */
+    uint8_t       *to;
+    uint32_t       done, end;
+};
+enum { COPY_STEP = 4096, LINE = 64 };
+
+/* At least up to `until`, and the memory behind that is asked for. */
+static void copy_on(struct copying *c, uint32_t until)
+{
+    uint32_t step = until - c->done > COPY_STEP ? until - c->done : COPY_STEP;
+    if (step > c->end - c->done)
+        step = c->end - c->done;
+    memcpy(c->to + c->done, c->from + c->done, step);
+    c->done += step;
+    const uint32_t ahead = c->end - c->done < COPY_STEP ? c->end - c->done : COPY_STEP;
+    for (uint32_t i = 0; i < ahead; i += LINE)
+        __builtin_prefetch(c->from + c->done + i);
+}
+
+/* Events in a row of one provider, on the way to the tally. */
+struct row {
+    uint64_t guid[2];
+    uint32_t count;
+};
+static inline void row_tell(const struct row *row, const struct stream_tally *tally)
+{
+    if (tally && row->count)
+        tally->events(tally->ctx, row->guid, row->count);
+}
+static inline void row_add(struct row *row, const uint8_t *record, const struct stream_tally *tally)
+{
+    uint64_t guid[2];
+    memcpy(guid, record + offsetof(struct etl_event_header, provider), sizeof guid);
+    if ((guid[0] ^ row->guid[0]) | (guid[1] ^ row->guid[1])) {
+        row_tell(row, tally);
+        *row = (struct row){{guid[0], guid[1]}, 0};
+    }
+    row->count++;
+}
+
+/* What nearly every record begins with: an event, and not one of the older API's. */
+static inline bool begins_as_usual(uint64_t word)
+{
+    const uint64_t kind = (uint64_t)ETL_MARKER << 24 | (uint64_t)ETL_EVENT32 << 16, classic = (uint64_t)SHM_CLASSIC << 32;
+    return (word & (classic | UINT64_C(0xFFFE0000))) == kind;
+}
+_Static_assert((ETL_EVENT32 | 1) == ETL_EVENT64 && !(ETL_EVENT32 & 1), "the two differ in the last bit");
+
+/* Whole records at the front of `c`, as far as they are wanted. */
+static void walk(const struct stream_set *s, struct copying *c, uint64_t horizon, const struct stream_tally *tally, struct stream_run *run)
+{
+    const uint32_t most = s->control->max_event;
+    uint32_t       at   = 0, events = 0;
+    uint64_t       last = 0;
+    struct row     row  = {{0, 0}, 0};
+
+    while (at < c->end) {
+        if (at + HEADER_SIZE > c->done && c->done < c->end)
+            copy_on(c, at + HEADER_SIZE);
+        const uint8_t *record = c->to + at;
+        uint64_t       word;
+        memcpy(&word, record, sizeof word);
+        const uint32_t size = (uint32_t)(word & 0xFFFF), need = padded(size);
+        if (!begins_as_usual(word) || size < HEADER_SIZE || size > most || need > c->end - at)
+            break;
+        const uint64_t time = record_time(record);
+        if (time >= horizon)
+            break;
+        if (events++ == 0)
+            run->first_time = time;
+        last = time;
+        row_add(&row, record, tally);
+        at += need;
+    }
+    if (at > c->done)
+        copy_on(c, at);
+    row_tell(&row, tally);
+    run->bytes     = at;
+    run->events    = events;
+    run->last_time = last;
+}
+
+struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *out, uint32_t capacity, uint64_t horizon, const struct stream_tally *tally)
 {
     struct stream    *st  = &s->stream[index];
     struct stream_run run = {.end = st->pos};
@@ -176,28 +260,19 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
     if (stream_is_fallback(s, index) || st->pos >= st->snap || capacity < HEADER_SIZE)
         return run;
     const uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
-    const uint64_t have = end - st->pos;
-    const uint32_t take = have < capacity ? (uint32_t)have : capacity & ~7u;
-    uint8_t       *base = out;
-    memcpy(base, stream_at(s, st, st->pos), take);
+    const uint32_t have = (uint32_t)(end - st->pos);
+    struct copying c    = {.from = stream_at(s, st, st->pos), .to = out, .end = have < capacity ? have : capacity & ~7u};
+    walk(s, &c, horizon, tally, &run);
+    st->pos += run.bytes;
     run.more = true;
-    while (run.bytes < take) {
-        const uint8_t *record = base + run.bytes;
-        uint32_t       size   = record_size(s, record, (uint32_t)have - run.bytes);
-        if (size && (padded(size) > take - run.bytes || record_time(record) >= horizon || classic_is(record))) {
+    if (run.bytes < c.end) { /* at one that is not wanted now, or not as it is; or that is none */
+        const uint8_t *record = c.to + run.bytes;
+        if (record_size(s, record, have - run.bytes)) {
             run.more = false;
-            break;
-        }
-        if (!size) {
-            s->corrupt += !is_filler(record, take - run.bytes);
+        } else {
+            s->corrupt += !is_filler(record, c.end - run.bytes);
             st->pos = end;
-            break;
         }
-        run.last_time = record_time(record);
-        if (run.events++ == 0)
-            run.first_time = run.last_time;
-        run.bytes += padded(size);
-        st->pos += padded(size);
     }
     run.more &= st->pos < st->snap;
     run.end = st->pos;
@@ -209,7 +284,7 @@ struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, u
 {
     struct stream_run all = {.more = true}, run;
     while (all.more) {
-        run = stream_copy_chunk(s, index, (uint8_t *)out + all.bytes, capacity - all.bytes, horizon);
+        run = stream_copy_chunk(s, index, (uint8_t *)out + all.bytes, capacity - all.bytes, horizon, NULL);
         if (run.events && !all.events)
             all.first_time = run.first_time;
         if (run.events)

@@ -16,12 +16,24 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 static const struct state_slot *slot_current(const struct session *s)
 {
     return (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
+}
+
+/* A large one in large pages, where there are any: a write to the disk looks at each page of it. */
+static uint8_t *buffer_new(uint32_t bytes)
+{
+    enum { PAGE = 4096, LARGE = 2 << 20 };
+    const size_t unit   = bytes >= LARGE ? LARGE : PAGE, size = (bytes + unit - 1) / unit * unit;
+    uint8_t     *buffer = aligned_alloc(unit, size);
+    if (buffer && unit == LARGE)
+        madvise(buffer, size, MADV_HUGEPAGE); /* refused: small ones do */
+    return buffer;
 }
 
 wstatus logger_create(struct session *s, struct logger **out, struct reason *why)
@@ -40,7 +52,7 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     l->master           = malloc(s->state->slot_size);
     bool whole          = l->master && l->fill;
     for (unsigned c = 0; whole && c <= l->cpus; c++) {
-        l->fill[c].data   = aligned_alloc(4096, (l->buffer_bytes + 4095u) & ~4095u);
+        l->fill[c].data   = buffer_new(l->buffer_bytes);
         l->fill[c].filled = sizeof(struct etl_buffer_header);
         whole             = l->fill[c].data != NULL;
     }

@@ -212,14 +212,29 @@ void logger_take(struct logger *l, unsigned cpu, uint64_t horizon)
         take(l, cpu, from, &r, &k);
 }
 
+struct count {
+    const struct provider_count *known;
+    uint64_t                    *events;
+};
+static void count_events(void *ctx, const uint64_t guid[2], uint32_t count)
+{
+    const struct count *c = ctx;
+    provider_count_row(c->known, guid, count, c->events);
+}
+
 /* The common case: one UID, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL buffer. */
 static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams, unsigned u, uint64_t horizon)
 {
-    struct fill *f = &l->fill[cpu];
+    struct fill              *f     = &l->fill[cpu];
+    struct count              count = {&l->providers, f->provider_events};
+    const struct stream_tally tally = {count_events, &count};
+
+    logger_count_providers(l, f); /* what came another way */
+    provider_count_learn(&l->providers, l->s->state);
     for (;;) {
-        struct stream_run run = stream_copy_chunk(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon);
+        struct stream_run run = stream_copy_chunk(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon, &tally);
         f->filled += run.bytes;
-        logger_count_providers(l, f);
+        f->counted = f->filled;
         f->events += run.events;
         if (run.events) {
             f->pos[u]    = run.end;
@@ -236,6 +251,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
             logger_write(l, cpu, false); /* full: the next record starts a new one */
         else if (!run.events) {   /* the copy and the peek disagree: take it the slow way */
             append(l, cpu, r.data, r.size, r.time, true);
+            logger_count_providers(l, f);
             f->pos[u] = r.end;
             stream_pop(streams, cpu);
         }

@@ -13,7 +13,7 @@ static unsigned hash(const uint64_t guid[2])
 static bool same(const uint64_t a[2], const uint64_t b[2]) { return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0; }
 
 /* Places are given in order and never given back. */
-static void learn(struct provider_count *c, const struct state_session *st)
+void provider_count_learn(struct provider_count *c, const struct state_session *st)
 {
     while (c->known < STATE_ENABLES && *st->enable[c->known].key) {
         uint64_t guid[2];
@@ -35,13 +35,20 @@ static int place_of(const struct provider_count *c, const uint64_t guid[2])
     return -1;
 }
 
+void provider_count_row(const struct provider_count *c, const uint64_t guid[2], uint64_t count, uint64_t events[STATE_ENABLES])
+{
+    const int place = place_of(c, guid);
+    if (place >= 0)
+        events[place] += count;
+}
+
 void provider_count_add(struct provider_count *c, const struct state_session *st, const uint8_t *records, uint32_t size,
                         uint64_t events[STATE_ENABLES])
 {
     uint64_t last[2] = {0};
     int      place   = -1;
 
-    learn(c, st);
+    provider_count_learn(c, st);
     for (uint32_t at = 0; c->known && at + sizeof(uint32_t) <= size;) {
         const struct etl_event_header *h     = (const void *)(records + at); /* records are 8-byte aligned, as the buffer is */
         bool                           event = h->marker == ETL_MARKER && (h->header_type == ETL_EVENT64 || h->header_type == ETL_EVENT32);

@@ -16,7 +16,11 @@ struct provider_count {
         uint16_t place; /* + 1; 0 = free */
     } slot[PROVIDER_COUNT_SLOTS];
 };
-/* Adds the events among the `size` bytes of records at `records` to events[place]. The table learns new enablements first. */
+/* New enablements, before either of the two that follow. */
+void provider_count_learn(struct provider_count *c, const struct state_session *st);
+/* Adds `count` events of one provider. */
+void provider_count_row(const struct provider_count *c, const uint64_t guid[2], uint64_t count, uint64_t events[STATE_ENABLES]);
+/* Adds the events among the `size` bytes of records at `records` to events[place]; learns first. */
 void provider_count_add(struct provider_count *c, const struct state_session *st, const uint8_t *records, uint32_t size,
                         uint64_t events[STATE_ENABLES]);
 #endif

@@ -35,6 +35,12 @@ static size_t scribble(uint8_t *memory, size_t memory_size, const uint8_t *p, si
     return 4 + length;
 }
 
+static void told(void *ctx, const uint64_t guid[2], uint32_t count)
+{
+    (void)guid;
+    *(uint32_t *)ctx += count;
+}
+
 static void read_all(struct stream_set *s)
 {
     static uint8_t out[1 << SHIFT];
@@ -44,7 +50,12 @@ static void read_all(struct stream_set *s)
     for (unsigned i = 0; i < stream_set_count(s); i++) {
         struct stream_record r;
         if (i < CPUS) {
-            struct stream_run run = stream_copy(s, i, out, sizeof out, UINT64_MAX);
+            uint32_t                  count = 0;
+            const struct stream_tally tally = {told, &count};
+            struct stream_run         run   = stream_copy_chunk(s, i, out, sizeof out, UINT64_MAX, &tally);
+            if (run.bytes > sizeof out || count != run.events)
+                abort();
+            run = stream_copy(s, i, out, sizeof out, UINT64_MAX);
             if (run.bytes > sizeof out)
                 abort();
         }

@@ -278,6 +278,78 @@ static void test_horizon(void **state)
     fixture_finish(&f);
 }
 
+enum { COPY_PROVIDERS = 3 };
+struct copied {
+    uint64_t told[COPY_PROVIDERS], seen[COPY_PROVIDERS], number;
+};
+static void copied_told(void *ctx, const uint64_t guid[2], uint32_t count)
+{
+    struct copied *c = ctx;
+    struct guid    g;
+    memcpy(&g, guid, sizeof g);
+    assert_in_range(g.data1, 1, COPY_PROVIDERS);
+    assert_true(count > 0);
+    c->told[g.data1 - 1] += count;
+}
+/* What was written and what is told of it: whole records one behind the other, with the sizes, providers and bytes of test_copy. */
+static void copied_check(struct copied *c, const uint8_t *out, uint32_t bytes, uint32_t events)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < events; i++, c->number++) {
+        struct etl_event_header h;
+        assert_true(bytes - at >= sizeof h);
+        memcpy(&h, out + at, sizeof h);
+        assert_int_equal(h.size, sizeof h + c->number * 7919 % 9001);
+        assert_int_equal(h.provider.data1, 1 + c->number / 5 % COPY_PROVIDERS);
+        c->seen[h.provider.data1 - 1]++;
+        for (uint32_t k = sizeof h; k < h.size; k++)
+            assert_int_equal(out[at + k], (uint8_t)c->number);
+        at += (h.size + 7u) & ~7u;
+    }
+    assert_int_equal(at, bytes);
+}
+
+/* Records of all sizes across the steps in which they are copied and the ends of chunks, into buffers of all sizes. */
+static void test_copy(void **state)
+{
+    enum { EVENTS = 6000, ROOM = 100000 };
+    struct fixture       f;
+    struct stream_config c = fixture_config(1, 16, 10, 8);
+    struct copied        seen = {0};
+    const struct stream_tally tally = {copied_told, &seen};
+    static uint8_t       payload[9001], out[ROOM];
+    uint64_t             written = 0;
+    (void)state;
+    fixture_init(&f, &c, -1);
+    for (unsigned round = 0; seen.number < EVENTS; round++) {
+        for (wstatus st = 0; !st && written < EVENTS;) {
+            const uint32_t          size = (uint32_t)(written * 7919 % 9001);
+            struct etl_event_header h = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .provider = {.data1 = (uint32_t)(1 + written / 5 % COPY_PROVIDERS)}};
+            struct ring_piece       piece = {(uintptr_t)payload, size, 0};
+            bool                    done;
+            memset(payload, (int)written, size);
+            st = ring_write(&f.view, f.enable, fixture_ticket(&f), &h, &piece, size != 0, size, &done);
+            written += done;
+        }
+        stream_snapshot(f.set);
+        const uint32_t    room = 9088 + round * 4093 % (ROOM - 9088);
+        struct stream_run run;
+        do {
+            run = stream_copy_chunk(f.set, 0, out, room, UINT64_MAX, &tally);
+            copied_check(&seen, out, run.bytes, run.events);
+        } while (run.more || run.events);
+        assert_int_equal(seen.number, written);
+        stream_release(f.set, 0, run.end);
+    }
+    for (unsigned i = 0; i < COPY_PROVIDERS; i++)
+        assert_int_equal(seen.told[i], seen.seen[i]);
+    struct stream_counters n;
+    stream_counters(f.set, &n);
+    assert_int_equal(n.events, EVENTS);
+    assert_int_equal(n.corrupt + n.abandoned, 0);
+    fixture_finish(&f);
+}
+
 /* A client that writes nonsense: positions, sizes, types. The reader ends, counts, and stays inside. */
 static void test_hostile(void **state)
 {
@@ -425,7 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory), cmocka_unit_test(test_shift), cmocka_unit_test(test_laps),
         cmocka_unit_test(test_full), cmocka_unit_test(test_nothing_granted), cmocka_unit_test(test_closed),
-        cmocka_unit_test(test_wake), cmocka_unit_test(test_lost_wake), cmocka_unit_test(test_horizon), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_wake), cmocka_unit_test(test_lost_wake), cmocka_unit_test(test_horizon), cmocka_unit_test(test_copy), cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt),
         FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_closed),
     };
