@@ -263,11 +263,12 @@ wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, u
 static wstatus ours_begin(struct bench_stand *s, enum bench_keep keep, struct reason *why)
 {
     static const char *const providers[] = {"{1d2c6e54-3b7f-5a10-8e21-6b656e636801}", "{1d2c6e54-3b7f-5a10-8e21-6b656e636802}"};
-    char                     buffers[32];
+    char                     buffers[32], size[32];
     const char *const        memory[] = {"start", BENCH_SESSION, "--set", "LogFileMode=buffering", "--set", "BufferSize=1024KB", "--set", "MinimumBuffers=16",
                                          "--provider", providers[0], "--provider", providers[1], NULL};
-    snprintf(buffers, sizeof buffers, "MinimumBuffers=%ld", BENCH_DISK_MB_A_CPU * sysconf(_SC_NPROCESSORS_CONF));
-    const char *const disk[] = {"start", BENCH_SESSION, "--set", "BufferSize=1024KB", "--set", buffers, "--set", "MaxFileSize=0", "--output", "bench.etl",
+    snprintf(buffers, sizeof buffers, "MinimumBuffers=%ld", BENCH_DISK_MB_A_CPU / BENCH_DISK_BUFFER_MB * sysconf(_SC_NPROCESSORS_CONF));
+    snprintf(size, sizeof size, "BufferSize=%dKB", BENCH_DISK_BUFFER_MB * 1024);
+    const char *const disk[] = {"start", BENCH_SESSION, "--set", size, "--set", buffers, "--set", "MaxFileSize=0", "--output", "bench.etl",
                                 "--provider", providers[0], NULL};
     return bench_self_run(s, keep == BENCH_IN_MEMORY ? memory : disk, why);
 }

@@ -28,7 +28,7 @@ struct bench_stand {
 /* What a session keeps: the newest events in memory, or all of them in a file, without a loss. */
 enum bench_keep { BENCH_IN_MEMORY, BENCH_ON_DISK };
 /* What the file session has for events that wait, a CPU: the same on both sides. */
-enum { BENCH_DISK_MB_A_CPU = 64 };
+enum { BENCH_DISK_MB_A_CPU = 64, BENCH_DISK_BUFFER_MB = 4 };
 #define BENCH_SESSION "bench"
 
 /* `programs`: the folder of the built programs; NULL: beside this one. */
