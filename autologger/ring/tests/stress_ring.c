@@ -63,6 +63,11 @@ static void     on_alarm(int sig)
 {
     static volatile sig_atomic_t busy;
     (void)sig;
+    if (board->quit) { /* slow, and late: else the thread may do nothing but this, and never learn of it */
+        const struct itimerval off = {{0, 0}, {0, 0}};
+        setitimer(ITIMER_REAL, &off, NULL);
+        return;
+    }
     if (__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE))
         return;
     write_one(handler_writer, handler_memory);
