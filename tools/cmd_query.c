@@ -3,17 +3,57 @@
 #include "tools/session_view.h"
 #include "tools/verb.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    struct session_enabled *at;
+    unsigned                count;
+} enabled;
+
+/* What the session enables of this provider, if it does. */
+static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name, struct reason *why)
+{
+    const struct ctl_provider_answer *p;
+    wstatus                           st = control_provider(c, &row->guid, &p, why);
+    for (uint32_t i = 0; !st && i < p->enable_count; i++)
+        if (strcmp(p->enable[i].session, name) == 0) {
+            struct session_enabled *e = &enabled.at[enabled.count++];
+            e->guid                   = row->guid;
+            e->terms                  = p->enable[i];
+            memcpy(e->name, p->name, sizeof e->name);
+            break;
+        }
+    return st == W_WMI_GUID_NOT_FOUND ? W_SUCCESS : st; /* gone meanwhile */
+}
+
+static wstatus ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
+{
+    struct ctl_provider_row *rows  = NULL;
+    unsigned                 count = 0;
+    wstatus                  st    = control_query(c, name, out, why);
+    st                             = st ? st : control_providers(c, &rows, &count, why);
+    if (!st && !(enabled.at = calloc(count + 1, sizeof *enabled.at)))
+        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what it enables");
+    for (unsigned i = 0; i < count && !st; i++)
+        if (rows[i].enabled_count)
+            st = provider_take(c, &rows[i], out->name, why);
+    free(rows);
+    return st;
+}
+
 static void report(const struct ctl_session_info *s, const struct cmdline *c)
 {
-    session_view_show(s, c->json);
+    session_view_show_enabled(s, enabled.at, enabled.count, c->json);
+    free(enabled.at);
 }
 
 int cmd_query(int argc, char **argv)
 {
     static const struct session_request request = {
         "autologger query",
-        CMDLINE_DOC("One running session in full: state, Status, buffers, events written and lost.",
+        CMDLINE_DOC("One running session in full: state, Status, buffers, events written and lost, and what it enables, with filters.",
                     "  autologger query \"NT Kernel Logger\""),
-        control_query, report, NULL, NULL};
+        ask, report, NULL, NULL};
     return session_request_run(&request, argc, argv);
 }

@@ -107,10 +107,9 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
     fprintf(to, "(%s)\n", SESSION_WRITTEN_NOTE);
 }
 
-void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j)
+static void members_json(const struct ctl_session_info *s, struct json *j)
 {
     char guid[GUID_TEXT_SIZE];
-    json_object(j, name);
     json_text(j, "name", s->name);
     json_text(j, "guid", guid_format(&s->guid, guid));
     json_flag(j, "kernel", s->kernel != 0);
@@ -128,7 +127,53 @@ void session_view_json(const struct ctl_session_info *s, const char *name, struc
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         json_number(j, fields[i].json, field_get(s, &fields[i]));
     json_number(j, "events_lost", session_lost(s));
+}
+
+void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j)
+{
+    json_object(j, name);
+    members_json(s, j);
     json_object_end(j);
+}
+
+static void enabled_json(const struct session_enabled *e, struct json *j)
+{
+    char guid[GUID_TEXT_SIZE];
+    json_object(j, NULL);
+    json_text(j, "guid", guid_format(&e->guid, guid));
+    json_text(j, "name", e->name);
+    json_number(j, "level", e->terms.level);
+    json_number(j, "match_any", e->terms.any);
+    json_number(j, "match_all", e->terms.all);
+    json_number(j, "property", e->terms.property);
+    json_text(j, "filters", e->terms.filters);
+    json_object_end(j);
+}
+
+static void enabled_print(const struct session_enabled *e)
+{
+    char guid[GUID_TEXT_SIZE];
+    printf("%-26s %s (level %u, keywords 0x%" PRIx64 "%s%s)\n", "enables:", *e->name ? e->name : guid_format(&e->guid, guid), e->terms.level, e->terms.any,
+           *e->terms.filters ? "; " : "", e->terms.filters);
+}
+
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count, bool as_json)
+{
+    struct json *j = as_json ? json_create(stdout, true) : NULL;
+    if (!as_json)
+        session_view_print(s, stdout);
+    for (unsigned i = 0; i < count && !as_json; i++)
+        enabled_print(&enabled[i]);
+    if (!j)
+        return;
+    json_object(j, NULL);
+    members_json(s, j);
+    json_array(j, "enables");
+    for (unsigned i = 0; i < count; i++)
+        enabled_json(&enabled[i], j);
+    json_array_end(j);
+    json_object_end(j);
+    json_destroy(j);
 }
 
 void session_view_show(const struct ctl_session_info *s, bool as_json)

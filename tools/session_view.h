@@ -11,6 +11,13 @@ uint64_t    session_lost(const struct ctl_session_info *s);
 void session_view_print(const struct ctl_session_info *s, FILE *to);
 /* One object; `name` as in json_out.h. */
 void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j);
+/* What it enables: of each provider its level, keywords and filters. */
+struct session_enabled {
+    struct guid                guid;
+    char                       name[CTL_NAME]; /* "" = not known */
+    struct ctl_provider_enable terms;
+};
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count, bool as_json);
 /* The same by --json or not, on stdout. */
 void session_view_show(const struct ctl_session_info *s, bool as_json);
 /* What "written" means, as a line: events that are in the file; the rest is in memory. */

@@ -106,16 +106,19 @@ static char *vocabulary_print(void *ctx, const char *key, const struct regvalue 
     return text;
 }
 
-/* Filters that somebody writes down are meant; ids are let in, but for those behind "not". */
+/* Filters that somebody writes down are meant, also where only a part of them is; ids are let in, but for those behind "not". */
 static const char *implies(void *ctx, const char *key, const char *name, const char *text, uint32_t *number)
 {
     uint16_t ids[FILTER_IDS];
     unsigned count;
     bool     in;
     (void)ctx;
-    if (value_scope_of(key) != IN_FILTERS)
+    *number              = 1;
+    const unsigned scope = value_scope_of(key);
+    if (scope == IN_FILTER_PART && !name)
+        return INI_ABOVE "Enabled";
+    if (scope != IN_FILTERS)
         return NULL;
-    *number                     = 1;
     const struct value_row *row = name ? value_find(IN_FILTERS, name) : NULL;
     if (!name)
         return value_rows[VALUE_FILTER_ENABLED].name;

@@ -25,6 +25,7 @@ struct diag_sink {
 void diag_report(struct diag_sink *sink, enum diag_kind kind, const char *file, uint32_t line, const char *advice,
                  const char *format, ...) __attribute__((format(printf, 6, 7)));
 
+#define INI_ABOVE "..\\"
 /* What the INI dialect needs to know about words. Implemented by autologger/plan. */
 struct ini_vocabulary {
     void *ctx;
@@ -40,7 +41,7 @@ struct ini_vocabulary {
     /* The GUID of a provider that is known by this name, where it is another one than the hash of it; NULL: there are none. */
     bool (*provider)(void *ctx, const char *name, struct guid *out);
     /* What the section of `key` (name NULL), or its value `name` with these words, says of a REG_DWORD that is not written there: its name and
-     * *number; NULL: nothing. An exporter has no words (text NULL) and wants the name alone. NULL: there is nothing of the kind. */
+     * *number; NULL: nothing. A name behind INI_ABOVE is one of the key above, unless that has a section of its own. An exporter has no words (text NULL) and wants the name alone. NULL: there is nothing of the kind. */
     const char *(*implies)(void *ctx, const char *key, const char *name, const char *text, uint32_t *number);
 };
 

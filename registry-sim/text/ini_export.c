@@ -116,11 +116,16 @@ static char *words_dup(struct exporter *e, const struct regvalue *v)
     return NULL;
 }
 
-/* What the vocabulary would add for the section (name NULL) or a value. */
-static void remember_implied(struct exporter *e, const char *value)
+/* What the vocabulary would add for the section (value NULL) or a value, to this key. */
+static const char *implied(const struct exporter *e, const char *value)
 {
     uint32_t    number;
     const char *name = e->words && e->words->implies ? e->words->implies(e->words->ctx, e->path.data, value, NULL, &number) : NULL;
+    return name && strncmp(name, INI_ABOVE, strlen(INI_ABOVE)) == 0 ? NULL : name;
+}
+static void remember_implied(struct exporter *e, const char *value)
+{
+    const char *name = implied(e, value);
     if (name && e->implied_count < sizeof e->implied / sizeof *e->implied)
         e->implied[e->implied_count++] = name;
 }
@@ -262,7 +267,7 @@ static wstatus found_value(void *ctx, const struct regvalue *value)
     return W_CANCELLED;
 }
 
-/* A key that only leads to others needs no section: theirs create it. */
+/* A key that only leads to others needs no section: theirs create it, and may say more of it than is true. */
 static wstatus write_section(struct exporter *e)
 {
     bool    values = false, keys = false;
@@ -271,7 +276,7 @@ static wstatus write_section(struct exporter *e)
         st = regstore_enum_keys(e->store, e->path.data, found, &keys);
     if (st != W_SUCCESS && st != W_CANCELLED)
         return reason_set(e->why, st, "%.300s can't be read: %s", e->path.data, wstatus_text(st));
-    if (!values && keys)
+    if (!values && keys && !implied(e, NULL))
         return W_SUCCESS;
     st = write_header(e);
     e->implied_count = 0;

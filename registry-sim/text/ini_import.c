@@ -346,13 +346,34 @@ static void import_value(struct importer *m, unsigned index)
 
 /* ---- what a declaration implies ---- */
 
-static void imply_dword(struct importer *m, unsigned section, const char *name, uint32_t number)
+static void imply_dword_at(struct importer *m, unsigned section, const char *key, const char *name, uint32_t number)
 {
     struct reason   why  = {0};
     uint8_t         data[4] = {(uint8_t)number};
     struct regvalue v    = {.name = name, .type = REG_TYPE_DWORD, .data = data, .size = 4, .source_file = m->file,
                             .source_line = m->scan.sections[section].line};
-    result(m, v.source_line, regstore_set(m->store, m->sections[section].place.key, &v, &why), &why, path_advice);
+    result(m, v.source_line, regstore_set(m->store, key, &v, &why), &why, path_advice);
+}
+static void imply_dword(struct importer *m, unsigned section, const char *name, uint32_t number)
+{
+    imply_dword_at(m, section, m->sections[section].place.key, name, number);
+}
+
+/* Of the key above; a section of that key speaks for itself. */
+static void imply_above(struct importer *m, unsigned section, const char *name, uint32_t number)
+{
+    const char *key   = m->sections[section].place.key, *last = strrchr(key, '\\');
+    char       *above = last ? strndup(key, (size_t)(last - key)) : NULL;
+    if (!above) {
+        m->fatal = reason_set(m->why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
+        return;
+    }
+    bool spoken = false;
+    for (unsigned i = 0; i < m->scan.section_count && !spoken; i++)
+        spoken = m->sections[i].place.key && name_compare(m->sections[i].place.key, above) == 0;
+    if (!spoken)
+        imply_dword_at(m, section, above, name, number);
+    free(above);
 }
 
 static void imply_string(struct importer *m, unsigned section, const char *name, const char *text)
@@ -377,6 +398,10 @@ static void imply_words(struct importer *m, unsigned section, const struct ini_v
     const unsigned home   = m->sections[section].home;
     uint32_t       number = 0;
     const char    *name   = m->words->implies(m->words->ctx, m->sections[section].place.key, v ? v->name : NULL, v ? v->text : NULL, &number);
+    if (name && strncmp(name, INI_ABOVE, strlen(INI_ABOVE)) == 0) {
+        imply_above(m, section, name + strlen(INI_ABOVE), number);
+        return;
+    }
     for (unsigned i = 0; name && i < m->scan.section_count; i++)
         if (m->sections[i].place.key && m->sections[i].home == home && value_of(m, i, name))
             return;

@@ -200,6 +200,41 @@ static void ini_filters_become_a_plan(void **state)
     }
 }
 
+/* Filters of which only a part is written down are meant as well, unless [.../Filters] says otherwise; exported, they are as much on or off. */
+static void parts_of_filters_switch_them_on(void **state)
+{
+#define PROVIDER_WITH "[Autologger/web]\n[Autologger/web/Contoso-Web]\n"
+#define NAMES_ONLY "[Autologger/web/Contoso-Web/Filters/EventNameFilter]\nNames = Begin\nFilterIn = yes\n"
+    static const struct {
+        const char *text;
+        bool        on;
+    } rows[] = {{PROVIDER_WITH NAMES_ONLY, true},
+                {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters/StackNameFilter]\nNames = End\n", true},
+                {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters]\nEnabled = no\n", false},
+                {PROVIDER_WITH NAMES_ONLY "[Autologger/web/Contoso-Web/Filters]\nEnabled = -\n", false}};
+    struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct regstore *store;
+        struct diag_sink sink = {0};
+        struct plan      p;
+        struct reason    why;
+        char            *text = strdup(rows[i].text);
+        size_t           size;
+        for (int round = 0; round < 3; round++) {
+            ini_store(text, &store, &sink, W_SUCCESS);
+            free(text);
+            assert_int_equal(plan_from_key(store, WINPATH_WMI "\\Autologger\\web", &limits, &p, &why), W_SUCCESS);
+            assert_int_equal(p.providers[0].filter != NULL, rows[i].on);
+            assert_int_equal(p.providers[0].conditions.count != 0 && p.providers[0].conditions.items[0].number == W_NOT_SUPPORTED, !rows[i].on);
+            plan_finish(&p);
+            assert_int_equal(ini_export(store, "HKLM", plan_vocabulary(), &text, &size, &why), W_SUCCESS);
+            regstore_close(store);
+        }
+        free(text);
+    }
+}
+
 static void ini_words_become_a_plan(void **state)
 {
     struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .memory_left = 2 * GIB, .log_dir = "/l"};
@@ -460,7 +495,7 @@ int main(void)
         cmocka_unit_test(stack_caching_is_bounded),
         cmocka_unit_test(rows_in_the_order_of_boot),
         cmocka_unit_test(sessions_share_the_ceiling),  cmocka_unit_test(who_finds_nothing_left_gets_8),
-        cmocka_unit_test(ini_filters_become_a_plan), cmocka_unit_test(ini_words_become_a_plan),
+        cmocka_unit_test(ini_filters_become_a_plan), cmocka_unit_test(parts_of_filters_switch_them_on), cmocka_unit_test(ini_words_become_a_plan),
         cmocka_unit_test(user_stacks_are_bounded),
         cmocka_unit_test(ini_mistakes_come_all_at_once),
         cmocka_unit_test(the_real_configuration),
