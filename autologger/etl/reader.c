@@ -20,7 +20,7 @@ struct stream {
     uint32_t        filled, pos, size; /* size: of the event at pos */
     uint16_t        cpu, logger_id;
     uint64_t        offset;
-    bool            compressed;
+    bool            compressed, usual; /* usual: the event at pos was seen to be */
     int64_t         sequence;
     int64_t         before; /* time of the event before: for kinds without one */
     int64_t         time;
@@ -114,7 +114,8 @@ static inline bool stream_quick(struct stream *s)
     memcpy(&size, p, sizeof size);
     if (size < sizeof(struct etl_event_header) || size > left)
         return false;
-    s->size = size;
+    s->size  = size;
+    s->usual = true;
     memcpy(&s->time, p + offsetof(struct etl_event_header, time), sizeof s->time);
     return true;
 }
@@ -125,8 +126,9 @@ static bool stream_fill(struct etl_reader *r, struct stream *s)
     for (;;) {
         int size = s->data ? etl_record_size(s->data + s->pos, s->filled - s->pos) : 0;
         if (size > 0) {
-            s->size = (uint32_t)size;
-            s->time = etl_record_time(s->data + s->pos, s->size, s->before);
+            s->size  = (uint32_t)size;
+            s->usual = etl_record_is_usual(s->data + s->pos, s->size);
+            s->time  = etl_record_time(s->data + s->pos, s->size, s->before);
             return true;
         }
         if (size < 0)
@@ -320,17 +322,17 @@ const struct etl_file_header *etl_reader_header(const struct etl_reader *r) { re
 /* The event of the stream, whole. */
 static inline void stream_decode(struct etl_reader *r, struct stream *s, struct etl_event *event)
 {
-    uint64_t       at = s->offset + (s->compressed ? 0 : s->pos);
+    const uint64_t at = s->offset + (s->compressed ? 0 : s->pos);
+    const uint8_t *p  = s->data + s->pos;
 
-    const uint8_t *p = s->data + s->pos;
-    if (etl_record_is_usual(p, s->size) ? !etl_record_decode_usual(p, s->size, &r->items, event) : !etl_record_decode(p, s->size, s->before, event))
+    if (s->usual ? !etl_record_decode_usual(p, s->size, &r->items, event) : !etl_record_decode(p, s->size, s->before, event))
         etl_damage_add(&r->buffers, at, "an event's extended items are malformed");
-    s->before              = event->raw_time;
+    s->before              = s->time;
     event->file_offset     = at;
     event->buffer_sequence = s->sequence;
     event->cpu             = s->cpu;
     event->logger_id       = s->logger_id;
-    event->filetime        = line_filetime(r, event->raw_time);
+    event->filetime        = line_filetime(r, s->time);
 }
 
 bool etl_next(struct etl_reader *r, struct etl_event *event)

@@ -37,10 +37,19 @@ static inline bool items_same(const struct items_seen *s, const uint8_t *p, uint
 
     if (s->size > left)
         return false;
-    for (; i + sizeof a <= s->size; i += sizeof a) {
+    for (; i + 2 * sizeof a <= s->size; i += 2 * sizeof a) {
         memcpy(&a, p + i, sizeof a);
         memcpy(&b, s->bytes + i, sizeof b);
         differ |= a ^ b;
+        memcpy(&a, p + i + sizeof a, sizeof a);
+        memcpy(&b, s->bytes + i + sizeof b, sizeof b);
+        differ |= a ^ b;
+    }
+    if (i + sizeof a <= s->size) {
+        memcpy(&a, p + i, sizeof a);
+        memcpy(&b, s->bytes + i, sizeof b);
+        differ |= a ^ b;
+        i += sizeof a;
     }
     if (i < s->size) {
         memcpy(&x, p + i, sizeof x);
