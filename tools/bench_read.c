@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 512, MODE_DIR = 0700, WAIT_MS = 20000, MEMORY_GOAL_MB = 256 };
+enum { PATH_BYTES = 512, MODE_DIR = 0700, WAIT_MS = 20000, MEMORY_GOAL_MB = 256, DECODES = 3 };
 const struct bench_read_size bench_read_usual = {1000000, 1024};
 
 struct used { /* by a program */
@@ -271,10 +271,6 @@ static wstatus bed_make(struct bed *b, const struct bench_read_size *size, const
         st = bench_etl_requests(below(b, "requests.etl", path), size->events, why);
     if (!st)
         st = check_events(b, size->events, why);
-    if (!st)
-        st = bench_etl_large(below(b, "a.etl", path), size->megabytes, 0, why);
-    if (!st)
-        st = bench_etl_large(below(b, "b.etl", path), size->megabytes, 1, why);
     read_version(b);
     return st;
 }
@@ -326,27 +322,67 @@ static void copy(const struct bed *b, struct used *out)
     unlink(from[1]);
 }
 
-static wstatus round_play(struct bed *b, unsigned i, struct reason *why)
+/* The cheaper of two runs: what else the machine does costs both contestants, but not at the same time. */
+static void keep_cheaper(struct used *best, const struct used *one, bool first)
 {
-    char              etl[PATH_BYTES], lttng[PATH_BYTES], one[PATH_BYTES], two[PATH_BYTES], merged[PATH_BYTES];
+    if (first || one->code || (!best->code && one->cpu_s < best->cpu_s))
+        *best = *one;
+}
+
+static wstatus check_codes(const struct bed *b, unsigned i, unsigned work, const char *what, struct reason *why)
+{
+    return b->ours[work][i].code || b->theirs[work][i].code ? failed(b, what, why) : W_SUCCESS;
+}
+
+static wstatus reading_round(struct bed *b, unsigned i, struct reason *why)
+{
+    char              etl[PATH_BYTES], lttng[PATH_BYTES];
     const char *const ours_text[] = {b->self, "dump", below(b, "requests.etl", etl), NULL};
     const char *const text[]      = {"babeltrace2", below(b, "lttng", lttng), NULL};
     const char *const dummy[]     = {"babeltrace2", "-o", "dummy", lttng, NULL};
-    const char *const merge[]     = {b->self, "merge", "-o", below(b, "merged.etl", merged), below(b, "a.etl", one), below(b, "b.etl", two), NULL};
+    struct used       one;
 
     run_to(b, ours_text, NULL, &b->ours[TEXT][i]);
     run_to(b, text, NULL, &b->theirs[TEXT][i]);
-    decode(b, &b->ours[DECODE][i]);
-    run_to(b, dummy, NULL, &b->theirs[DECODE][i]);
+    wstatus st = check_codes(b, i, TEXT, "writing text", why);
+    for (unsigned n = 0; n < DECODES && !st; n++) { /* one run takes less than a tenth of a second */
+        decode(b, &one);
+        keep_cheaper(&b->ours[DECODE][i], &one, n == 0);
+        run_to(b, dummy, NULL, &one);
+        keep_cheaper(&b->theirs[DECODE][i], &one, n == 0);
+        st = check_codes(b, i, DECODE, "decoding", why);
+    }
+    return st;
+}
+
+static wstatus merging_round(struct bed *b, unsigned i, struct reason *why)
+{
+    char              one[PATH_BYTES], two[PATH_BYTES], merged[PATH_BYTES];
+    const char *const merge[] = {b->self, "merge", "-o", below(b, "merged.etl", merged), below(b, "a.etl", one), below(b, "b.etl", two), NULL};
+
     sync();
     run_to(b, merge, NULL, &b->ours[MERGE][i]);
     unlink(merged);
     sync();
     copy(b, &b->theirs[MERGE][i]);
-    for (unsigned w = 0; w < WORKS; w++)
-        if (b->ours[w][i].code || b->theirs[w][i].code)
-            return failed(b, w == TEXT ? "writing text" : w == DECODE ? "decoding" : "merging or copying", why);
-    return W_SUCCESS;
+    return check_codes(b, i, MERGE, "merging or copying", why);
+}
+
+/* Gigabytes that come and go leave a machine busy for a while, virtual ones above all: so merges come when all else is done. */
+static wstatus rounds_play(struct bed *b, unsigned rounds, const struct bench_read_size *size, struct reason *why)
+{
+    char    path[PATH_BYTES];
+    wstatus st = W_SUCCESS;
+
+    for (unsigned i = 0; i < rounds && !st; i++)
+        st = reading_round(b, i, why);
+    if (!st)
+        st = bench_etl_large(below(b, "a.etl", path), size->megabytes, 0, why);
+    if (!st)
+        st = bench_etl_large(below(b, "b.etl", path), size->megabytes, 1, why);
+    for (unsigned i = 0; i < rounds && !st; i++)
+        st = merging_round(b, i, why);
+    return st;
 }
 
 static double rate(const struct used *u, unsigned work, const struct bench_read_size *size)
@@ -404,8 +440,8 @@ wstatus bench_read(unsigned rounds, const struct bench_read_size *size, const ch
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the bench");
     rounds     = rounds < BENCH_READ_LEAST ? BENCH_READ_LEAST : rounds > BENCH_READ_MOST ? BENCH_READ_MOST : rounds;
     wstatus st = bed_make(b, size, programs, why);
-    for (unsigned i = 0; i < rounds && !st; i++)
-        st = round_play(b, i, why);
+    if (!st)
+        st = rounds_play(b, rounds, size, why);
     bed_remove(b);
     if (!st)
         rows_make(b, rounds, size, out);
