@@ -26,6 +26,19 @@ static void html(FILE *out, const char *text)
     text_finish(&clean);
 }
 
+/* A number and its unit stay on one line. */
+static void html_sentence(FILE *out, const char *text)
+{
+    struct text whole = {0};
+    for (const char *p = text; *p; p++)
+        if (*p == ' ' && p > text && p[-1] >= '0' && p[-1] <= '9')
+            text_add(&whole, "\xC2\xA0", 2);
+        else
+            text_add(&whole, p, 1);
+    html(out, whole.failed ? text : text_get(&whole));
+    text_finish(&whole);
+}
+
 static void part(FILE *out, const struct page_part *p) { fwrite(p->begin, 1, (size_t)(p->end - p->begin), out); }
 
 static const char *length(int64_t ns, char out[32])
@@ -55,7 +68,7 @@ static void verdict(FILE *out, const struct report *r)
     const struct boot_verdict *v = r->verdict;
 
     fputs("<section id=\"verdict\" class=\"card\" aria-labelledby=\"h-verdict\">\n<h2 id=\"h-verdict\">Verdict</h2>\n<p class=\"sentence\">", out);
-    html(out, v->sentence);
+    html_sentence(out, v->sentence);
     fputs("</p>\n", out);
     if (v->findings) {
         fputs("<dl class=\"numbers\">", out);
@@ -79,7 +92,7 @@ static void verdict(FILE *out, const struct report *r)
         fprintf(out, "<li><span class=\"soft\">%s</span><button class=\"link\"", length(v->finding[i].cost, cost));
         whose(out, r, &v->finding[i]);
         fputc('>', out);
-        html(out, v->finding[i].sentence);
+        html_sentence(out, v->finding[i].sentence);
         fputs("</button></li>", out);
     }
     fputs(v->findings > 1 ? "</ul></details>\n</section>\n" : "</section>\n", out);

@@ -103,7 +103,7 @@ const DRAW = {
     const l = R.data.lanes, most = Math.max(1, ...l.queue);
     baseline(g, y, h, width);
     series(g, l.queue, l.width, most, y, h - 1, width, R.color("runnable"));
-    scale(g, `up to ${most.toFixed(0)} threads`, y, width);
+    scale(g, `up to ${most.toFixed(0)} ${most < 1.5 ? "thread" : "threads"}`, y, width);
   },
   disk(g, y, h, width) {
     const l = R.data.lanes, most = Math.max(1, ...l.read, ...l.write);

@@ -50,6 +50,7 @@ def static(page, told):
     check("<made" not in text, "text of a trace is markup in the page")
     check(body.split("Look at next", 1)[0].count("<dd>") == 3, "three numbers")
     check(body.count("data-start=") == told["phases"], "phases as text")
+    check(not re.search(r"[0-9] [a-z%]", body.split('class="sentence">', 1)[1].split("</p>", 1)[0]), "a number and its unit may be on two lines")
     check("Look at next:" in body and "lost" in body, "verdict and trust as text")
     check(not re.search(r"(src|href)\s*=\s*\"(?!data:)", text), "the page wants another file")
 
@@ -188,6 +189,9 @@ def looks(b):
     dark = b.run("getComputedStyle(document.body).backgroundColor")
     check(light[0] != dark and b.run("document.documentElement.dataset.theme") == "dark", "light and dark differ", light, dark)
     b.run("scrollTo(0, 0)")
+    b.frame()
+    panel = b.run("(() => { const r = R.get('detail').getBoundingClientRect(), c = R.get('chart').getBoundingClientRect(); return [r.top - c.top, r.width, R.get('detail').textContent]; })()")
+    check(abs(panel[0]) < 2 and panel[1] > 200 and panel[2].startswith("Choose"), "the panel of details stands beside the chart", panel)
     shot(b, "dark")
     b.press("#theme")
     b.ask("Emulation.setEmulatedMedia", media="print")
