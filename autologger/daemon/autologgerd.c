@@ -15,11 +15,13 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
@@ -190,6 +192,25 @@ static void log_rows(void *ctx, const struct result_list *rows)
     syslog_rows_send(rows, &syslog_sockets_default);
 }
 
+/* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would do it while the
+ * machine boots, and its work for it is more than that for the daemon's unit. Nobody waits for it. */
+static void row_watch_start(const struct arguments *a)
+{
+    sigset_t none;
+    if (!a->is_boot || !getenv("NOTIFY_SOCKET") || access(a->systemd_dir, F_OK) < 0 || strcmp(a->service.runtime_dir, RUNTIME_DIR) != 0)
+        return;
+    pid_t pid = fork();
+    if (pid == 0 && fork() == 0) {
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execlp("systemctl", "systemctl", "--quiet", "--no-block", "start", "autologger-status.path", (char *)NULL);
+    }
+    if (pid == 0)
+        _exit(0);
+    if (pid > 0)
+        waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     static const struct service_rights rights = {rights_load, rights_save, rights_asked, rights_destroy, server_access, "/etc/group",
@@ -219,6 +240,7 @@ int main(int argc, char **argv)
     if (!below_keeper && !runtime_lock(a.service.runtime_dir))
         return EXIT_REFUSED;
     if (a.keep) {
+        row_watch_start(&a);
         setenv("AUTOLOGGER_KEPT", "1", 1);
         return run_kept(&a);
     }
