@@ -128,8 +128,8 @@ static void counts_print(const struct convert_args *a, const struct convert_coun
                " events that give names\n",
                t->switches, t->wakes, t->slices, t->lanes, t->begins, t->instants, t->counter_values, t->samples, t->sampled, t->stacks, t->names);
     if (a->form == TO_FOLDED && !n->events)
-        fprintf(stderr, "autologger convert: no %s has a stack. Do: trace with %s and StackWalkingFilter = %s\n", a->waiting ? "context switch" : "sample",
-                a->waiting ? "CSWITCH" : "PROFILE", a->waiting ? "CSwitch" : "Profile");
+        fprintf(stderr, "autologger convert: no %s has a stack. Do: trace with %s and StackWalkingFilter = %s%s\n", a->waiting ? "context switch" : "sample",
+                a->waiting ? "CSWITCH" : "PROFILE", a->waiting ? "CSwitch" : "Profile", a->waiting ? "" : "; or, where context switches have stacks, look at --waiting");
 }
 
 static wstatus convert(const struct convert_args *a, struct trace *t, const struct frame_namer *namer, FILE *out, struct convert_counts *n,

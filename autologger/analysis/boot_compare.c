@@ -140,6 +140,7 @@ static const struct boot_change *worst(const struct boot_comparison *c, enum boo
 
 static void say(struct boot_comparison *c)
 {
+    enum { SAME_NS = 50000000 }; /* 0.0 s */
     const struct boot_change *boot = &c->row[0], *most = NULL;
     const enum boot_compare_kind order[] = {COMPARE_UNIT, COMPARE_SCRIPT, COMPARE_PROCESS, COMPARE_INITCALL};
     const double              part = boot->before > 0 ? 100.0 * (double)boot->change / (double)boot->before : 0;
@@ -154,8 +155,11 @@ static void say(struct boot_comparison *c)
         snprintf(than, sizeof than, "the median of %u boots", c->boots);
     if (most)
         snprintf(more, sizeof more, " What got slower most: %s %s, %+.1f s.", boot_compare_words[most->kind], most->name, (double)most->change / 1e9);
-    snprintf(c->sentence, sizeof c->sentence, "The boot took %.1f s, %.1f s (%.0f %%) %s than %s.%s", (double)boot->after / 1e9, (double)llabs(boot->change) / 1e9,
-             part < 0 ? -part : part, boot->change >= 0 ? "longer" : "less", than, more);
+    if (llabs(boot->change) < SAME_NS)
+        snprintf(c->sentence, sizeof c->sentence, "The boot took %.1f s, as long as %s.%s", (double)boot->after / 1e9, than, more);
+    else
+        snprintf(c->sentence, sizeof c->sentence, "The boot took %.1f s, %.1f s (%.0f %%) %s than %s.%s", (double)boot->after / 1e9, (double)llabs(boot->change) / 1e9,
+                 part < 0 ? -part : part, boot->change >= 0 ? "longer" : "less", than, more);
 }
 
 static bool compare_all(struct boot_comparison *c, struct figures *f, unsigned after, int64_t least)

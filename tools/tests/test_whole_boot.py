@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""The trace of a boot (docs/examples/boot.etl.xz) through everything that reads traces: report, compare, dumps, exports, analyses. Counts agree.
+"""The trace of a boot (docs/examples/boot.etl.xz) through everything that reads traces: report, compare, dumps, tracerpt, exports, analyses, relog
+and redaction. Counts agree.
 Proves CON-19, ANA-10.
 
 Usage: test_whole_boot.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed."""
+import csv
+import io
 import json
 import lzma
 import os
@@ -39,6 +42,7 @@ def reports(folder, events):
         life = p["end"] - p["start"]
         check(0 <= life and p["time"].get("running", 0) <= life * 64 + 1, "a process ran longer than it lived", p["command"])
     same = json.loads(run(folder, "compare", "boot.etl", "boot.etl", "--json"))
+    check("as long as the other boot" in same["sentence"], same["sentence"])
     check(all(r["change"] == 0 for r in same["rows"]) and same["rows"][0]["before"] == same["rows"][0]["after"], "a boot against itself", same["rows"][:2])
 
 
@@ -46,6 +50,8 @@ def dumps(folder, events):
     check(run(folder, "dump", "boot.etl", "--format", "json").count("\n") == events, "events as JSON")
     check(run(folder, "dump", "boot.etl", "--format", "xml").count("<Event ") == events, "events as XML")
     check(run(folder, "dump", "boot.etl").count("\n") >= events, "events as text")
+    rows = list(csv.reader(io.StringIO(run(folder, "dump", "boot.etl", "--format", "csv"), newline="")))
+    check(len(rows) == events + 1 and all(len(r) == len(rows[0]) for r in rows), "events as CSV", len(rows))
 
 
 def exports(folder):
@@ -61,8 +67,24 @@ def exports(folder):
 def analyses(folder, events):
     stats = json.loads(run(folder, "analyse", "stats", "boot.etl", "--json"))
     check(stats.get("events") == events, "stats:", stats.get("events"), "events of", events)
+    pairs = json.loads(run(folder, "analyse", "delta", "boot.etl", "--begin", "Process/Start", "--end", "Process/End", "--by", "any", "--field", "ProcessId", "--json"))
+    check(pairs["pairs"] > 100 and pairs["begins"] == pairs["pairs"] + pairs["open"] and pairs["ends"] == pairs["pairs"] + pairs["ends_without_begin"], "pairs", pairs["begins"], pairs["pairs"])
+    check(pairs["time"]["least_us"] <= pairs["time"]["p50_us"] <= pairs["time"]["p99_us"] <= pairs["time"]["most_us"], pairs["time"])
     for topic, more in (("images", ()), ("losses", ()), ("activity", ()), ("state", ("--at", "20"))):
         json.loads(run(folder, "analyse", topic, "boot.etl", *more, "--json"))
+
+
+def others(folder, events):
+    """The forms of tracerpt; a relog, which keeps everything; a redacted merge, which keeps every event."""
+    run(folder, "tracerpt", "boot.etl", "-o", "all.xml", "-summary", "all.txt", "-report", "all.html")
+    check((folder / "all.xml").read_text().count("<Event ") == events and f"Events  Processed {events}" in (folder / "all.txt").read_text(), "tracerpt's events")
+    check((folder / "all.html").stat().st_size > 10_000, "tracerpt's report")
+    run(folder, "relog", "boot.etl", "-o", "again.etl", "--compress")
+    check(json.loads(run(folder, "summary", "again.etl", "--json"))["events"] == events, "events of the relog")
+    check((folder / "again.etl").stat().st_size < (folder / "boot.etl").stat().st_size / 2, "the relog is not smaller")
+    run(folder, "relog", "boot.etl", "-o", "hidden.etl", "--redact")
+    check(json.loads(run(folder, "summary", "hidden.etl", "--json"))["events"] == events, "events of the redacted file")
+    check("/run/lock/slow.lock" in run(folder, "dump", "boot.etl", "--provider", "Process") and "/run/lock/slow.lock" not in run(folder, "dump", "hidden.etl"), "arguments are redacted")
 
 
 def main():
@@ -74,6 +96,7 @@ def main():
         dumps(folder, events)
         exports(folder)
         analyses(folder, events)
+        others(folder, events)
         print(f"{events} events: {'FAILED' if failed else 'passed'}")
     return 1 if failed else 0
 
