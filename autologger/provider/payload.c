@@ -45,9 +45,25 @@ static bool take(struct pieces *p, void *out, uint32_t n)
 /* To behind the next NUL of `unit` bytes, or the end; the bytes before it. */
 static uint32_t to_nul(struct pieces *p, uint32_t unit, uint32_t most)
 {
-    uint32_t size = 0;
-    for (uint16_t c = 0; size < most && take(p, &c, unit) && c; c = 0)
-        size += unit;
+    const uint8_t *bytes;
+    uint32_t       size = 0;
+    uint16_t       c    = 1;
+    while (c && size < most) {
+        uint32_t there = together(p, &bytes), n = 0;
+        there -= there % unit;
+        for (; n < there && c && size < most; n += unit) {
+            c = (uint16_t)(unit == 1 ? bytes[n] : bytes[n] | bytes[n + 1] << 8);
+            size += c ? unit : 0;
+        }
+        p->from += n;
+        if (there)
+            continue;
+        c = 0; /* half a unit here, the rest in the next piece; or the end */
+        if (take(p, &c, unit) && c)
+            size += unit;
+        else
+            c = 0;
+    }
     return size;
 }
 
@@ -195,7 +211,14 @@ static bool real_holds(const struct payload_predicate *p, const struct found *f)
 /* Is it in there? Units of two bytes begin at even places. */
 static bool contains(const struct found *f, const uint8_t *text, uint32_t n, uint32_t unit)
 {
-    struct pieces p = f->text;
+    struct pieces  p = f->text;
+    const uint8_t *bytes;
+    if (n && together(&p, &bytes) >= f->size) { /* as nearly always: the text in one piece */
+        for (uint32_t at = 0; at + n <= f->size; at += unit)
+            if (bytes[at] == *text && memcmp(bytes + at, text, n) == 0)
+                return true;
+        return false;
+    }
     for (uint32_t left = f->size; left >= n; left -= unit) {
         if (same(p, text, n))
             return true;
