@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECORD = 88, COPY_BUFFER = 1 << 20, PAYLOAD = 8, IDLE_MINIMUM_MB = 4, IDLE_MS = 300, MEMFDS = 512 };
+enum { RECORD = 88, COPY_BUFFER = 1 << 20, PAYLOAD = 8, FIRST_PAYLOAD = 36, IDLE_MINIMUM_MB = 4, IDLE_MS = 300, MEMFDS = 512 };
 
 struct disk {
     struct bench_stand s;
@@ -62,9 +62,13 @@ static wstatus flood(struct disk *d, enum bench_side side, unsigned round, struc
 {
     static const char *const flush[] = {"flush", BENCH_SESSION, NULL};
     struct ctl_session_info last = {0};
-    double                  answer[2] = {0, 0}, cpu = bench_daemon_cpu(&d->s), start = 0;
+    double                  first[2] = {0, 0}, answer[2] = {0, 0}, cpu = bench_daemon_cpu(&d->s), start = 0;
     wstatus                 st = bench_session_begin(&d->s, side, BENCH_ON_DISK, why);
 
+    if (!st) /* until the session's memory is all in use: what that costs is no event's either */
+        st = bench_ask(&d->s, side, first, 2, why, "flood %u %u", FIRST_PAYLOAD, d->events / 3);
+    if (!st && side == BENCH_SIDE_OURS)
+        st = bench_self_run(&d->s, flush, why);
     if (!st) {
         sync(); /* what others left does not count */
         cpu   = bench_daemon_cpu(&d->s);
@@ -82,7 +86,7 @@ static wstatus flood(struct disk *d, enum bench_side side, unsigned round, struc
         return st;
     if (side == BENCH_SIDE_LTTNG)
         return last.lost_ring ? reason_set(why, W_GEN_FAILURE, "LTTng lost events: the figures mean nothing") : W_SUCCESS;
-    return ours_check(d, &last, answer[1], why);
+    return ours_check(d, &last, first[1] + answer[1], why);
 }
 
 /* The least that a logger does: the records, one by one, from memory of the session's size into a buffer. */

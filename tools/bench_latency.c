@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { KINDS = 2, TRIES = 5, CHANGE_MS = 12, CHANGES_MOST = 1000, RATE = 10000, EVENTS_AN_ARRAY = 3, CALIBRATIONS = 4, CHANGE_WAIT_MS = 2000 };
+enum { KINDS = 2, TRIES = 5, CHANGE_MS = 12, CHANGES_MOST = 1000, RATE = 10000, EVENTS_AN_ARRAY = 3, CALIBRATIONS = 4, CHANGE_WAIT_MS = 20000 };
 #define SEEN_GOAL_MS 10.0
 const struct bench_latency_size bench_latency_usual = {.samples = 101, .changes = 100, .runs = BENCH_SORT_RUNS, .run_ms = 250};
 
@@ -56,15 +56,15 @@ static int compare(const void *a, const void *b)
 }
 
 /* From before the controller asks to when a program that looks all the time sees it. Fewer seen than made: two fell together, on a
- * machine that is too busy; again. */
-static wstatus seen_once(struct latency *l, unsigned round, struct reason *why)
+ * machine that is too busy; again, and further apart. */
+static wstatus seen_once(struct latency *l, unsigned round, unsigned apart_ms, struct reason *why)
 {
     double         asked[CHANGES_MOST], seen[CHANGES_MOST], took[CHANGES_MOST], ready;
     const unsigned n  = l->size->changes;
     wstatus        st = bench_ask(&l->s, BENCH_SIDE_OURS, &ready, 1, why, "watch %u", n);
 
     for (unsigned i = 0; i < n && !st; i++) {
-        nanosleep(&(struct timespec){.tv_nsec = CHANGE_MS * 1000000 + (long)(i * 7919 % 1000) * 1000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = (long)apart_ms * 1000000 + (long)(i * 7919 % 1000) * 1000}, NULL);
         asked[i] = bench_clock_ns();
         st       = change(l, &counted, i % 2 != 0, 0, why); /* it is enabled when the round begins, and when it ends */
     }
@@ -84,7 +84,7 @@ static wstatus seen_round(struct latency *l, unsigned round, struct reason *why)
 {
     wstatus st = W_RETRY;
     for (unsigned tries = 0; tries < TRIES && st == W_RETRY; tries++)
-        st = seen_once(l, round, why);
+        st = seen_once(l, round, CHANGE_MS * (1 + tries), why);
     return st == W_RETRY ? reason_set(why, W_NOT_READY, "changes were not seen one by one: the machine is too busy") : st;
 }
 
