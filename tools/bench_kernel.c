@@ -10,8 +10,8 @@
 enum { SWITCHES = BENCH_BURST * BENCH_BURSTS, TRIES = 4, MODES = 2 };
 #define STRETCH_NS 100.0 /* ftrace and this much more: what is hoped for */
 
-struct round { /* of one mode */
-    double             bare[2]; /* untraced, before and after: ns a switch */
+struct round { /* of one mode; ns a switch */
+    double             bare[BENCH_TRACERS]; /* untraced, before and after that tracer: the machine changes its mind within seconds */
     double             ns[BENCH_TRACERS];
     struct bench_taken taken[BENCH_TRACERS];
 };
@@ -39,25 +39,31 @@ static wstatus traced(struct bench_bed *bed, unsigned who, double *ns, struct be
         if (st != W_RETRY)
             return st;
     }
-    return reason_set(why, W_GEN_FAILURE, "%s", why->text);
+    char text[sizeof why->text];
+    memcpy(text, why->text, sizeof text);
+    return reason_set(why, W_GEN_FAILURE, "%s", text);
 }
 
 static wstatus round_play(struct run *r, unsigned mode, unsigned number, struct reason *why)
 {
     struct round *round = &r->round[mode][number];
-    r->bed.stacks       = mode == 1;
-    wstatus st          = bench_switches(&round->bare[0], why);
-    for (unsigned i = 0; i < BENCH_TRACERS && !st; i++) {
+    double        before, after = 0;
+    r->bed.stacks = mode == 1;
+    wstatus st    = bench_switches(&before, why);
+    for (unsigned i = 0; i < BENCH_TRACERS && !st; i++, before = after) {
         unsigned who = (i + number) % BENCH_TRACERS; /* nobody is always the first */
         st           = traced(&r->bed, who, &round->ns[who], &round->taken[who], why);
+        if (!st)
+            st = bench_switches(&after, why);
+        round->bare[who] = (before + after) / 2;
     }
-    return st ? st : bench_switches(&round->bare[1], why);
+    return st;
 }
 
 typedef double figure(const struct round *round, unsigned who);
 static double added(const struct round *r, unsigned who)
 {
-    double more = r->ns[who] - (r->bare[0] + r->bare[1]) / 2;
+    double more = r->ns[who] - r->bare[who];
     return more > 1 ? more : 1; /* less than a nanosecond is noise */
 }
 static double added_stretched(const struct round *r, unsigned who) { return added(r, who) + (who == BENCH_FTRACE ? STRETCH_NS : 0); }

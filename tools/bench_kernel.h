@@ -1,5 +1,6 @@
 /* bench_kernel.h - `autologger bench kernel`: what recording a context switch costs, beside perf and the kernel's own trace instance.
- * Each round has the work untraced, then with each of the tracers alone, without stacks and with; a row is the median over the rounds.
+ * Each round has the work with each of the tracers alone, untraced before and after each, without stacks and with; a row is the median
+ * over the rounds.
  * Threads: one. Not for: the tracers (bench_tracer.h), the work (bench_switches.h). */
 #ifndef TOOLS_BENCH_KERNEL_H
 #define TOOLS_BENCH_KERNEL_H

@@ -4,8 +4,8 @@
 #define TOOLS_BENCH_SWITCHES_H
 #include "registry-sim/win32/wstatus.h"
 
-enum { BENCH_BURST = 10000, BENCH_BURSTS = 5 }; /* context switches, at least */
+enum { BENCH_BURST = 2000, BENCH_BURSTS = 25 }; /* context switches, at least */
 /* Nanoseconds of CPU time of both threads for each context switch: in the cheapest of the bursts, which is the one that others on this
- * machine disturbed least. */
+ * machine disturbed least. A burst is a few milliseconds: short enough that some are not disturbed at all. */
 wstatus bench_switches(double *ns, struct reason *why);
 #endif
