@@ -1,6 +1,6 @@
 /* storm - work with known numbers: processes and context switches at a rate, and what the kernel counted meanwhile.
  * storm SECONDS PROGRAMS PROCESSES SWITCHES: PROGRAMS processes of which each makes PROCESSES children a second, and on each CPU two
- * threads who wake each other, together SWITCHES a second, or as many as there are. Prints one JSON object: what was made, each pair's
+ * threads who wake each other, before all others, together SWITCHES a second. Prints one JSON object: what was made, each pair's
  * threads with the switches that the kernel counted for them, and the kernel's counters before and after, each read between two
  * readings of the clocks that a trace can have. Exit codes: 0 done, 1 not, 100 called wrongly. */
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include <x86intrin.h>
 #endif
 
-enum { PROGRAMS_MAX = 256, PAIRS_MAX = 64, SLICE_NS = 1000000, SECOND_NS = 1000000000 };
+enum { PROGRAMS_MAX = 256, PAIRS_MAX = 64, SLICE_NS = 1000000, LATE_NS = 20000000, SECOND_NS = 1000000000 };
 
 struct clocks { uint64_t raw_ns, tsc; };
 struct counted { struct clocks before, after; uint64_t switches, processes; };
@@ -52,13 +52,13 @@ static struct clocks clocks(void)
     return c;
 }
 
-/* Until the next step of `each` ns; one that is missed is not made up for. */
+/* Until the next step of `each` ns. One that is missed is made up for at once, unless it is more than LATE_NS ago. */
 static void pace(uint64_t *next, uint64_t each)
 {
     uint64_t at = now(CLOCK_MONOTONIC);
     *next += each;
     if (*next < at) {
-        *next = at;
+        *next = at - *next > LATE_NS ? at - LATE_NS : *next;
         return;
     }
     struct timespec t = {(time_t)(*next / SECOND_NS), (long)(*next % SECOND_NS)};
@@ -92,6 +92,13 @@ static void *partner_main(void *arg)
     return NULL;
 }
 
+/* The programs, their children and whoever records may take what processors they find: the pairs have their rate all the same. */
+static void before_all_others(void)
+{
+    struct sched_param first = {.sched_priority = 1};
+    sched_setscheduler(0, SCHED_FIFO, &first); /* refused: then there are as many switches as there are */
+}
+
 /* Two switches a turn. */
 static void pair(struct pair *pair, int cpu, unsigned rate, uint64_t until)
 {
@@ -106,6 +113,7 @@ static void pair(struct pair *pair, int cpu, unsigned rate, uint64_t until)
     CPU_SET(cpu, &one);
     if (sched_setaffinity(0, sizeof one, &one) || pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC))
         _exit(1);
+    before_all_others();
     p            = (struct partner){pair, there[0], back[1]};
     pair->tid[0] = (uint32_t)syscall(SYS_gettid);
     if (pthread_create(&thread, NULL, partner_main, &p))

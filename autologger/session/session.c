@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -448,14 +449,23 @@ void session_tight(const struct session_env *env)
 }
 
 /* While nothing may be written nobody waits for what is in the rings. */
-enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000, DRAIN_NICE = -10 };
+enum { DRAIN_MS = 100, DRAIN_HELD_MS = 5000, DRAIN_NICE = -20 };
+
+/* On a busy machine a ring is full before an ordinary thread has its turn, however nice the others are. What a turn costs is bounded by
+ * what the rings hold. Refused, as to a daemon without the right: before all ordinary ones, or as it is. */
+static void come_first(void)
+{
+    const struct sched_param least = {.sched_priority = 1};
+    if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) < 0)
+        setpriority(PRIO_PROCESS, (id_t)gettid(), DRAIN_NICE);
+}
 
 static void *drain_main(void *ctx)
 {
     struct session *s   = ctx;
     uint64_t        one = 1;
     pthread_setname_np(pthread_self(), "kernel-drain");
-    setpriority(PRIO_PROCESS, (id_t)gettid(), DRAIN_NICE); /* on a busy machine a ring is full before its turn comes; without the right: as it is */
+    come_first();
     while (!atomic_load(&s->drain_stop)) {
         klog_drain(s->klog, atomic_load(&s->fs_ready) || !klog_patient(s->klog) ? DRAIN_MS : DRAIN_HELD_MS);
         /* also when nothing was kept: memory may be full, and only the logger can free it */
