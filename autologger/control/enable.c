@@ -208,7 +208,7 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
         return W_WMI_INSTANCE_NOT_FOUND;
     if (m->code > CTL_CODE_CAPTURE_STATE)
         return W_INVALID_PARAMETER;
-    if (!server_granted(v, c, &m->provider, ACCESS_GUID_ENABLE))
+    if (!(s->state->private_pid && server_session_granted(v, c, s, ACCESS_GUID_ENABLE)) && !server_granted(v, c, &m->provider, ACCESS_GUID_ENABLE))
         return W_ACCESS_DENIED;
     if (m->property & ~(uint32_t)PROPERTY_KNOWN)
         return W_NOT_SUPPORTED;

@@ -145,6 +145,10 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
     /* SystemTraceControlGuid: who has a session with events of the kernel has the kernel's */
     static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
     const bool               kernel       = s->state->kernel || s->state->tracepoint_count;
+    if (s->state->private_pid && v->state->connection[c].pid == s->state->private_pid)
+        return true; /* a program's own */
+    if (s->state->private_pid)
+        return access_may_control(v->state->connection[c].uid);
     return server_granted(v, c, &s->state->guid, wanted) && (!kernel || server_granted(v, c, &system_trace, wanted));
 }
 

@@ -13,6 +13,19 @@ struct starter {
     unsigned               c;
 };
 
+/* Of the program that asks, and of nothing else: it needs no right, and its file is made with that user's. */
+static wstatus may_start_private(const struct starter *s, const struct plan *plan, struct reason *why)
+{
+    bool more = plan->kernel || plan->log_file_mode & (ETL_MODE_REAL_TIME | ETL_MODE_PREALLOCATE | ETL_MODE_SECURE | ETL_MODE_NONSTOPPABLE);
+    for (unsigned i = 0; i < plan->provider_count; i++)
+        more |= plan->providers[i].enabled && plan->providers[i].tracepoint;
+    if (more)
+        return reason_set(why, W_INVALID_PARAMETER, "a private session has events of one program: no kernel events, no REAL_TIME, PREALLOCATE, SECURE, NONSTOPPABLE");
+    if (!access_may_control(s->v->state->connection[s->c].uid) && !s->v->table->env->asks)
+        return reason_set(why, W_ACCESS_DENIED, "this daemon makes no files for other users");
+    return W_SUCCESS;
+}
+
 /* Asked of a plan before anything is made of it. */
 static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
 {
@@ -22,6 +35,8 @@ static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
     const uint32_t           wanted       = ACCESS_GUID_ENABLE | (plan->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
                             (plan->log_path ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
     bool kernel = plan->kernel;
+    if (plan->log_file_mode & ETL_MODE_PRIVATE_IN_PROC)
+        return may_start_private(s, plan, why);
     if (!server_granted(s->v, s->c, &plan->guid, wanted))
         return reason_set(why, W_ACCESS_DENIED, "the rights 0x%x on the session's Guid %s are needed. Do: ask root for them (autologger access %s)", wanted,
                           guid_format(&plan->guid, text), plan->name);
@@ -61,7 +76,9 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     v->table->may_add = may_start;
     v->table->may_ctx = &who;
     asks_set(v, c, &owner);
+    v->table->env->private_pid = v->state->connection[c].pid;
     wstatus st        = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
+    v->table->env->private_pid = 0;
     v->table->may_add   = NULL;
     v->table->env->asks = NULL;
     return server_reply(v, c, m, answer, sizeof *answer, st);

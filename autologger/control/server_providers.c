@@ -42,6 +42,8 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
 
     if (v->state->connection[c].attached & bit)
         return v->fd[c] >= 0;
+    if (s->state->private_pid && s->state->private_pid != v->state->connection[c].pid)
+        return false; /* another program's */
     if (s->state->log_file_mode & ETL_MODE_SECURE && !server_granted(v, c, &s->state->guid, ACCESS_LOG_EVENT)) {
         note_refused(s, uid, "the session is SECURE: events of this user's programs are not recorded", "autologger access SESSION --allow USER=log");
         return false;

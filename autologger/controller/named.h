@@ -4,6 +4,9 @@
 #include "autologger/control/client.h"
 #include "autologger/include/evntrace.h"
 
+/* The name under which the daemon has a program's private session: printf's, of its name and the pid. */
+#define PRIVATE_NAME "%s (private, %d)"
+
 /* The session that `name` names (UTF-8), or where it is NULL the handle. 87 neither; 4201. */
 wstatus session_named(struct control_client *c, const char *name, TRACEHANDLE handle, struct ctl_session_info *out);
 #endif

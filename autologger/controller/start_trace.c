@@ -1,5 +1,6 @@
 /* start_trace.c - StartTrace: properties become the values of a declaration, which the daemon reads as it reads those of a boot. */
 #include "autologger/control/client.h"
+#include "autologger/controller/named.h"
 #include "autologger/controller/properties.h"
 #include "autologger/include/evntrace.h"
 #include "registry-sim/base/cursor.h"
@@ -10,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
+enum { PRIVATE_MODES = EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC };
 enum { VALUES = 16, NUMBERS = 12, FLAG_BYTES = 32 };
 
 /* The values that a session is declared by. */
@@ -59,8 +62,8 @@ static const struct {
     {EVENT_TRACE_FILE_MODE_CIRCULAR | EVENT_TRACE_FILE_MODE_APPEND, W_INVALID_PARAMETER},
     {EVENT_TRACE_FILE_MODE_NEWFILE | EVENT_TRACE_FILE_MODE_CIRCULAR, W_INVALID_PARAMETER},
     {EVENT_TRACE_FILE_MODE_NEWFILE | EVENT_TRACE_FILE_MODE_APPEND, W_INVALID_PARAMETER},
-    {EVENT_TRACE_PRIVATE_LOGGER_MODE, W_NOT_SUPPORTED},
-    {EVENT_TRACE_PRIVATE_IN_PROC, W_NOT_SUPPORTED},
+    {EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_FILE_MODE_PREALLOCATE, W_INVALID_PARAMETER},
+    {EVENT_TRACE_PRIVATE_IN_PROC | EVENT_TRACE_SYSTEM_LOGGER_MODE, W_INVALID_PARAMETER},
 };
 
 static wstatus mode_check(const EVENT_TRACE_PROPERTIES *p, const char *file)
@@ -69,6 +72,9 @@ static wstatus mode_check(const EVENT_TRACE_PROPERTIES *p, const char *file)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if ((p->LogFileMode & refused[i].all) == refused[i].all)
             return refused[i].status;
+    /* in another process: not here. Both bits: in this one */
+    if (p->LogFileMode & PRIVATE_MODES && (p->LogFileMode & PRIVATE_MODES) != PRIVATE_MODES)
+        return p->LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE ? W_NOT_SUPPORTED : W_INVALID_PARAMETER;
     if (!file && !(p->LogFileMode & NEEDS_NO_FILE))
         return p->LogFileMode ? W_INVALID_PARAMETER : W_BAD_PATHNAME;
     return W_SUCCESS;
@@ -85,7 +91,8 @@ static wstatus identity(EVENT_TRACE_PROPERTIES *p, char **name, struct guid *id)
         return W_INVALID_PARAMETER;
     if (is_kernel)
         *id = system_trace;
-    else if (guid_is_zero(id) && getrandom(id, sizeof *id, 0) != sizeof *id)
+    else if ((guid_is_zero(id) || p->LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC) && /* that one names a provider, which other programs may name too */
+             getrandom(id, sizeof *id, 0) != sizeof *id)
         return W_NOT_ENOUGH_MEMORY;
     return W_SUCCESS;
 }
@@ -140,8 +147,25 @@ static wstatus start(const struct declaration *given, const char *name, struct c
     return st;
 }
 
-static wstatus start_named(PTRACEHANDLE handle, char *name, EVENT_TRACE_PROPERTIES *p, bool wide)
+/* Each program has its own sessions of a name, and its own files: both get its number. */
+static wstatus make_private(const EVENT_TRACE_PROPERTIES *p, char **name, char **file)
 {
+    char *own = NULL, *own_file = NULL;
+    if (!(p->LogFileMode & EVENT_TRACE_PRIVATE_IN_PROC))
+        return W_SUCCESS;
+    if (asprintf(&own, PRIVATE_NAME, *name, (int)getpid()) < 0 || (*file && asprintf(&own_file, "%s_%d", *file, (int)getpid()) < 0)) {
+        free(own);
+        return W_NOT_ENOUGH_MEMORY;
+    }
+    free(*name);
+    free(*file);
+    *name = own, *file = own_file;
+    return W_SUCCESS;
+}
+
+static wstatus start_named(PTRACEHANDLE handle, char **text, EVENT_TRACE_PROPERTIES *p, bool wide)
+{
+    char                   *name = *text;
     struct ctl_session_info info;
     struct declaration      d    = {.count = 0};
     struct guid             id;
@@ -153,6 +177,8 @@ static wstatus start_named(PTRACEHANDLE handle, char *name, EVENT_TRACE_PROPERTI
     st = st ? st : properties_name_put(p, wide, name);
     st = st ? st : identity(p, &name, &id);
     st = st ? st : mode_check(p, file);
+    st = st ? st : make_private(p, text, &file);
+    name = *text;
     const bool kernel = !st && (guid_equal(&id, &system_trace) || p->LogFileMode & EVENT_TRACE_SYSTEM_LOGGER_MODE);
     uint32_t mask[8];
     if (!st && kernel)
@@ -178,7 +204,7 @@ static wstatus start_trace(PTRACEHANDLE handle, const void *text, EVENT_TRACE_PR
     *handle    = 0;
     wstatus st = text ? properties_check(p) : W_INVALID_PARAMETER;
     st         = st ? st : name_take(text, wide, &name);
-    st         = st ? st : start_named(handle, name, p, wide);
+    st         = st ? st : start_named(handle, &name, p, wide);
     free(name);
     return st;
 }

@@ -516,6 +516,15 @@ static void leave(struct service *v, bool seal)
     rows_keep(v);
 }
 
+/* Sessions of programs that are gone end. */
+static void private_step(struct service *v)
+{
+    struct reason   why;
+    struct session *s;
+    while (v->options.gone && (s = v->options.gone(&v->table, v->epoll_fd)))
+        stop(v, s, NULL, &why);
+}
+
 wstatus service_loop(struct service *v, bool *left, struct reason *why)
 {
     const struct boot_part *boot = v->options.boot;
@@ -528,6 +537,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             boot->step(boot->ctx);
         for (const struct beside *b = v->options.beside; b; b = b->next)
             b->step(b->ctx);
+        private_step(v); /* one may have been started */
         if (!server_step(v->server, v->epoll_fd, -1))
             continue;
         if (read(v->signal_fd, &info, sizeof info) == sizeof info) {
@@ -538,6 +548,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             leave(v, info.ssi_signo == SIGUSR1);
             return W_SUCCESS;
         }
+        private_step(v);
         cpus_step(v);
         if (read(v->consumers_fd, &count, sizeof count) == sizeof count)
             server_consumers(v->server);

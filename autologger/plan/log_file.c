@@ -66,7 +66,9 @@ wstatus reading_log_file(struct reading *r)
 
     if (st != W_SUCCESS || !p->file_name)
         return st;
-    st = winpath_map(p->file_name, r->limits->log_dir, false, &path, r->why);
+    /* a program's own session has its file where its user may make one */
+    const bool own = r->limits->now && p->log_file_mode & MODE_PRIVATE_IN_PROC;
+    st             = winpath_map(p->file_name, r->limits->log_dir, own, &path, r->why);
     if (st != W_SUCCESS) {
         reading_blame(r, VALUE_FILE_NAME);
         return st;

@@ -135,7 +135,7 @@ wstatus session_new(struct session_env *env, struct directory *directory, struct
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the session");
     s->env       = env;
     s->directory = directory;
-    s->state_fd = s->wake_fd = s->epoll_fd = s->ring_fd = -1;
+    s->state_fd = s->wake_fd = s->epoll_fd = s->ring_fd = s->private_fd = -1;
     pthread_mutex_init(&s->lock, NULL);
     *out = s;
     return W_SUCCESS;
@@ -231,6 +231,8 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->max_file_size   = plan->max_file_size;
     st->flush_timer     = plan->flush_timer;
     st->memory_bytes    = plan->memory_bytes;
+    if (st->log_file_mode & ETL_MODE_PRIVATE_IN_PROC)
+        st->private_pid = s->env->private_pid;
     if (s->env->asks)
         st->owner = *s->env->asks;
     memcpy(st->group_mask, plan->group_mask, sizeof st->group_mask);
@@ -665,6 +667,8 @@ void session_destroy(struct session *s)
         close(s->state_fd);
     if (s->ring_fd >= 0)
         close(s->ring_fd);
+    if (s->private_fd >= 0)
+        close(s->private_fd);
     if (s->wake_fd >= 0)
         close(s->wake_fd);
     if (s->epoll_fd >= 0)

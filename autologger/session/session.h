@@ -59,6 +59,7 @@ struct session_env {
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
     /* another user's file is made with that user's rights to files (owner.c). NULL: an early program's, where all is root's */
     const struct session_owner_part *owner;
+    uint32_t private_pid; /* of the program for which a PRIVATE_IN_PROC session is made now; 0: such sessions are ordinary ones */
     const struct state_owner        *asks; /* for whom sessions and snapshots are made now; NULL: the daemon */
     /* as in klog_config; NULL: an early program's, and of a boot that is recovered on what may be another machine */
     klog_collect system_config;
@@ -125,6 +126,7 @@ struct session {
     atomic_int             logger_tid;
     struct logger         *logger;
     _Atomic(struct logger_errand *) errand; /* NULL: none */
+    int                    private_fd; /* pidfd of the program whose session it is; -1: none */
     int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
     struct { uint64_t lost, corrupt, used, granted, filtered; } totals; /* of the streams, as of the last pass; under lock */

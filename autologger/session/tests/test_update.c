@@ -1,6 +1,7 @@
 /* Other terms for a session that runs, under writers: MaximumBuffers up and down, another file, real time on and off, real time alone; what was
- * attempted is written or lost over each of them. And one row of buffers for all processors.
+ * attempted is written or lost over each of them. And one row of buffers for all processors, and numbers of messages.
  * Proves: SES-06, SES-07, SES-08, SES-22, COR-17, COR-20, LGT-05. */
+#include "autologger/ring/classic.h"
 #include "autologger/session/tests/fixture.h"
 
 #include <pthread.h>
@@ -516,13 +517,77 @@ static void one_row_for_all_processors(void **state)
     stand_finish(&t);
 }
 
+/* A message of the older API, which asks for a number. */
+static void message_write(struct program *w)
+{
+    struct etl_event_header h       = {.header_type = ETL_EVENT64, .marker = ETL_MARKER, .flags = SHM_CLASSIC, .event_property = CLASSIC_MESSAGE,
+                                       .thread_id = (uint32_t)gettid(), .process_id = (uint32_t)getpid(), .provider = test_provider, .id = 7,
+                                       .level = 4, .task = MESSAGE_SEQUENCE};
+    uint64_t                payload = 1;
+    struct ring_piece       piece   = {(uint64_t)(uintptr_t)&payload, sizeof payload, 0};
+    bool                    written = false;
+    assert_int_equal(ring_write(&w->view, w->enable, w->ticket, &h, &piece, 1, sizeof payload, &written), 0);
+    assert_true(written);
+}
+
+/* The numbers in a file, in its order. */
+static unsigned numbers_read(const char *path, uint32_t *out, unsigned most)
+{
+    FILE    *file = fopen(path, "rb");
+    uint8_t *data = malloc(65536);
+    unsigned n    = 0;
+    assert_true(file && data);
+    for (unsigned b = 0; fread(data, 65536, 1, file) == 1; b++) {
+        struct etl_buffer_header h;
+        memcpy(&h, data, sizeof h);
+        for (uint32_t at = sizeof h; b > 0 && at < h.saved_offset; n++) {
+            uint16_t size;
+            memcpy(&size, data + at, sizeof size);
+            assert_true(size >= 20 && n < most && data[at + 3] == ETL_MARKER_MESSAGE);
+            memcpy(&out[n], data + at + 8, sizeof *out);
+            at += (size + 7u) & ~7u;
+        }
+    }
+    assert_int_equal(fclose(file), 0);
+    free(data);
+    return n;
+}
+
+/* USE_LOCAL_SEQUENCE counts in the session, USE_GLOBAL_SEQUENCE in all of them; without either the number is 0. */
+static void messages_are_numbered(void **state)
+{
+    enum { EACH = 40 };
+    static const struct { uint32_t mode, first; } rows[] = {
+        {ETL_MODE_LOCAL_SEQUENCE, 1}, {ETL_MODE_GLOBAL_SEQUENCE, 1001}, {ETL_MODE_GLOBAL_SEQUENCE, 1001 + EACH}, {ETL_MODE_LOCAL_SEQUENCE, 1}, {0, 0}};
+    uint32_t global = 1000;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct stand   t;
+        struct program w;
+        uint32_t       number[2 * EACH];
+        char           name[16];
+        snprintf(name, sizeof name, "numbers-%zu", i);
+        stand_begin(&t, name, rows[i].mode | ETL_MODE_NO_PER_PROCESSOR, 64, true);
+        t.f.env.message_number = &global;
+        program_attach(&w, t.s, (uint32_t)geteuid(), t.slot, t.entry);
+        for (int k = 0; k < EACH; k++)
+            message_write(&w);
+        session_stop(t.s);
+        assert_int_equal(numbers_read(t.text.path, number, 2 * EACH), EACH);
+        for (uint32_t k = 0; k < EACH; k++)
+            assert_int_equal(number[k], rows[i].mode ? rows[i].first + k : 0);
+        stand_finish(&t);
+    }
+    assert_int_equal(global, 1000 + 2 * EACH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buffers_come_and_go_under_writers), cmocka_unit_test(more_buffers_hold_more), cmocka_unit_test(limits_of_maximum),
         cmocka_unit_test(files_change_under_writers), cmocka_unit_test(a_ring_changes_its_file), cmocka_unit_test(files_that_cannot_be),
         cmocka_unit_test(real_time_is_switched), cmocka_unit_test(a_file_for_a_session_without), cmocka_unit_test(converted_to_real_time),
-        cmocka_unit_test(one_row_for_all_processors),
+        cmocka_unit_test(one_row_for_all_processors), cmocka_unit_test(messages_are_numbered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
