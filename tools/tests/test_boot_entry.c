@@ -106,7 +106,7 @@ static void arguments(void **state)
     assert_int_equal(length, strlen(text));
     assert_string_equal(text, "autologger=kernel trace_event=initcall:*,sched:sched_process_exec,sched:sched_switch,block:block_rq_insert,"
                               "block:block_rq_issue,sched:sched_process_fork,sched:sched_process_exit,task:task_newtask,"
-                              "module:module_load trace_buf_size=8M trace_clock=perf");
+                              "module:module_load,block:block_rq_requeue trace_buf_size=8M trace_clock=perf");
     length = boot_entry_arguments(mask, &switches, 1, text, sizeof text);
     assert_string_equal(text + length - 25, " trace_options=stacktrace");
     memset(mask, 0, sizeof mask);
