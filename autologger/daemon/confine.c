@@ -37,7 +37,7 @@ struct rule {
     uint8_t  makes, argument, test;
     uint16_t error;
 };
-enum test { ALWAYS, ANY, ALL, OUTSIDE };
+enum test { ALWAYS, ANY, ALL, OUTSIDE, EQUAL };
 #define CONFINE(call, makes, argument, test, value, error) {__NR_##call, (uint32_t)(value), makes, argument, test, error},
 static const struct rule rules[] = {
 #include "autologger/daemon/confine.def"
@@ -80,8 +80,10 @@ static unsigned rule_write(const struct rule *r, struct sock_filter *out)
         out[n++] = STATEMENT(BPF_LD | BPF_IMM, r->value);
         out[n++] = STATEMENT(BPF_ALU | BPF_RSH | BPF_X, 0);
         out[n++] = JUMP(BPF_JSET, 1, NEXT, 0);
+    } else if (r->test == EQUAL) {
+        out[n++] = JUMP(BPF_JEQ, r->value, 0, NEXT);
     }
-    out[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | r->error);
+    out[n++] = STATEMENT(BPF_RET | BPF_K, r->error ? SECCOMP_RET_ERRNO | r->error : SECCOMP_RET_ALLOW);
     for (unsigned i = 0; i < n; i++) {
         if (out[i].jt == NEXT)
             out[i].jt = (uint8_t)(n - i - 1);

@@ -122,7 +122,7 @@ static int families(void)
 
 static int places(void)
 {
-    struct sched_param none = {0};
+    struct sched_param none = {0}, least = {1};
     REFUSED(unshare(CLONE_NEWNS), EPERM);
     REFUSED(unshare(CLONE_NEWUSER), EPERM);
     ALLOWED(unshare(CLONE_FILES));
@@ -132,7 +132,9 @@ static int places(void)
     REFUSED(personality(ADDR_NO_RANDOMIZE), EPERM);
     ALLOWED(personality(PER_LINUX));
     REFUSED(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &none), EPERM);
-    REFUSED(syscall(SYS_sched_setscheduler, 0, 1 << 30 | SCHED_RR, &none), EPERM);
+    REFUSED(syscall(SYS_sched_setscheduler, 0, SCHED_RR, &least), EPERM);
+    REFUSED(syscall(SYS_sched_setscheduler, 0, SCHED_RESET_ON_FORK | SCHED_FIFO, &least), EPERM);
+    ALLOWED(syscall(SYS_sched_setscheduler, 0, SCHED_RESET_ON_FORK | SCHED_RR, &least)); /* who drains the rings */
     ALLOWED(syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none));
     return 0;
 }
