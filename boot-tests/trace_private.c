@@ -1,5 +1,6 @@
 /* trace_private FILE COUNT MODE - a program with a session of its own, as for Windows: starts it (PRIVATE_LOGGER, PRIVATE_IN_PROC), enables a provider
- * that others write too, writes COUNT events, and stops it, or (MODE leave) is gone without. Prints what it saw; exit 0: all as expected. */
+ * that others write too, writes COUNT events, and stops it, or (MODE leave) is gone without. MODE fill: starts COUNT of them, which all must work,
+ * enables the provider in each, and sees that no more can be had; goes on when standard input ends. Prints what it saw; exit 0: all as expected. */
 #include <evntprov.h>
 #include <evntrace.h>
 #include <stdio.h>
@@ -51,10 +52,35 @@ static void errors(const char *file)
     }
 }
 
+static void fill(const char *file, unsigned count, ULONG enabled)
+{
+    enum { OWN = EVENT_TRACE_PRIVATE_LOGGER_MODE | EVENT_TRACE_PRIVATE_IN_PROC };
+    struct block b      = fresh(file, OWN);
+    TRACEHANDLE  handle = 0;
+    b.p.BufferSize      = 1024;
+    expect("more memory than users have", StartTraceA(&handle, "large", &b.p), ERROR_NO_SYSTEM_RESOURCES);
+    for (unsigned i = 0; i <= count; i++) {
+        char path[1000], name[32];
+        snprintf(path, sizeof path, "%s.%u", file, i);
+        snprintf(name, sizeof name, "number-%u", i);
+        b = fresh(path, OWN);
+        expect(name, StartTraceA(&handle, name, &b.p), i < count ? ERROR_SUCCESS : ERROR_NO_SYSTEM_RESOURCES);
+        if (i < count)
+            expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 0, 0, 0, 5000, NULL), enabled);
+    }
+    printf("%u\n", failed);
+    fflush(stdout);
+    (void)!getchar();
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
         return 100;
+    if (!strncmp(argv[3], "fill", 4)) {
+        fill(argv[1], (unsigned)atoi(argv[2]), strcmp(argv[3], "fill-none") ? ERROR_SUCCESS : ERROR_NO_SYSTEM_RESOURCES);
+        return failed ? 1 : 0;
+    }
     const unsigned count = (unsigned)atoi(argv[2]);
     REGHANDLE      reg;
     TRACEHANDLE    handle;

@@ -195,6 +195,15 @@ static wstatus filter_of(const struct ctl_enable_request *m, size_t size, struct
     return W_SUCCESS;
 }
 
+/* Users without rights leave room for the sessions of others. */
+static bool private_room(const struct control_server *v, const struct session *s, const struct ctl_enable_request *m)
+{
+    struct reason why;
+    unsigned      slot, entry;
+    return m->code != CTL_CODE_ENABLE || !s->state->private_pid || !s->state->owner.set ||
+           session_provider_find(s, &m->provider, &slot, &entry) || !server_private_room(v, &m->provider, &why);
+}
+
 static wstatus request(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_enable_request *m = message;
@@ -212,6 +221,8 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
         return W_ACCESS_DENIED;
     if (m->property & ~(uint32_t)PROPERTY_KNOWN)
         return W_NOT_SUPPORTED;
+    if (!private_room(v, s, m))
+        return W_NO_SYSTEM_RESOURCES;
     wstatus st = filter_of(m, size, &filter);
     if (!st && m->wait && !(wait = calloc(1, sizeof *wait + STATE_REGISTRATIONS * sizeof wait->left[0])))
         st = W_NOT_ENOUGH_MEMORY;

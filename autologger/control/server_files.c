@@ -13,6 +13,42 @@ struct starter {
     unsigned               c;
 };
 
+/* What users who need no right may take of what all share. */
+enum { PRIVATE_OF_USER = 4, PRIVATE_OF_USERS = 16, PRIVATE_IN_PROVIDER = SHM_PROVIDER_SESSIONS / 2, PRIVATE_BYTES = 16 << 20 };
+
+static bool users_private(const struct session *s) { return s && s->state->private_pid && s->state->owner.set; }
+
+wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why)
+{
+    unsigned n = 0, slot, entry;
+    char     text[GUID_TEXT_SIZE];
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        n += users_private(v->table->slot[i]) && session_provider_find(v->table->slot[i], provider, &slot, &entry);
+    return n < PRIVATE_IN_PROVIDER ? W_SUCCESS : reason_set(why, W_NO_SYSTEM_RESOURCES, "the provider %s is enabled in %u private sessions already",
+                                                            guid_format(provider, text), n);
+}
+
+static wstatus users_room(const struct starter *s, const struct plan *plan, struct reason *why)
+{
+    const uint32_t uid = s->v->state->connection[s->c].uid;
+    unsigned       own = 0, all = 0;
+    wstatus        st  = W_SUCCESS;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++) {
+        const struct session *other = s->v->table->slot[i];
+        all += users_private(other);
+        own += users_private(other) && other->state->owner.uid == uid;
+    }
+    if (own >= PRIVATE_OF_USER || all >= PRIVATE_OF_USERS)
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "there are %u private sessions of this user, and %u of all; at most %d and %d. Do: stop one", own, all,
+                          PRIVATE_OF_USER, PRIVATE_OF_USERS);
+    if (plan->memory_bytes > PRIVATE_BYTES)
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "a private session's buffers have at most %d MB. Do: lower MaximumBuffers or BufferSize", PRIVATE_BYTES >> 20);
+    for (unsigned i = 0; i < plan->provider_count && !st; i++)
+        if (plan->providers[i].enabled)
+            st = server_private_room(s->v, &plan->providers[i].guid, why);
+    return st;
+}
+
 /* Of the program that asks, and of nothing else: it needs no right, and its file is made with that user's. */
 static wstatus may_start_private(const struct starter *s, const struct plan *plan, struct reason *why)
 {
@@ -23,7 +59,7 @@ static wstatus may_start_private(const struct starter *s, const struct plan *pla
         return reason_set(why, W_INVALID_PARAMETER, "a private session has events of one program: no kernel events, no REAL_TIME, PREALLOCATE, SECURE, NONSTOPPABLE");
     if (!access_may_control(s->v->state->connection[s->c].uid) && !s->v->table->env->asks)
         return reason_set(why, W_ACCESS_DENIED, "this daemon makes no files for other users");
-    return W_SUCCESS;
+    return access_may_control(s->v->state->connection[s->c].uid) ? W_SUCCESS : users_room(s, plan, why);
 }
 
 /* Asked of a plan before anything is made of it. */

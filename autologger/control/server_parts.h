@@ -44,6 +44,8 @@ void server_answer(struct control_server *v, unsigned c, const struct ctl_header
 bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted);
 /* The same of a session; of one with events of the kernel on SystemTraceControlGuid, too. */
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted);
+/* 1450 when as many private sessions of users have the provider as may (server_files.c). */
+wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
 /* ---- server_providers.c ---- */

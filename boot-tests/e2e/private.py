@@ -53,8 +53,41 @@ def side_by_side(m, folder):
     print("side by side: 500 and 501 events of one program each,", info["events_written"], "in the session for all")
 
 
+def limits(m, folder):
+    """One user has four, and a provider's other places are kept for ordinary sessions; another user's are started, and get nothing of it."""
+    if os.geteuid() != 0:
+        return
+    programs = []
+    for user, how in ((NOBODY, "fill"), (NOBODY - 1, "fill-none")):
+        where = os.path.join(folder, str(user))
+        os.makedirs(where)
+        os.chown(where, user, user)
+        p = subprocess.Popen([os.path.join(BUILD, "tests", "trace_private"), os.path.join(where, "f.etl"), "4", how], env=m.env,
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=user, group=user, extra_groups=[])
+        m.processes.append(p)
+        programs.append(p)
+        said = p.stdout.readline().strip()
+        check(said == "0", user, said, p.stdout.readline() if said != "0" else "")
+    m.tool("start", "ordinary", "-o", "ordinary.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}")
+    m.tool("stop", "ordinary")
+    for p in programs:
+        p.stdin.close()
+        p.stdin = None
+        p.communicate(timeout=60)
+        check(p.returncode == 0, p.returncode)
+    none_left(m)
+    print("limits: four sessions a user, four of them with a provider; an ordinary one still has it")
+
+
 def sessions(m):
     return [s["name"] for s in json.loads(m.tool("sessions", "--json").stdout)["sessions"]]
+
+
+def none_left(m):
+    end = time.time() + 20
+    while any("private" in s for s in sessions(m)):
+        check(time.time() < end, "the session of a program that is gone", sessions(m))
+        time.sleep(0.05)
 
 
 def gone(m, folder):
@@ -67,10 +100,7 @@ def gone(m, folder):
             m.wait_ready()
         else:
             path = file_of(p)
-        end = time.time() + 20
-        while any("private" in s for s in sessions(m)):
-            check(time.time() < end, "the session of a program that is gone", sessions(m))
-            time.sleep(0.05)
+        none_left(m)
         if not killed:
             check(len(events(m, path)) == 300, "its file is complete")
     print("programs that are gone: no session is left")
@@ -80,10 +110,12 @@ folder = tempfile.mkdtemp(prefix="autologger-private-")
 try:
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
+        os.chmod(folder, 0o755)
     with Machine() as m:
         os.chmod(m.dir, 0o755)
         m.start()
         side_by_side(m, folder)
+        limits(m, folder)
         gone(m, folder)
         m.shutdown()
 finally:
