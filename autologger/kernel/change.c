@@ -400,7 +400,7 @@ static wstatus change_make(struct change *g)
         terms_get(&h->next, &k->config);
         klog_addresses(k);
     }
-    if (!(g->config.mask[0] & source_table[SRC_EXEC].words.w0))
+    if (!drain_wants_execs(&g->config))
         argv_fds(k->drain.argv, drop_fd, g);
     drain_wants(&k->drain, &g->config);
     for (unsigned i = 0; i < g->count; i++)

@@ -20,12 +20,18 @@ uint64_t raw_now(void)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+bool drain_wants_execs(const struct klog_config *config)
+{
+    const struct source_words *calls = &source_table[SRC_SYS_ENTER].words; /* a call's number means another one in a program of 32 bits */
+    return (config->mask[0] & (source_table[SRC_EXEC].words.w0 | calls->w0)) || (config->mask[1] & calls->w1) || (config->mask[2] & calls->w2);
+}
+
 void drain_commands(struct drain *d, const struct klog_config *config)
 {
     struct reason why  = {0};
     struct argv  *argv = NULL;
     char          text[sizeof why.text + 80];
-    if (!d->wants_commands)
+    if (!d->wants_execs)
         return;
     wstatus status = argv_open(d->proc, &argv, &why);
     pthread_mutex_lock(&d->lock);
@@ -35,8 +41,9 @@ void drain_commands(struct drain *d, const struct klog_config *config)
         rings_bell(d->rings);
     if (!status || !config->condition)
         return;
-    snprintf(text, sizeof text, "command lines of short-lived processes will be empty: %s", why.text);
-    config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, "CommandLine", text,
+    snprintf(text, sizeof text, "%s: %s", d->wants_commands ? "command lines of short-lived processes will be empty"
+                                                            : "calls of short-lived programs of 32 bits are taken for others", why.text);
+    config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, d->wants_commands ? "CommandLine" : "SYSCALL", text,
                       why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
                                                          : "nothing, or see docs/DIFFERENCES.md, Kernel events");
 }
@@ -87,13 +94,14 @@ void drain_wants(struct drain *d, const struct klog_config *config)
     pthread_mutex_lock(&d->lock);
     d->has_exec       = exec;
     d->wants_commands = config->mask[0] & source_table[SRC_EXEC].words.w0;
+    d->wants_execs    = drain_wants_execs(config);
     d->wants_counters = config->mask[0] & KEYWORD_COUNTERS;
     memory_init(d, config);
     if (!d->wants_counters) {
         counters    = d->counters;
         d->counters = NULL;
     }
-    if (!d->wants_commands) {
+    if (!d->wants_execs) {
         argv    = d->argv;
         d->argv = NULL;
     }

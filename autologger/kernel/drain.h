@@ -16,7 +16,7 @@
 
 #include <pthread.h>
 
-enum { PASS_RESERVE = 4096, PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000, EXEC_WAIT_NS = 1000000000 };
+enum { PASS_RESERVE = 4096, PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000, EXEC_WAIT_NS = 1000000000, ARGV_WAIT_NS = 20000000 };
 struct drain_trigger { uint64_t pos; uint16_t cpu, source; };
 struct drain_exec { uint32_t pid, tid; uint64_t time; }; /* `time` of its COMM record */
 struct own_buffer {
@@ -37,6 +37,7 @@ struct drain {
     int                   proc;
     bool                  has_exec; /* the exec tracepoint is open */
     bool                  wants_commands; /* processes are events of this session */
+    bool                  wants_execs;    /* what an exec made of a process is asked for: its command line, or whether it is one of 32 bits */
     bool                  units;          /* their cgroups too */
     struct argv          *argv; /* NULL: /proc alone */
     int                   devices_fd; /* devices.h; -1: not asked for */
@@ -50,13 +51,16 @@ struct drain {
     uint64_t              memory_next; /* when it is looked at again */
     struct drain_trigger *trigger;
     size_t                trigger_count, trigger_capacity;
-    struct drain_exec     pending[PENDING_EXECS]; /* execs that have not finished: the horizon waits for them, and they for EXEC_WAIT_NS at most */
+    struct drain_exec     pending[PENDING_EXECS]; /* execs that have not finished: the horizon waits for them, and they for EXEC_WAIT_NS at most;
+                                                  * without the exec tracepoint nothing says that they have: ARGV_WAIT_NS */
     unsigned              pending_count;
     struct elf_cache     *elves;
     struct own_buffer    *notes;
     char                 *text; /* command lines and paths */
 };
 enum { DRAIN_TEXT = 16384 };
+/* Does a session of these flags want to know what each exec made of a process, however short that lives? */
+bool drain_wants_execs(const struct klog_config *config);
 
 wstatus  drain_init(struct drain *d, struct rings *rings, struct rawlog *log, const struct klog_config *config,
                     struct reason *why);

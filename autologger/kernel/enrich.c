@@ -208,9 +208,10 @@ void enrich_triggers(struct drain *d, bool last)
             note_counters(d, ids[0], ids[2], time);
     }
     enrich_images_known(d, again);
-    d->trigger_count = 0;
+    d->trigger_count    = 0;
+    const uint64_t wait = d->has_exec ? EXEC_WAIT_NS : ARGV_WAIT_NS;
     for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost, or that takes too long: without a file name */
-        if (!last && d->pending[i].time + EXEC_WAIT_NS > now) {
+        if (!last && d->pending[i].time + wait > now) {
             i++;
             continue;
         }

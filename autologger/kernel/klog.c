@@ -488,7 +488,7 @@ void klog_release(struct klog *k, unsigned cpu, uint64_t time)
     k->pending = false;
 }
 
-bool klog_patient(const struct klog *k) { return k->drain.argv || !k->drain.wants_commands; }
+bool klog_patient(const struct klog *k) { return k->drain.argv || !k->drain.wants_execs; }
 
 bool klog_tight(struct klog *k)
 {

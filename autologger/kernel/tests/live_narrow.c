@@ -103,6 +103,7 @@ static void of_32_bits(bool before, struct keyword k)
         print_message("skipped: the compiler makes no programs of 32 bits\n");
         skip();
     }
+    memset(&c, 0, sizeof c); /* a test that failed left it */
     if (before)
         pid = program_start(&go);
     if (before)
