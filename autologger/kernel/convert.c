@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { CHAIN_MAX = 4096 };
+#define TIME_LATEST (UINT64_C(1) << 62) /* ns, of 146 years; events may have some more: each has a time of its own */
 
 static bool special_processes(struct convert *c)
 {
@@ -89,9 +90,12 @@ uint64_t convert_time(const struct convert *c, uint64_t raw_ns)
 
 /* ---- loading ---- */
 
-/* Records come nearly in order: an interrupt may put its own before the one that it interrupted. */
+/* Records come nearly in order: an interrupt may put its own before the one that it interrupted. A time that no clock shows (a
+ * damaged record) is as late as can be, but less than "none" (UINT64_MAX): the record is converted like all others. */
 static bool stream_add(struct stream *s, uint64_t time, uint64_t pos, uint64_t chunk)
 {
+    if (time > TIME_LATEST)
+        time = TIME_LATEST;
     if (s->count == s->capacity) {
         if (s->head > s->count / 2) {
             memmove(s->entry, s->entry + s->head, (s->count - s->head) * sizeof *s->entry);

@@ -66,7 +66,9 @@ void process_text(char **text, const char *value)
 
 struct process *process_add(struct convert *c, uint32_t pid)
 {
-    struct process *p = pid == 4 || pid == 0 ? NULL : process_get(c, pid);
+    struct process *p = process_get(c, pid);
+    if (p && (p == c->system || p == c->idle))
+        return NULL; /* these two are there once, and are not found by their number */
     if (p)
         process_remove(c, p);
     p = calloc(1, sizeof *p);

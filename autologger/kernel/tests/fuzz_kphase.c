@@ -4,10 +4,6 @@
 #include "autologger/kernel/tests/phase_fixture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-/* A damaged exec of a process that is there twice leaves its few bytes behind until the program ends: known, and still to be mended. */
-const char *__asan_default_options(void);
-const char *__asan_default_options(void) { return "detect_leaks=0"; }
-
 enum { CPUS = 2, PAGE = 512 };
 
 static void sources_make(struct phase_fixture *f)

@@ -77,6 +77,39 @@ static void fork_exec_exit(void **state)
     assert_int_equal(told, 1);
 }
 
+/* A damaged record says that the system's process was exec'd into something: it stays what it is. */
+static void exec_of_the_system(void **state)
+{
+    (void)state;
+    maker_comm(&maker, 0, 1000, 4, 77, "nonsense", true);
+    maker_comm(&maker, 0, 1100, 4, 4, "nonsense", true);
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2000, 2, 0, 2, 0);
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2500, 90, 2, 90, 2);
+    maker_chunk(&maker, 0, RAW_CHUNK_PERF);
+    maker_pass(&maker, 9000, UINT64_MAX);
+    run();
+    assert_int_equal(count(0x0301), 0);
+    assert_int_equal(count(0x0302), 0);
+    assert_int_equal(count(0x0501), 2);
+    assert_int_equal(nth(0x0501, 1)->pid, 4);
+    assert_int_equal(u32(nth(0x0501, 1), 0), 4);
+}
+
+/* A damaged record has a time that means "none" elsewhere: it is converted, and counted, all the same. */
+static void times_that_no_clock_shows(void **state)
+{
+    (void)state;
+    maker_task(&maker, 0, PERF_RECORD_FORK, UINT64_MAX, 600, 500, 600, 500);
+    maker_task(&maker, 0, PERF_RECORD_FORK, UINT64_MAX - 1, 700, 500, 700, 500);
+    maker_chunk(&maker, 0, RAW_CHUNK_PERF);
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2000, 800, 500, 800, 500);
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    maker_pass(&maker, 9000, UINT64_MAX);
+    run();
+    assert_int_equal(count(0x0301), 3);
+    assert_int_equal(u32(nth(0x0301, 0), 8), 800);
+}
+
 static void kernel_threads_are_system(void **state)
 {
     (void)state;
@@ -430,7 +463,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(fork_exec_exit), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
+        T(fork_exec_exit), T(exec_of_the_system), T(times_that_no_clock_shows), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
         T(order_over_cpus_and_horizon), T(equal_times_are_moved_on), T(adoption_doubles_nothing), T(damaged_snapshot_is_refused),
         T(hostile_bytes), T(start_and_stop_bookkeeping), cmocka_unit_test(every_class_is_read_back)
     };
