@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CPUS_MAX = 1024, LIST_MAX = 512, PIDS = 1 << 22, CLASS_SWITCH = 0x0524, CLASS_THREAD_START = 0x0501, CLASS_PROCESS_START = 0x0301,
+enum { CPUS_MAX = 1024, LIST_MAX = 512, PIDS = 1 << 22, CLASS_SWITCH = 0x0524, CLASS_THREAD_START = 0x0501, CLASS_THREAD_END = 0x0502, CLASS_PROCESS_START = 0x0301,
        CLASS_PROCESS_END = 0x0302, WINDOWS = 2 };
 
 struct list { uint32_t id[LIST_MAX]; uint64_t a[LIST_MAX], b[LIST_MAX]; unsigned count; };
@@ -24,6 +24,8 @@ struct counts {
     bool          known[CPUS_MAX];
     uint64_t      switches, inversions;
     uint32_t     *outs, *missing; /* by thread: switches away from it that are there, that are not */
+    bool         *ended;          /* by thread: what is left of it is its last switch */
+    uint64_t      broken, silent; /* sums of `missing` over threads that are gone */
     int64_t       last[CPUS_MAX];
 };
 
@@ -43,6 +45,18 @@ static uint32_t u32(const struct etl_event *e, uint32_t at)
     return v;
 }
 
+/* A number is given to one thread after another. One that is never switched away from is one whose events the kernel gives to nobody: some
+ * guests' kernels do so with idle tasks, and with what their host runs in them. */
+static void thread_over(struct counts *c, uint32_t tid)
+{
+    uint32_t i = tid % PIDS;
+    *(c->outs[i] && tid ? &c->broken : &c->silent) += c->missing[i];
+    if (c->missing[i] && c->outs[i] && tid)
+        fprintf(stderr, "thread %" PRIu32 " came in, and another one went out, %" PRIu32 " times\n", tid, c->missing[i]);
+    c->outs[i] = c->missing[i] = 0;
+    c->ended[i]                = false;
+}
+
 static void context_switch(struct counts *c, const struct etl_event *e)
 {
     uint32_t in = u32(e, 0), out = u32(e, 4);
@@ -55,6 +69,8 @@ static void context_switch(struct counts *c, const struct etl_event *e)
     c->outs[out % PIDS]++;
     if (c->known[e->cpu] && c->running[e->cpu] != out)
         c->missing[c->running[e->cpu] % PIDS]++; /* the switch away from it, if not more */
+    if (c->ended[out % PIDS])
+        thread_over(c, out);
     c->running[e->cpu] = in;
     c->known[e->cpu]   = true;
 }
@@ -81,6 +97,10 @@ static void event(struct counts *c, const struct etl_event *e)
     }
     if (e->hook == CLASS_SWITCH)
         context_switch(c, e);
+    else if (e->hook == CLASS_THREAD_START)
+        thread_over(c, u32(e, 4)); /* of an older one with this number */
+    else if (e->hook == CLASS_THREAD_END)
+        c->ended[u32(e, 4) % PIDS] = true;
     else if (e->hook == CLASS_PROCESS_START || e->hook == CLASS_PROCESS_END)
         process(c, e, e->hook == CLASS_PROCESS_START);
 }
@@ -93,17 +113,11 @@ static void list_print(const char *name, const struct list *l)
     printf("}, ");
 }
 
-/* A thread that is never switched away from is one whose events the kernel gives to nobody: some guests' kernels do so with idle tasks, and
- * with what their host runs in them. */
-static void broken_print(const struct counts *c)
+static void broken_print(struct counts *c)
 {
-    uint64_t broken = 0, silent = 0;
-    for (uint32_t tid = 0; tid < PIDS; tid++) {
-        *(c->outs[tid] && tid ? &broken : &silent) += c->missing[tid];
-        if (c->missing[tid] && c->outs[tid] && tid)
-            fprintf(stderr, "thread %" PRIu32 " came in, and another one went out, %" PRIu32 " times\n", tid, c->missing[tid]);
-    }
-    printf("\"broken\": %" PRIu64 ", \"silent\": %" PRIu64 ", ", broken, silent);
+    for (uint32_t tid = 0; tid < PIDS; tid++)
+        thread_over(c, tid);
+    printf("\"broken\": %" PRIu64 ", \"silent\": %" PRIu64 ", ", c->broken, c->silent);
 }
 
 int main(int argc, char **argv)
@@ -114,7 +128,7 @@ int main(int argc, char **argv)
     struct etl_event     e;
     struct reason        why = {0};
     if (argc < FIXED || !(c.parent = calloc(PIDS, sizeof *c.parent)) || !(c.outs = calloc(PIDS, sizeof *c.outs)) ||
-        !(c.missing = calloc(PIDS, sizeof *c.missing)))
+        !(c.missing = calloc(PIDS, sizeof *c.missing)) || !(c.ended = calloc(PIDS, sizeof *c.ended)))
         return fprintf(stderr, "storm_count FILE WINDOW... PID... - TID...\n"), 100;
     if (etl_reader_open(argv[1], &r, &why))
         return fprintf(stderr, "storm_count: %s\n", why.text), 111;
