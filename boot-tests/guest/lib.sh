@@ -1,6 +1,6 @@
 # lib.sh - what the scripts of a guest share, in the initramfs and in the root. A scenario's guest.sh may replace any function.
 . /boot-test/scenario
-OUT=/run/boot-test/out
+export OUT=/run/boot-test/out
 
 # mark NAME: this moment, on the clock that events have, too.
 mark() { /boot-test/mark /run/boot-test/marks "$1"; }

@@ -11,7 +11,7 @@ import re
 import shutil
 import time
 
-from qemu import disk, machine, runner
+from qemu import disk, kernel, machine, runner
 from qemu.expect import Checker
 from qemu.places import Failed, Stuck, run, built, tool
 from qemu.remains import LOGS, STORE, Remains
@@ -44,7 +44,8 @@ class Chain:
 
     def boot(self, number, cut_after=None):
         disk.remove(self.root, "/" + GUARD)
-        line = machine.command(*self.parts, self.scenario.memory, self.scenario.cpus, f"{self.scenario.arguments} cuts.base={self.tally.committed}")
+        line = machine.command(*self.parts, self.scenario.memory, self.scenario.cpus, f"{self.scenario.arguments} cuts.base={self.tally.committed}",
+                               cpu=kernel.CPU[self.scenario.kernel])
         serial = self.folder / f"serial-{number}.txt"
         try:
             return machine.boot(line, serial, self.scenario.timeout, cut_after, BEGUN if cut_after is not None else None)

@@ -4,23 +4,15 @@ base             minbase, systemd, udev, dbus, initramfs-tools and the kernel's 
 dracut           the same with dracut in the place of initramfs-tools, its image with systemd as process 1"""
 import os
 import pathlib
-import re
 import shutil
 
 from qemu import disk, grub, kernel, payload
-from qemu.places import BUILD, CACHE, GUEST, Failed, Missing, built, need, run
+from qemu.places import BUILD, CACHE, GUEST, Failed, Missing, built, need, run, suite
 
 PACKAGES = "systemd-sysv,udev,dbus,kmod,linux-base,busybox,zstd"
 MACHINE_ID = "5d7a31c5c0de4b1f9a7b3c2d1e0f9a8b"  # else the first boot makes one, and takes ten seconds more
 IMAGE_MB = 1200  # sparse
 FOLDERS = CACHE / "roots"
-
-
-def suite():
-    found = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.M)
-    if not found:
-        raise Missing("/etc/os-release names no suite of Debian")
-    return found.group(1)
 
 
 ENVIRONMENT = "env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C"
@@ -95,8 +87,21 @@ def _make_root(work, name):
     _settle(work)
 
 
-def base(name="base"):
-    return _made(name, lambda work: _make_root(work, name))
+def _with_other_kernel(work, name, kind):
+    """The root `name` as it is with another kernel's package. Backports' wants a linux-base that the release has not: what it
+    does at an upgrade is of no matter here."""
+    copy(base(name), work)
+    shutil.copy(kernel.package_file(kind), work / "root/kernel.deb")
+    inside(work, 'dpkg --purge --force-depends $(dpkg-query -W -f "\\${Package} " "linux-image-*") && '
+           "dpkg -i --force-depends /root/kernel.deb && rm -r /root/kernel.deb /lib/modules/*/kernel && "
+           f"depmod -a $(ls /lib/modules) && {MAKERS[name][3]}")
+
+
+def base(name="base", kind="stable"):
+    """The root of that name with that kernel."""
+    if kind == "stable":
+        return _made(name, lambda work: _make_root(work, name))
+    return _made(f"{name}-{kind}", lambda work: _with_other_kernel(work, name, kind))
 
 
 def kernel_version(tree):
@@ -157,7 +162,7 @@ def _apply(tree, scenario):
 def make(scenario, work, lay_state):
     """(root disk, its own initramfs or None) of a Debian scenario; lay_state(tree) puts the store into it."""
     tree, initial = work / "root", None
-    copy(base("dracut" if scenario.root == "dracut" else "base"), tree)
+    copy(base("dracut" if scenario.root == "dracut" else "base", scenario.kernel), tree)
     _install_ours(tree, scenario)
     for name, source in scenario.files("root"):
         payload.install(source, tree / name, 0o755 if source.read_bytes()[:2] == b"#!" else 0o644)

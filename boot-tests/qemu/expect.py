@@ -18,6 +18,9 @@
                                    on the trace's clock; how many units there are
   cgroups PATH PROGRAM OP N        each process of the trace has a unit or none, and those of that output (PID and its line of /proc) theirs;
                                    how many of the latter are in the trace
+  witness PATH PROVIDER EVENT PROGRAM OP N   each event of that name in that output of a trace instance's `trace` is in the trace, on its
+                                   processor, in order, by its threads; the trace may go on for longer; how many there are
+  together PATH PROVIDER1 EVENT1 PROVIDER2 EVENT2 OP N   us that two records of the same events are apart, processor by processor
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
   after MARK PATH PROVIDER EVENT OP N   milliseconds from a mark to the first such event
@@ -27,6 +30,7 @@
   serial has TEXT | serial lacks TEXT
   nothing-below                    no trace lies in the root below the mount point of the log disk
   clean                            the root was unmounted in order
+  only KERNEL ...                  one of the others, where that kernel was booted (stable, backports)
 OP: = != < <= > >= has lacks. `has` with a list: an element (conditions: the number of one, or a text of its reason)."""
 import json
 import operator
@@ -70,16 +74,18 @@ def path_of(value, path):
 class Checker:
     """Holds one boot's remains against a file of expectations."""
 
-    def __init__(self, remains):
-        self.remains = remains
+    def __init__(self, remains, kernel="stable"):
+        self.remains, self.kernel = remains, kernel
 
     def check(self, path):
         """The lines that do not hold, each with what was found instead; and how many lines there were."""
         wrong, lines = [], 0
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             words = shlex.split(line, comments=True)
-            if not words:
+            if not words or (words[0] == "only" and words[1] != self.kernel):
                 continue
+            if words[0] == "only":
+                words = words[2:]
             lines += 1
             handler = getattr(self, "on_" + words[0].replace("-", "_"), None)
             if not handler:
@@ -171,6 +177,15 @@ class Checker:
             return f"{len(wrong)} of {processes}: " + "; ".join(wrong[:5])
         print(f"{processes} processes with a unit or none; {seen} of them as /proc shows them")
         return None if compare(seen, op, count) else seen
+
+    def on_witness(self, name, provider, event, part, op, count):
+        found, wrong = self.remains.witnessed(name, provider, event, part)
+        return None if not wrong and compare(found, op, count) else f"{found}; " + "; ".join(wrong)
+
+    def on_together(self, name, provider1, event1, provider2, event2, op, microseconds):
+        found = self.remains.together(name, (provider1, event1), (provider2, event2))
+        print(f"{provider1} {event1} and {provider2} {event2}: {found} us apart")
+        return None if compare(found, op, microseconds) else f"{found} us"
 
     def on_mark(self, name):
         return None if name in self.remains.marks() else "only: " + ", ".join(self.remains.marks())

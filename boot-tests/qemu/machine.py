@@ -53,13 +53,15 @@ class Boot:
         return None
 
 
-def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limit=""):
+def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limit="", cpu=""):
     line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", str(memory), "-nographic", "-nodefaults",
             "-serial", "mon:stdio", "-no-reboot", "-kernel", str(kernel)]
     if exact:
         line += ["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
     else:
         line += ["-accel", "tcg,thread=multi", "-smp", str(cpus)]
+    if cpu:
+        line += ["-cpu", cpu]
     if initramfs:
         line += ["-initrd", str(initramfs)]
     for number, image in enumerate(disks):

@@ -1,4 +1,5 @@
 """What goes into the guests' file systems: programs of this build with the libraries they need, busybox, the guest's scripts."""
+import lzma
 import pathlib
 import re
 import shutil
@@ -62,12 +63,22 @@ def busybox(tree):
             path.symlink_to("busybox" if path.parent.name == "bin" else "../bin/busybox")
 
 
-def modules(tree, names):
+def _module(name, kind):
+    """A module's own file, and where it lies below lib/modules. Newer kernels have them packed: they are unpacked beside it."""
+    top = kernel.fetch(kind) / "lib/modules"
+    found = next(top.rglob(f"{name}.ko"), None)
+    if not found:
+        packed = next(top.rglob(f"{name}.ko.xz"))
+        found = packed.with_suffix("")
+        found.write_bytes(lzma.decompress(packed.read_bytes()))
+    return found, found.relative_to(top)
+
+
+def modules(tree, names, kind):
     """Modules of the guest's kernel where modprobe looks for them, and by their bare names for insmod."""
     for name in names:
-        source = next((kernel.fetch() / "lib/modules").rglob(f"{name}.ko"))
-        release = source.relative_to(kernel.fetch() / "lib/modules").parts[0]
-        place = source.relative_to(kernel.fetch() / "lib/modules" / release)
+        source, where = _module(name, kind)
+        release, place = where.parts[0], where.relative_to(where.parts[0])
         install(source, tree / "boot-test" / f"{name}.ko", 0o644)
         folder = tree / ("usr/lib" if (tree / "lib").is_symlink() else "lib") / "modules" / release
         if (folder / "modules.dep").exists() and (folder / "modules.builtin").exists():
@@ -86,7 +97,7 @@ def guest_files(tree, scenario):
     (folder / "scenario").write_text(scenario.variables())
     (folder / "programs").write_text("".join(line + "\n" for line in scenario.run))
     install(GUEST / "workload", folder / "workload", 0o755)
-    modules(tree, scenario.modules)
+    modules(tree, scenario.modules, scenario.kernel)
     for place in (scenario.folder, scenario.folder.parent):
         if (place / "guest.sh").exists():
             install(place / "guest.sh", folder / "guest.sh")

@@ -1,6 +1,7 @@
 """Where things are, how programs are run, and the two ways to give up: something is missing here, or something failed."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -54,3 +55,11 @@ def built(name):
 def tool(*args, check=True):
     """The autologger command of this build."""
     return run(built("autologger"), *args, check=check)
+
+
+def suite():
+    """The name of this machine's release of Debian."""
+    found = re.search(r"^VERSION_CODENAME=(\w+)", pathlib.Path("/etc/os-release").read_text(), re.M)
+    if not found:
+        raise Missing("/etc/os-release names no suite of Debian")
+    return found.group(1)

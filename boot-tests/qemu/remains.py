@@ -2,7 +2,7 @@
 import json
 import shutil
 
-from qemu import disk, units
+from qemu import disk, units, witness
 from qemu.payload import program_of
 from qemu.places import run, built, tool
 
@@ -102,14 +102,18 @@ class Remains:
         counts = self.summary(name).get("counts", [])
         return sum(c["count"] for c in counts if provider in (c["provider"], c["guid"]) and event in ("*", c["event"]))
 
-    def _events(self, name, provider):
-        """[event, raw time, fields as text] of all events of a provider, in the order of the trace."""
+    def _placed(self, name, provider):
+        """(event, processor, raw time, fields as text) of all events of a provider, in the order of the trace."""
         if (name, provider) not in self._dumped:
             found = self.logs(name)
             said = run(built("autologger"), "dump", found[0], "--json", "--provider", provider, check=False).stdout if found else ""
             events = (json.loads(line) for line in said.splitlines())
-            self._dumped[(name, provider)] = [(e["event"], e["raw"], json.dumps(e.get("fields", ""))) for e in events]
+            self._dumped[(name, provider)] = [(e["event"], e["cpu"], e["raw"], json.dumps(e.get("fields", ""))) for e in events]
         return self._dumped[(name, provider)]
+
+    def _events(self, name, provider):
+        """(event, raw time, fields as text)"""
+        return [(event, raw, fields) for event, _, raw, fields in self._placed(name, provider)]
 
     def _matching(self, name, provider, event):
         wanted, _, text = event.partition(":")
@@ -137,6 +141,14 @@ class Remains:
     def grouped(self, name, part):
         """(processes of the trace, those of /proc in it, what does not agree)"""
         return units.grouped(self._events(name, "Autologger-Kernel-Cgroups"), self._events(name, "Process"), self.output(part) or "")
+
+    def witnessed(self, name, provider, event, part):
+        """(events that the kernel's own trace of the boot has, what this one has otherwise)"""
+        return witness.compare(self._placed(name, provider), event, self.output(part) or "")
+
+    def together(self, name, one, other):
+        """Microseconds that the times of two records of the same events are apart at most."""
+        return witness.apart(*([(cpu, raw, fields) for event, cpu, raw, fields in self._placed(name, provider) if event == wanted] for provider, wanted in (one, other)))
 
     def output_path(self, part):
         return self.folder / "results/out" / part

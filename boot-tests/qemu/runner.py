@@ -39,7 +39,7 @@ def prepare(scenario, work, in_memory=False):
     for name, size in scenario.disks:
         disk.make(work / f"{name}.img", None, size, name)
         disks.append(work / f"{name}.img")
-    return kernel.image(), initial, disks
+    return kernel.image(scenario.kernel), initial, disks
 
 
 def save(work):
@@ -59,7 +59,7 @@ def one_boot(scenario, number, parts, work, exact=False, arguments=""):
     entry = scenario.entry_words if number == 1 else ""
     words = f"{scenario.arguments} {entry} {scenario.of_boot(number, 'arguments', '')} {arguments}"
     line = machine.command(kernel_image, initial, disks, scenario.memory, scenario.cpus, " ".join(words.split()), exact,
-                           scenario.disk_limit)
+                           scenario.disk_limit, kernel.CPU[scenario.kernel])
     cut_after = scenario.of_boot(number, "cut-after")
     return machine.boot(line, work / f"serial-{number}.txt", int(scenario.of_boot(number, "timeout", scenario.timeout)),
                         float(cut_after) if cut_after else None, scenario.of_boot(number, "cut-at"))
@@ -117,6 +117,6 @@ def _boot_and_check(scenario, number, parts, work, outcome, say):
         return
     log_disk = work / "logs.img" if any(name == "logs" for name, _ in scenario.disks) else None
     outcome.remains = Remains(work, number, boot.serial, log_disk)
-    wrong, lines = Checker(outcome.remains).check(path)
+    wrong, lines = Checker(outcome.remains, scenario.kernel).check(path)
     outcome.wrong += wrong
     outcome.lines += lines

@@ -11,6 +11,7 @@ scenario.ini:
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   initramfs  no = there is none: the kernel mounts the root, which has the early program (busybox)
   early-run  programs of this build that the initramfs has, too
+  kernel     stable | backports: the release's own, or the newer one of its backports (boot-tests/run --kernel: any scenario with it)
   memory     MB (512);  cpus (2);  timeout  seconds of one boot (120);  disks  NAME:MB of further disks
   arguments  added to the kernel's command line
   entry      yes = the first boot is the one of the boot entry that apply made (KernelPhase), with its words
@@ -30,11 +31,12 @@ initramfs/... and root/... (files laid into either)."""
 import configparser
 import pathlib
 
+from qemu.kernel import KINDS
 from qemu.places import DATA, SCENARIOS, SLOW, SOURCE, Failed, Missing
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
         "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "modules": "", "entry": "no", "initramfs": "yes",
-        "writable-after": "0.3", "wait-after": "0.2", "boots": "1", "stop": "end", "cuts": "0", "disk-limit": "", "root-files": "0"}
+        "writable-after": "0.3", "wait-after": "0.2", "kernel": "stable", "boots": "1", "stop": "end", "cuts": "0", "disk-limit": "", "root-files": "0"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
 ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
 
@@ -60,6 +62,7 @@ class Scenario:
         self.disks = [(name, int(size)) for name, _, size in (d.partition(":") for d in values["disks"].split())]
         self.writable_after, self.wait_after = values["writable-after"], values["wait-after"]
         self.stop, self.disk_limit, self.root_files = values["stop"], values["disk-limit"], int(values["root-files"])
+        self.kernel = values["kernel"]
         self.entry, self.entry_words = values["entry"] == "yes", ""  # the words: once apply has run
         self.per_boot = {int(s.split()[1]): ini[s] for s in ini.sections() if s.startswith("boot ")}
 
@@ -70,8 +73,9 @@ class Scenario:
                 if key not in known:
                     raise Failed(f"{self.folder}/scenario.ini: [{section}] {key} means nothing")
         values = ini["scenario"]
-        if "about" not in values or values.get("root", "busybox") not in ROOTS or values.get("tier", "full") not in ("ci", "full"):
-            raise Failed(f"{self.folder}/scenario.ini: about is missing, or root or tier is not known")
+        if "about" not in values or values.get("root", "busybox") not in ROOTS or values.get("tier", "full") not in ("ci", "full") \
+                or values.get("kernel", "stable") not in KINDS:
+            raise Failed(f"{self.folder}/scenario.ini: about is missing, or root, tier or kernel is not known")
 
     def of_boot(self, number, key, default=None):
         return self.per_boot.get(number, {}).get(key, default)

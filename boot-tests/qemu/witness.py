@@ -1,0 +1,58 @@
+"""A boot's events against what a trace instance of the kernel's own, which nobody reads, has recorded of the same boot; and the times of one
+and the same event in two sessions."""
+import collections
+import difflib
+import re
+import statistics
+
+LINE = re.compile(r"\s*.+-\d+\s+\[(\d+)\]\s+\S+\s+[\d.]+: (\w+): (.*)")
+RUN = 50  # pairs of which the median counts: an emulated processor may stand still for a while between the two records of an event
+
+
+def _numbers(text):
+    """What tells an event from its neighbours, in both forms of a tracepoint's fields: the ids of threads, if it has some."""
+    return tuple(int(n) for n in re.findall(r"\b(?:prev_|next_|)pid(?:=|\": )(\d+)", text))
+
+
+def _threads(fields):
+    """The same in any order, also of context switches of the kernel logger."""
+    return tuple(sorted(int(n) for n in re.findall(r"\b(?:(?:prev_|next_|)pid|(?:Old|New)ThreadId)\": (\d+)", fields)))
+
+
+def told(text, event):
+    """{processor: [the numbers of each event]} of the kernel's own text."""
+    out = collections.defaultdict(list)
+    for line in text.splitlines():
+        found = LINE.match(line)
+        if found and found[2] == event:
+            out[int(found[1])].append(_numbers(found[3]))
+    return out
+
+
+def compare(events, event, text):
+    """(how many events the kernel's own text has, what the trace has otherwise). events: (event, processor, raw time, fields)"""
+    wanted, have, wrong = told(text, event), collections.defaultdict(list), []
+    for name, cpu, _, fields in events:
+        if name == event:
+            have[cpu].append(_numbers(fields))
+    for cpu, numbers in sorted(wanted.items()):
+        at = next((i for i, n in enumerate(numbers) if i >= len(have[cpu]) or have[cpu][i] != n), None)
+        if at is not None:
+            wrong.append(f"on processor {cpu} {len(numbers)} to {len(have[cpu])}, the first that differs is number {at}: "
+                         f"{numbers[at]} to {have[cpu][at] if at < len(have[cpu]) else None}")
+    return sum(len(n) for n in wanted.values()), wrong
+
+
+def apart(one, other):
+    """Microseconds that the times of the same events are apart in two sessions at most, by the medians of runs of pairs; None: too few.
+    Each a list of (processor, raw time, fields)."""
+    sides = collections.defaultdict(lambda: ([], []))
+    for side, events in enumerate((one, other)):
+        for cpu, raw, fields in events:
+            sides[cpu][side].append((_threads(fields), raw))
+    runs = []
+    for a, b in sides.values():
+        blocks = difflib.SequenceMatcher(None, [t for t, _ in a], [t for t, _ in b], autojunk=False).get_matching_blocks()
+        off = [abs(a[m.a + i][1] - b[m.b + i][1]) for m in blocks for i in range(m.size)]
+        runs += [statistics.median(off[i:i + RUN]) / 1e3 for i in range(0, len(off) - RUN + 1, RUN)]
+    return max(runs) if runs else None
