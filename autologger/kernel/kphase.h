@@ -130,9 +130,10 @@ void kphase_put(struct kphase *p, unsigned cpu, unsigned source, const uint8_t *
 /* kphase_seam.c */
 struct seam_event { uint64_t time, hash; };
 /* How many of `trace` are to be kept: all before the one that is perf's first. Both lists are in time order; all times are raw,
- * with their error allowed for: perf has nothing from before `arming`; the buffer has all from before `stopping` and nothing
- * from after `stopped`; in between, both records of one event are at most `apart` from each other. */
-struct seam_times { uint64_t arming, stopping, stopped, apart; };
+ * with their error allowed for: perf has nothing from before `arming`, and all from after `armed`; the buffer has all from before
+ * `stopping` and nothing from after `stopped`; in between, both records of one event are at most `apart` from each other, unless the
+ * buffer's is from after `armed`: then perf has it, however long a slow machine took from one record to the other. */
+struct seam_times { uint64_t arming, armed, stopping, stopped, apart; };
 size_t   seam_find(const struct seam_event *trace, size_t traces, const struct seam_event *perf, size_t perfs,
                    const struct seam_times *times);
 uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t size);

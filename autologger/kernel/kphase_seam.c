@@ -68,8 +68,11 @@ size_t seam_find(const struct seam_event *trace, size_t traces, const struct sea
         bool     down  = low > first && (high == traces || perf[0].time - trace[low - 1].time <= trace[high].time - perf[0].time);
         size_t   i     = down ? --low : high++;
         uint64_t apart = down ? perf[0].time - trace[i].time : trace[i].time - perf[0].time;
-        if (!certain && apart > times->apart)
-            return traces;
+        if (!certain && apart > times->apart && (!down || trace[i].time < times->armed)) {
+            if (down)
+                return traces;
+            continue;
+        }
         if (trace[i].hash == perf[0].hash && follows(trace, traces, i, perf, perfs, times->stopping))
             return i;
     }
@@ -207,7 +210,7 @@ void kphase_seam(struct kphase *p, const struct rings *rings)
             /* the side band is not written at the tracepoint itself: an exec may be between the two when the buffer stops */
             const uint32_t    k     = p->source[p->first + i].kind;
             uint64_t          task  = k == SRC_FORK || k == SRC_EXIT || k == SRC_EXEC ? TASK_SLACK_NS : 0, error = p->error_ns;
-            struct seam_times times = {minus(p->arming, error + task), minus(p->stop_before, error + task),
+            struct seam_times times = {minus(p->arming, error + task), p->stop_before + error + task, minus(p->stop_before, error + task),
                                         p->stop_after + error + task, error + (task ? task : HANDLERS_NS)};
             seam_of_source(c, p->first + i, &lists[i], scratch, &times);
         }

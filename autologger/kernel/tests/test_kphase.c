@@ -484,7 +484,7 @@ static void early_times_are_squeezed(void **state)
 
 /* ---- the seam ---- */
 
-static const struct seam_times times = {1000, 2000, 2100, 20};
+static const struct seam_times times = {1000, 2010, 2000, 2100, 20};
 #define SEAM(trace, perf) seam_find(trace, sizeof trace / sizeof *trace, perf, sizeof perf / sizeof *perf, &times)
 
 static void seam(void **state)
@@ -500,6 +500,9 @@ static void seam(void **state)
     assert_int_equal(SEAM(f, edge), 6); /* while it stopped: the one 13 ns before is the same event */
     static const struct seam_event other[] = {{2030, 2}};
     assert_int_equal(SEAM(f, other), 7); /* 40 ns before: another of the same content */
+    static const struct seam_event g2[] = {{1990, 2}, {2005, 3}, {2015, 2}, {2020, 3}}, slow[] = {{2080, 2}, {2085, 3}}, unsure[] = {{2080, 3}};
+    assert_int_equal(SEAM(g2, slow), 2); /* long after perf's arming: perf has it, though 65 ns lie between the two records */
+    assert_int_equal(seam_find(g2, 2, unsure, 1, &times), 2); /* maybe before it: another */
     /* perf lacks some (they are kept from it): what it has is in order */
     static const struct seam_event withheld[] = {{1205, 1}, {1405, 3}, {1995, 2}};
     assert_int_equal(SEAM(f, withheld), 2);
