@@ -58,9 +58,26 @@ bool boot_tracepoints_main(const struct boot_tracepoints *t, char *out, size_t s
                             t->stacks ? " trace_options=stacktrace" : "") < size;
 }
 
+static void clock_change(char *text, size_t size)
+{
+    static const char main_clock[] = " trace_clock=perf", own_clock[] = " trace_clock=local";
+    char             *at = strstr(text, main_clock);
+    if (at && strlen(text) + 2 < size) {
+        memmove(at + sizeof own_clock - 1, at + sizeof main_clock - 1, strlen(at + sizeof main_clock - 1) + 1);
+        memcpy(at, own_clock, sizeof own_clock - 1);
+    }
+}
+
 bool boot_tracepoints_instances(const struct boot_tracepoints *list, unsigned count, char *text, size_t size)
 {
+    bool stacks = false;
+    if (count)
+        clock_change(text, size);
+    for (unsigned i = 0; i < count; i++)
+        stacks |= list[i].stacks;
     size_t n = strlen(text);
+    if (stacks && !strstr(text, " trace_options=stacktrace"))
+        n += (size_t)snprintf(text + n, size - n, " trace_options=stacktrace");
     for (unsigned i = 0; i < count && n < size; i++)
         n += (size_t)snprintf(text + n, size - n, " trace_instance=%s,%s", list[i].instance, list[i].events);
     return n < size;

@@ -16,6 +16,8 @@ struct boot_tracepoints {
 bool boot_tracepoints_find(const struct plan *plan, struct boot_tracepoints *out);
 /* The whole of the words for a boot without kernel events: this session has the kernel's main buffer. False: they do not fit. */
 bool boot_tracepoints_main(const struct boot_tracepoints *t, char *out, size_t size);
-/* Appends a buffer for each of the others, " trace_instance=NAME,...", which Linux 6.3 and newer make. False: they do not fit. */
+/* Appends a buffer for each of the others, " trace_instance=NAME,...", which Linux 6.3 and newer make, to the words of the main buffer.
+ * Such a buffer has the clock 'local' whatever the command line says, and the main one's options: the main buffer gets that clock, too,
+ * so that the times of all of them can be compared, and stacks where one of them wants some. False: they do not fit. */
 bool boot_tracepoints_instances(const struct boot_tracepoints *list, unsigned count, char *text, size_t size);
 #endif

@@ -302,10 +302,31 @@ static void sync_by_stats(struct kphase *p)
     p->sync[p->syncs++] = (struct kphase_sync){before, after + 1000, stats.now_ns, 0}; /* wider than any mark */
 }
 
+/* An instance's clock is its own ('local'), and began as the main buffer's did. How far they have come apart since is how far the times
+ * of both are from each other, before perf. */
+static void clocks_compare(const struct kphase *p, int root)
+{
+    enum { APART_NS = 1000000 };
+    struct trace_stats main[2], own;
+    char               text[1024];
+    for (unsigned i = 0; i < 2; i++) /* before and after */
+        if ((i && !stats_read(p, 0, &own)) || tracefs_read(root, "per_cpu/cpu0/stats", text, sizeof text) <= 0 || !trace_stats_parse(text, &main[i]))
+            return;
+    uint64_t apart = own.now_ns < main[0].now_ns ? main[0].now_ns - own.now_ns : own.now_ns > main[1].now_ns ? own.now_ns - main[1].now_ns : 0;
+    if (apart > APART_NS && main[0].now_ns)
+        tell(p, W_NOT_SUPPORTED, true, "apply again, or boot with trace_clock=local", "the clock '%s' of %s and that of the kernel's main buffer have come %llu us "
+             "apart: so much may times before perf be off against those of its session", p->clock, p->config->phase_instance, (unsigned long long)apart / 1000);
+}
+
 void kphase_sync(struct kphase *p)
 {
     int fd    = file_open(p, O_WRONLY, "trace_marker");
+    int root  = p->config->phase_instance ? tracefs_open() : -1;
     p->marker = raw_now() * 31 + (uint64_t)getpid();
+    if (root >= 0) {
+        clocks_compare(p, root);
+        close(root);
+    }
     if (fd >= 0) {
         each_cpu(p, sync_here, fd);
         close(fd);

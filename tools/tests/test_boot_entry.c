@@ -134,10 +134,19 @@ static void tracepoints_are_armed_too(void **state)
     assert_string_equal(text, "autologger=kernel trace_event=task:task_rename,task:task_newtask trace_buf_size=8M trace_clock=perf trace_options=stacktrace");
     assert_false(boot_tracepoints_main(&t[0], text, 40));
     t[1] = t[0];
-    snprintf(text, sizeof text, "x");
-    assert_true(boot_tracepoints_instances(t, 2, text, sizeof text));
-    assert_string_equal(text, "x trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask"
+    snprintf(text, sizeof text, "x trace_clock=perf y");
+    assert_true(boot_tracepoints_instances(t, 0, text, sizeof text));
+    assert_string_equal(text, "x trace_clock=perf y");
+    assert_true(boot_tracepoints_instances(t, 2, text, sizeof text)); /* an instance's clock, for all of them */
+    assert_string_equal(text, "x trace_clock=local y trace_options=stacktrace trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask"
                               " trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
+    t[0].stacks = false;
+    snprintf(text, sizeof text, "x trace_clock=perf trace_options=stacktrace");
+    assert_true(boot_tracepoints_instances(&t[1], 1, text, sizeof text));
+    assert_string_equal(text, "x trace_clock=local trace_options=stacktrace trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
+    snprintf(text, sizeof text, "x");
+    assert_true(boot_tracepoints_instances(t, 1, text, sizeof text));
+    assert_string_equal(text, "x trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
     assert_false(boot_tracepoints_instances(t, 2, text, 100));
     p[0].tracepoint = bad; /* nothing but names gets onto a command line */
     if (boot_tracepoints_find(&plan, &t[0]))
