@@ -21,6 +21,9 @@ static uint64_t hash_bytes(uint64_t h, const uint8_t *p, size_t n)
 
 static uint64_t hash_task(uint32_t tid) { return hash_bytes(HASH_START, (const uint8_t *)&tid, sizeof tid); }
 
+/* A field that can be a text counts as far as its NUL: what is behind it is what was in that memory before, in each buffer another thing. */
+static size_t text_size(const uint8_t *p, size_t n) { return n > sizeof(uint64_t) ? strnlen((const char *)p, n) : n; }
+
 /* Over what both must agree on: the task, and the fields that we read. A side-band record tells its task alone. */
 uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t size)
 {
@@ -33,7 +36,7 @@ uint64_t seam_hash(const struct raw_source *source, const uint8_t *data, size_t 
     for (unsigned i = first; i < (task ? first + 1 : (unsigned)RAW_FIELDS); i++) {
         const struct raw_field *f = &source->field[i];
         if (f->offset != RAW_NO_FIELD && f->size && (size_t)f->offset + f->size <= size)
-            h = hash_bytes(h, data + f->offset, f->size);
+            h = hash_bytes(h, data + f->offset, text_size(data + f->offset, f->size));
     }
     return h;
 }
@@ -115,7 +118,7 @@ static bool perf_sample(const struct kphase *p, unsigned cpu, const uint8_t *rec
     struct cursor c = cur_make(record, size);
     cur_take(&c, SAMPLE_ID_AT);
     const struct raw_source *s = source_by_id(p, cpu, cur_u64(&c));
-    cur_take(&c, SAMPLE_TIME_AT - SAMPLE_IP_AT);
+    cur_take(&c, SAMPLE_TIME_AT - SAMPLE_TID_AT + (s ? sample_shift(s) : 0));
     out->time = cur_u64(&c);
     cur_take(&c, SAMPLE_BODY_AT - SAMPLE_CPU_AT);
     if (!s || !cur_ok(&c) || !(s->flags & RAW_SOURCE_RAW) || s->kind == SRC_EXEC)

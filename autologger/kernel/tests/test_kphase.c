@@ -484,6 +484,26 @@ static void early_times_are_squeezed(void **state)
 
 /* ---- the seam ---- */
 
+/* A name of 16 bytes: what is behind its end differs from buffer to buffer. A number of 8 bytes has no end. */
+static void names_are_compared_to_their_end(void **state)
+{
+    (void)state;
+    struct raw_source s = {.kind = SRC_TRACEPOINT};
+    uint8_t           a[32] = {[4] = 7}, b[32] = {[4] = 7};
+    for (unsigned i = 0; i < RAW_FIELDS; i++)
+        s.field[i].offset = RAW_NO_FIELD;
+    s.field[0] = (struct raw_field){8, 16};
+    s.field[1] = (struct raw_field){24, 8};
+    memcpy(a + 8, "worker\0left over", 16);
+    memcpy(b + 8, "worker\0of before", 16);
+    assert_true(seam_hash(&s, a, sizeof a) == seam_hash(&s, b, sizeof b));
+    b[13] = 'd';
+    assert_true(seam_hash(&s, a, sizeof a) != seam_hash(&s, b, sizeof b));
+    b[13] = 'r';
+    b[31] = 1;
+    assert_true(seam_hash(&s, a, sizeof a) != seam_hash(&s, b, sizeof b));
+}
+
 static const struct seam_times times = {1000, 2010, 2000, 2100, 20};
 #define SEAM(trace, perf) seam_find(trace, sizeof trace / sizeof *trace, perf, sizeof perf / sizeof *perf, &times)
 
@@ -588,6 +608,7 @@ int main(void)
         cmocka_unit_test(cpus_with_clocks_of_their_own),
         cmocka_unit_test(early_times_are_squeezed),
         cmocka_unit_test(seam),
+        cmocka_unit_test(names_are_compared_to_their_end),
         cmocka_unit_test(late_entries_are_left_out),
         cmocka_unit_test(command_line),
         cmocka_unit_test(not_asked_for),
