@@ -145,6 +145,22 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
 static bool is_throttle(uint32_t type) { return type == PERF_RECORD_THROTTLE || type == PERF_RECORD_UNTHROTTLE; }
 static bool is_event(uint32_t type) { return type != PERF_RECORD_LOST && !is_throttle(type); } /* of LOST the drainer tells */
 
+/* The source with that id, NULL when there is none. */
+static const struct raw_source *source_with(const struct convert *c, unsigned cpu, uint64_t id)
+{
+    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), __atomic_load_n(&c->log->header->source_count, __ATOMIC_ACQUIRE), id);
+    return i < RAW_SOURCES && c->log->header->source[i].kind < SRC_COUNT ? &c->log->header->source[i] : NULL;
+}
+
+/* Of a sample of 16 bytes or more. */
+static size_t sample_shift_at(const struct convert *c, unsigned cpu, const uint8_t *sample)
+{
+    uint64_t id;
+    memcpy(&id, sample + SAMPLE_ID_AT, sizeof id);
+    const struct raw_source *s = source_with(c, cpu, id);
+    return s ? sample_shift(s) : 0;
+}
+
 static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_t pos)
 {
     uint64_t end  = pos + chunk->bytes;
@@ -165,11 +181,12 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
             left -= left > 0;
             bool again = pos < c->replay_end; /* counted before the snapshot */
             c->loaded += !again;
-            bool sample = h.type == PERF_RECORD_SAMPLE;
-            if (h.size < (sample ? SAMPLE_BODY_AT : 8 + TRAILER_SIZE)) {
+            bool   sample = h.type == PERF_RECORD_SAMPLE;
+            size_t shift  = sample ? sample_shift_at(c, chunk->cpu, p) : 0;
+            if (h.size < (sample ? SAMPLE_BODY_AT + shift : 8 + TRAILER_SIZE)) {
                 loss_converting(c, chunk->cpu, NULL, !again);
             } else {
-                memcpy(&time, sample ? p + SAMPLE_TIME_AT : p + h.size - 24, 8);
+                memcpy(&time, sample ? p + SAMPLE_TIME_AT + shift : p + h.size - 24, 8);
                 if (!is_replay(c, time, pos) && !stream_add(&c->stream[chunk->cpu], time, pos, c->chunk_pos))
                     loss_converting(c, chunk->cpu, NULL, 1);
             }
@@ -245,11 +262,11 @@ static bool sample_parse(struct convert *c, const uint8_t *p, size_t size, unsig
 {
     struct cursor   cur = cur_make(p, size);
     cur_take(&cur, 8);
-    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), __atomic_load_n(&c->log->header->source_count, __ATOMIC_ACQUIRE), cur_u64(&cur));
-    if (i >= RAW_SOURCES || c->log->header->source[i].kind >= SRC_COUNT)
+    *s = (struct sample){.cpu = cpu, .source = source_with(c, cpu, cur_u64(&cur))};
+    if (!s->source)
         return false;
-    *s     = (struct sample){.cpu = cpu, .source = &c->log->header->source[i]};
-    s->ip  = cur_u64(&cur);
+    if (sample_shift(s->source))
+        s->ip = cur_u64(&cur);
     s->pid = cur_u32(&cur);
     s->tid = cur_u32(&cur);
     s->time = cur_u64(&cur);
@@ -299,8 +316,8 @@ static bool is_mapping(const struct convert *c, unsigned cpu, const uint8_t *p, 
 {
     uint64_t id;
     memcpy(&id, p + size - sizeof id, sizeof id);
-    unsigned i = rawlog_source(rawlog_ids(c->log, cpu), __atomic_load_n(&c->log->header->source_count, __ATOMIC_ACQUIRE), id);
-    return i < RAW_SOURCES && c->log->header->source[i].kind == SRC_MAPPINGS;
+    const struct raw_source *s = source_with(c, cpu, id);
+    return s && s->kind == SRC_MAPPINGS;
 }
 
 static void convert_record(struct convert *c, unsigned stream, const struct stream_entry *e)

@@ -185,9 +185,10 @@ struct walk {
     unsigned kept;
 };
 
-static uint64_t record_time(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t size)
+static uint64_t record_time(const struct drain *d, const struct ring *r, uint64_t pos, uint32_t type, uint16_t size, unsigned source)
 {
-    return ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_TIME_AT : pos + size - 24);
+    unsigned shift = source < RAW_SOURCES ? sample_shift(&d->log->header->source[source]) : 0;
+    return ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_TIME_AT + shift : pos + size - 24);
 }
 
 static unsigned record_kept(struct raw_slot *slot, unsigned source)
@@ -205,7 +206,8 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
     uint64_t           pos = w->from, before = pos;
     uint32_t           type = 0, before_type = 0;
     uint16_t           size = 0, before_size = 0;
-    for (; pos + 8 <= w->to; before = pos, before_type = type, before_size = size, pos += size) {
+    unsigned           source = 0, before_source = 0;
+    for (; pos + 8 <= w->to; before = pos, before_type = type, before_size = size, before_source = source, pos += size) {
         uint64_t head = ring_u64(d, r, pos);
         uint16_t misc = (uint16_t)(head >> 32);
         type          = (uint32_t)head;
@@ -216,22 +218,23 @@ static void ring_walk(struct drain *d, unsigned cpu, uint64_t room, uint64_t chu
             fits   = false;
             w->cut = pos;
         }
-        unsigned source = source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
+        source = source_of(d, cpu, ring_u64(d, r, type == PERF_RECORD_SAMPLE ? pos + SAMPLE_ID_AT : pos + size - 8));
         if (type == PERF_RECORD_THROTTLE)
             slot->throttled++;
         else if (type == PERF_RECORD_LOST)
-            loss_ring(d->log, cpu, before_size ? record_time(d, r, before, before_type, before_size) : w->last_ns, record_time(d, r, pos, type, size));
+            loss_ring(d->log, cpu, before_size ? record_time(d, r, before, before_type, before_size, before_source) : w->last_ns,
+                      record_time(d, r, pos, type, size, source));
         else if (type == PERF_RECORD_UNTHROTTLE || source >= RAW_SOURCES)
             ; /* counted by nobody */
         else if (fits)
             w->kept += record_kept(slot, source);
         else
-            loss_memory(d->log, cpu, source, 1, record_time(d, r, pos, type, size));
+            loss_memory(d->log, cpu, source, 1, record_time(d, r, pos, type, size, source));
         if (fits && source < RAW_SOURCES && deserves_note(d, r, pos, type, misc, source))
             trigger_add(d, chunk_pos + (pos - w->from), cpu, source);
     }
     if (before_size)
-        w->last_ns = record_time(d, r, before, before_type, before_size);
+        w->last_ns = record_time(d, r, before, before_type, before_size, before_source);
     if (fits)
         w->cut = pos;
 }

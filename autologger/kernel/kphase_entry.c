@@ -114,7 +114,6 @@ static void put_sample(struct kphase *p, unsigned cpu, unsigned source, uint64_t
     }
     wr_bytes(&w, &h, sizeof h);
     wr_u64(&w, rawlog_ids(p->log, cpu)[source]);
-    wr_u64(&w, 0);
     wr_u32(&w, task ? task->pid : tid);
     wr_u32(&w, tid);
     wr_u64(&w, time);

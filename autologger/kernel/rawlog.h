@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 11, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
+enum { RAW_VERSION = 12, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -38,7 +38,7 @@ enum {
     RAW_SOURCE_CGROUP = 32, /* its samples end with the cgroup's id */
     RAW_SOURCE_USER = 64, /* its samples have the program's registers and a copy of its stack, behind the tracepoint's record */
     RAW_SOURCE_ADDRESS = 16, /* its samples have an address, between time and CPU, and no tracepoint's record */
-    RAW_SOURCE_RAW = 8, /* its samples carry a tracepoint's record */
+    RAW_SOURCE_RAW = 8, /* its samples carry a tracepoint's record, and no ip */
     RAW_SOURCE_MEMCALLS = 0x10000, /* of the system calls only those of memory */
     RAW_SOURCE_ENDS = 0x20000, /* of file operations the ends of all */
     RAW_SOURCE_PHASE = 4 /* from the kernel's trace buffer, of the time before perf: no descriptor, its id is our own */

@@ -39,7 +39,7 @@ static struct perf_event_attr base_attr(size_t ring_bytes)
     return (struct perf_event_attr){
         .size = sizeof(struct perf_event_attr), .disabled = 1, .sample_id_all = 1, .use_clockid = 1,
         .clockid = CLOCK_MONOTONIC_RAW, .watermark = 1, .wakeup_watermark = wake_at(ring_bytes),
-        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+        .sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
         .read_format = PERF_FORMAT_ID | PERF_FORMAT_LOST};
 }
 
@@ -115,6 +115,8 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
         attr.sample_period = 1;
         attr.sample_type |= PERF_SAMPLE_RAW;
     }
+    if (sample_shift(s))
+        attr.sample_type |= PERF_SAMPLE_IP;
     if (s->flags & RAW_SOURCE_CHAIN)
         attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     if (s->flags & RAW_SOURCE_CGROUP)

@@ -1,6 +1,7 @@
 /* rings.h - perf events of every CPU: one ring per CPU, held by the side-band event; the other sources join it.
  * Invariants: every record of a ring ends in, or (samples) starts with, the id of its source; all use CLOCK_MONOTONIC_RAW.
- *   sample:    header, id, ip, pid+tid, time, [address], cpu, [chain], [raw], [registers and stack of the program], [cgroup]
+ *   sample:    header, id, [ip], pid+tid, time, [address], cpu, [chain], [raw], [registers and stack of the program], [cgroup]
+ *   The ip is there where there is no tracepoint's record: of those nobody wants it, and it is 5 % of what a context switch costs.
  *   the rest:  header, body, pid+tid, time, cpu, id
  * Threads: one. Ownership: rings_open/adopt ... rings_close (closing the last descriptor of an event ends it).
  * Not for: interpreting records (drain.h, convert.h). */
@@ -28,8 +29,9 @@ struct rings {
     struct ring *ring;
     struct bell *bell; /* per CPU: an event that wakes the drainer at each exec; what is in its small ring is not read. NULL: none */
 };
-enum { SAMPLE_ID_AT = 8, SAMPLE_IP_AT = 16, SAMPLE_TID_AT = 24, SAMPLE_TIME_AT = 32, SAMPLE_CPU_AT = 40, SAMPLE_BODY_AT = 48,
-       TRAILER_SIZE = 32 };
+/* In a tracepoint's sample; in others what is behind the id is sample_shift() later. */
+enum { SAMPLE_ID_AT = 8, SAMPLE_TID_AT = 16, SAMPLE_TIME_AT = 24, SAMPLE_CPU_AT = 32, SAMPLE_BODY_AT = 40, TRAILER_SIZE = 32 };
+static inline unsigned sample_shift(const struct raw_source *s) { return s->flags & RAW_SOURCE_RAW ? 0 : 8; }
 
 /* The size of one ring: what is asked for, or a half, a quarter ... of it, down to 64 KB, so that the rings of all CPUs take no more together
  * than the session's buffers may, or 64 MB. A power of two of pages. */

@@ -152,8 +152,9 @@ static inline void maker_sample(struct maker *m, unsigned cpu, unsigned source, 
                                 uint64_t base, unsigned frames, const void *raw, uint32_t raw_size)
 {
     size_t at = maker_begin(m, PERF_RECORD_SAMPLE, 0);
-    maker_u64(m, 1000 + cpu * 100 + source);
-    maker_u64(m, base);
+    maker_u64(m, maker_id(cpu, source));
+    if (sample_shift(&m->log.header->source[source]))
+        maker_u64(m, base);
     maker_u32(m, pid);
     maker_u32(m, tid);
     maker_u64(m, time);

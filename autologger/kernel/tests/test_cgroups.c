@@ -92,10 +92,10 @@ static void maker_exec(uint64_t time, uint32_t pid, uint64_t cgroup)
     if (!(maker.log.header->source[SRC_EXEC].flags & RAW_SOURCE_CGROUP))
         return;
     maker_u64(&maker, cgroup);
-    uint16_t size, *at = (uint16_t *)(void *)(maker.chunk + maker.used - 8 - 72 + 6);
+    uint16_t size, *at = (uint16_t *)(void *)(maker.chunk + maker.used - 8 - 64 + 6);
     memcpy(&size, at, 2);
-    assert_int_equal(size, 72); /* 8 head, 48 of fields, 4 + 12 of raw */
-    size = 80;
+    assert_int_equal(size, 64); /* 8 head, 40 of fields, 4 + 12 of raw */
+    size = 72;
     memcpy(at, &size, 2);
 }
 
