@@ -2,7 +2,7 @@
  * event_writer TALLY WRITER COUNT [RATE [PROVIDER [WAIT_MS]]]; RATE 0 = flat out. Exit 0 when all calls were made.
  * Registers first, then waits WAIT_MS (for sessions that are enabled later). With EVENT_WRITER_WATCH in the environment it also says how long
  * the longest call took, and how many calls blocked: took more than 10 ms in which the thread gave its processor away by itself (one that was
- * taken away says nothing about the call). */
+ * taken away says nothing about the call). With EVENT_WRITER_GROUP it joins the provider group {5ca1ab1e-7e57-0009-8000-000000000000}. */
 #include "boot-tests/numbered.h"
 
 #include <evntprov.h>
@@ -79,6 +79,19 @@ static ULONG write_watched(REGHANDLE provider, uint32_t writer, uint64_t number)
     return result;
 }
 
+static ULONG join_group(REGHANDLE provider)
+{
+    static const GUID group = {0x5ca1ab1e, 0x7e57, 9, {0x80}};
+    struct __attribute__((packed)) {
+        uint16_t size;
+        char     name[9];
+        uint16_t trait_size;
+        uint8_t  type;
+        GUID     group;
+    } traits = {sizeof traits, "numbered", 19, 1, group};
+    return EventSetInformation(provider, EventProviderSetTraits, &traits, sizeof traits);
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4) {
@@ -92,7 +105,7 @@ int main(int argc, char **argv)
     REGHANDLE provider;
     struct numbered_tally *t = tally_open(argv[1], count);
 
-    if (!t || EventRegister(&id, NULL, NULL, &provider) != 0)
+    if (!t || EventRegister(&id, NULL, NULL, &provider) != 0 || (getenv("EVENT_WRITER_GROUP") && join_group(provider) != 0))
         return 111;
     usleep(wait * 1000);
     watch.on    = getenv("EVENT_WRITER_WATCH") != NULL;

@@ -138,10 +138,6 @@ static void registered(struct control_server *v, unsigned registration, const vo
     const struct shm_provider       *p    = &v->table->directory->shm->provider[r->slot];
     const uint8_t                    mask = p->mask;
     group_join(v, registration, traits, size);
-    for (uint32_t joined = p->mask & ~(uint32_t)mask, e; joined; joined &= joined - 1) { /* who is not answered yet does not hear it twice */
-        e = (uint32_t)__builtin_ctz(joined);
-        enable_tell_all(v, v->table->slot[p->enable[e].session % SHM_SESSIONS], r->slot, e, CTL_CODE_ENABLE, NULL);
-    }
     if (r->in_use & STATE_REGISTERED_CLASSIC && mask & (mask - 1))
         take_from_others(v, r->slot, 31u - (unsigned)__builtin_clz(mask));
     if (r->in_use & STATE_REGISTERED_CLASSIC)

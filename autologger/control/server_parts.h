@@ -58,12 +58,17 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s);
 uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code);
 void           server_registration_drop(struct control_server *v, struct state_registration *r);
 
-/* ---- enable.c, group.c ---- */
+/* ---- enable.c, group.c, group_join.c ---- */
 struct enable_wait;
 /* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or is NULL. */
 void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
-/* A provider has come: it joins the group that its traits name, and is enabled where that is; the caller tells. */
+/* A provider has come: it joins the group that its traits name, and is enabled where that is; programs that have it are told. */
 void group_join(struct control_server *v, unsigned registration, const void *traits, size_t size);
+void group_key(const struct guid *group, char out[64]);
+/* The session's place for a provider: in use, or kept from before. NULL: it never had one. */
+struct state_enable *group_place(const struct session *s, const struct guid *provider);
+/* Enables a member in `s` as the group is in its place `entry`. False: it is the session's own matter, or there is no room. */
+bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member, unsigned *at);
 /* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a disabling, after the others. */
 void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
 

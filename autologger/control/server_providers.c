@@ -124,6 +124,15 @@ static struct state_registration *registration_place(struct control_server *v, u
     return own < REGISTRATIONS_OF_ONE ? place : NULL;
 }
 
+static void has_come(struct control_server *v, const struct state_registration *r, const struct ctl_register *m)
+{
+    const unsigned number = (unsigned)(r - v->state->registration);
+    if (v->hooks.enabling)
+        v->hooks.enabling->registered(v, number, m + 1, m->traits_size);
+    else
+        group_join(v, number, m + 1, m->traits_size);
+}
+
 wstatus server_on_register(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_register *m      = message;
@@ -138,8 +147,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         server_registration_drop(v, r);
     if (r && r->in_use && m->header.status & CTL_REGISTER_TRAITS) {
         remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
-        if (v->hooks.enabling)
-            v->hooks.enabling->registered(v, (unsigned)(r - v->state->registration), m + 1, m->traits_size);
+        has_come(v, r, m);
         return W_SUCCESS;
     }
     int slot = !r ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
@@ -158,8 +166,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
         count_registration(v, r->slot);
     }
-    if (v->hooks.enabling)
-        v->hooks.enabling->registered(v, (unsigned)(r - v->state->registration), m + 1, m->traits_size);
+    has_come(v, r, m);
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, r->slot, e);
         if (s && server_attach(v, c, s))

@@ -1,5 +1,6 @@
 """The early program on this machine: it starts from a sealed snapshot, writes nothing, and hands everything to the daemon under load;
-nothing whose call had returned is lost, torn or doubled, also when its service is killed before and during the hand-over. No daemon:
+nothing whose call had returned is lost, torn or doubled, also when its service is killed before and during the hand-over. Members of a
+provider group are enabled while it holds the boot. No daemon:
 it starts one by itself, or saves all to a file that `recover` turns into traces. Proves: REG-19, REG-25, REG-26, LGT-05."""
 import json
 import os
@@ -85,6 +86,40 @@ def stopped_while_held():
         m.shutdown()
         verify(m, "first.etl", [tally])
         print("a stop waited for the daemon")
+
+
+GROUPED = """
+[Autologger/grouped]
+BufferSize = 64 KB
+MinimumBuffers = 100
+MaximumBuffers = 200
+FileName = grouped.etl
+[Autologger/grouped/gang]
+Guid = {5ca1ab1e-7e57-0009-8000-000000000000}
+"""
+
+
+def group_members():
+    """What names the group in its traits is recorded by the early program, whether it was there before it or not; what does not is not."""
+    with EarlyMachine(DECLARED + GROUPED) as m:
+        m.env["EVENT_WRITER_GROUP"] = "1"
+        before, before_tally = m.writer(0, 3000, provider=2, wait_ms=8000)  # its traits come with its registration
+        time.sleep(1)
+        m.early()
+        m.armed()
+        late, late_tally = m.writer(1, 3000, provider=3, wait_ms=3000)  # it is told of them later
+        del m.env["EVENT_WRITER_GROUP"]
+        other, _ = m.writer(2, 3000, provider=4, wait_ms=3000)
+        for p in (late, other, before):
+            p.wait(60)
+            check(p.returncode == 0, "a writer ended with", p.returncode)
+        check(m.files() == [], "files were made before there was a daemon:", m.files())
+        m.start()
+        m.gone()
+        m.shutdown()
+        got = m.verify(os.path.join(m.logs, "grouped.etl"), [before_tally, late_tally], expect=None)
+        check(got["events"] == 6000 and got["torn"] == got["doubled"] == got["invented"] == got["gaps0"] == got["gaps1"] == 0, "members:", got)
+        print("members of a group were recorded by the early program")
 
 
 def no_daemon():
@@ -184,6 +219,7 @@ handover(0)
 handover(12 if FULL else 2)
 image_gone()
 stopped_while_held()
+group_members()
 no_daemon()
 no_daemon_at_all()
 damaged(flip, "checksum")

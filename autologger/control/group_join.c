@@ -1,0 +1,99 @@
+/* group_join.c - what a provider that has come brings with it: it joins the group that its traits name, and is enabled where that is. All
+ * that the early program does about groups; what is done to groups of sessions that run is group.c's. See server_parts.h. */
+#include "autologger/control/access.h"
+#include "autologger/control/server_parts.h"
+
+#include "registry-sim/base/cursor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { TRAIT_GROUP = 1, TRAIT_HEAD = 3 };
+
+void group_key(const struct guid *group, char out[64])
+{
+    char text[GUID_TEXT_SIZE];
+    snprintf(out, 64, "group %s", guid_format(group, text));
+}
+
+/* The first group that the traits name: u16 size, name, then {u16 size, u8 type, data} each. */
+static bool group_of(const void *traits, size_t size, struct guid *out)
+{
+    struct cursor c = cur_make(traits, size);
+    cur_u16(&c);
+    cur_zstring(&c);
+    while (cur_ok(&c) && cur_left(&c) >= TRAIT_HEAD) {
+        const uint16_t whole = cur_u16(&c);
+        const uint8_t  type  = cur_u8(&c);
+        const void    *data  = cur_take(&c, whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole - TRAIT_HEAD);
+        if (!data)
+            return false;
+        if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof *out) {
+            memcpy(out, data, sizeof *out);
+            return true;
+        }
+    }
+    return false;
+}
+
+struct state_enable *group_place(const struct session *s, const struct guid *provider)
+{
+    for (unsigned k = 0; k < STATE_ENABLES && *s->state->enable[k].key; k++)
+        if (guid_equal(&s->state->enable[k].guid, provider))
+            return &s->state->enable[k];
+    return NULL;
+}
+
+bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member, unsigned *at)
+{
+    const struct shm_provider *p     = v->table->directory->shm->provider;
+    const struct guid          id    = p[member].guid;
+    const struct shm_enable   *e     = &p[group].enable[entry];
+    const struct enable_terms  terms = {.level = e->level, .flags = e->flags, .any = e->any, .all = e->all,
+                                              .filter = directory_filter(v->table->directory, group, entry)};
+    struct state_enable       *place = group_place(s, &id);
+    struct reason              why;
+    unsigned                   slot;
+    char                       key[64];
+
+    group_key(&p[group].guid, key);
+    if (place && place->in_use && strcmp(place->key, key) != 0)
+        return false;
+    if (!place)
+        return session_enable(s, &id, key, &terms, &slot, at, &why) == W_SUCCESS;
+    snprintf(place->key, sizeof place->key, "%s", key);
+    return session_provider_set(s, &id, &terms, &slot, at, &why) == W_SUCCESS;
+}
+
+/* Tells all programs that have the provider; who is not answered yet does not hear it twice. */
+static void tell(struct control_server *v, uint32_t slot, unsigned entry)
+{
+    struct session *s = v->table->slot[v->table->directory->shm->provider[slot].enable[entry].session % SHM_SESSIONS];
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
+        const struct state_registration *r = &v->state->registration[i];
+        if (r->in_use && r->slot == slot && server_attach(v, r->connection, s))
+            server_tell_enable(v, r, s, entry, CTL_CODE_ENABLE);
+    }
+}
+
+void group_join(struct control_server *v, unsigned registration, const void *traits, size_t size)
+{
+    struct state_registration *r = &v->state->registration[registration];
+    struct guid                group;
+    unsigned                   at;
+
+    if (state_group(r) >= 0 || !group_of(traits, size, &group) || !server_granted(v, r->connection, &group, ACCESS_JOIN_GROUP))
+        return;
+    const int slot = directory_get(v->table->directory, &group);
+    if (slot < 0 || slot == (int)r->slot)
+        return;
+    r->in_use |= (uint32_t)(slot + 1) << STATE_GROUP_SHIFT;
+    directory_register(v->table->directory, (unsigned)slot, 1);
+    const struct shm_provider *p = v->table->directory->shm->provider;
+    for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
+        struct session *s      = p[slot].mask & 1u << e ? v->table->slot[p[slot].enable[e].session % SHM_SESSIONS] : NULL;
+        const uint8_t   before = p[r->slot].mask;
+        if (s && group_member_set(v, s, (uint32_t)slot, e, r->slot, &at) && !(before & 1u << at))
+            tell(v, r->slot, at);
+    }
+}
