@@ -52,6 +52,18 @@ static bool take_stack(struct kernel_names *k, const struct stack_fields *stack)
     return true;
 }
 
+bool kernel_names_see_stack(struct kernel_names *k, const struct etl_event *e)
+{
+    struct stack_fields stack = {0};
+    const uint8_t      *data;
+    uint32_t            size;
+    if (!e->ext || e->ext_lacks & UINT32_C(1) << ETL_EXT_STACK64 || !etl_ext_find(e, ETL_EXT_STACK64, &data, &size) || size < sizeof(uint64_t))
+        return true;
+    stack.frames = data + sizeof(uint64_t); /* behind the id that matches parts of a stack */
+    stack.count  = size / 8 - 1;
+    return !stack.count || !is_kernel_address(stack_frame(&stack, 0)) || take_stack(k, &stack);
+}
+
 bool kernel_names_see(struct kernel_names *k, const struct etl_event *e)
 {
     struct stack_fields stack;
@@ -73,6 +85,8 @@ bool kernel_names_see(struct kernel_names *k, const struct etl_event *e)
         }
     } else if (names_event_is(e, NAMES_SYMBOLS)) {
         k->counts.had = true;
+    } else if (e->kind == ETL_KIND_EVENT) {
+        good = kernel_names_see_stack(k, e);
     }
     return good;
 }

@@ -18,6 +18,9 @@ struct kernel_names *kernel_names_create(void); /* NULL: no memory */
 void                 kernel_names_destroy(struct kernel_names *k); /* NULL is fine */
 /* Notes the addresses of an event, and which boot it was. False: no memory. */
 bool kernel_names_see(struct kernel_names *k, const struct etl_event *e);
+/* Of a file without kernel events: notes the addresses of the stack that the event brings with it, as those of tracepoints that are
+ * providers do, if it begins in the kernel. False: no memory. */
+bool kernel_names_see_stack(struct kernel_names *k, const struct etl_event *e);
 /* Writes the names with the time `time`. `root` as for kernel_symbols_read. A file that can't have any is none of an error. */
 wstatus kernel_names_write(struct kernel_names *k, const char *root, int64_t time, const struct added_events *to, struct reason *why);
 const struct kernel_names_counts *kernel_names_counts(const struct kernel_names *k);

@@ -315,7 +315,7 @@ static wstatus copy(struct merge *m, struct input *in, struct reason *why)
         return put(m, cpu_of(in), e->record, e->record_size, e->raw_time, why);
     st = in->kernel ? identity_see(m->identity, e, &added, why) : W_SUCCESS;
 
-    if (st == W_SUCCESS && in->kernel && !kernel_names_see(m->names, e))
+    if (st == W_SUCCESS && !(in->kernel ? kernel_names_see : kernel_names_see_stack)(m->names, e))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the addresses of stacks");
     if (m->options->provenance)
         in->told |= provenance_see(&m->provenance, e);

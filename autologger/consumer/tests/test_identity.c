@@ -247,6 +247,47 @@ static void functions_in_stacks_are_saved(void **state)
     kernel_names_destroy(k);
 }
 
+static void event_with_stack(struct image *m, int64_t time, const uint64_t *stack, uint16_t count)
+{
+    uint8_t                 bytes[256];
+    size_t                  n = build_item(bytes, ETL_EXT_STACK64, false, stack, (uint16_t)(count * 8));
+    struct etl_event_header h = build_event(time, n);
+    h.flags |= ETL_EVENT_EXTENDED;
+    image_add(m, &h, sizeof h, bytes, n);
+}
+
+/* Of tracepoints that are providers; a program's stack is none of the kernel's, whatever it has behind. */
+static void functions_in_stacks_of_events_are_saved(void **state)
+{
+    static const uint64_t kernel[] = {0, UINT64_C(0xffffffff81000110), UINT64_C(0xffffffff81000210), 0x401000}, program[] = {0, 0x401000, UINT64_C(0xffffffffc0001090)},
+                          empty[] = {0};
+    struct image          m = start();
+    struct kernel_names  *k = kernel_names_create();
+    struct taken          t = {.size = 0};
+    struct reason         why;
+    struct etl_reader    *r;
+    struct etl_event      e;
+    char                  root[64];
+    (void)state;
+    snprintf(root, sizeof root, "%s/root", folder);
+    symbols_files();
+    make_named(&m, 2000000, MAKER_BOOT, sizeof MAKER_BOOT - 1, "11111111-2222-3333-4444-555555555555\0" "6.1", 41);
+    event_with_stack(&m, 2000001, kernel, 4);
+    event_with_stack(&m, 2000002, program, 3);
+    event_with_stack(&m, 2000003, empty, 1);
+    image_event(&m, 2000004, 1);
+    save(&m);
+    assert_int_equal(etl_reader_open(input, &r, NULL), W_SUCCESS);
+    for (unsigned i = 0; etl_next(r, &e); i++)
+        assert_true((i % 2 ? kernel_names_see : kernel_names_see_stack)(k, &e) && kernel_names_see(k, &e));
+    etl_reader_close(r);
+    assert_int_equal(kernel_names_write(k, root, 3000000, &(struct added_events){take, &t}, &why), W_SUCCESS);
+    assert_int_equal(kernel_names_counts(k)->addresses, 2);
+    assert_int_equal(kernel_names_counts(k)->named, 2);
+    assert_true(has(&t, "schedule") && has(&t, "outer") && !has(&t, "ext4_two"));
+    kernel_names_destroy(k);
+}
+
 /* Addresses of another boot mean other functions: better none than wrong ones. */
 static void another_boot_gives_no_names(void **state)
 {
@@ -299,6 +340,6 @@ static void header_of_a_file(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(what_was_mapped_counts), T(functions_in_stacks_are_saved), T(another_boot_gives_no_names), T(header_of_a_file), cmocka_unit_test(every_class_is_read_back)};
+    const struct CMUnitTest tests[] = {T(what_was_mapped_counts), T(functions_in_stacks_are_saved), T(functions_in_stacks_of_events_are_saved), T(another_boot_gives_no_names), T(header_of_a_file), cmocka_unit_test(every_class_is_read_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
