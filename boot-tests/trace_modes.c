@@ -92,7 +92,16 @@ static const struct {
     {"compressed + buffering", NULL, COMPRESSED | BUF, 0, 0, COMPRESSED | BUF},
     {"relog", "m.etl", RELOG, 1, ERROR_INVALID_PARAMETER, 0},
     {"private + real time", NULL, PRIVATE | RT, 0, ERROR_INVALID_PARAMETER, 0},
-    {"private", "m.etl", PRIVATE, 1, ERROR_NOT_SUPPORTED, 0},
+    {"private", "m19.etl", PRIVATE, 1, 0, PRIVATE},
+    {"private + circular", "m20.etl", PRIVATE | CIRC, 1, 0, PRIVATE | CIRC},
+    {"private + newfile", "m21-%d.etl", PRIVATE | NEWFILE, 1, 0, SEQ | PRIVATE | NEWFILE},
+    {"private + append", "m22.etl", PRIVATE | APPEND, 1, 0, SEQ | PRIVATE | APPEND},
+    {"private, no file", NULL, PRIVATE, 1, ERROR_INVALID_PARAMETER, 0},
+    {"private + set aside, of several processes", "m.etl", PRIVATE | PRE, 1, ERROR_INVALID_PARAMETER, 0},
+    {"private + secure", "m.etl", PRIVATE | SECURE, 1, ERROR_INVALID_PARAMETER, 0},
+    {"private + nonstoppable", "m.etl", PRIVATE | NONSTOP | CIRC, 1, ERROR_INVALID_PARAMETER, 0},
+    {"private + system logger", "m.etl", PRIVATE | SYSTEM, 1, ERROR_INVALID_PARAMETER, 0},
+    {"private + buffering", NULL, PRIVATE | BUF, 0, ERROR_NOT_SUPPORTED, 0},
     {"private, in this process", "own.etl", PRIVATE | IN_PROC, 1, 0, PRIVATE | IN_PROC},
     {"in this process, not private", "m.etl", IN_PROC, 1, ERROR_INVALID_PARAMETER, 0},
     {"private + set aside", "m.etl", PRIVATE | IN_PROC | PRE, 1, ERROR_INVALID_PARAMETER, 0},
@@ -104,11 +113,15 @@ static const struct {
     {"ignored bits", "m18.etl", 0x200 | 0x1000 | 0x100000, 1, 0, 0x200 | 0x1000 | 0x100000},
 };
 
+static const GUID provider = {0x5eba5e02, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
+
 static void modes(void)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct block b = fresh(rows[i].file, rows[i].ask, rows[i].size);
         TRACEHANDLE  h = 77;
+        if (rows[i].ask & PRIVATE)
+            b.p.Wnode.Guid = provider; /* whose programs it is for */
         expect(rows[i].what, StartTraceA(&h, "modes", &b.p), rows[i].wanted);
         if (rows[i].wanted)
             expect("the handle of a session that did not start", h, 0);
@@ -123,7 +136,6 @@ static void modes(void)
 
 /* ---- as many as there may be ---- */
 
-static const GUID provider = {0x5eba5e02, 0x1111, 0x2222, {1, 2, 3, 4, 5, 6, 7, 8}};
 
 static ULONG write_numbered(REGHANDLE reg, ULONG n)
 {

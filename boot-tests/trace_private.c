@@ -42,7 +42,6 @@ static void errors(const char *file)
         {"the kernel's", OWN | EVENT_TRACE_SYSTEM_LOGGER_MODE, ERROR_INVALID_PARAMETER},
         {"secure", OWN | EVENT_TRACE_SECURE_MODE, ERROR_INVALID_PARAMETER},
         {"in-process alone", EVENT_TRACE_PRIVATE_IN_PROC, ERROR_INVALID_PARAMETER},
-        {"in another process", EVENT_TRACE_PRIVATE_LOGGER_MODE, ERROR_NOT_SUPPORTED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         TRACEHANDLE  h;

@@ -3,6 +3,7 @@
 
 #include "autologger/kernel/flags.h"
 #include "autologger/wire/etl.h"
+#include "autologger/wire/state.h"
 #include "registry-sim/win32/wstatus.h"
 
 #include <inttypes.h>
@@ -92,6 +93,8 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
     if (s->status)
         fprintf(to, "%-26s %s. Do: %s\n", "", wstatus_text(s->status), wstatus_advice(s->status));
     fprintf(to, "%-26s %s\n", "file:", session_file_text(s));
+    if (!s->kernel && s->processes.kind == STATE_WHOLE)
+        fprintf(to, "%-26s %u with a file each; %u got none\n", "processes:", s->processes.begun, s->processes.refused);
     if (s->kernel) {
         char flags[2048], stacks[HOOK_MAX * 32];
         events_text(s, flags, sizeof flags, stacks, sizeof stacks);
@@ -117,6 +120,10 @@ static void members_json(const struct ctl_session_info *s, struct json *j)
     json_number(j, "status", s->status);
     json_text(j, "status_name", wstatus_name(s->status));
     json_text(j, "log_path", s->log_path);
+    if (!s->kernel && s->processes.kind == STATE_WHOLE) {
+        json_number(j, "processes", s->processes.begun);
+        json_number(j, "processes_refused", s->processes.refused);
+    }
     if (s->kernel) {
         char flags[2048], stacks[HOOK_MAX * 32];
         events_text(s, flags, sizeof flags, stacks, sizeof stacks);

@@ -342,14 +342,23 @@ wstatus control_update(struct control_client *c, struct ctl_update_request *r, c
 
 wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out, struct reason *why)
 {
-    struct ctl_start_request *r = NULL;
-    if (size > CTL_MAX - sizeof *r)
+    return control_start_for(c, snapshot, size, NULL, out, why);
+}
+
+wstatus control_start_for(struct control_client *c, const void *snapshot, size_t size, const struct filter_block *processes, struct ctl_update_answer *out,
+                          struct reason *why)
+{
+    struct ctl_start_request *r      = NULL;
+    const size_t              filter = processes ? processes->size : 0, at = filter ? (size + 7) & ~(size_t)7 : size, whole = sizeof *r + at + filter;
+    if (size > CTL_MAX || whole > CTL_MAX)
         return reason_set(why, W_INVALID_PARAMETER, "the declaration has %zu bytes, more than a message of %d holds. Do: declare it in the store, "
                           "for the next boot", size, CTL_MAX);
-    if (!(r = malloc(sizeof *r + size)))
+    if (!(r = calloc(1, whole)))
         return reason_set(why, W_OUTOFMEMORY, "not enough memory");
-    *r = (struct ctl_start_request){.header = {.size = (uint32_t)(sizeof *r + size), .type = CTL_START}, .bytes = (uint32_t)size};
+    *r = (struct ctl_start_request){.header = {.size = (uint32_t)whole, .type = CTL_START}, .bytes = (uint32_t)size, .filter_bytes = (uint32_t)filter};
     memcpy(r + 1, snapshot, size);
+    if (filter)
+        memcpy((uint8_t *)(r + 1) + at, processes, filter);
     wstatus st = told_ask(c, &r->header, out, why);
     free(r);
     return st;

@@ -29,6 +29,10 @@ wstatus control_update(struct control_client *c, struct ctl_update_request *r, c
 /* Starts the one session that a sealed snapshot (registry-sim/store/snapshot.h) declares; it is in no store. out->text: what could not be
  * had, a line each. 183 name or Guid taken, 1450 no place, 8, 5, 50 the daemon is too old; 87 and others: what a boot would give it. */
 wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out, struct reason *why);
+struct filter_block;
+/* The same; `processes` (PID and EXECUTABLE, or NULL) says which ones a private session of several is for. 50 other filters; 87 another session. */
+wstatus control_start_for(struct control_client *c, const void *snapshot, size_t size, const struct filter_block *processes, struct ctl_update_answer *out,
+                          struct reason *why);
 /* What a session has, in its file or its ring, as a file of its own, below the daemon's log folder as FileName is; the session goes on. NULL:
  * a NEWFILE session goes on in its next file. 4201; 87 it has neither file nor ring, or is not NEWFILE; 21; 32; and what making it gives. */
 wstatus control_file(struct control_client *c, const char *name, const char *file, struct ctl_update_answer *out, struct reason *why);

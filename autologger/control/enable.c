@@ -137,6 +137,7 @@ static void registered(struct control_server *v, unsigned registration, const vo
     const struct state_registration *r    = &v->state->registration[registration];
     const struct shm_provider       *p    = &v->table->directory->shm->provider[r->slot];
     const uint8_t                    mask = p->mask;
+    parts_registered(v, registration);
     group_join(v, registration, traits, size);
     if (r->in_use & STATE_REGISTERED_CLASSIC && mask & (mask - 1))
         take_from_others(v, r->slot, 31u - (unsigned)__builtin_clz(mask));
@@ -154,6 +155,8 @@ static wstatus act(struct control_server *v, const struct ctl_enable_request *m,
         const int known = directory_find(v->table->directory, &m->provider);
         if (known >= 0 && filter_needed(filter) && has_classic(v, (uint32_t)known)) /* as on Windows: they filter by themselves */
             return W_NOT_SUPPORTED;
+        session_expect(s, filter);
+        parts_expect(v, s);
         wstatus st = session_provider_set(s, &m->provider, &terms, &slot, &entry, &why);
         if (!st && has_classic(v, slot))
             take_from_others(v, slot, entry);
@@ -306,6 +309,8 @@ static void adopted(struct control_server *v)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
         struct session *s = v->table->slot[i];
+        if (s)
+            parts_expect(v, s);
         if (!s || !(s->state->log_file_mode & ETL_MODE_SECURE))
             continue;
         const uint64_t bit = UINT64_C(1) << s->state->index;
@@ -319,11 +324,12 @@ static void adopted(struct control_server *v)
     }
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, provider, registered, adopted};
+const struct control_enabling control_enabling = {request, acknowledged, gone, provider, registered, adopted, parts_of, parts_living};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {
     unsigned declared = 0; /* what groups bring comes behind, and is told by group_change */
+    parts_begin(v, s);
     while (declared < STATE_ENABLES && *s->state->enable[declared].key)
         declared++;
     for (unsigned k = 0; k < declared; k++)

@@ -145,9 +145,10 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
     /* SystemTraceControlGuid: who has a session with events of the kernel has the kernel's */
     static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
     const bool               kernel       = s->state->kernel || s->state->tracepoint_count;
-    if (s->state->private_pid && v->state->connection[c].pid == s->state->private_pid)
-        return true; /* a program's own */
-    if (s->state->private_pid)
+    const bool own = s->state->private_pid && s->state->processes.kind != STATE_PART; /* a program's; what it is a part of is its controller's */
+    if (own && v->state->connection[c].pid == s->state->private_pid)
+        return true;
+    if (own)
         return access_may_control(v->state->connection[c].uid);
     return server_granted(v, c, &s->state->guid, wanted) && (!kernel || server_granted(v, c, &system_trace, wanted));
 }
@@ -213,6 +214,17 @@ static bool may(struct control_server *v, unsigned c, const struct request *r, c
     return server_session_granted(v, c, s, (r->right & ~(uint32_t)CREATE) | (r->right & CREATE ? create_rights(s) : 0));
 }
 
+/* A process' part of a private session is asked after, and otherwise left to the whole. */
+static bool is_part(struct control_server *v, const struct request *r, const void *message, size_t size)
+{
+    char name[CTL_NAME];
+    if (r->right == ALWAYS || r->right & (OWNER | BY_ITSELF) || r->right == ACCESS_QUERY || size < sizeof(struct ctl_header) + CTL_NAME)
+        return false;
+    snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, (const char *)message + sizeof(struct ctl_header));
+    const struct session *s = table_find(v->table, name);
+    return s && s->state->processes.kind == STATE_PART;
+}
+
 void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_header *m  = message;
@@ -230,6 +242,8 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
         st = W_INVALID_FUNCTION;
     else if (!may(v, c, r, message, size))
         st = W_ACCESS_DENIED;
+    else if (is_part(v, r, message, size))
+        st = W_INVALID_PARAMETER;
     else if (r->files && v->table->env->tight_file && !v->state->fs_ready) {
         session_tight(v->table->env);
         st = W_RETRY;

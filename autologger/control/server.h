@@ -18,6 +18,10 @@ struct control_enabling {
     wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
     void (*registered)(struct control_server *v, unsigned registration, const void *traits, size_t size);
     void (*adopted)(struct control_server *v); /* an early program knew no rights: who may write to secure sessions is let in now */
+    /* private sessions of several processes (parts.c): the part that the program of connection `c` writes to, NULL: none; and the numbers of the
+     * parts that live, added to those of their whole */
+    struct session *(*part)(struct control_server *v, unsigned c, struct session *whole);
+    void (*living)(const struct control_server *v, const struct session *s, struct ctl_session_info *out);
 };
 extern const struct control_enabling control_enabling;
 /* CTL_ACCESS: who may do what, asked for and changed. In a file of its own (server_access.c), which the early program does not have. */

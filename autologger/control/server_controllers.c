@@ -30,8 +30,12 @@ wstatus server_on_query(struct control_server *v, unsigned c, const void *messag
             skip--;
             continue;
         }
-        if (answer->count < room)
-            session_info(s, &answer->row[answer->count++]);
+        if (answer->count == room)
+            continue;
+        session_info(s, &answer->row[answer->count]);
+        if (v->hooks.enabling)
+            v->hooks.enabling->living(v, s, &answer->row[answer->count]);
+        answer->count++;
     }
     return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
 }
@@ -61,7 +65,13 @@ wstatus server_on_flush(struct control_server *v, unsigned c, const void *messag
     (void)size;
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
-    server_answer(v, c, &m->header, session_flush(s));
+    wstatus st = session_flush(s);
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (session_is_part(v->table->slot[i], s)) {
+            const wstatus of_part = session_flush(v->table->slot[i]);
+            st                    = st ? st : of_part;
+        }
+    server_answer(v, c, &m->header, st);
     return W_SUCCESS;
 }
 

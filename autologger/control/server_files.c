@@ -11,12 +11,13 @@
 struct starter {
     struct control_server *v;
     unsigned               c;
+    struct state_processes whole; /* PRIVATE_LOGGER alone: which processes it is for */
 };
 
 /* What users who need no right may take of what all share. */
 enum { PRIVATE_OF_USER = 4, PRIVATE_OF_USERS = 16, PRIVATE_IN_PROVIDER = SHM_PROVIDER_SESSIONS / 2, PRIVATE_BYTES = 16 << 20 };
 
-static bool users_private(const struct session *s) { return s && s->state->private_pid && s->state->owner.set; }
+static bool users_private(const struct session *s) { return s && s->state->private_pid && s->state->processes.kind != STATE_PART && s->state->owner.set; }
 
 wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why)
 {
@@ -49,14 +50,33 @@ static wstatus users_room(const struct starter *s, const struct plan *plan, stru
     return st;
 }
 
-/* Of the program that asks, and of nothing else: it needs no right, and its file is made with that user's. */
-static wstatus may_start_private(const struct starter *s, const struct plan *plan, struct reason *why)
+static wstatus private_check(const struct plan *plan, struct reason *why)
 {
     bool more = plan->kernel || plan->log_file_mode & (ETL_MODE_REAL_TIME | ETL_MODE_PREALLOCATE | ETL_MODE_SECURE | ETL_MODE_NONSTOPPABLE);
     for (unsigned i = 0; i < plan->provider_count; i++)
         more |= plan->providers[i].enabled && plan->providers[i].tracepoint;
     if (more)
-        return reason_set(why, W_INVALID_PARAMETER, "a private session has events of one program: no kernel events, no REAL_TIME, PREALLOCATE, SECURE, NONSTOPPABLE");
+        return reason_set(why, W_INVALID_PARAMETER, "a private session has events of programs: no kernel events, no REAL_TIME, PREALLOCATE, SECURE, NONSTOPPABLE");
+    return W_SUCCESS;
+}
+
+/* A file for each process needs a file's name. */
+static wstatus may_start_whole(struct starter *s, const struct plan *plan, struct reason *why)
+{
+    wstatus st = private_check(plan, why);
+    if (!st && (!plan->log_path || plan->log_file_mode & ETL_MODE_BUFFERING))
+        st = reason_set(why, W_NOT_SUPPORTED, "a private session of several processes writes a file for each: no BUFFERING. Do: name a file");
+    s->whole.kind                = STATE_WHOLE;
+    s->v->table->env->processes = &s->whole;
+    return st;
+}
+
+/* Of the program that asks, and of nothing else: it needs no right, and its file is made with that user's. */
+static wstatus may_start_private(const struct starter *s, const struct plan *plan, struct reason *why)
+{
+    wstatus st = private_check(plan, why);
+    if (st)
+        return st;
     if (!access_may_control(s->v->state->connection[s->c].uid) && !s->v->table->env->asks)
         return reason_set(why, W_ACCESS_DENIED, "this daemon makes no files for other users");
     return access_may_control(s->v->state->connection[s->c].uid) ? W_SUCCESS : users_room(s, plan, why);
@@ -66,7 +86,7 @@ static wstatus may_start_private(const struct starter *s, const struct plan *pla
 static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
 {
     static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
-    const struct starter    *s            = ctx;
+    struct starter          *s            = ctx;
     char                     text[GUID_TEXT_SIZE];
     const uint32_t           wanted       = ACCESS_GUID_ENABLE | (plan->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
                             (plan->log_path ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
@@ -85,6 +105,31 @@ static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
     if (kernel && !server_granted(s->v, s->c, &system_trace, wanted))
         return reason_set(why, W_ACCESS_DENIED, "events of the kernel are root's. Do: run as root, or have root give the rights 0x%x on "
                           "SystemTraceControlGuid (autologger access)", wanted);
+    if (plan->log_file_mode & ETL_MODE_PRIVATE)
+        return may_start_whole(s, plan, why);
+    return s->whole.pid_count || *s->whole.names ? reason_set(why, W_INVALID_PARAMETER, "only a private session of several processes is for some of them")
+                                                 : W_SUCCESS;
+}
+
+/* The processes that a private session is for. Others than these two kinds ask about events. */
+static wstatus processes_of(const struct filter_block *b, size_t size, struct state_processes *out)
+{
+    struct reason why;
+    uint32_t      bytes  = 0, names = 0;
+    if (!size)
+        return W_SUCCESS;
+    wstatus st = filter_check(b, size, &why);
+    if (st)
+        return st;
+    const void *pids = filter_part(b, FILTER_PID, &bytes), *text = filter_part(b, FILTER_EXECUTABLE, &names);
+    _Static_assert((int)STATE_WHOLE_PIDS == (int)FILTER_PIDS && (int)STATE_WHOLE_NAMES >= (int)FILTER_TEXT_UTF8, "what a filter holds");
+    if (b->parts != (pids != NULL) + (text != NULL) + 0u)
+        return W_NOT_SUPPORTED;
+    if (pids)
+        memcpy(out->pid, pids, bytes);
+    out->pid_count = bytes / (uint32_t)sizeof out->pid[0];
+    if (text)
+        snprintf(out->names, sizeof out->names, "%.*s", (int)names, (const char *)text);
     return W_SUCCESS;
 }
 
@@ -101,20 +146,25 @@ static void asks_set(struct control_server *v, unsigned c, struct state_owner *o
 wstatus server_on_start(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     struct state_owner owner;
-    struct starter who = {v, c};
+    struct starter                  who    = {.v = v, .c = c};
     const struct ctl_start_request *m      = message;
     struct ctl_update_answer       *answer = (void *)v->out;
     if (!v->hooks.start)
         return W_NOT_SUPPORTED;
-    if (m->bytes > size - sizeof *m)
+    const size_t room = size - sizeof *m, filter_at = ((size_t)m->bytes + 7) & ~(size_t)7;
+    if (m->bytes > room || (m->filter_bytes && (filter_at > room || m->filter_bytes > room - filter_at)))
         return W_BAD_LENGTH;
+    wstatus st = processes_of((const void *)((const uint8_t *)(m + 1) + filter_at), m->filter_bytes, &who.whole);
+    if (st)
+        return st;
     memset(answer, 0, sizeof *answer);
     v->table->may_add = may_start;
     v->table->may_ctx = &who;
     asks_set(v, c, &owner);
     v->table->env->private_pid = v->state->connection[c].pid;
-    wstatus st        = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
+    st = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
     v->table->env->private_pid = 0;
+    v->table->env->processes   = NULL;
     v->table->may_add   = NULL;
     v->table->env->asks = NULL;
     return server_reply(v, c, m, answer, sizeof *answer, st);
@@ -168,7 +218,12 @@ static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_
         return W_NOT_SUPPORTED;
     memset(answer, 0, sizeof *answer);
     asks_set(v, c, &owner);
-    wstatus st          = v->hooks.file(v->hooks.ctx, s, file, answer);
+    wstatus st = W_SUCCESS;
+    if (file || s->state->processes.kind != STATE_WHOLE)
+        st = v->hooks.file(v->hooks.ctx, s, file, answer);
+    for (unsigned i = 0; i < SHM_SESSIONS && !st; i++)
+        if (!file && session_is_part(v->table->slot[i], s))
+            st = v->hooks.file(v->hooks.ctx, v->table->slot[i], NULL, answer);
     v->table->env->asks = NULL;
     return server_reply(v, c, m, answer, sizeof *answer, st);
 }

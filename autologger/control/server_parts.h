@@ -72,6 +72,13 @@ bool group_member_set(struct control_server *v, struct session *s, uint32_t grou
 /* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a disabling, after the others. */
 void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
 
+/* ---- parts.c: private sessions of several processes ---- */
+void            parts_begin(struct control_server *v, struct session *whole); /* for those that have its provider already */
+void            parts_registered(struct control_server *v, unsigned registration);
+void            parts_expect(struct control_server *v, const struct session *whole); /* what is known of the whole's terms counts for its parts */
+struct session *parts_of(struct control_server *v, unsigned c, struct session *whole); /* the part of that connection's program; NULL: it has none */
+void            parts_living(const struct control_server *v, const struct session *s, struct ctl_session_info *out);
+
 /* ---- server_controllers.c ---- */
 server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_snapshot, server_on_next_file,
     server_on_state, server_on_providers, server_on_declaration, server_on_access;

@@ -48,7 +48,10 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
         note_refused(s, uid, "the session is SECURE: events of this user's programs are not recorded", "autologger access SESSION --allow USER=log");
         return false;
     }
-    const struct session_uid *u = session_admit(s, uid);
+    struct session *to = s->state->processes.kind != STATE_WHOLE ? s : v->hooks.enabling ? v->hooks.enabling->part(v, c, s) : NULL;
+    if (!to)
+        return false; /* not for this process, or there was no place for it */
+    const struct session_uid *u = session_admit(to, uid);
     if (!u)
         return false;
     struct ctl_attach m = {.header = {sizeof m, CTL_ATTACH, CTL_VERSION, 0, 0}, .session = s->state->index,

@@ -198,9 +198,9 @@ static wstatus query_all(PEVENT_TRACE_PROPERTIES *array, ULONG count, PULONG tot
         st = !array[i] ? W_INVALID_PARAMETER : array[i]->Wnode.BufferSize < sizeof *array[i] ? W_BAD_LENGTH : W_SUCCESS;
     st = st ? st : control_open(NULL, &client, &why);
     st = st ? st : control_query_all(client, &rows, &have, &why);
-    unsigned shown = 0; /* private ones are their programs' */
+    unsigned shown = 0; /* private ones are not among them */
     for (unsigned i = 0; !st && i < have; i++)
-        if (!(rows[i].log_file_mode & EVENT_TRACE_PRIVATE_IN_PROC))
+        if (!(rows[i].log_file_mode & EVENT_TRACE_PRIVATE_IN_PROC) && (rows[i].kernel || !rows[i].processes.kind))
             rows[shown++] = rows[i];
     have = st ? have : shown;
     for (unsigned i = 0; !st && i < have && i < count; i++)

@@ -1,5 +1,6 @@
 #include "autologger/controller/properties.h"
 
+#include "autologger/controller/filters.h"
 #include "registry-sim/win32/utf16.h"
 
 #include <stdlib.h>
@@ -79,6 +80,24 @@ wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out)
     if (n == SIZE_MAX)
         return W_INVALID_PARAMETER;
     return n ? text_take(text, wide, n, out) : W_SUCCESS;
+}
+
+wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_block **out)
+{
+    enum { VERSION = 2 };
+    EVENT_TRACE_PROPERTIES_V2 v2;
+    struct reason             why;
+    _Static_assert(sizeof v2 == 144 && offsetof(EVENT_TRACE_PROPERTIES_V2, FilterDescCount) == 0x7C && offsetof(EVENT_TRACE_PROPERTIES_V2, FilterDesc) == 0x80,
+                   "as the SDK has it for 64 bits");
+    *out = NULL;
+    if (!(p->Wnode.Flags & WNODE_FLAG_VERSIONED_PROPERTIES))
+        return W_SUCCESS;
+    if (p->Wnode.BufferSize < sizeof v2)
+        return W_BAD_LENGTH;
+    memcpy(&v2, p, sizeof v2);
+    if (v2.VersionNumber != VERSION || (p->LogFileNameOffset && p->LogFileNameOffset < sizeof v2) || p->LoggerNameOffset < sizeof v2)
+        return W_INVALID_PARAMETER;
+    return filters_from(v2.FilterDesc, v2.FilterDescCount, out, &why);
 }
 
 /* False: no room, and nothing is written. */

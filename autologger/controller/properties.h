@@ -15,6 +15,10 @@ wstatus properties_check(const EVENT_TRACE_PROPERTIES *p);
  * the struct (87 when these are not there). */
 wstatus properties_flags(const EVENT_TRACE_PROPERTIES *p, uint32_t mask[8]);
 wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out);
+/* The processes that EVENT_TRACE_PROPERTIES_V2 chooses, malloc; NULL in *out: it chooses none. 87 another version, or filters of which some are none;
+ * 50; 24. */
+struct filter_block;
+wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_block **out);
 /* Name of an argument, malloc. 8. */
 wstatus name_take(const void *text, bool wide, char **out);
 /* StartTrace puts the session's name there. 24: no room. */

@@ -72,9 +72,8 @@ static wstatus mode_check(const EVENT_TRACE_PROPERTIES *p, const char *file)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if ((p->LogFileMode & refused[i].all) == refused[i].all)
             return refused[i].status;
-    /* in another process: not here. Both bits: in this one */
-    if (p->LogFileMode & PRIVATE_MODES && (p->LogFileMode & PRIVATE_MODES) != PRIVATE_MODES)
-        return p->LogFileMode & EVENT_TRACE_PRIVATE_LOGGER_MODE ? W_NOT_SUPPORTED : W_INVALID_PARAMETER;
+    if ((p->LogFileMode & PRIVATE_MODES) == EVENT_TRACE_PRIVATE_IN_PROC)
+        return W_INVALID_PARAMETER;
     if (!file && !(p->LogFileMode & NEEDS_NO_FILE))
         return p->LogFileMode ? W_INVALID_PARAMETER : W_BAD_PATHNAME;
     return W_SUCCESS;
@@ -88,6 +87,8 @@ static wstatus identity(EVENT_TRACE_PROPERTIES *p, char **name, struct guid *id)
     const bool is_kernel = name_compare(*name, KERNEL_LOGGER_NAMEA) == 0;
     memcpy(id, &p->Wnode.Guid, sizeof *id);
     if (guid_equal(id, &system_trace) && !is_kernel)
+        return W_INVALID_PARAMETER;
+    if (guid_is_zero(id) && (p->LogFileMode & PRIVATE_MODES) == EVENT_TRACE_PRIVATE_LOGGER_MODE) /* which provider's processes? */
         return W_INVALID_PARAMETER;
     if (is_kernel)
         *id = system_trace;
@@ -125,7 +126,7 @@ static bool declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, cons
     return put_text(d, "Guid", guid_format(id, guid)) && (!file || put_text(d, "FileName", file));
 }
 
-static wstatus start(const struct declaration *given, const char *name, struct ctl_session_info *out)
+static wstatus start(const struct declaration *given, const char *name, const struct filter_block *processes, struct ctl_session_info *out)
 {
     struct declaration        d      = *given;
     struct ctl_update_answer *answer = calloc(1, sizeof *answer);
@@ -137,7 +138,7 @@ static wstatus start(const struct declaration *given, const char *name, struct c
     wstatus st = answer && asprintf(&below, "Autologger\\%s", name) >= 0 ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
     st         = st ? st : snapshot_single(below, d.value, d.count, &bytes, &size, &why);
     st         = st ? st : control_open(NULL, &client, &why);
-    st         = st ? st : control_start(client, bytes, size, answer, &why);
+    st         = st ? st : control_start_for(client, bytes, size, processes, answer, &why);
     if (!st)
         *out = answer->session;
     control_close(client);
@@ -170,8 +171,10 @@ static wstatus start_named(PTRACEHANDLE handle, char **text, EVENT_TRACE_PROPERT
     struct declaration      d    = {.count = 0};
     struct guid             id;
     char                   *file = NULL;
+    struct filter_block    *processes = NULL;
     wstatus                 st   = properties_file(p, wide, &file);
 
+    st = st ? st : properties_processes(p, &processes);
     if (!st && (!*name || strpbrk(name, "\\/")))
         st = W_INVALID_PARAMETER;
     st = st ? st : properties_name_put(p, wide, name);
@@ -185,13 +188,14 @@ static wstatus start_named(PTRACEHANDLE handle, char **text, EVENT_TRACE_PROPERT
         st = properties_flags(p, mask);
     if (!st && !declare(&d, p, &id, kernel, file))
         st = W_NOT_ENOUGH_MEMORY;
-    st = st ? st : start(&d, name, &info);
+    st = st ? st : start(&d, name, processes, &info);
     if (!st) {
         properties_fill(p, wide, &info);
         *handle = session_handle(&info);
     }
     for (unsigned i = 0; i < d.texts; i++)
         free(d.text[i]);
+    free(processes);
     free(file);
     return st;
 }

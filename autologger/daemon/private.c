@@ -42,6 +42,35 @@ static bool watch(struct session *s, int epoll_fd)
     return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->private_fd, &e) == 0;
 }
 
+static struct session *whole_of(const struct session_table *table, const struct session *part)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (table->slot[i] && session_is_part(part, table->slot[i]))
+            return table->slot[i];
+    return NULL;
+}
+
+struct session *private_part(const struct session_table *table, const struct session *whole)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (session_is_part(table->slot[i], whole))
+            return table->slot[i];
+    return NULL;
+}
+
+void private_ended(const struct session_table *table, struct session *s)
+{
+    struct session         *whole = s->state->processes.kind == STATE_PART ? whole_of(table, s) : NULL;
+    struct state_processes *p     = whole ? &whole->state->processes : NULL;
+    struct ctl_session_info had;
+    if (!p)
+        return;
+    session_info(s, &had);
+#define X(sum) p->ended.sum += had.sum;
+    STATE_SUMS(X)
+#undef X
+}
+
 struct session *private_gone(const struct session_table *table, int epoll_fd)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
@@ -49,6 +78,8 @@ struct session *private_gone(const struct session_table *table, int epoll_fd)
         if (!s || !s->state->private_pid)
             continue;
         struct pollfd p = {.events = POLLIN};
+        if (s->state->processes.kind == STATE_PART && !whole_of(table, s)) /* a predecessor died while it stopped all of it */
+            return s;
         if (s->private_fd < 0 && !watch(s, epoll_fd))
             return s;
         p.fd = s->private_fd;

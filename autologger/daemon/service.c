@@ -181,9 +181,14 @@ static wstatus fs_ready(void *ctx, struct reason *why)
 static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why)
 {
     struct service *v = ctx;
+    struct session *part;
     kernel_finish(v, true); /* its sources may be being opened */
     server_session_gone(v->server, s);
     session_stop(s);
+    while (v->options.part && (part = v->options.part(&v->table, s)))
+        stop(v, part, NULL, why);
+    if (v->options.ended)
+        v->options.ended(&v->table, s);
     server_session_ended(v->server, s, v->ending);
     if (final)
         session_info(s, final);

@@ -65,7 +65,9 @@ struct service_options {
     wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
     wstatus (*next_file)(struct logger *l, struct reason *why); /* as in session_env */
     const struct logger_modes *modes;
-    struct session *(*gone)(const struct session_table *table, int epoll_fd); /* private_gone; NULL: an early program's */
+    struct session *(*gone)(const struct session_table *table, int epoll_fd); /* private_gone; NULL, as the next two: an early program's */
+    struct session *(*part)(const struct session_table *table, const struct session *whole); /* private_part */
+    void (*ended)(const struct session_table *table, struct session *s);                      /* private_ended */
     const struct control_enabling *enabling;
     /* who may do what, out of the store (rights_store.h, server_access); NULL: an early program's, which asks no descriptors */
     const struct service_rights *rights;

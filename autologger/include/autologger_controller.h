@@ -96,10 +96,56 @@ typedef struct _EVENT_TRACE_PROPERTIES {
     ULONG  LoggerNameOffset;  /* StartTrace writes the name there */
 } EVENT_TRACE_PROPERTIES, *PEVENT_TRACE_PROPERTIES;
 
+/* With WNODE_FLAG_VERSIONED_PROPERTIES in Wnode.Flags and VersionNumber 2; passed as EVENT_TRACE_PROPERTIES. Filters (PID, EXECUTABLE_NAME)
+ * choose the processes of a session with EVENT_TRACE_PRIVATE_LOGGER_MODE alone; V2Options are not looked at. */
+struct _EVENT_FILTER_DESCRIPTOR; /* evntprov.h */
+typedef struct _EVENT_TRACE_PROPERTIES_V2 {
+    WNODE_HEADER Wnode;
+    ULONG        BufferSize;
+    ULONG        MinimumBuffers;
+    ULONG        MaximumBuffers;
+    ULONG        MaximumFileSize;
+    ULONG        LogFileMode;
+    ULONG        FlushTimer;
+    ULONG        EnableFlags;
+    __extension__ union {
+        LONG AgeLimit;
+        LONG FlushThreshold;
+    };
+    ULONG  NumberOfBuffers;
+    ULONG  FreeBuffers;
+    ULONG  EventsLost;
+    ULONG  BuffersWritten;
+    ULONG  LogBuffersLost;
+    ULONG  RealTimeBuffersLost;
+    HANDLE LoggerThreadId;
+    ULONG  LogFileNameOffset;
+    ULONG  LoggerNameOffset;
+    __extension__ union {
+        __extension__ struct {
+            ULONG VersionNumber : 8;
+        };
+        ULONG V2Control;
+    };
+    ULONG                            FilterDescCount;
+    struct _EVENT_FILTER_DESCRIPTOR *FilterDesc;
+    __extension__ union {
+        __extension__ struct {
+            ULONG Wow : 1;
+            ULONG QpcDeltaTracking : 1;
+            ULONG LargeMdlPages : 1;
+            ULONG ExcludeKernelStack : 1;
+        };
+        ULONG64 V2Options;
+    };
+} EVENT_TRACE_PROPERTIES_V2, *PEVENT_TRACE_PROPERTIES_V2;
+
 /* A session that runs until it is stopped, or the daemon ends. *TraceHandle is 0 on failure. The log file's name is taken below the daemon's
  * log folder as the FileName of a configuration is. 24 a size or an offset is too small; 87 NULL, no WNODE_FLAG_TRACED_GUID, modes
  * that exclude each other; 50 a mode that this version does not have; 161 neither a file nor a mode that needs none; 183 name or GUID
- * taken; 32 another session writes the file; 5; 8; 112; 1450 no place; 1314 kernel events without the right to them. */
+ * taken; 32 another session writes the file; 5; 8; 112; 1450 no place; 1314 kernel events without the right to them.
+ * EVENT_TRACE_PRIVATE_LOGGER_MODE alone: each process that registers the provider Wnode.Guid, now or while the session runs, has a file of its
+ * own, the first the one that is named, the others with `_PID` behind it; QUERY, STOP and FLUSH are about all of them. */
 AUTOLOGGER_API ULONG StartTraceW(PTRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG StartTraceA(PTRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 /* The session is named by InstanceName, or where that is NULL by the handle. QUERY, STOP, UPDATE and FLUSH fill *Properties, names too.

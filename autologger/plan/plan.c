@@ -132,7 +132,7 @@ static wstatus mode_and_size(struct reading *r, bool system)
         reading_blame(r, VALUE_LOG_FILE_MODE);
         return st;
     }
-    const uint32_t own = r->limits->now && bits & MODE_PRIVATE_IN_PROC ? bits & (MODE_PRIVATE_LOGGER | MODE_PRIVATE_IN_PROC) : 0; /* no boot's */
+    const uint32_t own = r->limits->now ? bits & (MODE_PRIVATE_LOGGER | MODE_PRIVATE_IN_PROC) : 0; /* no boot's */
     p->log_file_mode   = mode_adjust(bits & ~own, mode, &p->conditions) | own;
     if (p->kernel && bits & MODE_NO_PER_PROCESSOR_BUFFERING)
         condition_add(&p->conditions, W_NOT_SUPPORTED, false, "NO_PER_PROCESSOR_BUFFERING", mode->source_file, mode->source_line, "remove the mode",

@@ -76,6 +76,23 @@ void session_file_path(const struct state_session *st, uint32_t number, char *ou
         snprintf(out, CTL_PATH, "%s", path);
 }
 
+/* With what its parts had that have ended; those that live are the caller's to add. */
+static void info_processes(const struct state_session *st, struct ctl_session_info *out)
+{
+    const struct state_processes *p = &st->processes;
+    out->processes.kind             = p->kind;
+    if (p->kind != STATE_WHOLE)
+        return;
+    out->processes.begun   = p->begun;
+    out->processes.refused = p->refused;
+    if (!out->status)
+        out->status = p->status;
+    snprintf(out->log_path, sizeof out->log_path, "%s", st->other_path);
+#define X(sum) out->sum = (__typeof__(out->sum))(out->sum + p->ended.sum);
+    STATE_SUMS(X)
+#undef X
+}
+
 void session_info(struct session *s, struct ctl_session_info *out)
 {
     const struct state_session *st   = s->state;
@@ -114,4 +131,6 @@ void session_info(struct session *s, struct ctl_session_info *out)
     info_streams(s, out);
     if (s->klog)
         info_kernel(s, out);
+    if (st->processes.kind)
+        info_processes(st, out);
 }

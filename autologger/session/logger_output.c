@@ -186,7 +186,7 @@ void logger_open(struct logger *l)
     l->opened = true;
     if (s->realtime)
         logger_deliver(l, session_log_path(s->state));
-    if (*session_log_path(s->state) || !s->realtime) {
+    if (s->state->processes.kind != STATE_WHOLE && (*session_log_path(s->state) || !s->realtime)) {
         file_open(l);
         return;
     }

@@ -187,6 +187,19 @@ static void wish(struct tracepoint_wish *w, const struct plan_provider *p)
     copy_text(w->filter, sizeof w->filter, p->tracepoint_filter);
 }
 
+/* The whole keeps the path that its parts' files are called after, and writes none itself. */
+static void processes_set(const struct session_env *env, struct state_session *st)
+{
+    if (st->log_file_mode & ETL_MODE_PRIVATE_IN_PROC || (env->processes && env->processes->kind == STATE_PART))
+        st->private_pid = env->private_pid;
+    if (env->processes)
+        st->processes = *env->processes;
+    if (st->processes.kind == STATE_WHOLE) {
+        memcpy(st->other_path, st->log_path, sizeof st->other_path);
+        *st->log_path = 0;
+    }
+}
+
 static wstatus state_create(struct session *s, const struct plan *plan, unsigned index, uint32_t generation,
                             struct reason *why)
 {
@@ -231,8 +244,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->max_file_size   = plan->max_file_size;
     st->flush_timer     = plan->flush_timer;
     st->memory_bytes    = plan->memory_bytes;
-    if (st->log_file_mode & ETL_MODE_PRIVATE_IN_PROC)
-        st->private_pid = s->env->private_pid;
+    processes_set(s->env, st);
     if (s->env->asks)
         st->owner = *s->env->asks;
     memcpy(st->group_mask, plan->group_mask, sizeof st->group_mask);

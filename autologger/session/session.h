@@ -59,7 +59,8 @@ struct session_env {
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
     /* another user's file is made with that user's rights to files (owner.c). NULL: an early program's, where all is root's */
     const struct session_owner_part *owner;
-    uint32_t private_pid; /* of the program for which a PRIVATE_IN_PROC session is made now; 0: such sessions are ordinary ones */
+    uint32_t private_pid; /* of the program for which a PRIVATE_IN_PROC session, or a part, is made now; 0: such sessions are ordinary ones */
+    const struct state_processes *processes; /* the session that is made now is a private one of several processes, or a part of one; NULL: neither */
     const struct state_owner        *asks; /* for whom sessions and snapshots are made now; NULL: the daemon */
     /* as in klog_config; NULL: an early program's, and of a boot that is recovered on what may be another machine */
     klog_collect system_config;
@@ -225,6 +226,12 @@ static inline const struct state_slot *session_slot(const struct state_session *
 static inline bool session_single(const struct session *s)
 {
     return s->state->log_file_mode & ETL_MODE_NO_PER_PROCESSOR && !s->state->kernel && s->env->modes;
+}
+/* A private session of several processes: is `part` one of its parts? */
+static inline bool session_is_part(const struct session *part, const struct session *whole)
+{
+    return part && part->state->processes.kind == STATE_PART && whole->state->processes.kind == STATE_WHOLE &&
+           part->state->processes.of == whole->state->generation;
 }
 /* The path of its file, with "%d" of a NEWFILE session; "": it has none. */
 static inline const char *session_log_path(const struct state_session *st)

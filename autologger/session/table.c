@@ -60,7 +60,7 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
         if (name_compare(s->state->name, plan->name) == 0)
             return reason_set(why, W_ALREADY_EXISTS, "a session named \"%s\" is already running (%s%s)", s->state->name,
                               *s->state->key ? "declared at " : "a controller started it", s->state->key);
-        if (guid_equal(&s->state->guid, &plan->guid))
+        if (guid_equal(&s->state->guid, &plan->guid) && !s->state->processes.kind && !t->env->processes) /* these have a provider's, which is no one's own */
             return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
                               guid_format(&plan->guid, text));
         if (plan->log_path && strcmp(session_log_path(s->state), plan->log_path) == 0)

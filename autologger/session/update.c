@@ -78,6 +78,8 @@ static wstatus may_update(const struct session *s, const struct session_terms *t
         return reason_set(why, W_INVALID_PARAMETER, "nothing is named that should change");
     if (kernel && !s->state->kernel)
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" holds no kernel events. Do: name one that does, see autologger sessions", name);
+    if (s->state->processes.kind)
+        return reason_set(why, W_NOT_SUPPORTED, "session \"%s\" is a private one of several processes, which stay as they began", name);
     if (s->state->log_file_mode & ETL_MODE_NONSTOPPABLE)
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" was declared NONSTOPPABLE: it can't be changed", name);
     if ((t->timer || t->maximum || ways) && s->state->log_file_mode & ETL_MODE_BUFFERING)

@@ -146,7 +146,12 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    overwritten; /* part of events_written: no longer in the file, or the ring, which keeps the newest; not lost */
     uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not lost by us, not in the file */
     uint64_t    filtered; /* events of programs that filters of providers kept out: attempted = written + lost + filtered */
-    uint32_t group_mask[8]; /* in force: flags and stacks of kernel events */
+    union {
+        uint32_t group_mask[8]; /* in force: flags and stacks of kernel events */
+        struct { /* a private session of several processes, which has none; see struct state_processes */
+            uint32_t kind, begun, refused;
+        } processes;
+    };
     uint32_t hook_count;
     uint32_t updates; /* how often these were changed since the session began */
     uint16_t hooks[256];
@@ -170,11 +175,12 @@ struct ctl_update_request {
     uint32_t          maximum_buffers;
     char              file[CTL_PATH]; /* as FileName */
 };
-/* A sealed snapshot (registry-sim/store/snapshot.h) of a store that declares this one session follows. */
+/* A sealed snapshot (registry-sim/store/snapshot.h) of a store that declares this one session follows, padded to 8, and behind it the processes
+ * that a private session of several is for (struct filter_block, wire/filter.h). */
 struct ctl_start_request {
     struct ctl_header header;
     uint32_t          bytes;
-    uint32_t          reserved;
+    uint32_t          filter_bytes; /* 0: all */
 };
 struct ctl_snapshot_request { /* the answer: ctl_update_answer */
     struct ctl_header header;

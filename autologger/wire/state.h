@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 18, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 19, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
@@ -25,9 +25,9 @@ struct state_connection {
     uint32_t pid;
     uint64_t attached; /* bit i: session i was attached */
 };
-enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_GROUP_SHIFT = 16 };
+enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_REGISTERED_NO_PART = 4 /* its program got no part */, STATE_GROUP_SHIFT = 16 };
 struct state_registration {
-    uint32_t in_use; /* 1, STATE_REGISTERED_CLASSIC, and from STATE_GROUP_SHIFT on the slot of its group + 1 */
+    uint32_t in_use; /* 1, STATE_REGISTERED_*, and from STATE_GROUP_SHIFT on the slot of its group + 1 */
     uint32_t connection; /* index in connections */
     uint32_t index;      /* the client's */
     uint32_t slot;       /* in the directory */
@@ -123,6 +123,25 @@ struct state_owner {
     uint32_t uid, gid, group_count;
     uint32_t group[STATE_GROUPS];
 };
+/* PRIVATE_LOGGER without PRIVATE_IN_PROC: the whole stands for what was asked for, has no events of its own, and a part for each process that
+ * registers the provider that is its Guid. What parts that have ended had stays in the whole. */
+enum { STATE_WHOLE = 1, STATE_PART = 2, STATE_WHOLE_PIDS = 8, STATE_WHOLE_NAMES = 1536 };
+/* What is added up, as ctl_session_info calls it. */
+#define STATE_SUMS(X) \
+    X(events_written) X(bytes_written) X(overwritten) X(lost_ring) X(lost_file) X(corrupt) X(filtered) X(late_events) X(buffers_written) X(log_buffers_lost)
+struct state_processes {
+    uint32_t kind;           /* 0: an ordinary session */
+    uint32_t of;             /* PART: generation of its whole. WHOLE, all that follows: */
+    uint32_t begun, refused; /* processes that got a part, and that got none */
+    uint32_t status;         /* why the last of these got none */
+    uint32_t pid_count, pid[STATE_WHOLE_PIDS]; /* which processes it is for; 0: all */
+    char     names[STATE_WHOLE_NAMES];         /* the same by executable, joined by ';'; "": all */
+    struct {
+#define X(sum) uint64_t sum;
+        STATE_SUMS(X)
+#undef X
+    } ended;
+};
 enum { STATE_KERNEL_OPEN = 1, STATE_KERNEL_REFUSED = 2 };
 struct state_session {
     uint32_t    magic, version, size, in_use;
@@ -148,8 +167,9 @@ struct state_session {
     uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
     uint32_t    units; /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */
     struct state_owner owner;
-    uint32_t    private_pid, reserved; /* PRIVATE_IN_PROC: the one program whose events it takes, and with which it ends; 0: all */
+    uint32_t    private_pid, reserved; /* PRIVATE_IN_PROC, or a part: the one program whose events it takes, and with which it ends; 0: all */
     uint64_t    private_start; /* when that began, in ticks since the boot: a number comes again */
+    struct state_processes processes;
     uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;

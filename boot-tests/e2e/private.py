@@ -1,10 +1,15 @@
 """Sessions that are one program's own: two programs of a user without any right have one of the same name each, while others write the same
 provider; each file has its program's events alone. A program that goes without a stop takes its session with it, also while the daemon is dead.
+A private session of several processes has a file for each, of its events alone, also of one that is killed and of one that comes later; each
+file's balance holds by itself, and over a kill of the daemon.
 Proves: SPC-01, SPC-03."""
+import glob
 import json
 import os
+import pathlib
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -85,7 +90,7 @@ def sessions(m):
 
 def none_left(m):
     end = time.time() + 20
-    while any("private" in s for s in sessions(m)):
+    while any("(private, " in s for s in sessions(m)):
         check(time.time() < end, "the session of a program that is gone", sessions(m))
         time.sleep(0.05)
 
@@ -106,6 +111,175 @@ def gone(m, folder):
     print("programs that are gone: no session is left")
 
 
+class Controller:
+    """trace_processes: a private session of several processes."""
+
+    def __init__(self, m, file, *chosen):
+        self.p = subprocess.Popen([os.path.join(BUILD, "tests", "trace_processes"), file, *map(str, chosen)], env=m.env, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, text=True)
+        m.processes.append(self.p)
+        said = self.p.stdout.readline().strip()
+        check(said == "started", said)
+
+    def ask(self, what):
+        self.p.stdin.write(what + "\n")
+        self.p.stdin.flush()
+        said = self.p.stdout.readline().strip()
+        if not said.startswith("buffers"):
+            return said
+        words = said.split()
+        return {"buffers": int(words[1]), "lost": int(words[3]), "memory": int(words[5]), "file": words[7]}
+
+    def end(self):
+        rest = self.p.communicate(timeout=60)[0]
+        check(self.p.returncode == 0 and not rest, rest)
+
+
+def tally(path):
+    with open(path, "rb") as f:
+        return struct.unpack("<QQQ", f.read(24))
+
+
+def wait_for(what, say):
+    end = time.time() + 20
+    while not what():
+        check(time.time() < end, say)
+        time.sleep(0.02)
+
+
+def asked(m):
+    said = json.loads(m.tool("query", "each", "--json").stdout)
+    return said.get("session", said)
+
+
+def parts(m):
+    return [s for s in sessions(m) if s.startswith("each (process ")]
+
+
+def balances(m, path, tallies, number, killed=False):
+    """One file has one process' events alone, and they are all there or counted as lost."""
+    alone = [t if i == number else "/dev/null" for i, t in enumerate(tallies)]
+    empty = os.path.join(m.dir, "no-tally")  # of a writer that wrote nothing: what is found of it was invented
+    with open(empty, "wb") as f:
+        f.truncate(4096)
+    got = m.verify(path, [empty if t == "/dev/null" else t for t in alone], expect=None)
+    attempted = tally(tallies[number])[0]
+    check(got["torn"] == got["doubled"] == got["invented"] == got["inversions"] == got["damage"] == got["missing"] == 0, path, got)
+    cut = attempted - got["events"] - got["events_lost"]
+    check(cut == 0 or (killed and cut == 1), path, "attempted", attempted, "in the file", got["events"], "lost", got["events_lost"])
+    return got
+
+
+def each_process(m):
+    COUNT = 40000
+    for i in range(6):  # tallies go on counting
+        pathlib.Path(m.dir, f"tally-{i}").unlink(missing_ok=True)
+    writers = [m.writer(i, COUNT, rate=20000, wait_ms=1500) for i in range(3)]
+    time.sleep(0.3)
+    c = Controller(m, "each.etl")
+    # while it stands; the first of them faster than what it writes can be taken: it loses events
+    writers += [m.writer(3, 20 * COUNT, wait_ms=500), m.writer(4, COUNT, rate=20000, wait_ms=500)]
+    wait_for(lambda: len(parts(m)) == 5, parts(m))
+    m.tool("start", "everything", "-o", "beside.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}", "--set", "MaximumBuffers=256")
+    pids = [p.pid for p, _ in writers]
+    plain = os.path.join(m.logs, "each.etl")
+    wait_for(lambda: len(glob.glob(plain + "*")) == 5, "a file for each process")
+    check(m.tool("stop", f"each (process {pids[1]})", expect=None).returncode == 1, "a part is stopped with the whole")
+    wait_for(lambda: os.path.exists(writers[4][1]) and tally(writers[4][1])[0] > 1000, "the writers write")
+    said = c.ask("query")
+    check(said["memory"] >= 5 and said["file"] == plain, said)
+    check(c.ask("flush") == "0", "flush")
+    wait_for(lambda: tally(writers[1][1])[0] > COUNT // 4, "the writers write")
+    writers[1][0].send_signal(signal.SIGKILL)
+    os.kill(m.daemon_pid(), signal.SIGKILL)  # its successor goes on with all parts
+    m.wait_ready()
+    later, tally_later = m.writer(5, 5000, rate=20000, wait_ms=500)
+    pids.append(later.pid)
+    for p, _ in writers:
+        p.wait(60)
+    later.wait(60)
+    wait_for(lambda: not parts(m), "parts of processes that are gone")
+    tallies = [t for _, t in writers] + [tally_later]
+    files = {pid: plain + f"_{pid}" for pid in pids}
+    first = [pid for pid in pids if not os.path.exists(files[pid])]
+    check(len(first) == 1 and first[0] in pids[:3], "the first process has the name as given", first, glob.glob(plain + "*"))
+    files[first[0]] = plain
+    got = [balances(m, files[pid], tallies, i, killed=i == 1) for i, pid in enumerate(pids)]
+    said = c.ask("query")
+    check(said["lost"] == sum(g["events_lost"] for g in got), said, got)
+    info = asked(m)
+    check(info["processes"] == 6 and info["processes_refused"] == 0 and info["events_written"] == sum(g["events"] for g in got), info)
+    check(c.ask("stop")["lost"] == said["lost"], "its numbers at the end")
+    c.end()
+    m.tool("stop", "everything")
+    print("six processes:", [g["events"] for g in got], "events in their files, lost", [g["events_lost"] for g in got])
+
+
+def chosen_processes(m):
+    """By id, by executable; and a session that divides itself by process and by size."""
+    writers = [m.writer(10 + i, 2000, rate=4000, wait_ms=2000) for i in range(2)]
+    time.sleep(0.3)
+    c = Controller(m, "chosen.etl", writers[1][0].pid)
+    check(len(parts(m)) == 1 and str(writers[1][0].pid) in parts(m)[0], parts(m))
+    for p, _ in writers:
+        p.wait(30)
+    c.ask("stop")
+    c.end()
+    check(glob.glob(os.path.join(m.logs, "chosen.etl*")) == [os.path.join(m.logs, "chosen.etl")], "one file")
+    check(len(events(m, os.path.join(m.logs, "chosen.etl"))) == 2000, "its events alone")
+    for name, files in (("other-name", 0), ("other-name;event_writer", 1)):
+        c = Controller(m, f"named-{files}.etl", name)
+        p, _ = m.writer(20, 500, wait_ms=500)
+        p.wait(30)
+        c.ask("stop")
+        c.end()
+        check(len(glob.glob(os.path.join(m.logs, f"named-{files}.etl*"))) == files, name)
+    c = Controller(m, "many-%d.etl")
+    writers = [m.writer(30 + i, 2000, rate=2000, wait_ms=500) for i in range(2)]
+    wait_for(lambda: len(parts(m)) == 2, parts(m))
+    check(c.ask("next") == "0", "the next file of each")
+    for p, _ in writers:
+        p.wait(30)
+    c.ask("stop")
+    c.end()
+    found = sorted(os.path.basename(f).split("_")[0] for f in glob.glob(os.path.join(m.logs, "many-*.etl*")))
+    check(found == ["many-1.etl", "many-1.etl", "many-2.etl", "many-2.etl"], found)
+    check(sum(len(events(m, f)) for f in glob.glob(os.path.join(m.logs, "many-*.etl*"))) == 4000, "all events, in four files")
+    print("chosen by id, by executable; files of several, for each process")
+
+
+def by_command(m):
+    """The same from the command line."""
+    provider = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+    m.tool("start", "each", "--set", "LogFileMode=PRIVATE_LOGGER", "--set", "Guid=" + provider, "--provider", provider, "-o", "command.etl")
+    writers = [m.writer(50 + i, 300, wait_ms=300) for i in range(2)]
+    for p, _ in writers:
+        p.wait(30)
+    wait_for(lambda: not parts(m), "parts of processes that are gone")
+    said = m.tool("query", "each").stdout
+    check("2 with a file each; 0 got none" in said, said)
+    m.tool("stop", "each")
+    files = sorted(glob.glob(os.path.join(m.logs, "command.etl*")))
+    check(len(files) == 2 and all(len(events(m, f)) == 300 for f in files), files)
+
+
+def no_place(m):
+    """One session has 16 processes; more are told apart, counted, and written nowhere."""
+    c = Controller(m, "crowd.etl")
+    writers = [m.writer(40 + i, 100, wait_ms=4000) for i in range(18)]
+    wait_for(lambda: len(parts(m)) == 16, parts(m))
+    wait_for(lambda: asked(m)["processes_refused"] == 2, "two without a place are counted")
+    check(asked(m)["processes"] == 16 and asked(m)["status"] == 1450, asked(m))
+    for p, _ in writers:
+        p.wait(60)
+    wait_for(lambda: not parts(m), "parts of processes that are gone")
+    check(c.ask("stop")["lost"] == 0, "nothing of the sixteen is lost")
+    c.end()
+    files = glob.glob(os.path.join(m.logs, "crowd.etl*"))
+    check(len(files) == 16 and all(len(events(m, f)) == 100 for f in files), len(files))
+    print("eighteen processes: sixteen files, two without a place are counted")
+
+
 folder = tempfile.mkdtemp(prefix="autologger-private-")
 try:
     if os.geteuid() == 0:
@@ -117,6 +291,8 @@ try:
         side_by_side(m, folder)
         limits(m, folder)
         gone(m, folder)
+        for part in (each_process, chosen_processes, by_command, no_place):
+            part(m)
         m.shutdown()
 finally:
     shutil.rmtree(folder, ignore_errors=True)
