@@ -27,10 +27,12 @@ static wstatus check_info(const struct etl_file_info *info, struct reason *why)
         return reason_set(why, W_INVALID_PARAMETER, "%u processors: 1 to 2048 are possible", info->processors);
     if (info->clock_type < 1 || info->clock_type > 3)
         return reason_set(why, W_INVALID_PARAMETER, "clock type %u: 1, 2 or 3 are possible", info->clock_type);
-    if (info->compress && info->log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING | ETL_MODE_APPEND | ETL_MODE_PREALLOCATE))
+    if (info->compress && info->log_file_mode & (ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_PREALLOCATE))
         return reason_set(why, W_INVALID_PARAMETER, "a compressed file is neither a ring, nor set aside, nor gone on with");
     return W_SUCCESS;
 }
+
+static bool is_packed_ring(const struct etl_file_info *info) { return info->compress && info->log_file_mode & ETL_MODE_BUFFERING; }
 
 static struct etl_writer *allocate(struct os *os, const char *path, const struct etl_file_info *info, uint64_t floor)
 {
@@ -172,11 +174,16 @@ static const uint8_t *pack(struct etl_writer *w, uint8_t *buffer, uint32_t *size
     return n ? w->packed : buffer;
 }
 
+static wstatus ring_init(struct etl_writer *w, const struct etl_file_info *info, uint32_t slots, struct reason *why)
+{
+    return is_packed_ring(info) ? writer_packed_init(w, info, why) : writer_ring_init(w, info, slots, why);
+}
+
 /* The file is open, and may be written: what it had goes, buffer 0 comes. */
 static wstatus begin(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
 {
     uint8_t *buffer = malloc(info->buffer_size);
-    wstatus  st     = buffer ? writer_ring_init(w, info, 0, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
+    wstatus  st     = buffer ? ring_init(w, info, 0, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", w->path);
     if (st == W_SUCCESS)
         st = writer_check_room(w, why);
     int r = st ? 0 : w->os->ftruncate(w->os, w->fd, 0);
@@ -242,6 +249,8 @@ wstatus etl_writer_create_in(struct os *os, int fd, const char *shown, const str
 static bool state_fits(const struct etl_write_state *state, const struct etl_file_info *info)
 {
     uint64_t buffers = state->slots && state->buffers_written > state->slots ? state->slots : state->buffers_written;
+    if (is_packed_ring(info)) /* its list says where they are */
+        return state->buffers_written;
     return state->buffers_written && (!state->slots || state->slots >= ETL_RING_LEAST) && state->file_offset == buffers * info->buffer_size;
 }
 
@@ -250,14 +259,18 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
 {
     uint8_t  start[HEADER_LEAST], last;
     uint32_t size = 0;
-    wstatus  st   = writer_ring_init(w, info, state->slots, why);
+    wstatus  st   = ring_init(w, info, state->slots, why);
     if (st)
         return st;
     ssize_t n = w->os->pread(w->os, w->fd, start, sizeof start, 0);
     if (n >= (ssize_t)sizeof size)
         memcpy(&size, start, sizeof size);
-    if (n < 0 || !etl_header_like(start, (size_t)n) || size != info->buffer_size)
+    if (n < 0 || !etl_header_like(start, (size_t)n) || (w->packed_ring ? size > info->buffer_size : size != info->buffer_size))
         return reason_set(why, W_INVALID_DATA, "%s is not the file that was being written", w->path);
+    if (w->packed_ring) {
+        w->at = *state;
+        return writer_packed_resume(w, why);
+    }
     if (w->os->pread(w->os, w->fd, &last, 1, state->file_offset - 1) != 1)
         return reason_set(why, W_INVALID_DATA, "%s is shorter than the %llu bytes that were written", w->path, (unsigned long long)state->file_offset);
     uint32_t slots = w->at.slots;
@@ -339,11 +352,11 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
                           w->path);
     wstatus st = writer_check_room(w, why);
     if (st == W_SUCCESS) {
-        const uint32_t slot = (uint32_t)(place(w) / w->buffer_size);
+        const uint32_t slot = (uint32_t)(place(w) / w->buffer_size), events = w->packed_ring ? writer_events_in(buffer, filled) : 0;
         etl_buffer_seal(buffer, w->buffer_size, filled, cpu, w->logger_id, w->at.buffers_written, time, 0);
         uint32_t       size;
         const uint8_t *stored = pack(w, buffer, &size);
-        st                    = append(w, stored, size, why);
+        st                    = w->packed_ring ? writer_packed_put(w, stored, size, events, why) : append(w, stored, size, why);
         if (!st && w->ring)
             w->events[slot] = writer_events_in(buffer, filled);
     }
@@ -425,6 +438,7 @@ void etl_writer_destroy(struct etl_writer *w)
     writer_direct_close(w);
     if (w->fd >= 0)
         w->os->close(w->os, w->fd);
+    writer_packed_free(w);
     free(w->events);
     free(w->packed);
     free(w->path);

@@ -115,20 +115,23 @@ wstatus writer_append_begin(struct etl_writer *w, const struct etl_file_info *in
 wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why)
 {
     struct etl_writer copy = {.os = w->os, .path = (char *)(uintptr_t)path, .fd = -1, .buffer_size = w->buffer_size, .limit = UINT64_MAX,
-                              .free_floor = free_floor};
+                              .free_floor = free_floor, .start_time = w->start_time, .compress = w->compress};
     uint8_t          *buffer = malloc(w->buffer_size);
     bool              made   = false;
     wstatus           st     = buffer ? writer_open_target(&copy, &made, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
     int               r      = st ? 0 : w->os->ftruncate(w->os, copy.fd, 0);
 
-    for (uint32_t i = 0; !st && r == 0 && i < writer_buffers_in_file(w) && (st = writer_check_room(&copy, why)) == W_SUCCESS; i++) {
+    if (w->packed_ring && !st && r == 0)
+        r = writer_packed_copy(w, &copy, buffer, &st, why);
+    for (uint32_t i = 0; !w->packed_ring && !st && r == 0 && i < writer_buffers_in_file(w) && (st = writer_check_room(&copy, why)) == W_SUCCESS; i++) {
         const uint64_t at = (uint64_t)i * w->buffer_size;
         const ssize_t  n  = w->os->pread(w->os, w->fd, buffer, w->buffer_size, at);
         r                 = n == (ssize_t)w->buffer_size ? os_pwrite_all(w->os, copy.fd, buffer, w->buffer_size, at) : n < 0 ? (int)n : -EIO;
         copy.at.file_offset += w->buffer_size;
     }
+    copy.at.buffers_lost = w->at.buffers_lost; /* of a ring of compressed buffers the copy alone knows where its last one begins */
     if (!st && r == 0)
-        r = writer_final_counters(w, copy.fd, end_time, events_lost);
+        r = writer_final_counters(w->packed_ring ? &copy : w, copy.fd, end_time, events_lost);
     if (!st && r == 0)
         r = w->os->fsync(w->os, copy.fd);
     if (!st && r < 0)

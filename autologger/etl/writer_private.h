@@ -18,6 +18,7 @@ struct etl_writer {
     uint64_t               start_time;
     bool                   ring, preallocated;
     uint32_t              *events; /* of a ring: by slot */
+    struct packed         *packed_ring; /* a ring of compressed buffers (writer_packed.c): `ring` is false then; NULL: none */
     uint32_t               lost_before; /* APPEND: events, by the header that was there */
     struct etl_write_state at;
     /* of a compressed file */
@@ -33,8 +34,20 @@ struct etl_writer {
     uint64_t cost[WRITE_WAYS]; /* ns a KB, of late; 0: not known */
 };
 
+/* ---- writer_packed.c ---- */
+wstatus  writer_packed_init(struct etl_writer *w, const struct etl_file_info *info, struct reason *why);
+void     writer_packed_free(struct etl_writer *w);
+uint32_t writer_packed_count(const struct etl_writer *w); /* buffers that are there, buffer 0 not among them */
+/* A predecessor's, which had published at.buffers_written. */
+wstatus  writer_packed_resume(struct etl_writer *w, struct reason *why);
+wstatus  writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t size, uint32_t events, struct reason *why);
+/* All that is there to the end of `to`; -errno or 0, and *room what its volume says. `buffer` has room for one. */
+int      writer_packed_copy(struct etl_writer *w, struct etl_writer *to, uint8_t *buffer, wstatus *room, struct reason *why);
+
 static inline uint32_t writer_buffers_in_file(const struct etl_writer *w)
 {
+    if (w->packed_ring)
+        return 1 + writer_packed_count(w);
     return w->ring && w->at.buffers_written > w->at.slots ? w->at.slots : w->at.buffers_written;
 }
 

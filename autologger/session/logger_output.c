@@ -1,5 +1,6 @@
 /* logger_output.c - where a logger's buffers go: the log file, the consumers; and the positions that a successor goes on from. See
  * logger.h, and G2 and G3 of logger.c. */
+#include "autologger/etl/xpress.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/filetime.h"
@@ -35,6 +36,10 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
         .ring_buffers = st->log_file_mode & ETL_MODE_BUFFERING ? st->minimum_buffers : 0,
         .direct = true,
     };
+    if (st->log_file_mode & ETL_MODE_COMPRESSED && i->ring_buffers) {
+        i->compress    = xpress_compress;
+        i->compression = ETL_XPRESS;
+    }
 }
 
 wstatus logger_links_refuse(const struct session_env *env, const char *path, struct reason *why)

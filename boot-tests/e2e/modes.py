@@ -81,20 +81,34 @@ def several_files(m):
     sound(m.verify(whole, tallies), info["events_written"])
 
 
-def in_memory(m):
-    tallies = written(m, "ring", "BUFFERING", "--set", "BufferSize=64KB", "--set", "MinimumBuffers=32")
-    check(not glob.glob(os.path.join(m.logs, "ring*")), "a file without being asked")
-    first = os.path.join(m.logs, "ring-1.etl")
+def in_memory(m, name="ring", mode="BUFFERING"):
+    tallies = written(m, name, mode, "--set", "BufferSize=64KB", "--set", "MinimumBuffers=32")
+    check(not glob.glob(os.path.join(m.logs, name + "*")), "a file without being asked")
+    first = os.path.join(m.logs, f"{name}-1.etl")
     counts = []
     for n in (1, 2):
-        m.tool("snapshot", "ring", "-o", f"ring-{n}.etl")
-        info = balance(m, "ring", tallies, stop=False)
-        got = m.verify(os.path.join(m.logs, f"ring-{n}.etl"), tallies, expect=None)
+        m.tool("snapshot", name, "-o", f"{name}-{n}.etl")
+        info = balance(m, name, tallies, stop=False)
+        got = m.verify(os.path.join(m.logs, f"{name}-{n}.etl"), tallies, expect=None)
         sound(got, info["events_written"] - info["overwritten"])
         counts.append(got["events"])
     check(counts[0] == counts[1] > 0 and os.path.getsize(first) <= 33 * 65536, counts)
-    info = balance(m, "ring", tallies)
+    info = balance(m, name, tallies)
     check(info["overwritten"] == info["events_written"], "what was in memory is gone")
+    return counts[0]
+
+
+def in_memory_compressed(m):
+    """The same memory has more of the newest."""
+    r = m.tool("start", "said", "--set", "LogFileMode=BUFFERING+COMPRESSED")
+    check("COMPRESSED" not in r.stdout + r.stderr, r.stdout)
+    m.tool("stop", "said")
+    plain, packed = in_memory(m, "plain"), in_memory(m, "packed", "BUFFERING+COMPRESSED")
+    print("in memory:", plain, "events, compressed", packed)
+    check(packed > plain * 5 // 4, plain, packed)
+    whole = os.path.join(m.dir, "packed.etl")
+    m.tool("relog", "--output", whole, os.path.join(m.logs, "packed-1.etl"))
+    check(json.loads(m.tool("summary", whole, "--json").stdout), "another reader of it")
 
 
 def goes_on(m):
@@ -121,6 +135,6 @@ def never_stopped(m):
 
 with Machine() as m:
     m.start()
-    for part in (circular, several_files, in_memory, goes_on, set_aside, never_stopped):
+    for part in (circular, several_files, in_memory, in_memory_compressed, goes_on, set_aside, never_stopped):
         part(m)
     m.shutdown()

@@ -2,10 +2,12 @@
  * Proves: SES-02 (circular: never larger than MaxFileSize, oldest gone, newest kept), SES-03 (a ring in memory), SES-04 (copies of rings),
  * SES-20 (LogFileMode in the header). */
 #include "autologger/etl/tests/build.h"
+#include "autologger/etl/xpress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -185,6 +187,146 @@ static void a_ring_in_memory_is_copied_while_it_runs(void **state)
     etl_writer_destroy(w);
 }
 
+/* ---- a ring of compressed buffers ---- */
+
+static struct etl_file_info packed_info(void)
+{
+    struct etl_file_info info = build_info(BUFFER);
+    info.log_file_mode        = ETL_MODE_BUFFERING;
+    info.ring_buffers         = 4;
+    info.compress             = xpress_compress;
+    info.compression          = ETL_XPRESS;
+    return info;
+}
+
+/* A buffer that is as full as `least` says, of events that compress well or not at all. */
+static wstatus packed_put(struct etl_writer *w, uint32_t *next, uint32_t least, bool noise)
+{
+    struct reason   why;
+    static uint32_t seed = 1;
+    uint32_t        at = 72, payload[8];
+    do {
+        struct etl_event_header h = build_event(2000000 + *next, sizeof payload);
+        for (size_t i = 1; i < 8; i++)
+            payload[i] = noise ? (seed = seed * 1664525u + 1013904223u) : 7;
+        if (noise)
+            memcpy(&h.activity, payload + 1, sizeof h.activity);
+        payload[0] = (*next)++;
+        memcpy(buffer + at, &h, sizeof h);
+        memcpy(buffer + at + sizeof h, payload, sizeof payload);
+        at += (h.size + 7u) & ~7u;
+    } while (at < least);
+    return etl_writer_put(w, buffer, at, 1, 3000000 + *next, &why);
+}
+
+enum { FULL = BUFFER - 200 };
+
+/* At every length, of full and of short buffers that compress or do not: the newest, without a gap; what is gone is counted. */
+static void a_packed_ring_keeps_more_of_the_newest(void **state)
+{
+    const struct etl_file_info info = packed_info();
+    struct reason              why;
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct etl_writer *w;
+        uint32_t           next = 0, before = 0, most = 0;
+        assert_int_equal(etl_writer_create_in(os_linux(), memfd_create("ring", MFD_CLOEXEC), "memory", &info, &w, &why), W_SUCCESS);
+        for (unsigned i = 0; i < 120; i++) {
+            const uint32_t least = kind == 3 ? 100 + i * 977 % (FULL - 100) : kind & 1 ? FULL : 100;
+            assert_int_equal(packed_put(w, &next, least, kind >= 2), W_SUCCESS);
+            assert_int_equal(etl_writer_copy(w, other, 0, 99, 5, &why), W_SUCCESS);
+            struct found f = look(other);
+            assert_true(f.whole && f.rising);
+            assert_int_equal(f.last + 1, next);
+            assert_int_equal(f.count + etl_writer_state(w).overwritten, next);
+            assert_true(etl_writer_state(w).overwritten >= before);
+            assert_true(f.mode & ETL_MODE_COMPRESSED);
+            assert_int_equal(f.lost, 5);
+            assert_true(file_size(other) <= 5 * BUFFER);
+            before = (uint32_t)etl_writer_state(w).overwritten;
+            most   = f.count > most ? f.count : most;
+        }
+        assert_true(before > 0);
+        if (kind == 1) /* all that the same memory holds uncompressed is 4 x FULL */
+            assert_true(most > 2 * 4 * (FULL / 112));
+        etl_writer_destroy(w);
+    }
+}
+
+/* An os that dies with its process: from the nth write on nothing gets through. */
+static struct os   dying;
+static unsigned    writes_left;
+static ssize_t dying_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
+{
+    (void)os;
+    if (!writes_left)
+        return -EIO;
+    writes_left--;
+    return os_linux()->pwrite(os_linux(), fd, data, size, offset);
+}
+
+/* After every write of every put: what was published is there or counted, what was not is written once more by the successor. */
+static void a_packed_ring_goes_on_after_its_writer_died(void **state)
+{
+    const struct etl_file_info info = packed_info();
+    struct reason              why;
+    (void)state;
+    dying        = *os_linux();
+    dying.pwrite = dying_pwrite;
+    for (unsigned puts = 0; puts < 60; puts++)
+        for (unsigned writes = 0; writes < 6; writes++) {
+            struct etl_writer *w;
+            uint32_t           next = 0;
+            int                ring = memfd_create("ring", MFD_CLOEXEC);
+            writes_left             = UINT32_MAX;
+            assert_int_equal(etl_writer_create_in(&dying, dup(ring), "memory", &info, &w, &why), W_SUCCESS);
+            for (unsigned i = 0; i < puts; i++)
+                assert_int_equal(packed_put(w, &next, i % 3 ? FULL : 100, i % 2), W_SUCCESS);
+            const struct etl_write_state published = etl_writer_state(w);
+            const uint32_t               again     = next;
+            writes_left                            = writes;
+            packed_put(w, &next, FULL, true);
+            etl_writer_destroy(w);
+            next = again;
+            assert_int_equal(etl_writer_resume_in(os_linux(), ring, "memory", &info, &published, &w, &why), W_SUCCESS);
+            for (unsigned i = 0; i < 3; i++) {
+                assert_int_equal(etl_writer_copy(w, other, 0, 99, 5, &why), W_SUCCESS);
+                struct found f = look(other);
+                assert_true(f.whole && f.rising);
+                assert_int_equal(f.count + etl_writer_state(w).overwritten, next);
+                assert_true(!f.count || f.last + 1 == next);
+                assert_int_equal(packed_put(w, &next, FULL, i % 2), W_SUCCESS);
+            }
+            etl_writer_destroy(w);
+        }
+}
+
+static void a_packed_ring_trusts_no_list(void **state)
+{
+    const struct etl_file_info info = packed_info();
+    struct reason              why;
+    (void)state;
+    for (unsigned at = 0; at < 40; at++) {
+        struct etl_writer *w;
+        uint32_t           next = 0;
+        const uint64_t     wrong = UINT64_MAX;
+        int                ring  = memfd_create("ring", MFD_CLOEXEC);
+        struct stat        st;
+        assert_int_equal(etl_writer_create_in(os_linux(), dup(ring), "memory", &info, &w, &why), W_SUCCESS);
+        for (unsigned i = 0; i < 10; i++)
+            assert_int_equal(packed_put(w, &next, FULL, false), W_SUCCESS);
+        const struct etl_write_state published = etl_writer_state(w);
+        etl_writer_destroy(w);
+        assert_int_equal(fstat(ring, &st), 0);
+        assert_int_equal(pwrite(ring, &wrong, sizeof wrong, st.st_size - 8 - 8 * (off_t)at), sizeof wrong);
+        if (etl_writer_resume_in(os_linux(), ring, "memory", &info, &published, &w, &why) != W_SUCCESS)
+            continue;
+        assert_int_equal(etl_writer_copy(w, other, 0, 99, 5, &why), W_SUCCESS);
+        assert_int_equal(packed_put(w, &next, FULL, true), W_SUCCESS);
+        etl_writer_destroy(w);
+    }
+}
+
 static void a_ring_needs_three_buffers(void **state)
 {
     struct etl_file_info info = build_info(BUFFER);
@@ -280,7 +422,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         T(a_ring_keeps_the_newest), T(a_ring_goes_on_after_its_writer_died), T(a_ring_in_memory_is_copied_while_it_runs),
-        T(a_ring_needs_three_buffers), T(set_aside_and_given_back), T(a_file_goes_on),
+        T(a_ring_needs_three_buffers), T(a_packed_ring_keeps_more_of_the_newest), T(a_packed_ring_goes_on_after_its_writer_died),
+        T(a_packed_ring_trusts_no_list), T(set_aside_and_given_back), T(a_file_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
