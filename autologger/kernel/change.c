@@ -457,3 +457,10 @@ wstatus klog_update(struct klog *k, const struct klog_config *terms, void (*keep
     free(g);
     return status;
 }
+
+void klog_stack_keys(struct klog *k, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx)
+{
+    convert_stack_keys(&k->convert, time, show, ctx);
+}
+
+void klog_stack_keys_end(struct klog *k) { convert_stack_keys_end(&k->convert); }

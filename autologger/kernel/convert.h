@@ -375,6 +375,9 @@ void copy_drop(struct convert *c, uint32_t tid);
 /* convert_stacks.c: where klog_config.stack_cache_bytes asks for it */
 void stack_keyed(struct convert *c, const struct actor *of, uint64_t trigger, const uint64_t *frame, unsigned n);
 void stacks_rundown(struct convert *c); /* once, behind everything else */
+/* klog_stack_keys, klog_stack_keys_end */
+void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx);
+void convert_stack_keys_end(struct convert *c);
 /* convert_cgroups.c */
 void convert_executed(struct convert *c, const struct sample *s);
 void convert_cgroup_made(struct convert *c, const struct sample *s);

@@ -8,7 +8,8 @@
  *     merged, and a successor, which begins with an empty table, only defines again what it meets. Times do not depend on what is known.
  *   Two stacks with one hash: the second is written whole.
  * At the end all are told again (KeyRundown), as Windows does: its readers look for definitions behind their use, and a circular
- * file has lost its beginning. See convert.h. */
+ * file has lost its beginning. So they are at the end of a file that another one follows, and at the beginning of that one: each file stands
+ * alone (session/log_files.c). Who listens live could come later than a definition: from then on all stacks are whole. See convert.h. */
 #include "autologger/kernel/convert.h"
 #include "autologger/wire/etl.h"
 
@@ -27,6 +28,7 @@ struct part_keyed {
     size_t        bytes; /* of what is known, and of this */
     uint32_t      buckets, seen_count;
     uint64_t     *seen; /* keys that came once, at their hash: of two, the later */
+    bool          ended; /* stacks are written whole; what is known stays, for events on their way */
     struct known *bucket[];
 };
 
@@ -94,6 +96,8 @@ static enum kept keep(struct convert *c, uint64_t key, const uint64_t *frame, un
     if (!p)
         return KEPT_NOT;
     struct known **at = &p->bucket[key % p->buckets];
+    if (p->ended)
+        return KEPT_NOT;
     for (const struct known *k = *at; k; k = k->next)
         if (k->key == key)
             return k->count == n && memcmp(k->frame, frame, n * sizeof *frame) == 0 ? KEPT_KNOWN : KEPT_NOT;
@@ -157,4 +161,27 @@ void stacks_rundown(struct convert *c)
     for (uint32_t i = 0; c->keyed && i < c->keyed->buckets; i++)
         for (const struct known *k = c->keyed->bucket[i]; k; k = k->next)
             define(c, 0, HOOK_RUNDOWN, k->key, k->frame, (unsigned)k->count, time);
+}
+
+void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx)
+{
+    struct {
+        struct etl_perfinfo_header head;
+        uint64_t                   key, frame[STACK_FRAMES];
+    } r;
+    for (uint32_t i = 0; c->keyed && i < c->keyed->buckets; i++)
+        for (const struct known *k = c->keyed->bucket[i]; k; k = k->next) {
+            const size_t frames = (k->count < STACK_FRAMES ? k->count : STACK_FRAMES) * sizeof *k->frame, size = sizeof r.head + sizeof r.key + frames;
+            r.head = (struct etl_perfinfo_header){2, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)HOOK_RUNDOWN, HOOK_RUNDOWN >> 8, (int64_t)time};
+            r.key  = k->key;
+            memcpy(r.frame, k->frame, frames);
+            show(ctx, &(struct klog_record){(const uint8_t *)&r, (uint32_t)size, time});
+        }
+}
+
+void convert_stack_keys_end(struct convert *c)
+{
+    struct part_keyed *p = part(c);
+    if (p)
+        p->ended = true;
 }

@@ -74,6 +74,11 @@ wstatus klog_start(struct klog *k, struct reason *why);
  * a condition, as at the start. `keep` is shown descriptors as by klog_fds, and with -1 those that are gone. */
 wstatus klog_update(struct klog *k, const struct klog_config *terms, void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes),
                     void *ctx, struct reason *why);
+struct klog_record;
+/* StackCaching: shows what defines each key that is known (KeyRundown), at that time. The thread that peeks. */
+void klog_stack_keys(struct klog *k, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx);
+/* From now on stacks are written whole; references that are on their way still come. The same thread. */
+void klog_stack_keys_end(struct klog *k);
 /* What is recorded now: mask, hooks and their number. */
 void klog_terms(const struct klog *k, struct klog_config *out);
 /* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. */

@@ -117,6 +117,29 @@ static void convert(struct logger *l, struct reason *why)
     logger_publish_place(l);
 }
 
+static void key_put(void *ctx, const struct klog_record *r) { logger_put(ctx, 0, r); }
+
+/* StackCaching: what the stacks refer to is told once more, at the end of one file, or at the beginning of another or of what consumers get; all
+ * that comes later is not older. */
+static void keys_tell(struct logger *l)
+{
+    struct session *s     = l->s;
+    const uint64_t  start = clock_anchor_on(&s->env->anchor, &s->clock), last = l->fill[0].last_time;
+    if (!s->klog || !s->state->stack_cache_bytes)
+        return;
+    klog_stack_keys(s->klog, last > start ? last : start, key_put, l);
+    logger_flush(l);
+}
+
+/* A file that is full must not end the session that leaves it. Its definitions are in it anyway, unless it is a ring. */
+static bool has_room_for_keys(const struct logger *l)
+{
+    const struct state_session *st    = l->s->state;
+    const uint64_t              limit = (uint64_t)st->max_file_size << (st->log_file_mode & ETL_MODE_KBYTES ? 10 : 20);
+    return !limit || st->log_file_mode & ETL_MODE_CIRCULAR ||
+           etl_writer_state(l->writer).file_offset + st->stack_cache_bytes + 2 * (uint64_t)l->buffer_bytes <= limit;
+}
+
 wstatus logger_change(struct logger *l, struct logger_errand *e)
 {
     struct session              *s    = l->s;
@@ -125,6 +148,9 @@ wstatus logger_change(struct logger *l, struct logger_errand *e)
     wstatus                      status = W_SUCCESS;
     if (!l->opened || l->failed)
         return reason_set(&e->why, W_NOT_READY, "the session writes no file now");
+    const bool begins = c->deliver && !l->delivers;
+    if (l->writer && (e->file || c->convert) && has_room_for_keys(l))
+        keys_tell(l);
     if (e->file && (status = file_change(l, e->file, &e->owner, &e->why)))
         return status;
     st->log_file_mode = c->mode; /* before the rest: a successor that comes between delivers, and has a file */
@@ -138,6 +164,12 @@ wstatus logger_change(struct logger *l, struct logger_errand *e)
     }
     if (c->convert)
         convert(l, &e->why);
+    if (e->file || begins)
+        keys_tell(l);
+    if (begins && st->stack_cache_bytes) { /* who listens later could not know them */
+        klog_stack_keys_end(s->klog);
+        st->stack_cache_bytes = 0;
+    }
     return W_SUCCESS;
 }
 

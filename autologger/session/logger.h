@@ -112,5 +112,7 @@ void logger_merge(struct logger *l, uint64_t horizon);
 /* For logger_modes.c. The time of the oldest record of `cpu` below the horizon; UINT64_MAX: there is none. And: takes that one. */
 uint64_t logger_oldest(struct logger *l, unsigned cpu, uint64_t horizon);
 void     logger_take(struct logger *l, unsigned cpu, uint64_t horizon);
+/* A record that no source has: into the buffer of `cpu`, counted as an event. */
+void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r);
 void logger_merge_kernel(struct logger *l, uint64_t clock); /* as far as the kernel logger is, at most to `clock` */
 void logger_merge_told(struct logger *l, bool final);       /* G4 */

@@ -212,6 +212,8 @@ void logger_take(struct logger *l, unsigned cpu, uint64_t horizon)
         take(l, cpu, from, &r, &k);
 }
 
+void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r) { append(l, cpu, r->data, r->size, r->time, false); }
+
 struct count {
     const struct provider_count *known;
     uint64_t                    *events;

@@ -63,8 +63,6 @@ static wstatus may_change_file(const struct session *s, const struct session_ter
         return reason_set(why, W_INVALID_PARAMETER, "to be converted to real time a session has a file, and is given no other one");
     if (t->realtime && !t->deliver && !t->log_path && !*session_log_path(st))
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has no file: without real time its events would go nowhere", st->name);
-    if (st->stack_cache_bytes)
-        return reason_set(why, W_NOT_SUPPORTED, "session \"%s\" has StackCaching: its stacks refer to others in the same file", st->name);
     if (!atomic_load(&s->fs_ready))
         return reason_set(why, W_NOT_READY, "no file may be created yet");
     return t->log_path ? logger_links_refuse(s->env, t->log_path, why) : W_SUCCESS;
@@ -197,7 +195,7 @@ static wstatus ways_change(struct session *s, const struct session_terms *t, str
     const bool            deliver = t->convert || (t->realtime ? t->deliver : delivers(s));
     uint32_t              mode    = deliver ? s->state->log_file_mode | ETL_MODE_REAL_TIME : s->state->log_file_mode & ~(uint32_t)ETL_MODE_REAL_TIME;
     struct logger_change *c       = malloc(sizeof *c);
-    const bool            begins  = deliver && !s->realtime;
+    const bool            begins  = deliver && !s->realtime, keys = s->state->stack_cache_bytes;
     if (!c)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     if (t->convert)
@@ -223,6 +221,8 @@ static wstatus ways_change(struct session *s, const struct session_terms *t, str
         note_change(s, "real time from then on, its file has ended");
     else if (t->realtime)
         note_change(s, "real time is %s from then on", deliver ? "on" : "off");
+    if (keys && !s->state->stack_cache_bytes)
+        note_change(s, "stacks are written whole from then on: who listens later could not know the keys of StackCaching");
     return W_SUCCESS;
 }
 

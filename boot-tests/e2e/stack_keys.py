@@ -1,6 +1,7 @@
 """StackCaching: two sessions record the same work, one with whole stacks and one with keys. Each key is defined before its first use, also
 over a SIGKILL of the daemon and after a merge of both files; no event has a stack twice; a known chain of calls is named through keys as it is
 without; what a table of 1 KB has no room for is whole. The bytes of a stack, with and without keys, are printed.
+A session that is given another file twice has all keys that it refers to in each of the three; when it is converted to real time its stacks are whole.
 Proves: issue 4, optional de-duplication of stacks (stack keys)."""
 import json
 import os
@@ -139,3 +140,35 @@ with Machine(DECLARED) as m:
     both, _, _ = proved(m, merged, killed=True)
     check(both["KeyUser"] == counts["KeyUser"] + few.get("KeyUser", 0), "all are in the merged file", both)
     check(chains(m, merged, program) == named[1] + named[2], "and have the same names there")
+
+with Machine() as m:
+    m.start()
+    program = os.path.join(m.dir, "with-pointers")
+    subprocess.run(["g++", "-O0", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread", "-o", program,
+                    os.path.join(SOURCE, "boot-tests", "call_chain.cpp")], check=True)
+    m.tool("start", "moving", "--flags", "PROC_THREAD+LOADER+CSWITCH+DISPATCHER+PROFILE", "--stacks", "Profile+CSwitch+ReadyThread", "-o", "one.etl",
+           "--set", "StackCaching=8192, 4096", "--set", "BufferSize=512KB", "--set", "MinimumBuffers=16", "--set", "MaximumBuffers=128", "--set", "MaxFileSize=0")
+    work = subprocess.Popen([program, "1200", os.path.join(m.dir, "blocks")])
+    m.processes.append(work)
+    for name in ("two.etl", "three.etl"):
+        time.sleep(1.5)
+        m.tool("update", "moving", "-o", name)
+    time.sleep(1.5)
+    m.tool("update", "moving", "--real-time", "only")
+    time.sleep(1)
+    m.tool("stop", "moving")
+    work.kill()
+    paths = [os.path.join(m.logs, n) for n in ("one.etl", "two.etl", "three.etl")]
+    told = []
+    for path in paths:
+        counts, _, _ = proved(m, path, killed=True)
+        check(counts["KeyKernel"] + counts["KeyUser"] > 100, "references in each file", counts)
+        told.append(counts)
+    for before, after in zip(told, told[1:]):  # at the end of one, at the beginning and the end of the next
+        check(before.get("KeyRundown", 0) > 0 and after["KeyRundown"] > before["KeyRundown"] > 0, told)
+    names = [chains(m, path, program) for path in paths]
+    merged = os.path.join(m.dir, "moved.etl")
+    m.tool("merge", "-o", merged, *paths)
+    proved(m, merged, killed=True)
+    check(names[0] > 100 and chains(m, merged, program) > names[0], "the known chain, by keys, in all files", names)
+    print("three files:", told, names)

@@ -145,6 +145,40 @@ static void all_are_told_at_the_end(void **state)
     assert_int_equal(out.count, before); /* once */
 }
 
+static struct { unsigned told, known; } keys;
+static void key_is_a_definition(void *ctx, const struct klog_record *r)
+{
+    (void)ctx;
+    struct etl_perfinfo_header h;
+    memcpy(&h, r->data, sizeof h);
+    assert_true(h.size == r->size && r->time == 77 && h.time == 77 && (h.type | h.group << 8) == RUNDOWN);
+    keys.told++;
+    for (unsigned k = 0; k < count(CREATE); k++)
+        keys.known += nth(CREATE, k)->size == r->size - sizeof h && memcmp(nth(CREATE, k)->payload, r->data + sizeof h, r->size - sizeof h) == 0;
+}
+
+/* For a file that follows another: what the definitions said, whenever it is asked for. When it ends, what is known can still be told. */
+static void all_can_be_told_and_ended(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned k = 0; k < 5; k++)
+            stack(0, 1000 + i * 1000 + k * 100, 7, 3, 1 + k, 0x400000);
+    taken();
+    assert_int_equal(count(CREATE), 5);
+    for (unsigned twice = 0; twice < 2; twice++) {
+        keys.told = keys.known = 0;
+        convert_stack_keys(&c, 77, key_is_a_definition, NULL);
+        assert_true(keys.told == 5 && keys.known == 5);
+        if (!twice)
+            convert_stack_keys_end(&c);
+    }
+    stack(0, 4000, 7, 3, 1, 0x400000);
+    stack(0, 4100, 7, 3, 1, 0x400000);
+    taken();
+    assert_true(out.count == 2 && count(STACK) == 2);
+}
+
 static void off_is_as_ever(void **state)
 {
     (void)state;
@@ -158,7 +192,7 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, end)
     const struct CMUnitTest tests[] = {T(who_comes_again_gets_a_key), T(what_a_key_does_not_shorten_is_whole), T(the_table_is_bounded),
-                                       T(an_adopter_defines_what_it_uses), T(all_are_told_at_the_end), T(off_is_as_ever),
+                                       T(an_adopter_defines_what_it_uses), T(all_are_told_at_the_end), T(all_can_be_told_and_ended), T(off_is_as_ever),
                                        cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
