@@ -22,6 +22,7 @@ static int       direct_fd; /* -1: not asked for */
 static unsigned  direct_writes, cached_writes, direct_errors; /* of whole buffers */
 static int       open_error, write_error;
 static uint64_t  clock_ns, direct_takes, cached_takes;
+static size_t    largest_at_start; /* of the writes through the cache at the first byte of the file */
 
 static int opens(struct os *o, const char *path, int flags, unsigned mode)
 {
@@ -35,6 +36,8 @@ static int opens(struct os *o, const char *path, int flags, unsigned mode)
 static ssize_t writes(struct os *o, int fd, const void *data, size_t size, uint64_t offset)
 {
     (void)o;
+    if (offset == 0 && fd != direct_fd && size > largest_at_start)
+        largest_at_start = size;
     if (size == BUFFER && fd == direct_fd && write_error) {
         direct_errors++;
         return -write_error;
@@ -61,6 +64,7 @@ static int setup(void **state)
     direct_fd     = -1;
     direct_writes = cached_writes = direct_errors = 0;
     open_error = write_error = 0;
+    largest_at_start = 0;
     direct_takes = cached_takes = 1000;
     return 0;
 }
@@ -117,6 +121,17 @@ static void past_the_cache(void **state)
     assert_int_equal(direct_writes, 0);
 }
 
+/* Each buffer writes four bytes of it again: the cache has it in a piece no larger than a page, or not at all. */
+static void the_first_page_by_itself(void **state)
+{
+    (void)state;
+    write_file(true, false);
+    assert_true(largest_at_start <= 4096);
+    setup(NULL);
+    write_file(false, false);
+    assert_int_equal(largest_at_start, 4096);
+}
+
 static void where_it_is_refused(void **state)
 {
     (void)state;
@@ -151,7 +166,8 @@ static void in_a_hurry_the_faster_way(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(past_the_cache, setup), cmocka_unit_test_setup(where_it_is_refused, setup),
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup(past_the_cache, setup), cmocka_unit_test_setup(the_first_page_by_itself, setup),
+                                       cmocka_unit_test_setup(where_it_is_refused, setup),
                                        cmocka_unit_test_setup(in_a_hurry_the_faster_way, setup)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
