@@ -173,9 +173,9 @@ struct copying {
     uint8_t       *to;
     uint32_t       done, end;
 };
-enum { COPY_STEP = 4096, LINE = 64 };
+enum { COPY_STEP = 1024 /* larger ones the C library copies past the nearest cache */, LINE = 64 };
 
-/* At least up to `until`, and the memory behind that is asked for. */
+/* At least up to `until`. */
 static void copy_on(struct copying *c, uint32_t until)
 {
     uint32_t step = until - c->done > COPY_STEP ? until - c->done : COPY_STEP;
@@ -183,9 +183,14 @@ static void copy_on(struct copying *c, uint32_t until)
         step = c->end - c->done;
     memcpy(c->to + c->done, c->from + c->done, step);
     c->done += step;
-    const uint32_t ahead = c->end - c->done < COPY_STEP ? c->end - c->done : COPY_STEP;
-    for (uint32_t i = 0; i < ahead; i += LINE)
-        __builtin_prefetch(c->from + c->done + i);
+}
+
+/* The memory a step behind these bytes is asked for: bit by bit, so that looking at records goes on while it comes. */
+static inline void ask_ahead(const struct copying *c, uint32_t at, uint32_t bytes)
+{
+    const uint32_t last = at + bytes + COPY_STEP < c->end ? at + bytes + COPY_STEP : c->end;
+    for (uint32_t line = (at + COPY_STEP) & ~(LINE - 1u); line + LINE <= last; line += LINE)
+        __builtin_prefetch(c->from + line);
 }
 
 /* Events in a row of one provider, on the way to the tally. */
@@ -241,6 +246,7 @@ static void walk(const struct stream_set *s, struct copying *c, uint64_t horizon
             run->first_time = time;
         last = time;
         row_add(&row, record, tally);
+        ask_ahead(c, at, need);
         at += need;
     }
     if (at > c->done)
