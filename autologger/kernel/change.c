@@ -379,7 +379,7 @@ static struct nettap *net_tap_renew(struct change *g)
         return NULL;
     wstatus status = nettap_wanted(&k->log) ? nettap_open(&k->rings, &k->log, &new, &why) : W_SUCCESS;
     if (why.text[0] && g->config.condition)
-        g->config.condition(g->config.condition_ctx, W_NOT_SUPPORTED, true, "NETWORKTRACE", why.text, nettap_advice(status));
+        g->config.condition(g->config.condition_ctx, W_NOT_SUPPORTED, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, nettap_advice(status));
     k->net_tap = new;
     nettap_fds(new ? NULL : old, drop_fd, g);
     if (g->keep)

@@ -219,16 +219,14 @@ void net_gap(struct convert *c)
         datagrams_drop(c->net);
 }
 
-void convert_udp_ends(struct convert *c, const struct sample *s)
+static void ends_told(struct convert *c, const struct sample *s, const struct net_record *r)
 {
-    struct net_record r;
-    struct part_net  *n = net_part(c);
-    if (!n || s->raw_size < sizeof r)
+    struct part_net *n = net_part(c);
+    if (!n)
         return;
-    memcpy(&r, s->raw, sizeof r);
     if (n->datagram.count >= DATAGRAMS_MAX) /* of calls that came to nothing */
         datagrams_drop(n);
-    uint64_t     key = datagram_key(r.sk, r.received != 0, s->tid);
+    uint64_t     key = datagram_key(r->sk, r->received != 0, s->tid);
     struct ends *e   = idmap_get(&n->datagram, key);
     if (!e && (e = malloc(sizeof *e)) != NULL && !idmap_put(&n->datagram, key, e)) {
         free(e);
@@ -236,24 +234,24 @@ void convert_udp_ends(struct convert *c, const struct sample *s)
     }
     if (!e)
         return;
-    memcpy(e->saddr, r.saddr, sizeof e->saddr);
-    memcpy(e->daddr, r.daddr, sizeof e->daddr);
-    e->sport = r.sport;
-    e->dport = r.dport;
+    memcpy(e->saddr, r->saddr, sizeof e->saddr);
+    memcpy(e->daddr, r->daddr, sizeof e->daddr);
+    e->sport = r->sport;
+    e->dport = r->dport;
 }
 
-static void transfer(struct convert *c, const struct sample *s, bool send)
+static void transfer(struct convert *c, const struct sample *s, const struct net_call *call)
 {
     static const struct ends none;
-    uint64_t sk    = (uint64_t)sample_field(s, F_LENGTH_ADDRESS);
-    int64_t  bytes = (int32_t)sample_field(s, F_LENGTH_RESULT), family = sample_field(s, F_LENGTH_FAMILY),
-            protocol = sample_field(s, F_LENGTH_PROTOCOL);
-    uint32_t pid = shown_pid(c, s->pid, s->tid);
-    bool     v4  = family == IPV4;
+    const uint64_t sk   = call->sk;
+    const bool     send = call->kind == NET_CALL_SENT;
+    const int64_t  bytes = call->ret, family = call->family, protocol = call->protocol;
+    uint32_t       pid = shown_pid(c, s->pid, s->tid);
+    bool           v4  = family == IPV4;
     /* Also that of a call which failed or only looked is no other's */
     struct ends *told = c->net ? idmap_remove(&c->net->datagram, datagram_key(sk, !send, s->tid)) : NULL;
     if ((family != IPV4 && family != IPV6) || (protocol != TCP && protocol != UDP) || bytes <= 0 ||
-        (!send && (sample_field(s, F_LENGTH_FLAGS) & PEEK))) {
+        (!send && (call->flags & PEEK))) {
         free(told);
         return;
     }
@@ -270,8 +268,30 @@ static void transfer(struct convert *c, const struct sample *s, bool send)
     v4                   = k ? is_v4(e->daddr) : v4;
     net_event(c, s, send ? HOOK_SEND : HOOK_RECV, pid, (uint32_t)bytes, e, v4, send ? ZEROS_SEND : ZEROS_ID);
 }
-void convert_sent(struct convert *c, const struct sample *s) { transfer(c, s, true); }
-void convert_received(struct convert *c, const struct sample *s) { transfer(c, s, false); }
+
+static void length(struct convert *c, const struct sample *s, uint32_t kind)
+{
+    transfer(c, s, &(struct net_call){.sk = (uint64_t)sample_field(s, F_LENGTH_ADDRESS), .ret = (int32_t)sample_field(s, F_LENGTH_RESULT),
+                                      .flags = (uint32_t)sample_field(s, F_LENGTH_FLAGS), .family = (uint16_t)sample_field(s, F_LENGTH_FAMILY),
+                                      .protocol = (uint16_t)sample_field(s, F_LENGTH_PROTOCOL), .kind = kind});
+}
+void convert_sent(struct convert *c, const struct sample *s) { length(c, s, NET_CALL_SENT); }
+void convert_received(struct convert *c, const struct sample *s) { length(c, s, NET_CALL_RECEIVED); }
+
+/* What the BPF programs of nettap.h tell. */
+void convert_udp_ends(struct convert *c, const struct sample *s)
+{
+    struct net_record r;
+    struct net_call   call;
+    if (s->raw_size < sizeof r)
+        return;
+    memcpy(&r, s->raw, sizeof r);
+    memcpy(&call, s->raw, sizeof call);
+    if (r.received >= NET_CALL_SENT)
+        transfer(c, s, &call);
+    else
+        ends_told(c, s, &r);
+}
 
 void convert_retransmit(struct convert *c, const struct sample *s)
 {

@@ -32,6 +32,11 @@ bool nettap_wanted(const struct rawlog *log)
     (void)log;
     return false;
 }
+bool nettap_calls_wanted(const struct rawlog *log)
+{
+    (void)log;
+    return false;
+}
 wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
 {
     (void)rings, (void)log;

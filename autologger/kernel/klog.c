@@ -249,15 +249,22 @@ static void tap_start(struct klog *k)
              why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF");
 }
 
-/* The ends of datagrams; an early program records none. */
+/* The ends of datagrams, and calls on sockets where the kernel does not tell of them; an early program records neither. */
 static void net_tap_start(struct klog *k)
 {
     struct reason why = {0};
-    if (k->net_tap || !nettap_wanted(&k->log) || !rings_present(&k->rings))
+    if (k->net_tap || !nettap_wanted(&k->log))
         return;
+    if (!rings_present(&k->rings)) {
+        if (nettap_calls_wanted(&k->log) && !source_drained(k, SRC_UDP_ENDS))
+            tell(&k->config, true, "NETWORKTRACE", "before Linux 6.3 the early program does not record what is sent and received, and no daemon has come", "nothing to do");
+        return;
+    }
     wstatus status = nettap_open(&k->rings, &k->log, &k->net_tap, &why);
     if (status || why.text[0])
-        tell(&k->config, true, "NETWORKTRACE", why.text, nettap_advice(status));
+        tell(&k->config, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, nettap_advice(status));
+    else if (nettap_calls_wanted(&k->log) && k->log.header->started)
+        tell(&k->config, true, "NETWORKTRACE", "what programs sent and received before this daemon took over is not recorded", "use Linux 6.3 or newer");
 }
 
 /* What a predecessor did is not done again: it may have died before it had enabled all, or in its walk of /proc. */

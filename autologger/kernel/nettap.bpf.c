@@ -1,5 +1,6 @@
 /* nettap.bpf.c - runs in the kernel where a packet is handed to a network card (net_dev_queue) and where a program takes a datagram
- * (skb_consume_udp), while a session has NETWORKTRACE: tells both ends of a datagram from its own headers, which no tracepoint does. The
+ * (skb_consume_udp), while a session has NETWORKTRACE: tells both ends of a datagram from its own headers, which no tracepoint does; before
+ * Linux 6.3 (NETTAP_CALLS) what calls on sockets gave back, too. The
  * thread is still in its call then: sock_send_length and sock_recv_length come next in it. It writes samples of the perf event UDP_ENDS.
  * Invariant: a sample is of the call that its thread is in, or there is none. So nothing is told in a softirq, which may send what
  * another call left waiting (for an address of the other's card); nor of a packet that does not have its socket's port: a tunnel's own.
@@ -20,13 +21,14 @@ typedef __u32              __wsum;
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
-enum { MAP_PERF_EVENT_ARRAY = 4, MAP_PERCPU_ARRAY = 6, KEEP = 1 << 11, PROTOCOL_UDP = 17, FRAGMENT = 0x1FFF };
+enum { MAP_PERF_EVENT_ARRAY = 4, MAP_PERCPU_ARRAY = 6, KEEP = 1 << 11, PROTOCOL_TCP = 6, PROTOCOL_UDP = 17, FRAGMENT = 0x1FFF };
 #define CURRENT_CPU 0xffffffffULL
 
 /* The kernel's types, as far as they are looked at; where their fields lie is found when the program is loaded. */
 #define KERNEL __attribute__((preserve_access_index))
-struct sock_common { __u16 skc_num; } KERNEL;
-struct sock { struct sock_common __sk_common; } KERNEL;
+struct sock_common { __u16 skc_family, skc_num; } KERNEL;
+struct sock { struct sock_common __sk_common; __u16 sk_protocol; } KERNEL;
+struct socket { struct sock *sk; } KERNEL;
 struct sk_buff { struct sock *sk; unsigned char *head; __u16 transport_header, network_header; } KERNEL;
 
 struct { __uint(type, MAP_PERF_EVENT_ARRAY); __uint(max_entries, 1); __uint(key_size, 4); __uint(value_size, 4); __uint(map_flags, KEEP); } told SEC(".maps");
@@ -84,6 +86,32 @@ int on_received(__u64 *ctx)
     turned[1] = port[0];
     return told_of(ctx, &r, turned);
 }
+#endif
+
+#ifdef NETTAP_CALLS
+/* ---- what a call gave back: for kernels without sock_send_length and sock_recv_length, which come at the same place ---- */
+
+static int call_told(__u64 *ctx, __u32 kind, __u64 result, __u32 flags)
+{
+    struct sock    *sk = BPF_CORE_READ((struct socket *)ctx[0], sk);
+    struct net_call r  = {.sk = (__u64)sk, .ret = (__s32)result, .flags = flags, .kind = kind};
+    r.family           = BPF_CORE_READ(sk, __sk_common.skc_family);
+    r.protocol         = BPF_CORE_READ(sk, sk_protocol);
+    if (r.protocol == PROTOCOL_TCP || r.protocol == PROTOCOL_UDP)
+        bpf_perf_event_output(ctx, &told, CURRENT_CPU, &r, sizeof r);
+    return 0;
+}
+
+SEC("fexit/inet_sendmsg")
+int on_send(__u64 *ctx) { return call_told(ctx, NET_CALL_SENT, ctx[3], 0); }
+SEC("fexit/inet6_sendmsg")
+int on_send6(__u64 *ctx) { return call_told(ctx, NET_CALL_SENT, ctx[3], 0); }
+SEC("fexit/inet_sendpage") /* sendfile() and splice() */
+int on_sendpage(__u64 *ctx) { return call_told(ctx, NET_CALL_SENT, ctx[5], 0); }
+SEC("fexit/inet_recvmsg")
+int on_receive(__u64 *ctx) { return call_told(ctx, NET_CALL_RECEIVED, ctx[4], (__u32)ctx[3]); }
+SEC("fexit/inet6_recvmsg")
+int on_receive6(__u64 *ctx) { return call_told(ctx, NET_CALL_RECEIVED, ctx[4], (__u32)ctx[3]); }
 #endif
 
 /* ---- what is sent ---- */

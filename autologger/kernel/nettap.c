@@ -10,23 +10,28 @@
 #include <unistd.h>
 #ifdef AL_ARGV_BPF
 #include <nettap_both.skel.h> /* made by bpftool; need libc alone */
+#include <nettap_calls.skel.h>
 #include <nettap_sent.skel.h>
 #endif
 
-enum { FD_SENT, FD_RECEIVED, FD_TOLD, FD_SOFTIRQ, FD_SOFTIRQ_END, FDS };
-static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told", "nettap.softirq", "nettap.softirq-end"};
-struct nettap { int fd[FDS]; }; /* FD_RECEIVED: -1 where the kernel lets no program be called from its functions */
+enum { FD_SENT, FD_RECEIVED, FD_TOLD, FD_SOFTIRQ, FD_SOFTIRQ_END, FD_CALL, FD_CALL_END = FD_CALL + 5, FDS = FD_CALL_END };
+static const char *const fd_name[FDS] = {"nettap.sent", "nettap.received", "nettap.told", "nettap.softirq", "nettap.softirq-end",
+                                         "nettap.send", "nettap.send6", "nettap.sendpage", "nettap.receive", "nettap.receive6"};
+/* FD_RECEIVED: -1 where the kernel lets no program be called from its functions; from FD_CALL on: where it tells of calls by itself */
+struct nettap { int fd[FDS]; };
 
-static unsigned source_index(const struct rawlog *log)
+static unsigned source_of(const struct rawlog *log, uint32_t kind)
 {
     const struct raw_header *h = log->header;
     unsigned                 i = 0;
-    while (i < h->source_count && (h->source[i].kind != SRC_UDP_ENDS || (h->state[i] != RAW_OPEN && h->state[i] != RAW_ARMING)))
+    while (i < h->source_count && (h->source[i].kind != kind || (h->state[i] != RAW_OPEN && h->state[i] != RAW_ARMING)))
         i++;
     return i;
 }
+static unsigned source_index(const struct rawlog *log) { return source_of(log, SRC_UDP_ENDS); }
 
 bool nettap_wanted(const struct rawlog *log) { return source_index(log) < log->header->source_count; }
+bool nettap_calls_wanted(const struct rawlog *log) { return nettap_wanted(log) && source_of(log, SRC_SEND_LENGTH) == log->header->source_count; }
 
 static struct nettap *nettap_new(void)
 {
@@ -69,6 +74,12 @@ const char *nettap_advice(wstatus status)
                                             : "use a kernel with BTF";
 }
 
+static const char *nothing(const struct rawlog *log)
+{
+    return nettap_calls_wanted(log) ? "this kernel has no sock:sock_send_length (Linux 6.3 has it): what programs send and receive is not recorded"
+                                    : "addresses of UDP are not recorded";
+}
+
 #ifdef AL_ARGV_BPF
 static int fd_take(int *fd)
 {
@@ -99,9 +110,18 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
         map_set(t->fd[FD_TOLD], cpu, &rings->ring[cpu].fd[source]);
 }
 
+#define RECEIVED_calls(p) RECEIVED_both(p)
 #define RECEIVED_both(p) fd_take(&(p)->links.on_received_fd)
 #define RECEIVED_sent(p) -1
-/* Two skeletons of one shape: LOAD(nettap_both, both) gives a function that loads and attaches it; 0 or -errno. */
+#define CALLS_calls(p, t)                                                                                                        \
+    (t)->fd[FD_CALL]     = fd_take(&(p)->links.on_send_fd);                                                                      \
+    (t)->fd[FD_CALL + 1] = fd_take(&(p)->links.on_send6_fd);                                                                     \
+    (t)->fd[FD_CALL + 2] = fd_take(&(p)->links.on_sendpage_fd);                                                                  \
+    (t)->fd[FD_CALL + 3] = fd_take(&(p)->links.on_receive_fd);                                                                   \
+    (t)->fd[FD_CALL + 4] = fd_take(&(p)->links.on_receive6_fd)
+#define CALLS_both(p, t)
+#define CALLS_sent(p, t)
+/* Three skeletons of one shape: LOAD(nettap_both, both) gives a function that loads and attaches it; 0 or -errno. */
 #define LOAD(skeleton, way)                                                                                                      \
     static int load_##skeleton(const struct rings *rings, unsigned source, struct nettap *t)                                     \
     {                                                                                                                            \
@@ -121,10 +141,12 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
             t->fd[FD_TOLD]        = fd_take(&p->maps.told.map_fd);                                                               \
             t->fd[FD_SOFTIRQ]     = fd_take(&p->links.on_softirq_fd);                                                            \
             t->fd[FD_SOFTIRQ_END] = fd_take(&p->links.on_softirq_end_fd);                                                        \
+            CALLS_##way(p, t);                                                                                                   \
         }                                                                                                                        \
         skeleton##__destroy(p);                                                                                                  \
         return r < 0 ? r : 0;                                                                                                    \
     }
+LOAD(nettap_calls, calls)
 LOAD(nettap_both, both)
 LOAD(nettap_sent, sent)
 
@@ -132,17 +154,21 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
 {
     unsigned       source = source_index(log);
     struct nettap *t = *out = nettap_new();
-    int            r = !t ? -ENOMEM : load_nettap_both(rings, source, t);
+    bool           calls = nettap_calls_wanted(log);
+    int            r = !t ? -ENOMEM : calls ? load_nettap_calls(rings, source, t) : load_nettap_both(rings, source, t);
     if (!r)
         return W_SUCCESS;
-    if (t && !load_nettap_sent(rings, source, t))
+    if (calls && t && r != -EPERM && r != -EACCES && (!load_nettap_both(rings, source, t) || !load_nettap_sent(rings, source, t)))
+        return reason_set(why, W_NOT_SUPPORTED, "what programs send and receive is not recorded: this kernel has no sock:sock_send_length (Linux 6.3 has it), "
+                                                "and lets no BPF program be called from its functions (%s)", strerror(-r));
+    if (!calls && t && !load_nettap_sent(rings, source, t))
         return reason_set(why, W_SUCCESS, "addresses of UDP datagrams that programs receive are not recorded: this kernel lets no BPF program be "
                                           "called from its functions (%s)", strerror(-r));
     *out = NULL;
     nettap_close(t);
     if (r == -EPERM || r == -EACCES)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "addresses of UDP are not recorded: their BPF program needs CAP_BPF and CAP_PERFMON");
-    return reason_set(why, W_NOT_SUPPORTED, "addresses of UDP are not recorded: their BPF program cannot be loaded (it needs BTF): %s", strerror(-r));
+        return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: their BPF program needs CAP_BPF and CAP_PERFMON", nothing(log));
+    return reason_set(why, W_NOT_SUPPORTED, "%s: their BPF program cannot be loaded (it needs BTF): %s", nothing(log), strerror(-r));
 }
 #else
 void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
@@ -152,8 +178,8 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
 
 wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
 {
-    (void)rings, (void)log;
+    (void)rings;
     *out = NULL;
-    return reason_set(why, W_NOT_SUPPORTED, "addresses of UDP are not recorded: this program was built without clang, bpftool and libbpf-dev");
+    return reason_set(why, W_NOT_SUPPORTED, "%s: this program was built without clang, bpftool and libbpf-dev", nothing(log));
 }
 #endif

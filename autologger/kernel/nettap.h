@@ -1,5 +1,6 @@
 /* nettap.h - both ends of datagrams, by a BPF program (nettap.bpf.c) that looks at their headers; it feeds the session's source
- * UDP_ENDS. The events themselves come from sock_send_length and sock_recv_length: without it they have no addresses.
+ * UDP_ENDS. The events themselves come from sock_send_length and sock_recv_length: without it they have no addresses. Before Linux 6.3,
+ * which has neither, they come from BPF programs as well.
  * Invariants: as filetap.h: nothing is loaded unless it is wanted; what cannot be had is a reason; the programs live as long as one of
  * their descriptors. Threads: one at a time. Ownership: open or adopt ... close. Not for: making events (convert_net.c), the early
  * program (filetap_none.c). */
@@ -10,6 +11,8 @@
 struct nettap;
 
 bool           nettap_wanted(const struct rawlog *log);
+/* And the kernel has no tracepoints for what is sent and received: the programs tell that, too. */
+bool           nettap_calls_wanted(const struct rawlog *log);
 /* W_SUCCESS with a reason: what is received is not told of. */
 wstatus        nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why);
 /* What to do about the reason that nettap_open() gave. */

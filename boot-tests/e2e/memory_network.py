@@ -117,7 +117,7 @@ with Machine(DECLARED) as m:
         exactly(len(ours(name)), wanted, name)
     check(all(number(f["dport"]) == port for f in ours("ConnectIPV4")), "the port of the listener is", port, ours("ConnectIPV4")[:1])
     exactly(sum(number(f["dport"]) == port for f in ours("DisconnectIPV4")), CONNECTIONS, "opened before, closed after the daemon was killed")
-    if not any("sock_send" in c["item"] for c in conditions):
+    if not any("sock_send" in c["reason"] for c in conditions):
         exactly(len(ours("SendIPV4")), CONNECTIONS, "SendIPV4")
         check(sum(number(f["size"]) for f in ours("SendIPV4")) == len(ours("SendIPV4")) * BYTES, ours("SendIPV4"))
         check((CONNECTIONS - withheld) * BYTES <= sum(number(f["size"]) for f in ours("RecvIPV4")) <= CONNECTIONS * BYTES, ours("RecvIPV4"))

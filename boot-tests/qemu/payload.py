@@ -10,7 +10,7 @@ from qemu.places import BUILD, CACHE, GUEST, Missing, built, need, run
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 PROGRAMS = {"autologger": "usr/bin/autologger", "autologgerd": "usr/sbin/autologgerd", "autologger-calm": "usr/lib/autologger/autologger-calm",
             "autologger-demo": "usr/bin/autologger-demo", "autologger-unwind": "usr/lib/autologger/autologger-unwind",
-            "event_writer": "usr/bin/event_writer"}
+            "event_writer": "usr/bin/event_writer", "socket_work": "usr/bin/socket_work"}
 
 
 def install(source, target, mode=None):

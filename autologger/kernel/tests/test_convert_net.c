@@ -93,6 +93,33 @@ static void ends_of_datagrams(void **state)
     assert_true(u32(r, 0) == 700 && u32(r, 4) == 103 && r->payload[11] == 3 && u32(nth(0x081B, 0), 0) == 701 && nth(0x081B, 0)->payload[23] == 4);
 }
 
+static void call_told(uint64_t time, uint32_t pid, uint64_t sk, uint16_t family, uint16_t protocol, int32_t result, uint32_t flags, uint32_t kind)
+{
+    const struct net_call r = {.sk = sk, .ret = result, .flags = flags, .family = family, .protocol = protocol, .kind = kind};
+    maker_sample(&maker, 1, SRC_UDP_ENDS, time, pid, pid, 0, 0, &r, sizeof r);
+}
+
+/* A kernel without the tracepoints: BPF programs tell of the calls, in place of both. */
+static void calls_by_programs(void **state)
+{
+    (void)state;
+    ends_told(1000, 600, 0xB0, false, false, 1);
+    call_told(1010, 600, 0xB0, 2, UDP, 100, 0, NET_CALL_SENT);
+    ends_told(1100, 600, 0xB0, true, false, 2);
+    call_told(1110, 600, 0xB0, 2, UDP, 101, 0, NET_CALL_RECEIVED);
+    call_told(1120, 600, 0xB0, 2, UDP, 102, 2, NET_CALL_RECEIVED); /* it only looked */
+    call_told(1130, 600, 0xB0, 2, UDP, -11, 0, NET_CALL_SENT);
+    call_told(1140, 600, 0xD0, 10, 6, 103, 0, NET_CALL_SENT);
+    call_told(1150, 600, 0xD0, 10, 6, 104, 0, NET_CALL_RECEIVED);
+    call_told(1160, 600, 0xD0, 1, 0, 105, 0, NET_CALL_SENT); /* not of the network */
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    finish();
+    assert_int_equal(out.count, 4);
+    const struct one *sent = nth(0x080A, 0), *received = nth(0x080B, 0);
+    assert_true(u32(sent, 4) == 100 && sent->payload[11] == 1 && u32(received, 4) == 101 && received->payload[11] == 2);
+    assert_true(u32(nth(0x061A, 0), 4) == 103 && u32(nth(0x061B, 0), 4) == 104);
+}
+
 static void lost_on(uint32_t cpu, uint64_t from, uint64_t to)
 {
     _Alignas(struct raw_lost) uint8_t bytes[sizeof(struct raw_lost) + sizeof(struct raw_lost_row)];
@@ -301,7 +328,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(ipv4_connection), T(ipv6_connection), T(never_connected), T(older_than_the_trace),
-                                       T(datagrams_and_retransmits), T(ends_of_datagrams), T(ends_of_no_other), T(successor), cmocka_unit_test(every_class_is_read_back)};
+                                       T(datagrams_and_retransmits), T(ends_of_datagrams), T(calls_by_programs), T(ends_of_no_other), T(successor), cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;
