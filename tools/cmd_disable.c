@@ -5,6 +5,7 @@
 int cmd_disable(int argc, char **argv)
 {
     static const struct argp_option options[] = {
+        OPT_PUBLISHER,
         OPT_ENABLEMENT_WAIT,
         OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {

@@ -3,11 +3,13 @@
 #include "autologger/plan/plan.h"
 #include "autologger/wire/etl.h"
 #include "tools/json_out.h"
+#include "tools/publisher_words.h"
 #include "tools/session_start.h"
 #include "tools/session_view.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +27,8 @@ struct start_args {
     struct wish      wish[MAX_WISHES];
     unsigned         wishes;
     bool             real_time, kernel;
+    struct publisher_option manifests;
+    int              code; /* of a manifest that can't be read; 0: none */
 };
 
 static error_t wish(struct start_args *a, struct argp_state *state, const char *value, const char *text)
@@ -78,6 +82,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'p': return wish(a, state, NULL, arg);
     case KEY_REAL_TIME: a->real_time = true; return 0;
     case KEY_SET: return wish_pair(a, state, arg);
+    case KEY_PUBLISHER: publisher_option_add(&a->manifests, arg, state); return 0;
     case ARGP_KEY_ARG:
         if (a->name)
             argp_error(state, "one NAME at a time: \"%s\"", arg);
@@ -88,6 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "a NAME, or --config FILE, is needed");
         if (a->config && (a->wishes || a->real_time))
             argp_error(state, "--config FILE has the session's values: other options don't go with it");
+        if (!publisher_option_open(&a->manifests, "autologger start", &a->code))
+            return EINVAL;
         if (!a->config)
             declare(a, state);
         return 0;
@@ -188,6 +195,7 @@ int cmd_start(int argc, char **argv)
         {"stacks", 'k', "STACKS", 0, "the kernel events that get call stacks", 0},
         {"output", 'o', "FILE", 0, "the log file, in the daemon's log folder (default NAME.etl below it)", 0},
         {"real-time", KEY_REAL_TIME, NULL, 0, "for consumers (autologger watch), without a file unless one is named", 0},
+        OPT_PUBLISHER,
         {"set", KEY_SET, "VALUE=TEXT", 0, "any other value of a declaration, such as BufferSize=256KB or MaximumBuffers=64", 0},
         OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {
@@ -206,6 +214,8 @@ int cmd_start(int argc, char **argv)
         return failure_print("autologger start", st, &why);
     if (cmdline_parse(&argp, argc, argv, &a, &code))
         code = run(&a, a.store);
+    else if (a.code)
+        code = a.code;
     regstore_close(a.store);
     return code;
 }

@@ -35,6 +35,8 @@ static uint64_t words(struct argp_state *state, const struct guid *provider, con
     return n;
 }
 
+static const char *verb_name(const struct enablement *a) { return a->request.code == CTL_CODE_DISABLE ? "autologger disable" : "autologger enable"; }
+
 error_t enablement_option(int key, char *arg, struct argp_state *state)
 {
     struct enablement *a = state->input;
@@ -52,6 +54,7 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
         return 0;
     case ENABLEMENT_PID: a->pids = arg; return 0;
     case ENABLEMENT_CAPTURE: a->request.code = CTL_CODE_CAPTURE_STATE; return 0;
+    case KEY_PUBLISHER: publisher_option_add(&a->manifests, arg, state); return 0;
     case ENABLEMENT_WAIT:
         errno              = 0;
         unsigned long wait = strtoul(arg, &end, 10);
@@ -67,6 +70,8 @@ error_t enablement_option(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (!a->provider)
             argp_error(state, "SESSION and PROVIDER are needed. Do: autologger sessions");
+        if (!publisher_option_open(&a->manifests, verb_name(a), &a->code)) /* all words below may be theirs */
+            return EINVAL;
         if (provider_guid(a->provider, &a->request.provider, &why))
             argp_error(state, "%s", why.text);
         if (a->level)
@@ -108,13 +113,12 @@ static void report(const struct enablement *a)
 
 int enablement_run(const struct argp *argp, int argc, char **argv, struct enablement *a)
 {
-    char                   verb[32];
+    const char            *verb   = verb_name(a);
     struct control_client *client = NULL;
     struct reason          why    = {0};
     int                    code;
-    snprintf(verb, sizeof verb, "autologger %s", a->request.code == CTL_CODE_DISABLE ? "disable" : "enable");
     if (!cmdline_parse(argp, argc, argv, a, &code))
-        return code;
+        return a->code ? a->code : code;
     wstatus st = control_open(a->common.runtime_dir, &client, &why);
     if (st)
         return failure_print_about(ABOUT_DAEMON, verb, st, &why);

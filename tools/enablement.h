@@ -4,6 +4,7 @@
 #define TOOLS_ENABLEMENT_H
 #include "autologger/control/client.h"
 #include "tools/cmdline.h"
+#include "tools/publisher_words.h"
 
 enum { ENABLEMENT_PAIRS = 32 };
 struct enablement {
@@ -16,6 +17,8 @@ struct enablement {
     const char               *pids;
     struct filter_block      *filter;             /* malloc, or NULL */
     unsigned                  wait_ms;
+    struct publisher_option   manifests;
+    int                       code;               /* of a manifest that can't be read; 0: none */
 };
 enum { ENABLEMENT_ALL = 0x600, ENABLEMENT_CAPTURE, ENABLEMENT_PROPERTY, ENABLEMENT_WAIT, ENABLEMENT_FILTER, ENABLEMENT_PID };
 #define OPT_ENABLEMENT_WAIT                                                                                        \
