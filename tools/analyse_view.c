@@ -126,6 +126,9 @@ void delta_view(const struct delta *d, const struct analyse_view *v)
     printf(", in %" PRIu64 " events\n", d->events);
     if (d->keyless)
         printf("%" PRIu64 " of them have no such key\n", d->keyless);
+    if (d->open && d->unmatched_ends && (d->options.by == DELTA_PROCESS || d->options.by == DELTA_THREAD))
+        printf("begin and end are often of different %s: a process, for one, is started by its parent. Do: --field ProcessId, or another field that both have\n",
+               d->options.by == DELTA_PROCESS ? "processes" : "threads");
     if (d->backwards)
         printf("%" PRIu64 " ended before they began: the files' clocks disagree\n", d->backwards);
     if (!d->pairs)

@@ -299,8 +299,8 @@ int cmd_analyse(int argc, char **argv)
     static const struct argp_option options[] = {
         {"begin", KEY_BEGIN, "PROVIDER/EVENT", 0, "delta: the events that begin a pair; names with * and ?, or ids; :OPCODE may follow", 0},
         {"end", KEY_END, "PROVIDER/EVENT", 0, "delta: the events that end it", 0},
-        {"by", KEY_BY, "WHAT", 0, "delta: begin and end are of the same thread (the default), process, activity, or any", 0},
-        {"field", KEY_FIELD, "NAME", 0, "delta: begin and end have the same value in this field; NAME,NAME where it has another name at the end", 0},
+        {"by", KEY_BY, "WHAT", 0, "delta: begin and end are of the same thread (the default), process, activity, or any; a thread or process is the one that wrote the event, so Process/Start is its parent's: there --field ProcessId", 0},
+        {"field", KEY_FIELD, "NAME", 0, "delta: begin and end have the same value in this field of what they tell; NAME,NAME where it has another name at the end", 0},
         {"worst", KEY_WORST, "N", 0, "delta: show the N longest pairs (default 10)", 0},
         {"at", KEY_AT, "SECONDS", 0, "state: the time, in seconds since the start of the file", 0},
         {"activity", KEY_ACTIVITY, "{GUID}", 0, "activity: this one and what came out of it", 0},
