@@ -320,6 +320,7 @@ void change_settle(struct klog *k)
 {
     struct raw_header *h = k->log.header;
     struct change     *g = h->change_begin_ns && !h->stopped ? calloc(1, sizeof *g) : NULL;
+    klog_size_settle(k);
     if (!g)
         return;
     g->k = k;

@@ -167,7 +167,7 @@ static void load_chunk(struct convert *c, const struct raw_chunk *chunk, uint64_
     uint32_t left = chunk->records;
     while (pos < end) {
         struct perf_event_header h;
-        const uint8_t           *p = rawlog_at(c->log, pos);
+        const uint8_t           *p = rawlog_seen(c->log, pos);
         uint64_t                 time;
         memcpy(&h, p, sizeof h);
         if (h.size < 16 || h.size % 8 || h.size > end - pos) {
@@ -215,7 +215,7 @@ static bool load_pass(struct convert *c)
     while (end - c->read_pos >= sizeof(struct raw_chunk)) {
         struct raw_chunk chunk;
         uint64_t         body = c->read_pos + sizeof chunk;
-        memcpy(&chunk, rawlog_at(c->log, c->read_pos), sizeof chunk);
+        memcpy(&chunk, rawlog_seen(c->log, c->read_pos), sizeof chunk);
         any = true;
         if (chunk.magic != RAW_CHUNK_MAGIC || chunk.bytes % 8 || chunk.bytes > end - body ||
             (chunk.kind == RAW_CHUNK_PERF && chunk.cpu >= c->cpus)) {
@@ -229,7 +229,7 @@ static bool load_pass(struct convert *c)
             load_chunk(c, &chunk, body);
         } else if (chunk.bytes == sizeof(struct raw_pass) - sizeof chunk) {
             struct raw_pass pass;
-            memcpy(&pass, rawlog_at(c->log, body - sizeof chunk), sizeof pass);
+            memcpy(&pass, rawlog_seen(c->log, body - sizeof chunk), sizeof pass);
             clockmap_add(&c->map, pass.raw_ns, pass.value, pass.error_ns);
             if (pass.horizon_ns > c->horizon)
                 horizon_set(c, pass.horizon_ns);
@@ -323,7 +323,7 @@ static bool is_mapping(const struct convert *c, unsigned cpu, const uint8_t *p, 
 static void convert_record(struct convert *c, unsigned stream, const struct stream_entry *e)
 {
     struct perf_event_header h;
-    const uint8_t           *p = rawlog_at(c->log, e->pos);
+    const uint8_t           *p = rawlog_seen(c->log, e->pos);
     memcpy(&h, p, sizeof h);
     uint64_t raw = e->time;
     if (raw < c->frontier) { /* V2 */
@@ -437,7 +437,7 @@ static const uint8_t *note_at(const struct convert *c, uintptr_t at, uint32_t ty
 {
     if (!at || at - 1 < c->log->header->free_pos)
         return NULL;
-    const uint8_t *p = rawlog_at(c->log, at - 1);
+    const uint8_t *p = rawlog_seen(c->log, at - 1);
     struct raw_own own;
     memcpy(&own, p, sizeof own);
     return own.type == type && own.pid == pid && own.time == time && own.size >= least ? p : NULL;

@@ -54,6 +54,7 @@ static struct klog *klog_new(const struct klog_config *config)
     k->log.fd     = -1;
     k->drain.proc = k->drain.devices_fd = -1;
     k->state[0] = k->state[1] = -1;
+    pthread_mutex_init(&k->size_lock, NULL);
     k->wake       = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return k;
 }
@@ -110,7 +111,7 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     k->phase       = kphase_open(&k->config, k->rings.cpus, sources, &count);
     uint64_t before  = 0;
     unsigned devices = devices_add(k, sources, &count, &before);
-    status           = rawlog_init(&k->log, config->raw_bytes, k->rings.cpus, sources, count, why);
+    status           = rawlog_init(&k->log, config->raw_bytes, config->raw_most, k->rings.cpus, sources, count, why);
     if (status)
         goto out;
     for (int i = 0; i < 2; i++)
@@ -405,6 +406,7 @@ void klog_destroy(struct klog *k)
     if (k->wake >= 0)
         close(k->wake);
     free(k->until);
+    pthread_mutex_destroy(&k->size_lock);
     free(k);
 }
 
@@ -454,13 +456,16 @@ void klog_wake(struct klog *k)
         return; /* full: it is awake already */
 }
 
+/* What the logger's side goes by: the size of the ring, or the one that it is to get. */
+static uint64_t klog_goal(const struct klog *k) { return k->goal && k->goal < k->log.seen_size ? k->goal : k->log.seen_size; }
+
 /* Raw bytes are reused in steps: when the converter has moved on by an eighth of the log, a snapshot of its state is taken at
  * the next moment when all is converted that may be; it comes into force, and what is before it is freed, when every CPU's
  * events up to it are in the file (klog_release). */
 static void snapshot_when_due(struct klog *k)
 {
     struct convert *c = &k->convert;
-    if (k->pending || c->read_pos - k->log.header->free_pos < k->log.size / 8 || !convert_settled(c))
+    if (k->pending || c->read_pos - k->log.header->free_pos < klog_goal(k) / 8 || !convert_settled(c))
         return;
     for (unsigned i = 0; i < c->cpus; i++)
         k->until[i] = c->queue[i].last;
@@ -491,7 +496,7 @@ void klog_release(struct klog *k, unsigned cpu, uint64_t time)
     if (!all)
         return;
     __atomic_store_n(&h->snapshot, h->snapshot == 1 ? 2 : 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&h->free_pos, k->pending_pos, __ATOMIC_RELEASE);
+    rawlog_free(&k->log, k->pending_pos);
     k->pending = false;
 }
 
@@ -500,7 +505,7 @@ bool klog_patient(const struct klog *k) { return k->drain.argv || !k->drain.want
 bool klog_tight(struct klog *k)
 {
     const struct raw_header *h = k->log.header;
-    return __atomic_load_n(&h->live_pos, __ATOMIC_ACQUIRE) - __atomic_load_n(&h->free_pos, __ATOMIC_ACQUIRE) > k->log.size / 2;
+    return __atomic_load_n(&h->live_pos, __ATOMIC_ACQUIRE) - __atomic_load_n(&h->free_pos, __ATOMIC_ACQUIRE) > klog_goal(k) / 2;
 }
 
 void klog_suppress(struct klog *k, unsigned cpu, uint64_t time)

@@ -12,7 +12,7 @@
  *      perf has too (P1 of kphase.h).
  *   L5 time stamps are unique per CPU: a StackWalk event names its trigger by exact raw time.
  * Threads: open, start, stop, adopt, destroy: one controlling thread. klog_drain: one drain thread. klog_peek/pop/release:
- * one logger thread. The two may run at once.
+ * one logger thread. The two may run at once. klog_resize: any.
  * Ownership: create/destroy; what klog_fds shows stays owned by the klog.
  * Not for: files and ETL buffers (session), deciding what to enable (plan). */
 #ifndef AUTOLOGGER_KERNEL_KLOG_H
@@ -36,6 +36,7 @@ struct klog_config {
     unsigned             hook_count;
     uint32_t             ring_bytes; /* per CPU, a power of two of pages; 0 = 4 MB */
     uint64_t             raw_bytes; /* bound of the memory for raw records */
+    uint64_t             raw_most; /* to which klog_resize may raise it later; 0: no further */
     uint32_t             user_stack_bytes; /* of each stack of a program so much is copied, for DWARF (wire/stack_copy.h); 0: frame pointers */
     uint32_t             stack_cache_bytes, stack_cache_buckets; /* of the table of distinct stacks; 0: each stack is written whole */
     uint32_t             profile_interval; /* 100 ns units; 0 = 10,000 (1 ms) */
@@ -79,6 +80,13 @@ struct klog_record;
 void klog_stack_keys(struct klog *k, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx);
 /* From now on stacks are written whole; references that are on their way still come. The same thread. */
 void klog_stack_keys_end(struct klog *k);
+/* klog_size.c, which the early program does not have. The bound of the memory for raw records, and how far it may be raised. */
+uint64_t klog_memory(const struct klog *k, uint64_t *most);
+/* Another bound, rounded up to what the memory is divided into; all that is in there stays, and the drainer and the converter go on.
+ * 8; 170 more than half of a smaller one would be in use; 21 what the kernel counts is final. Either it is done or nothing has changed. */
+wstatus klog_resize(struct klog *k, uint64_t bytes, struct reason *why);
+/* Logger thread: it is to become so small; what is in the file already is given up as if it were. 0: no longer. */
+void klog_goal_set(struct klog *k, uint64_t bytes);
 /* What is recorded now: mask, hooks and their number. */
 void klog_terms(const struct klog *k, struct klog_config *out);
 /* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. */

@@ -23,7 +23,9 @@ struct klog {
     /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */
     bool      pending;
     uint64_t  pending_pos;
+    uint64_t  goal; /* klog_goal; 0: none */
     uint64_t *until;
+    pthread_mutex_t size_lock; /* of klog_resize; before the drainer's */
 };
 
 static inline void terms_set(struct raw_terms *t, const struct klog_config *config)
@@ -45,6 +47,8 @@ void klog_hook_conditions(const struct klog_config *config, const struct raw_sou
 void klog_addresses(struct klog *k);
 /* The perf counters of a source, over all CPUs, with those of events that are closed by now. */
 void klog_source_read(const struct klog *k, unsigned source, uint64_t *value, uint64_t *lost);
+/* klog_size.c. A predecessor may have died before the memory was as large as it had promised. */
+void klog_size_settle(struct klog *k);
 /* After events were switched off: what they are counting just now has been recorded. */
 void klog_handlers_wait(void);
 #endif

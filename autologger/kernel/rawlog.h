@@ -2,6 +2,7 @@
  *
  *   header | source table | perf ids | released times | slot 0 | slot 1 |  data: a ring of chunks, mapped twice in a row
  *
+ * The ring's memory is a list of pieces of the file (struct raw_layout), so that it can be made larger and smaller while it is in use.
  * A chunk is the records that one pass took from one CPU's perf ring, or records of our own. A pass ends with a chunk
  * RAW_CHUNK_PASS that carries a clock pair and the horizon: no later pass brings a record from before it.
  * Invariants
@@ -9,7 +10,11 @@
  *      behind the published position never happened.
  *   R2 positions only grow; a chunk never wraps (the data are mapped twice); free_pos <= read <= write <= free_pos + size.
  *   R3 a reader checks every length against the published position: the bytes may be damaged.
- * Threads: one writer (publish), one reader (free). Ownership: init/attach ... finish; the descriptor is the rawlog's.
+ *   R4 another layout moves no record: what lies between free_pos and the write position is in both, the one in force and the one that
+ *      comes. So it is changed by one store, and whoever dies around it has lost nothing.
+ *   R5 the reader has a view of its own, and takes over the layout in force before it reads what was published under it, and before it
+ *      frees: until then all that it may read stays where it was.
+ * Threads: one writer (publish, resize), one reader (free). Ownership: init/attach ... finish; the descriptor is the rawlog's.
  * Not for: what records mean (convert.h), where they come from (drain.h). */
 #ifndef AUTOLOGGER_KERNEL_RAWLOG_H
 #define AUTOLOGGER_KERNEL_RAWLOG_H
@@ -20,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RAW_VERSION = 12, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512 };
+enum { RAW_VERSION = 13, RAW_SOURCES = 256, RAW_FIELDS = 8, RAW_SYSCALLS = 512, RAW_PIECES = 4096 };
 #define RAW_MAGIC UINT64_C(0x474f4c5741524c41) /* "ALRAWLOG" */
 
 /* One source as it was opened; offsets come from the kernel's format file, 0xFFFF where the field is missing. */
@@ -83,10 +88,18 @@ struct raw_phase {
     uint64_t error_ns;
 };
 
+/* Where the ring's memory is in the file: its n-th piece is the file's piece[n]. */
+struct raw_layout {
+    uint32_t count;
+    uint16_t piece[RAW_PIECES];
+};
+
 struct raw_header {
     uint64_t magic;
     uint32_t version, header_bytes;
-    uint64_t data_bytes;
+    uint64_t data_most; /* bytes behind the header; memory is taken where the ring is */
+    uint32_t piece_bytes;
+    uint32_t layout; /* the one in force; atomic */
     uint32_t cpus, source_count;
     uint32_t slot_bytes, ids_at, released_at, slots_at;
     uint32_t active; /* slot in force; atomic */
@@ -110,6 +123,7 @@ struct raw_header {
     uint32_t source_room, reserved; /* so many sources may come to be */
     uint64_t change_begin_ns; /* CLOCK_MONOTONIC_RAW; 0: no change is under way */
     uint64_t change; /* its number, or that of the last one */
+    struct raw_layout layouts[2];
 };
 
 enum raw_chunk_kind { RAW_CHUNK_PERF = 1, RAW_CHUNK_OWN = 2, RAW_CHUNK_PASS = 3 };
@@ -127,16 +141,26 @@ struct raw_pass {
     uint64_t         horizon_ns;
 };
 
-struct rawlog {
-    int                fd;
-    struct raw_header *header;
-    uint8_t           *data; /* twice in a row */
-    uint64_t           size;
-    struct raw_slot   *work; /* the slot being filled by the writer */
+/* One mapping of the ring, by one layout. */
+struct rawlog_view {
+    struct rawlog_view *older; /* which the reader may still have */
+    uint8_t            *data;  /* twice in a row */
+    uint64_t            size;
 };
 
-/* A new log with about `bytes` of data. 8 when memory is short. */
-wstatus rawlog_init(struct rawlog *log, uint64_t bytes, unsigned cpus, const struct raw_source *sources, unsigned count,
+struct rawlog {
+    int                 fd;
+    struct raw_header  *header;
+    uint8_t            *data; /* the writer's view */
+    uint64_t            size;
+    struct rawlog_view *view; /* the same; atomic */
+    uint8_t            *seen; /* the reader's view */
+    uint64_t            seen_size;
+    struct raw_slot    *work; /* the slot being filled by the writer */
+};
+
+/* A new log with about `bytes` of data, which can be given up to `most` later (rawlog_size.c). 8 when memory is short. */
+wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned cpus, const struct raw_source *sources, unsigned count,
                     struct reason *why);
 /* Takes over a predecessor's log (owns `fd` then). 13 when it is none of ours, or of another version. */
 wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why);
@@ -147,8 +171,11 @@ uint64_t rawlog_room(const struct rawlog *log);
 static inline uint8_t *rawlog_at(const struct rawlog *log, uint64_t pos) { return log->data + pos % log->size; }
 void rawlog_append(struct rawlog *log, const void *bytes, size_t size);
 void rawlog_publish(struct rawlog *log);
-/* Reader: how far the log may be read, and the horizon of all that is before it. */
-uint64_t rawlog_live(const struct rawlog *log, uint64_t *horizon_ns);
+/* Reader: how far the log may be read, and the horizon of all that is before it. Then read at rawlog_seen; what that gave before is gone. */
+uint64_t rawlog_live(struct rawlog *log, uint64_t *horizon_ns);
+static inline const uint8_t *rawlog_seen(const struct rawlog *log, uint64_t pos) { return log->seen + pos % log->seen_size; }
+/* Reader: everything before `pos` may be overwritten. */
+void rawlog_free(struct rawlog *log, uint64_t pos);
 /* The published slot: for the writer, and for others while the writer is kept away (the slot is reused two passes later). */
 const struct raw_slot *rawlog_published(const struct rawlog *log);
 /* A CPU's part of a slot: the one being filled, or the published one. */
@@ -169,4 +196,19 @@ static inline unsigned rawlog_source(const uint64_t *ids, unsigned count, uint64
     return RAW_SOURCES;
 }
 uint64_t *rawlog_released(const struct rawlog *log); /* per CPU, in session clock; written by the reader's side */
+
+/* Within the folder. */
+static inline const struct raw_layout *rawlog_layout(const struct rawlog *log)
+{
+    return &log->header->layouts[__atomic_load_n(&log->header->layout, __ATOMIC_ACQUIRE) & 1];
+}
+/* A mapping of the ring by a layout; NULL and a reason when it can't be had. */
+struct rawlog_view *rawlog_view_new(const struct rawlog *log, const struct raw_layout *layout, struct reason *why);
+
+/* ---- rawlog_size.c, which the early program does not have ---- */
+/* Writer, while the reader goes on: a ring of `bytes`, rounded up to whole pieces, at most data_most. What is in it stays; nothing else is
+ * kept of it. 170 more than half of what it would be is in use; 8. Either it is done or nothing has changed. */
+wstatus rawlog_resize(struct rawlog *log, uint64_t bytes, struct reason *why);
+/* Gives back the memory that is not the ring's any more. Not at the same time as rawlog_resize. */
+void rawlog_trim(const struct rawlog *log);
 #endif

@@ -23,7 +23,7 @@ size_t state_slot_bytes(unsigned cpus)
 
 static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }
 
-enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20 };
+enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20, PAGE_SHIFT = 12 };
 
 /* Without what a ring in memory keeps. */
 static uint64_t streams_bytes(const struct state_session *st) { return st->memory_bytes >> (st->log_file_mode & ETL_MODE_BUFFERING ? 1 : 0); }
@@ -44,6 +44,8 @@ uint32_t session_capacity(uint32_t budget, uint32_t chunk_shift)
     const uint32_t wanted = budget < most / TIMES ? budget * TIMES : most, room = wanted > least ? wanted : least;
     return budget < most ? room < most ? room : most : budget;
 }
+
+uint64_t session_raw_bytes(const struct state_session *st) { return streams_bytes(st) / (st->kernel ? 1 : 2); }
 
 static void keep(struct session *s, const char *kind, int number, int fd)
 {
@@ -79,7 +81,7 @@ static void note_condition(void *ctx, wstatus number, bool note, const char *ite
 void session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c)
 {
     const struct state_session *st = s->state;
-    *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = streams_bytes(st), .clock = s->clock,
+    *c = (struct klog_config){.hook_count = st->hook_count, .raw_bytes = session_raw_bytes(st), .clock = s->clock,
                               .units = st->units, .proc_fd = s->env->proc_fd, .kernel_phase = s->env->kernel_phase && st->phase,
                               .condition = note_condition, .condition_ctx = found,
                               .system_config = s->env->system_config, .devices = st->devices,
@@ -87,13 +89,13 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
                               .stack_cache_bytes = st->stack_cache_bytes, .stack_cache_buckets = st->stack_cache_buckets,
                               .ring_bytes = st->user_stack_bytes ? USER_STACK_RING : 0};
     memcpy(c->mask, st->group_mask, sizeof c->mask);
+    c->raw_most         = (uint64_t)session_capacity((uint32_t)(c->raw_bytes >> PAGE_SHIFT), PAGE_SHIFT) << PAGE_SHIFT;
     c->tracepoints      = s->state->tracepoint;
     c->tracepoint_count = st->tracepoint_count;
     if (!st->kernel) { /* tracepoints alone: no flags, half of the memory, smaller rings */
         memset(c->mask, 0, sizeof c->mask);
         c->mask[0]    = NO_SYSCONFIG;
         c->hook_count = 0;
-        c->raw_bytes  = streams_bytes(st) / 2;
         c->ring_bytes = TRACEPOINT_RING;
         c->kernel_phase   = s->env->kernel_phase; /* a session of kernel events has the main buffer, else the first of these */
         c->phase_instance = s->env->phase_taken ? s->phase_instance : NULL;

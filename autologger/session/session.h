@@ -263,6 +263,8 @@ bool    logger_pass(struct logger *l, bool final, bool flush);
 /* chunks that all UIDs of a session may have together, and how many there is address space for: the budget may grow so far (update.c) */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift);
 uint32_t session_capacity(uint32_t budget, uint32_t chunk_shift);
+/* what MaximumBuffers pays for of the kernel's raw records: all of it, or half where programs write too (tracepoints) */
+uint64_t session_raw_bytes(const struct state_session *st);
 /* sizes of the published part */
 size_t  state_slot_bytes(unsigned cpus);
 #endif

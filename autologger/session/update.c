@@ -84,11 +84,9 @@ static wstatus may_update(const struct session *s, const struct session_terms *t
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is in the mode BUFFERING: it keeps MinimumBuffers, and writes when it is asked to", name);
     if (t->maximum && !t->maximum_buffers)
         return reason_set(why, W_INVALID_PARAMETER, "MaximumBuffers 0 is no number of buffers");
-    if (t->maximum && s->state->kernel)
-        return reason_set(why, W_NOT_SUPPORTED, "session \"%s\" holds kernel events, whose memory is as large as it began. Do: start it anew with another "
-                          "MaximumBuffers", name);
-    if (atomic_load(&s->phase) >= SESSION_STOPPING || (kernel && (!s->klog || s->sealed)))
-        return reason_set(why, W_NOT_READY, "session \"%s\" records no %sevents now", name, kernel ? "kernel " : "");
+    const bool records = kernel || (t->maximum && session_wants_kernel(s)); /* its sources may still be on their way */
+    if (atomic_load(&s->phase) >= SESSION_STOPPING || (records && (!s->klog || s->sealed)))
+        return reason_set(why, W_NOT_READY, "session \"%s\" records no %sevents now", name, records ? "kernel " : "");
     return may_change_file(s, t, why);
 }
 
@@ -120,13 +118,25 @@ static uint32_t fewest_buffers(const struct session *s)
     return least > s->state->minimum_buffers ? (uint32_t)least : s->state->minimum_buffers;
 }
 
-static uint32_t maximum_possible(const struct session *s, const struct session_terms *t, struct condition_list *found)
+/* How many there is address space for: in programs, which map it once, and for raw records of the kernel. */
+static uint64_t most_buffers(const struct session *s)
 {
     const uint64_t buffer   = s->state->buffer_kb * UINT64_C(1024);
-    const unsigned half     = s->state->tracepoint_count ? 1 : 0; /* the other half is for tracepoints */
-    const uint32_t capacity = stream_set_control(s->uid[0].streams)->chunk_count, fewest = fewest_buffers(s);
-    const uint64_t most     = ((uint64_t)(capacity ? capacity - 1 : 0) << (s->chunk_shift + half)) / buffer, fit = t->memory_limit ? t->memory_limit / buffer : UINT64_MAX;
-    uint64_t       given    = t->maximum_buffers;
+    const unsigned half     = !s->state->kernel && s->state->tracepoint_count ? 1 : 0; /* the other half is for tracepoints */
+    const uint32_t capacity = s->uid_count ? stream_set_control(s->uid[0].streams)->chunk_count : 0;
+    const uint64_t streams  = s->uid_count ? (uint64_t)(capacity ? capacity - 1 : 0) << (s->chunk_shift + half) : UINT64_MAX;
+    uint64_t       raw      = UINT64_MAX;
+    if (s->klog)
+        klog_memory(s->klog, &raw);
+    raw = raw < UINT64_MAX ? raw << half : raw;
+    return (raw < streams ? raw : streams) / buffer;
+}
+
+static uint32_t maximum_possible(const struct session *s, const struct session_terms *t, struct condition_list *found)
+{
+    const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024), most = most_buffers(s), fit = t->memory_limit ? t->memory_limit / buffer : UINT64_MAX;
+    const uint32_t fewest = fewest_buffers(s);
+    uint64_t       given  = t->maximum_buffers;
     if (given > fit)
         condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "ask for fewer, or raise MaxNonPagedPoolUsage",
                       "%llu buffers of %u KB were asked for, memory for %llu is left of what all sessions may have", (unsigned long long)given,
@@ -134,7 +144,7 @@ static uint32_t maximum_possible(const struct session *s, const struct session_t
     given = given < fit ? given : fit;
     if (given > most)
         condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "start the session anew with as many as it needs",
-                      "programs have mapped room for %llu buffers at the start of the session: it cannot have more", (unsigned long long)most);
+                      "address space for %llu buffers was set aside at the start of the session: it cannot have more", (unsigned long long)most);
     given = given < most ? given : most;
     if (given < fewest)
         condition_add(found, W_INVALID_PARAMETER, false, "MaximumBuffers", "", 0, "nothing to do",
@@ -142,11 +152,10 @@ static uint32_t maximum_possible(const struct session *s, const struct session_t
     return given < fewest ? fewest : (uint32_t)given;
 }
 
-static bool shrink_pass(struct logger *l)
+static bool shrink_streams(struct logger *l)
 {
     struct session *s     = l->s;
     uint32_t        taken = 0;
-    logger_pass(l, false, true);
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < s->uid_count; u++)
         taken += stream_set_granted(s->uid[u].streams);
@@ -158,34 +167,86 @@ static bool shrink_pass(struct logger *l)
     return done;
 }
 
-/* On the logger's thread: what writers have filled is written, then it can be taken back; also while they go on. */
+static void maximum_store(struct session *s, uint32_t buffers)
+{
+    struct state_session *st = s->state;
+    pthread_mutex_lock(&s->lock);
+    st->maximum_buffers = buffers;
+    st->memory_bytes    = (uint64_t)buffers * st->buffer_kb * 1024;
+    s->budget_chunks    = session_budget(st, s->chunk_shift);
+    pthread_mutex_unlock(&s->lock);
+}
+
+enum { SHRINK_MS = 2000 };
+
+/* All of it or nothing: the kernel's records are nowhere else. */
+static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
+{
+    struct klog *k  = l->s->klog;
+    wstatus      st = W_BUSY;
+    klog_goal_set(k, bytes);
+    for (int ms = 0; ms < SHRINK_MS && st == W_BUSY; ms++) {
+        if (ms)
+            usleep(1000);
+        logger_pass(l, false, true);
+        st = klog_resize(k, bytes, why);
+    }
+    klog_goal_set(k, 0);
+    return st;
+}
+
+/* On the logger's thread: what has been written or recorded goes to the file, then its memory can be taken back; also while more comes. A
+ * successor makes the kernel's memory as large as the state says, so that changes after the memory has become less, and before it becomes more. */
 static wstatus run_shrink(struct logger *l, struct logger_errand *e)
 {
-    enum { SHRINK_MS = 2000 };
+    struct session *s       = l->s;
+    const uint32_t *buffers = e->more;
+    const uint64_t  raw     = session_raw_bytes(s->state) / s->state->maximum_buffers * *buffers;
+    wstatus         st      = atomic_load(&e->state) == ERRAND_GIVEN_UP ? W_TIMEOUT : s->klog ? shrink_raw(l, raw, &e->why) : W_SUCCESS;
+    if (st)
+        return st;
+    maximum_store(s, *buffers);
     for (int ms = 0; ms < SHRINK_MS; ms++) {
-        if (shrink_pass(l))
+        logger_pass(l, false, true);
+        if (shrink_streams(l))
             return W_SUCCESS;
         usleep(1000);
     }
     return reason_set(&e->why, W_TIMEOUT, "its programs use more than that at once: what they have is not taken from them");
 }
 
+static wstatus maximum_shrink(struct session *s, uint32_t buffers, struct reason *why)
+{
+    uint32_t *asked = malloc(sizeof *asked);
+    if (!asked)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+    *asked = buffers;
+    return session_ask(s, run_shrink, NULL, asked, why);
+}
+
+static wstatus maximum_grow(struct session *s, uint32_t buffers, struct reason *why)
+{
+    const uint32_t before = s->state->maximum_buffers;
+    maximum_store(s, buffers);
+    wstatus status = s->klog ? klog_resize(s->klog, session_raw_bytes(s->state), why) : W_SUCCESS;
+    if (status)
+        maximum_store(s, before);
+    return status;
+}
+
 static void maximum_set(struct session *s, uint32_t buffers, struct condition_list *found)
 {
-    struct state_session *st     = s->state;
-    struct reason         why    = {0};
-    const uint32_t        before = st->maximum_buffers;
+    struct reason  why    = {0};
+    const uint32_t before = s->state->maximum_buffers;
     if (buffers == before)
         return;
-    pthread_mutex_lock(&s->lock);
-    st->maximum_buffers = buffers;
-    st->memory_bytes    = (uint64_t)buffers * st->buffer_kb * 1024;
-    s->budget_chunks    = session_budget(st, s->chunk_shift);
-    pthread_mutex_unlock(&s->lock);
-    note_change(s, "MaximumBuffers is %u from then on, it was %u", buffers, before);
-    if (buffers < before && session_ask(s, run_shrink, NULL, NULL, &why) != W_SUCCESS)
-        condition_add(found, why.status, false, "MaximumBuffers", "", 0, "ask again when its programs write less", "not all memory was given back: %s",
-                      why.text);
+    wstatus status = buffers < before ? maximum_shrink(s, buffers, &why) : maximum_grow(s, buffers, &why);
+    if (status && buffers < before)
+        condition_add(found, status, false, "MaximumBuffers", "", 0, "ask again when less is written", "not all memory was given back: %s", why.text);
+    else if (status)
+        condition_add(found, status, false, "MaximumBuffers", "", 0, "ask for fewer", "there is no more memory: %s", why.text);
+    if (s->state->maximum_buffers != before)
+        note_change(s, "MaximumBuffers is %u from then on, it was %u", s->state->maximum_buffers, before);
 }
 
 /* ---- file and real time ---- */

@@ -1,4 +1,4 @@
-"""SIGKILL the daemon while flags and stacks of its session change, at random moments: the successor undoes the change or finishes it, the command
+"""SIGKILL the daemon while flags, stacks and MaximumBuffers of its session change, at random moments: the successor undoes the change or finishes it, the command
 asks again and is answered, time never goes back, and attempted = written + lost balances exactly. Proves: issue 4, UPDATE of a running session."""
 import json
 import os
@@ -22,6 +22,7 @@ FileName = kernel.etl
 MaxFileSize = 0
 """
 FLAGS = ["PROC_THREAD+LOADER+CSWITCH+DISPATCHER+PROFILE", "PROC_THREAD+FILE_IO+SYSCALL", "PROC_THREAD+LOADER+DISK_IO+VAMAP", "PROC_THREAD"]
+BUFFERS = [1024, 384, 2048, 512]
 
 with Machine(DECLARED) as m:
     m.start()
@@ -32,16 +33,16 @@ with Machine(DECLARED) as m:
     done = 0
     for i in range(24 if FULL else 5):
         update = subprocess.Popen([os.path.join(os.environ["AL_BINARY_DIR"], "autologger"), "update", "NT Kernel Logger", "--flags", FLAGS[i % 4],
-                                   "--stacks", "CSwitch+Profile" if i % 2 else "none"], env=m.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                   "--stacks", "CSwitch+Profile" if i % 2 else "none", "--maximum-buffers", str(BUFFERS[i % 4])], env=m.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         time.sleep(moments.uniform(0, 0.2))
         os.kill(m.daemon_pid(), signal.SIGKILL)
         m.wait_ready()
         done += update.wait() == 0
         update.communicate()
         subprocess.run(["/bin/sh", "-c", "ls /usr/bin | sort > /dev/null"], check=True)
-    m.tool("update", "NT Kernel Logger", "--flags", "PROC_THREAD+LOADER", "--stacks", "none")
+    m.tool("update", "NT Kernel Logger", "--flags", "PROC_THREAD+LOADER", "--stacks", "none", "--maximum-buffers", "1000")
     query = json.loads(m.tool("query", "NT Kernel Logger", "--json").stdout)
-    check(query["kernel_flags"] == "PROC_THREAD+LOADER" and query["stacks"] == "", query)
+    check(query["kernel_flags"] == "PROC_THREAD+LOADER" and query["stacks"] == "" and query["maximum_buffers"] == 1000, query)
     time.sleep(0.3)
     m.shutdown()
     row = m.status()["sessions"][0]

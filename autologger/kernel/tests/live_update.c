@@ -1,6 +1,7 @@
 /* Flags and stacks that change while a kernel logger runs: what is kept loses no event and has none twice, what comes and goes is counted
  * to the last, and a daemon that dies in the middle of it leaves a session that goes on.
  * Proves: KRN-14, KRN-20; issue 4, UPDATE of a running session. Needs CAP_PERFMON; else skipped. */
+#include "autologger/kernel/rawlog.h"
 #include "autologger/kernel/syscalls.h"
 #include "autologger/kernel/tests/klog_fixture.h"
 
@@ -160,6 +161,16 @@ static void calls_make(void)
         syscall(SYS_getppid);
 }
 
+/* The address of the kernel's function behind a system call. */
+static uint64_t address_of(long number)
+{
+    uint64_t address[RAW_SYSCALLS] = {0};
+    int      proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    syscall_addresses(proc, address, NULL, RAW_SYSCALLS);
+    close(proc);
+    return address[number];
+}
+
 static size_t count_calls(const struct collector *c, uint32_t tid, uint64_t address)
 {
     size_t n = 0;
@@ -168,14 +179,7 @@ static size_t count_calls(const struct collector *c, uint32_t tid, uint64_t addr
     return n;
 }
 
-static uint64_t address_of_getppid(void)
-{
-    uint64_t address[SYS_getppid + 1] = {0};
-    int      proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    syscall_addresses(proc, address, NULL, SYS_getppid + 1);
-    close(proc);
-    return address[SYS_getppid];
-}
+static uint64_t address_of_getppid(void) { return address_of(SYS_getppid); }
 
 static void flags_come_with_their_rundown_and_go(void **state)
 {
@@ -380,12 +384,128 @@ static void a_change_that_was_published_is_finished(void **state)
     dies(-1, CSWITCH_WORD);
 }
 
+/* ---- memory ---- */
+
+enum { SMALL = 1 << 20, MIDDLE = 16 << 20, LARGE = 64 << 20, MANY = 20000 }; /* middle: more than the rings give at once */
+
+static void many_calls(long number)
+{
+    for (int i = 0; i < MANY; i++)
+        syscall(number);
+}
+
+static uint64_t lost_for_memory(struct collector *c)
+{
+    struct klog_counters n;
+    klog_counters(c->k, &n);
+    return n.lost_memory;
+}
+
+/* Nothing goes to the file: a small memory overflows, a larger one takes what comes from then on. Then all goes to the file, the memory becomes
+ * small again while calls are made, and holds what comes as long as the file keeps up. */
+static void more_memory_holds_what_the_file_does_not_take(void **state)
+{
+    static struct collector c;
+    struct klog_counters    n;
+    struct klog_config      config = config_make(&c, 0x3, 0);
+    struct reason           why    = {0};
+    uint32_t                tid    = (uint32_t)syscall(SYS_gettid);
+    uint64_t                most;
+    (void)state;
+    config.hook_count = 0;
+    config.mask[2]    = SYSCALLS_WORD;
+    config.raw_bytes  = SMALL;
+    config.raw_most   = LARGE;
+    if (!start(&c, &config))
+        skip();
+    assert_true(klog_memory(c.k, &most) == SMALL && most == LARGE);
+    many_calls(SYS_getppid);
+    klog_drain(c.k, 0);
+    assert_true(lost_for_memory(&c) > 0);
+    assert_int_equal(klog_resize(c.k, LARGE, &why), 0);
+    const uint64_t lost = lost_for_memory(&c);
+    assert_int_equal(klog_memory(c.k, &most), LARGE);
+    many_calls(SYS_getuid);
+    klog_drain(c.k, 0);
+    assert_int_equal(lost_for_memory(&c), lost);
+    assert_int_equal(klog_resize(c.k, SMALL, &why), W_BUSY);
+    assert_int_equal(klog_memory(c.k, &most), LARGE);
+    klog_goal_set(c.k, MIDDLE);
+    wstatus st = W_BUSY;
+    for (int i = 0; i < 5000 && st == W_BUSY; i++) {
+        collect(&c);
+        st = klog_resize(c.k, MIDDLE, &why);
+        usleep(1000);
+    }
+    klog_goal_set(c.k, 0);
+    if (st)
+        fail_msg("%s", why.text);
+    assert_int_equal(klog_memory(c.k, &most), MIDDLE);
+    for (int i = 0; i < MANY / 100; i++) {
+        for (int k = 0; k < 100; k++)
+            syscall(SYS_getgid);
+        collect(&c);
+    }
+    halt(&c);
+    check_balance(&c, &n);
+    print_message("  %llu lost before there was more memory, %llu after; most in use: %llu KB\n", (unsigned long long)lost,
+                  (unsigned long long)(n.lost_memory - lost), (unsigned long long)n.raw_peak >> 10);
+    assert_true(count_calls(&c, tid, address_of(SYS_getppid)) < MANY);
+    assert_count(count_calls(&c, tid, address_of(SYS_getuid)), MANY, n);
+    assert_count(count_calls(&c, tid, address_of(SYS_getgid)), MANY, n);
+    assert_true(n.raw_peak > 2 * SMALL && n.lost_memory == lost);
+    assert_int_equal(klog_resize(c.k, LARGE, &why), W_NOT_READY); /* it has stopped */
+    finish(&c);
+}
+
+/* It had promised more than there was: who comes makes it true, and all that was recorded is there. */
+static void a_successor_has_the_memory_that_was_promised(void **state)
+{
+    static struct collector c;
+    struct klog_counters    n;
+    struct klog_config      config = config_make(&c, 0x3, 0);
+    struct reason           why    = {0};
+    uint32_t                tid    = (uint32_t)syscall(SYS_gettid);
+    uint64_t                most;
+    memset(kept, 0, sizeof kept);
+    dies_at           = 0;
+    config.mask[2]    = SYSCALLS_WORD;
+    config.hook_count = 0;
+    config.raw_bytes  = MIDDLE;
+    config.raw_most   = LARGE;
+    (void)state;
+    if (!start(&c, &config))
+        skip();
+    drain_pause(&c);
+    klog_fds(c.k, keep, NULL);
+    calls_make();
+    klog_drain(c.k, 0);
+    struct klog *first = c.k;
+    config.raw_bytes   = LARGE;
+    if (klog_adopt(&config, find_kept, NULL, &c.k, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(klog_memory(c.k, &most), MIDDLE);
+    assert_int_equal(klog_start(c.k, &why), 0);
+    assert_int_equal(klog_memory(c.k, &most), LARGE);
+    assert_int_equal(pthread_create(&c.drainer, NULL, drain_main, &c), 0);
+    calls_make();
+    halt(&c);
+    check_balance(&c, &n);
+    assert_count(count_calls(&c, tid, address_of_getppid()), 2 * CALLS, n);
+    finish(&c);
+    klog_destroy(first);
+    for (unsigned i = 0; i < 8192 && *kept[i].name; i++)
+        if (kept[i].fd >= 0)
+            close(kept[i].fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stacks_come_and_go_and_no_switch_is_lost), cmocka_unit_test(flags_come_with_their_rundown_and_go),
         cmocka_unit_test(a_source_of_two_flags_misses_nothing),     cmocka_unit_test(an_update_that_fails_changes_nothing),
         cmocka_unit_test(a_change_that_was_not_published_is_undone), cmocka_unit_test(a_change_that_was_published_is_finished),
+        cmocka_unit_test(more_memory_holds_what_the_file_does_not_take), cmocka_unit_test(a_successor_has_the_memory_that_was_promised),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static inline void phase_source(struct phase_fixture *f, unsigned kind, uint16_t
 }
 static inline bool phase_open(struct phase_fixture *f)
 {
-    if (rawlog_init(&f->log, f->config.raw_bytes, f->rings.cpus, f->sources, f->count, NULL))
+    if (rawlog_init(&f->log, f->config.raw_bytes, 0, f->rings.cpus, f->sources, f->count, NULL))
         return false;
     f->rings.count = f->count;
     kphase_ids(f->p, &f->log);

@@ -83,7 +83,7 @@ static inline void maker_init(struct maker *m, unsigned cpus, uint64_t bytes)
         if (i == SRC_SWITCH || i == SRC_WAKING || i == SRC_CLOCK)
             s[i].flags |= RAW_SOURCE_CHAIN;
     }
-    if (rawlog_init(&m->log, bytes, cpus, s, SRC_COUNT, NULL))
+    if (rawlog_init(&m->log, bytes, 0, cpus, s, SRC_COUNT, NULL))
         abort();
     for (unsigned c = 0; c < cpus; c++)
         for (unsigned i = 0; i < SRC_COUNT; i++)
