@@ -101,7 +101,7 @@ static const struct {
     {"private + secure", "m.etl", PRIVATE | SECURE, 1, ERROR_INVALID_PARAMETER, 0},
     {"private + nonstoppable", "m.etl", PRIVATE | NONSTOP | CIRC, 1, ERROR_INVALID_PARAMETER, 0},
     {"private + system logger", "m.etl", PRIVATE | SYSTEM, 1, ERROR_INVALID_PARAMETER, 0},
-    {"private + buffering", NULL, PRIVATE | BUF, 0, ERROR_NOT_SUPPORTED, 0},
+    {"private + buffering", NULL, PRIVATE | BUF, 0, 0, PRIVATE | BUF},
     {"private, in this process", "own.etl", PRIVATE | IN_PROC, 1, 0, PRIVATE | IN_PROC},
     {"in this process, not private", "m.etl", IN_PROC, 1, ERROR_INVALID_PARAMETER, 0},
     {"private + set aside", "m.etl", PRIVATE | IN_PROC | PRE, 1, ERROR_INVALID_PARAMETER, 0},

@@ -53,9 +53,6 @@ static void errors(void)
         b.p.MaximumFileSize = 1;
         expect(rows[i].what, StartTraceA(&h, "wrong", plain(&b)), rows[i].expected);
     }
-    b                     = fresh("wrong.etl", EACH | EVENT_TRACE_BUFFERING_MODE);
-    b.p.LogFileNameOffset = 0;
-    expect("in memory", StartTraceA(&h, "wrong", plain(&b)), ERROR_NOT_SUPPORTED);
     b = fresh("wrong.etl", EACH);
     memset(&b.p.Wnode.Guid, 0, sizeof b.p.Wnode.Guid);
     expect("no provider", StartTraceA(&h, "wrong", plain(&b)), ERROR_INVALID_PARAMETER);

@@ -78,7 +78,7 @@ static wstatus add(struct control_server *v, struct session *whole, const struct
 {
     struct session_table        *t      = v->table;
     struct session_env          *env    = t->env;
-    const struct state_processes one    = {.kind = STATE_PART, .of = whole->state->generation};
+    const struct state_processes one    = {.kind = STATE_PART, .of = whole->state->generation, .begun = whole->state->processes.begun + 1};
     const struct session_table   before = *t;
     const struct session_env     around = *env;
 
@@ -100,13 +100,14 @@ static wstatus part_make(struct control_server *v, struct session *whole, uint32
     const struct state_session *w = whole->state;
     char                        name[STATE_NAME + 32], path[sizeof w->other_path + 16], file[sizeof w->file_name + 16], own[16] = "", none[1] = "";
     struct plan                 plan = {.name = name, .key = none, .guid = w->guid, .memory_bytes = w->memory_bytes, .clock_type = w->clock_type,
-                                        .log_file_mode = w->log_file_mode, .max_file_size = w->max_file_size, .flush_timer = w->flush_timer,
-                                        .file_name = file, .log_path = path};
+                                        .log_file_mode = w->log_file_mode, .max_file_size = w->max_file_size, .flush_timer = w->flush_timer};
     if (w->processes.begun)
         snprintf(own, sizeof own, "_%u", pid);
     snprintf(name, sizeof name, "%s (process %u)", w->name, pid);
     snprintf(path, sizeof path, "%s%s", w->other_path, own);
     snprintf(file, sizeof file, "%s%s", w->file_name, own);
+    plan.file_name             = *w->other_path ? file : NULL; /* BUFFERING has none */
+    plan.log_path              = *w->other_path ? path : NULL;
     plan.given.buffer_kb       = w->buffer_kb;
     plan.given.minimum_buffers = w->minimum_buffers;
     plan.given.maximum_buffers = w->maximum_buffers;

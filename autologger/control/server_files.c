@@ -60,12 +60,9 @@ static wstatus private_check(const struct plan *plan, struct reason *why)
     return W_SUCCESS;
 }
 
-/* A file for each process needs a file's name. */
 static wstatus may_start_whole(struct starter *s, const struct plan *plan, struct reason *why)
 {
-    wstatus st = private_check(plan, why);
-    if (!st && (!plan->log_path || plan->log_file_mode & ETL_MODE_BUFFERING))
-        st = reason_set(why, W_NOT_SUPPORTED, "a private session of several processes writes a file for each: no BUFFERING. Do: name a file");
+    const wstatus st = private_check(plan, why);
     s->whole.kind                = STATE_WHOLE;
     s->v->table->env->processes = &s->whole;
     return st;
@@ -208,6 +205,29 @@ wstatus server_on_access(struct control_server *v, unsigned c, const void *messa
     return v->hooks.access ? v->hooks.access(v, c, message, size) : W_NOT_SUPPORTED;
 }
 
+/* Of each part; files beside the first process' one have the others' numbers behind their names, as log files do. */
+static wstatus files_of_parts(struct control_server *v, struct session *whole, const char *file, struct ctl_update_answer *answer)
+{
+    char     name[CTL_PATH + 16], own[16];
+    wstatus  st    = W_SUCCESS;
+    unsigned count = 0;
+    session_info(whole, &answer->session);
+    for (unsigned i = 0; i < SHM_SESSIONS && !st; i++) {
+        struct session *part = v->table->slot[i];
+        if (!session_is_part(part, whole))
+            continue;
+        snprintf(own, sizeof own, "_%u", part->state->private_pid);
+        snprintf(name, sizeof name, "%s%s", file ? file : "", part->state->processes.begun > 1 ? own : "");
+        st = v->hooks.file(v->hooks.ctx, part, file ? name : NULL, answer);
+        count++;
+    }
+    if (!count) {
+        snprintf(answer->text, sizeof answer->text, "no process has a part of session \"%s\" now", whole->state->name);
+        return W_NOT_FOUND;
+    }
+    return st;
+}
+
 static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
 {
     struct ctl_update_answer *answer = (void *)v->out;
@@ -218,12 +238,7 @@ static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_
         return W_NOT_SUPPORTED;
     memset(answer, 0, sizeof *answer);
     asks_set(v, c, &owner);
-    wstatus st = W_SUCCESS;
-    if (file || s->state->processes.kind != STATE_WHOLE)
-        st = v->hooks.file(v->hooks.ctx, s, file, answer);
-    for (unsigned i = 0; i < SHM_SESSIONS && !st; i++)
-        if (!file && session_is_part(v->table->slot[i], s))
-            st = v->hooks.file(v->hooks.ctx, v->table->slot[i], NULL, answer);
+    wstatus st = s->state->processes.kind == STATE_WHOLE ? files_of_parts(v, s, file, answer) : v->hooks.file(v->hooks.ctx, s, file, answer);
     v->table->env->asks = NULL;
     return server_reply(v, c, m, answer, sizeof *answer, st);
 }

@@ -131,8 +131,9 @@ enum { STATE_WHOLE = 1, STATE_PART = 2, STATE_WHOLE_PIDS = 8, STATE_WHOLE_NAMES 
     X(events_written) X(bytes_written) X(overwritten) X(lost_ring) X(lost_file) X(corrupt) X(filtered) X(late_events) X(buffers_written) X(log_buffers_lost)
 struct state_processes {
     uint32_t kind;           /* 0: an ordinary session */
-    uint32_t of;             /* PART: generation of its whole. WHOLE, all that follows: */
-    uint32_t begun, refused; /* processes that got a part, and that got none */
+    uint32_t of;             /* PART: generation of its whole */
+    uint32_t begun;          /* processes that got a part; PART: which of them it is, from 1 */
+    uint32_t refused;        /* WHOLE, and all that follows: processes that got none */
     uint32_t status;         /* why the last of these got none */
     uint32_t pid_count, pid[STATE_WHOLE_PIDS]; /* which processes it is for; 0: all */
     char     names[STATE_WHOLE_NAMES];         /* the same by executable, joined by ';'; "": all */

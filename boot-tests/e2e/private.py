@@ -263,6 +263,29 @@ def by_command(m):
     check(len(files) == 2 and all(len(events(m, f)) == 300 for f in files), files)
 
 
+def in_memory(m):
+    """A ring for each process, and snapshots of all of them."""
+    provider = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+    m.tool("start", "each", "--set", "LogFileMode=PRIVATE_LOGGER+BUFFERING+COMPRESSED", "--set", "Guid=" + provider, "--provider", provider)
+    r = m.tool("snapshot", "each", "-o", "rings.etl", expect=1)
+    check("no process has a part" in r.stderr, r.stderr)
+    writers = [m.writer(60 + i, 301, rate=100, wait_ms=300) for i in range(2)]
+    wait_for(lambda: asked(m)["processes"] == 2, "two processes")
+    wait_for(lambda: all(os.path.exists(t) and tally(t)[0] >= 128 for _, t in writers), "the writers write")
+    m.tool("snapshot", "each", "-o", "rings.etl")
+    for p, _ in writers:
+        p.wait(30)
+    wait_for(lambda: not parts(m), "parts of processes that are gone")
+    info = asked(m)
+    check(info["events_written"] == 602 == info["overwritten"] and info["events_lost"] == 0, info)
+    m.tool("stop", "each")
+    plain = os.path.join(m.logs, "rings.etl")
+    pids = {p.pid for p, _ in writers}
+    found = {f: events(m, f) for f in glob.glob(plain + "*")}
+    check(len(found) == 2 and plain in found and {e["pid"] for got in found.values() for e in got} == pids, list(found))
+    check(all(len({e["pid"] for e in got}) == 1 and 128 <= len(got) <= 301 for got in found.values()), [len(g) for g in found.values()])
+
+
 def no_place(m):
     """One session has 16 processes; more are told apart, counted, and written nowhere."""
     c = Controller(m, "crowd.etl")
@@ -291,7 +314,7 @@ try:
         side_by_side(m, folder)
         limits(m, folder)
         gone(m, folder)
-        for part in (each_process, chosen_processes, by_command, no_place):
+        for part in (each_process, chosen_processes, by_command, in_memory, no_place):
             part(m)
         m.shutdown()
 finally:

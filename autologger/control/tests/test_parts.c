@@ -236,9 +236,72 @@ static void a_part_is_asked_after_and_left_alone(void **state)
     server_fixture_finish(&b.f);
 }
 
+static struct { struct state_processes whole; unsigned starts; } asked;
+static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer)
+{
+    struct bench *b    = ctx;
+    struct plan   plan = {.log_file_mode = asked.starts % 2 ? 0x1 : 0x800, .name = (char[]){"x"}, .guid = provider};
+    struct reason why;
+    (void)answer;
+    assert_memory_equal(snapshot, "snapshot", size);
+    wstatus st = b->f.table.may_add(b->f.table.may_ctx, &plan, &why);
+    if (!st && b->f.env.processes)
+        asked.whole = *b->f.env.processes;
+    return st;
+}
+
+/* What a controller says of processes is not trusted, and belongs to such a session alone. */
+static void what_a_start_says_of_processes(void **state)
+{
+    _Alignas(8) struct {
+        struct ctl_start_request r;
+        uint8_t                  rest[4096];
+    } m;
+    _Alignas(8) uint8_t answer[CTL_MAX];
+    struct filter_block *chosen = NULL, *events = NULL;
+    struct bench         b;
+    int                  peer;
+    (void)state;
+    init(&b);
+    b.f.server->hooks.start = start;
+    b.f.server->hooks.ctx   = &b;
+    const int c = program(&b, 1, &peer);
+    assert_int_equal(filter_add(&chosen, FILTER_PID, (uint32_t[]){5, 6}, 8, NULL), 0);
+    assert_int_equal(filter_add(&chosen, FILTER_EXECUTABLE, "web;shop", 9, NULL), 0);
+    assert_int_equal(filter_add(&events, FILTER_EVENT_ID, "\1\0\1\0\7\0", 6, NULL), 0);
+    const struct { const struct filter_block *filter; uint32_t bytes, starts; size_t less; wstatus status; } row[] = {
+        {chosen, chosen->size, 0, 0, W_SUCCESS},      {chosen, chosen->size, 1, 0, W_INVALID_PARAMETER}, {NULL, 0, 1, 0, W_SUCCESS},
+        {NULL, 0, 0, 0, W_SUCCESS},                   {events, events->size, 0, 0, W_NOT_SUPPORTED},     {chosen, chosen->size - 8, 0, 0, W_INVALID_PARAMETER},
+        {chosen, chosen->size, 0, 8, W_BAD_LENGTH},   {chosen, UINT32_MAX, 0, 0, W_BAD_LENGTH},          {chosen, 4, 0, 0, W_INVALID_PARAMETER},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        const size_t filter = row[i].filter ? row[i].filter->size : 0, size = sizeof m.r + 8 + filter - row[i].less;
+        m.r = (struct ctl_start_request){.header = {(uint32_t)size, CTL_START, CTL_VERSION, 1, 0}, .bytes = 7, .filter_bytes = row[i].bytes}; /* padded to 8 */
+        memcpy(m.rest, "snapshot", 8);
+        if (filter)
+            memcpy(m.rest + 8, row[i].filter, filter);
+        memset(&asked, 0, sizeof asked);
+        asked.starts = row[i].starts;
+        server_receive(b.f.server, (unsigned)c, &m, size);
+        assert_int_equal(next(peer, answer, sizeof answer, NULL), CTL_START);
+        assert_int_equal(((struct ctl_header *)(void *)answer)->status, row[i].status);
+        assert_null(b.f.env.processes); /* for this one alone */
+        if (row[i].status || row[i].starts)
+            continue;
+        assert_int_equal(asked.whole.kind, STATE_WHOLE);
+        assert_int_equal(asked.whole.pid_count, filter ? 2 : 0);
+        assert_string_equal(asked.whole.names, filter ? "web;shop" : "");
+    }
+    free(chosen);
+    free(events);
+    close(peer);
+    server_fixture_finish(&b.f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_program_writes_to_its_part), cmocka_unit_test(more_programs_than_places),
-                                       cmocka_unit_test(only_who_is_chosen), cmocka_unit_test(a_part_is_asked_after_and_left_alone)};
+                                       cmocka_unit_test(only_who_is_chosen), cmocka_unit_test(a_part_is_asked_after_and_left_alone),
+                                       cmocka_unit_test(what_a_start_says_of_processes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
