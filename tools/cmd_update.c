@@ -146,7 +146,7 @@ int cmd_update(int argc, char **argv)
         {"flags", KEY_FLAGS, "FLAGS", 0, "the kernel events that are wanted from now on: keywords and groups joined by '+', or none", 0},
         {"stacks", KEY_STACKS, "STACKS", 0, "the events that get call stacks from now on: names, hook ids, classes with types, joined by '+'; @FILE; or none", 0},
         {"flush-timer", KEY_FLUSH_TIMER, "TIME", 0, "how often buffers that are not full are written: 5 s; a plain number of ms where the session counts in them; 0: never", 0},
-        {"maximum-buffers", KEY_BUFFERS, "N", 0, "MaximumBuffers from now on: more, up to what programs have mapped room for, or fewer, down to MinimumBuffers", 0},
+        {"maximum-buffers", KEY_BUFFERS, "N", 0, "MaximumBuffers from now on: more, up to what address space was set aside for at the start, or fewer, down to MinimumBuffers; of a session of kernel events the memory in which they wait for the file", 0},
         {"output", KEY_FILE, "FILE", 0, "go on in this file; the one before is completed", 0},
         {"real-time", KEY_REAL_TIME, "WHAT", 0, "on or off: whether consumers get the events; only: they do, and the file ends", 0},
         OPT_RUNTIME_DIR, OPT_JSON, {0}};
