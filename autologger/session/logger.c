@@ -232,9 +232,8 @@ static int wait_ms(struct logger *l)
     return ms;
 }
 
-static void errand_run(struct logger *l, bool runs)
+static void errand_run(struct logger *l, struct logger_errand *e, bool runs)
 {
-    struct logger_errand *e = atomic_exchange(&l->s->errand, NULL);
     if (!e)
         return;
     e->status = runs ? e->run(l, e) : reason_set(&e->why, W_NOT_READY, "the session has just stopped");
@@ -275,16 +274,18 @@ void *logger_main(void *ctx)
             l->next_flush_ns = now + period;
         }
         unsigned asked = atomic_load(&s->flush_asked);
-        bool     flush = asked != atomic_load(&s->flush_done) || atomic_load(&s->errand);
+        /* before the pass: one that comes during it is for the next one, which flushes what was written until then */
+        struct logger_errand *errand = atomic_exchange(&s->errand, NULL);
+        bool                  flush  = asked != atomic_load(&s->flush_done) || errand;
         if (period && now >= l->next_flush_ns) {
             flush            = true;
             l->next_flush_ns = now + period;
         }
         logger_pass(l, false, flush);
         atomic_store(&s->flush_done, asked);
-        errand_run(l, true);
+        errand_run(l, errand, true);
     }
-    errand_run(l, false);
+    errand_run(l, atomic_exchange(&s->errand, NULL), false);
     if (!atomic_load(&s->fs_ready) && s->ring_fd < 0) { /* stopped while still held: nothing may be created, all is lost and counted */
         struct reason why = {0};
         reason_set(&why, W_NOT_READY, "the session was stopped before the file system was ready");

@@ -581,6 +581,60 @@ static void messages_are_numbered(void **state)
     assert_int_equal(global, 1000 + 2 * EACH);
 }
 
+/* ---- an errand that comes while the logger is at work ---- */
+
+static struct {
+    struct stand *t;
+    atomic_bool   armed, inside;
+} meanwhile;
+
+/* The pass has looked at the streams, and takes until an errand has come. */
+static void slow_merge(struct logger *l, uint64_t horizon)
+{
+    if (atomic_exchange(&meanwhile.armed, false)) {
+        atomic_store(&meanwhile.inside, true);
+        for (int ms = 0; ms < 5000 && !atomic_load(&meanwhile.t->s->errand); ms++)
+            usleep(1000);
+    }
+    logger_modes.merge(l, horizon);
+}
+
+static void *flush_once(void *ctx)
+{
+    session_flush(ctx);
+    return NULL;
+}
+
+/* What was written before a snapshot was asked for is in it, also when the logger was in the middle of something. */
+static void asked_in_the_middle_of_a_pass(void **state)
+{
+    enum { EVENTS = 10 };
+    const struct logger_modes slow = {.merge = slow_merge, .message_number = logger_modes.message_number};
+    struct stand              t;
+    struct program            w;
+    pthread_t                 thread;
+    char                      path[200];
+    const uint64_t            payload = 1;
+    (void)state;
+    stand_begin(&t, "meanwhile", ETL_MODE_NO_PER_PROCESSOR, 64, true);
+    program_attach(&w, t.s, (uint32_t)geteuid(), t.slot, t.entry);
+    t.f.env.modes = &slow;
+    meanwhile.t   = &t;
+    atomic_store(&meanwhile.inside, false);
+    atomic_store(&meanwhile.armed, true);
+    assert_int_equal(pthread_create(&thread, NULL, flush_once, t.s), 0);
+    while (!atomic_load(&meanwhile.inside))
+        usleep(1000);
+    for (int i = 0; i < EVENTS; i++)
+        assert_int_equal(program_write(&w, &payload, sizeof payload), 0);
+    snprintf(path, sizeof path, "%s/snapshot.etl", t.f.dir);
+    assert_int_equal(session_snapshot(t.s, path, &t.why), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(file_read(path).events, EVENTS);
+    session_stop(t.s);
+    stand_finish(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -588,6 +642,7 @@ int main(void)
         cmocka_unit_test(files_change_under_writers), cmocka_unit_test(a_ring_changes_its_file), cmocka_unit_test(files_that_cannot_be),
         cmocka_unit_test(real_time_is_switched), cmocka_unit_test(a_file_for_a_session_without), cmocka_unit_test(converted_to_real_time),
         cmocka_unit_test(one_row_for_all_processors), cmocka_unit_test(messages_are_numbered),
+        cmocka_unit_test(asked_in_the_middle_of_a_pass),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
