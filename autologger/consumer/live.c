@@ -10,7 +10,7 @@
 
 const struct guid live_lost_class = {0x6a399ae0, 0x4bc6, 0x4de9, {0x87, 0x0b, 0x36, 0x57, 0xf8, 0x94, 0x7e, 0x7e}};
 
-enum { BUFFER_HEAD = sizeof(struct etl_buffer_header), MOST = 16 << 20, HEADER_ROOM = 128 << 10 };
+enum { BUFFER_HEAD = sizeof(struct etl_buffer_header), MOST = 16 << 20, HEADER_ROOM = 128 << 10, GONE_MOST = 100 };
 
 /* A backup file that was handed over when the session ended. */
 struct rest {
@@ -186,7 +186,7 @@ static wstatus header_get(struct live *l, uint64_t number, struct reason *why)
     const struct ctl_consume_answer *a;
     wstatus                          st = ask(l, &q, &a, why);
 
-    if (st)
+    if (st || l->ended)
         return st;
     if (a->bytes != a->size || a->size > HEADER_ROOM || a->size < BUFFER_HEAD)
         return reason_set(why, W_INVALID_DATA, "the daemon sent a header of %u bytes", a->size);
@@ -204,6 +204,7 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
     struct ctl_consume_request       q    = {.done = done, .wanted = l->next, .what = CTL_CONSUME_BUFFER};
     const struct ctl_consume_answer *a    = NULL;
     size_t                           from = l->size;
+    unsigned                         gone = 0;
 
     for (;;) {
         q.offset   = (uint32_t)(l->size - from);
@@ -217,8 +218,11 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
                 *got = l->ended ? GOT_END : GOT_OTHER_FILE;
                 return W_SUCCESS;
             }
-            if ((!l->header_size || a->file != l->header_file) && (st = header_get(l, a->sequence, why)))
-                return st;
+            if ((!l->header_size || a->file != l->header_file) && (st = header_get(l, a->sequence, why))) {
+                if (st != W_FILE_NOT_FOUND || ++gone > GONE_MOST)
+                    return st;
+                continue; /* we were too slow for it: it made room for younger ones */
+            }
             if (l->ended) {
                 *got = GOT_END;
                 return W_SUCCESS;
@@ -231,7 +235,7 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
             }
             continue;
         }
-        if (a->offset != q.offset || a->size < BUFFER_HEAD || a->size > MOST)
+        if (a->offset != q.offset || !a->bytes || a->size < BUFFER_HEAD || a->size > MOST)
             return reason_set(why, W_INVALID_DATA, "the daemon sent byte %u of a buffer where %u was asked for", a->offset, q.offset);
         q.wanted    = a->sequence;
         uint8_t *at = window_grow(l, a->bytes);

@@ -24,6 +24,7 @@ struct daemon {
     struct live *live;  /* stopped when the second buffer is asked for; under `ready` */
     uint64_t     done;  /* what the last message acknowledged */
     unsigned     acknowledged;
+    int          headers; /* 2: the first that is asked for is gone, then the session has ended; 0: there is one */
 };
 
 static void answer_consume(int fd, const struct ctl_consume_request *q, struct daemon *d)
@@ -36,7 +37,11 @@ static void answer_consume(int fd, const struct ctl_consume_request *q, struct d
     a->header.size   = sizeof *a;
     a->header.status = 0;
     a->sequence      = FIRST;
-    if (q->what == CTL_CONSUME_ACKNOWLEDGE) {
+    if (q->what == CTL_CONSUME_HEADER && d->headers) {
+        a->header.status = d->headers == 2 ? W_FILE_NOT_FOUND : W_SUCCESS;
+        a->flags         = d->headers == 1 ? CTL_CONSUME_ENDED : 0;
+        d->headers--;
+    } else if (q->what == CTL_CONSUME_ACKNOWLEDGE) {
         d->done = q->done;
         d->acknowledged++;
     } else if (q->what == CTL_CONSUME_HEADER || q->wanted == FIRST) {
@@ -73,36 +78,56 @@ static void *daemon_main(void *ctx)
     return NULL;
 }
 
-static void stopped_inside_a_window(void **state)
+/* A consumer of that daemon asks for one window and leaves. */
+static wstatus one_window(struct daemon *d, struct etl_reader **reader)
 {
-    (void)state;
     char               dir[] = "/tmp/test-live-XXXXXX";
     struct sockaddr_un at    = {.sun_family = AF_UNIX};
-    struct daemon      d     = {.listening = socket(AF_UNIX, SOCK_SEQPACKET, 0)};
-    struct etl_reader *reader;
     struct reason      why;
     pthread_t          thread;
 
+    d->listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     assert_non_null(mkdtemp(dir));
     snprintf(at.sun_path, sizeof at.sun_path, "%s/control", dir);
-    assert_int_equal(bind(d.listening, (void *)&at, sizeof at), 0);
-    assert_int_equal(listen(d.listening, 1), 0);
-    assert_int_equal(pthread_create(&thread, NULL, daemon_main, &d), 0);
+    assert_int_equal(bind(d->listening, (void *)&at, sizeof at), 0);
+    assert_int_equal(listen(d->listening, 1), 0);
+    assert_int_equal(pthread_create(&thread, NULL, daemon_main, d), 0);
 
-    assert_int_equal(live_open(dir, "any", &d.live, &why), W_SUCCESS);
-    assert_int_equal(live_next(d.live, &reader, &why), W_CANCELLED);
-    assert_null(reader);
-    live_close(d.live, true);
+    assert_int_equal(live_open(dir, "any", &d->live, &why), W_SUCCESS);
+    wstatus st = live_next(d->live, reader, &why);
+    live_close(d->live, true);
     pthread_join(thread, NULL);
-    assert_int_equal(d.acknowledged, 1);
-    assert_int_equal(d.done, FIRST); /* all below it: not the buffer itself, which nobody saw */
-    close(d.listening);
+    close(d->listening);
     unlink(at.sun_path);
     rmdir(dir);
+    return st;
+}
+
+static void stopped_inside_a_window(void **state)
+{
+    struct daemon      d = {.done = 0};
+    struct etl_reader *reader;
+    (void)state;
+    assert_int_equal(one_window(&d, &reader), W_CANCELLED);
+    assert_null(reader);
+    assert_int_equal(d.acknowledged, 1);
+    assert_int_equal(d.done, FIRST); /* all below it: not the buffer itself, which nobody saw */
+}
+
+/* Between a buffer and the header of its file that file makes room for another, and then the session ends: no error of the consumer's. */
+static void the_end_instead_of_a_header(void **state)
+{
+    struct daemon      d = {.headers = 2};
+    struct etl_reader *reader;
+    (void)state;
+    assert_int_equal(one_window(&d, &reader), W_SUCCESS);
+    assert_null(reader);
+    assert_int_equal(d.headers, 0);
+    assert_int_equal(d.acknowledged, 0); /* nobody is there who would hear it */
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_inside_a_window)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(stopped_inside_a_window), cmocka_unit_test(the_end_instead_of_a_header)};
     return cmocka_run_group_tests_name("live", tests, NULL, NULL);
 }
