@@ -1,4 +1,5 @@
 /* server_consumers.c - programs that read a session in real time. See server.h, and live.h for their side. */
+#include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 
 #include <stdlib.h>
@@ -41,9 +42,9 @@ wstatus server_on_consume(struct control_server *v, unsigned c, const void *mess
         return W_NOT_SUPPORTED; /* an early program */
     if (consumed(v, c) && consumed(v, c) != s)
         return W_WMI_ALREADY_ENABLED;
+    server_consumer_drop(v, c); /* asked again: a predecessor's answer did not arrive. Or an ended session's farewell that was not fetched */
     if (!consumer_of(v, c))
         return W_NOT_ENOUGH_MEMORY;
-    v->table->env->realtime->gone(s, v->state->connection[c].id); /* asked again: a predecessor's answer did not arrive */
     wstatus st = v->table->env->realtime->attach(s, v->state->connection[c].id, &a);
     if (!st)
         server_tell(v, c, &a, sizeof a, NULL, 0);
@@ -67,7 +68,7 @@ wstatus server_on_consume_next(struct control_server *v, unsigned c, const void 
     bool                              wait;
     (void)size;
 
-    if (v->consumer[c] && v->consumer[c]->farewell.flags && m->what == CTL_CONSUME_BUFFER) {
+    if (v->consumer[c] && v->consumer[c]->farewell.flags) { /* whatever it asks for: that is all that there is */
         farewell_tell(v, c, m->header.sequence);
         return W_SUCCESS;
     }
@@ -110,7 +111,7 @@ void server_session_ended(struct control_server *v, struct session *s, bool keep
         struct consumer *k = v->fd[c] >= 0 && realtime_attached(s, v->state->connection[c].id) ? consumer_of(v, c) : NULL;
         if (!k)
             continue;
-        part->farewell(s, v->state->connection[c].id, &k->farewell, k->fds, &k->fd_count);
+        part->farewell(s, v->state->connection[c].id, access_may_control(v->state->connection[c].uid), &k->farewell, k->fds, &k->fd_count);
     }
     part->leave(s, keep);
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)

@@ -120,6 +120,21 @@ static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *
     return status;
 }
 
+/* A predecessor had switched real time off, and died before it had told the consumers and cleared up: they learn that it is over. */
+static wstatus realtime_ended(struct session *s, struct reason *why)
+{
+    const struct state_session *st = s->state;
+    if (!s->env->realtime || s->realtime || !st->realtime.opened)
+        return W_SUCCESS;
+    wstatus status = s->env->realtime->create(s, &s->realtime, why);
+    if (status)
+        return status;
+    s->env->realtime->forget(s);
+    s->env->realtime->destroy(s->realtime);
+    s->realtime = NULL;
+    return W_SUCCESS;
+}
+
 wstatus session_adopt(struct session_env *env, struct directory *directory, int state_fd,
                       int (*find)(void *ctx, const char *name), void *ctx, struct session **out, struct reason *why)
 {
@@ -140,7 +155,7 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
         status = reason_set(why, W_INVALID_DATA, "the buffers of session \"%s\" were not handed over", s->state->name);
         goto out;
     }
-    if ((status = session_setup(s, why)) || (status = adopt_streams(s, &f, why)))
+    if ((status = session_setup(s, why)) || (status = adopt_streams(s, &f, why)) || (status = realtime_ended(s, why)))
         goto out;
     if (s->state->kernel_open == STATE_KERNEL_OPEN && (status = adopt_kernel(s, &f, why)))
         goto out;

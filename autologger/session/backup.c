@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NUMBER_MOST (UINT64_C(1) << 62) /* no session gets so far */
+
 int backup_mark_write(struct os *os, const struct backup *b, uint64_t delivered)
 {
     struct backup_mark m = {.magic = BACKUP_MAGIC, .first = b->first, .delivered = delivered, .slots = b->slots, .buffer_size = b->buffer_size};
@@ -43,17 +45,22 @@ static wstatus damaged(struct os *os, struct backup *b, const char *path, struct
     return reason_set(why, W_INVALID_DATA, "%s is not a backup of real-time events, or is damaged", path);
 }
 
-/* A buffer whose number belongs into its slot is one of ours; the highest tells how many there are. */
+/* A buffer whose number belongs into its slot is one of ours; the highest tells how many there are. The numbers of what else is there, after a
+ * power cut or by another's hand, may be any: no more are waited for than the file has room for. */
 static void find_end(struct os *os, struct backup *b, uint64_t size)
 {
+    const uint64_t room = size / b->buffer_size < b->slots + UINT64_C(1) ? size / b->buffer_size - 1 : b->slots;
+
     for (uint32_t slot = 0; slot < b->slots && (slot + 2) * (uint64_t)b->buffer_size <= size; slot++) {
         struct etl_buffer_header h;
         if (os->pread(os, b->fd, &h, sizeof h, (slot + 1) * (uint64_t)b->buffer_size) != sizeof h)
             break;
         uint64_t number = (uint64_t)h.sequence_number;
-        if (number >= b->end && (number - b->first) % b->slots == slot && backup_head(os, b, number, &h))
+        if (number >= b->end && number < NUMBER_MOST && (number - b->first) % b->slots == slot && backup_head(os, b, number, &h))
             b->end = number + 1;
     }
+    if (b->end - b->delivered > room)
+        b->delivered = b->end - room;
 }
 
 wstatus backup_open(struct os *os, const char *path, struct backup *out, struct reason *why)
@@ -70,7 +77,7 @@ wstatus backup_open(struct os *os, const char *path, struct backup *out, struct 
         return damaged(os, out, path, why);
     memcpy(&size, start, sizeof size);
     if (size < 1024 || os->pread(os, out->fd, &m, sizeof m, backup_mark_at(size)) != sizeof m || !backup_mark_sound(&m) ||
-        m.buffer_size != size || m.delivered < m.first)
+        m.buffer_size != size || m.delivered < m.first || m.delivered >= NUMBER_MOST || at.size < size)
         return damaged(os, out, path, why);
     out->first = m.first, out->delivered = out->end = m.delivered, out->slots = m.slots, out->buffer_size = m.buffer_size;
     find_end(os, out, at.size);

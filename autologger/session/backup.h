@@ -10,6 +10,7 @@ struct backup {
     int      fd; /* -1: not open */
     uint64_t first, end, delivered;
     uint32_t slots, buffer_size;
+    bool     damaged; /* a buffer could not be read: that was counted */
 };
 
 /* Makes the file anew, with `header` (buffer_size bytes) as its header buffer. -errno or 0. */

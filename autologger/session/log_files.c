@@ -153,7 +153,8 @@ wstatus logger_change(struct logger *l, struct logger_errand *e)
         keys_tell(l);
     if (e->file && (status = file_change(l, e->file, &e->owner, &e->why)))
         return status;
-    st->log_file_mode = c->mode; /* before the rest: a successor that comes between delivers, and has a file */
+    /* before the rest: a successor that comes between delivers, and has a file, of its kind */
+    st->log_file_mode = c->convert ? st->log_file_mode | ETL_MODE_REAL_TIME : c->mode;
     if (c->deliver && !l->delivers) {
         st->realtime.file_from = l->writer ? 0 : UINT64_MAX;
         st->realtime.file_to   = UINT64_MAX;
@@ -162,8 +163,10 @@ wstatus logger_change(struct logger *l, struct logger_errand *e)
         logger_deliver_end(l, s->env->realtime->drop, "no consumer had read them when real time was switched off");
         l->delivers = false;
     }
-    if (c->convert)
+    if (c->convert) {
         convert(l, &e->why);
+        st->log_file_mode = c->mode;
+    }
     if (e->file || begins)
         keys_tell(l);
     if (begins && st->stack_cache_bytes) { /* who listens later could not know them */

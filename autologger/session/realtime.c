@@ -43,15 +43,23 @@ bool realtime_attached(const struct session *s, uint32_t id)
 
 /* ---- names ---- */
 
+/* Where a name ends in '.' and digits, which would be what a former boot's file of another session is called; NULL. */
+static const char *number_at_end(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1) ? dot : NULL;
+}
+
 /* A session's name is anything; a file's name has no '/'. What would be too long is told by the session's GUID. */
 static void path_set(struct realtime *r)
 {
-    const struct state_session *st = r->s->state;
+    const struct state_session *st  = r->s->state;
+    const char                 *dot = number_at_end(st->name);
     char                        name[3 * sizeof st->name], text[GUID_TEXT_SIZE];
     size_t                      n = 0;
 
     for (const char *p = st->name; *p; p++)
-        if (*p == '/' || *p == '%')
+        if (*p == '/' || *p == '%' || p == dot)
             n += (size_t)snprintf(name + n, sizeof name - n, "%%%02X", (unsigned char)*p);
         else
             name[n++] = *p;
@@ -115,8 +123,19 @@ static bool is_full(const struct realtime *r, uint64_t number)
     return mine >= r->slots || bytes > r->cap;
 }
 
-/* Read without the lock by whoever asks for the session's numbers. */
-static void missed_count(struct realtime *r) { __atomic_store_n(&r->state->missed, r->state->missed + 1, __ATOMIC_RELAXED); }
+/* A consumer will not get [from, to) any more. What it was given, and has not acknowledged, it does not miss; nothing counts twice. */
+static bool missed_count(struct realtime *r, struct state_consumer *c, uint64_t from, uint64_t to)
+{
+    if (c->next == from)
+        c->next = to;
+    from = from > c->holes ? from : c->holes;
+    if (from >= to)
+        return false;
+    c->holes = to;
+    c->missed += to - from;
+    __atomic_store_n(&r->state->missed, r->state->missed + (to - from), __ATOMIC_RELAXED); /* read without the lock, for the session's numbers */
+    return true;
+}
 
 /* D2: consumers that are behind what others have acknowledged miss the oldest buffer. False: nobody is. */
 static bool slowest_skips(struct realtime *r)
@@ -126,11 +145,8 @@ static bool slowest_skips(struct realtime *r)
         return false;
     for (unsigned i = 0; i < STATE_CONSUMERS; i++) {
         struct state_consumer *c = &r->state->consumer[i];
-        if (c->in_use && c->next == least) {
-            c->next++;
-            c->missed++;
-            missed_count(r);
-        }
+        if (c->in_use && c->next == least)
+            missed_count(r, c, least, least + 1);
     }
     return true;
 }
@@ -417,10 +433,10 @@ static struct state_consumer *consumer_find(struct realtime *r, uint32_t id)
 static void losses_tell(struct realtime *r, struct state_consumer *c, struct ctl_consume_answer *answer)
 {
     c->told.events  = r->events_lost;
-    c->told.buffers = r->lost + c->missed;
+    c->told.buffers = r->lost; /* what it missed itself is of no account for whoever comes next */
     c->told.files   = r->state->files_lost;
     answer->events_lost  = c->told.events;
-    answer->buffers_lost = (uint32_t)c->told.buffers;
+    answer->buffers_lost = (uint32_t)(c->told.buffers + c->missed);
     answer->files_lost   = (uint32_t)c->told.files;
 }
 
@@ -436,7 +452,7 @@ static wstatus consumer_attach(struct session *s, uint32_t id, struct ctl_consum
         if (!r->state->consumer[i].in_use)
             c = &r->state->consumer[i];
     if (c) {
-        *c      = (struct state_consumer){.id = id, .next = r->state->delivered};
+        *c      = (struct state_consumer){.id = id, .next = r->state->delivered, .holes = r->state->delivered};
         c->told = (__typeof__(c->told)){r->state->told.events, r->state->told.buffers, r->state->told.files};
         answer->events_lost  = r->state->told.events;
         answer->buffers_lost = (uint32_t)r->state->told.buffers;
@@ -458,7 +474,7 @@ static void acknowledge(struct realtime *r, struct state_consumer *c, uint64_t d
         return;
     uint64_t before     = r->state->delivered;
     r->state->delivered = done;
-    r->state->told.events = c->told.events, r->state->told.files = c->told.files, r->state->told.buffers = c->told.buffers - c->missed;
+    r->state->told.events = c->told.events, r->state->told.files = c->told.files, r->state->told.buffers = c->told.buffers;
     marks_write(r, before, done);
 }
 
@@ -470,32 +486,42 @@ static struct backup *file_of(struct realtime *r, uint64_t number)
     return r->current.fd >= 0 && number >= r->current.first && number < r->end ? &r->current : NULL;
 }
 
-/* A hole: a file can't be read, or was cut short. Counted once for each consumer. */
-static bool hole_count(struct realtime *r, struct state_consumer *c, uint64_t number)
+/* Where the next file begins, behind `number`, which is in none. */
+static uint64_t file_after(const struct realtime *r, uint64_t number)
 {
-    if (c->next == number)
-        c->next++;
-    if (number < c->holes)
-        return false;
-    c->holes = number + 1;
-    c->missed++;
-    missed_count(r);
-    return true;
+    uint64_t next = r->end;
+    for (unsigned i = 0; i < REALTIME_FILES; i++) {
+        const struct backup *b = i < FORMER ? &r->former[i] : &r->current;
+        if (b->fd >= 0 && b->first > number && b->first < next)
+            next = b->first;
+    }
+    return next;
 }
 
-/* The first buffer from `number` on that is there. NULL: none yet. */
+/* Buffer `number` can't be read, because its file is damaged or was cut short: counted once for each consumer, the file once for all. */
+static void hole_count(struct realtime *r, struct state_consumer *c, struct backup *b, uint64_t number)
+{
+    if (missed_count(r, c, number, number + 1) && !b->damaged) {
+        b->damaged = true;
+        r->state->files_lost++;
+    }
+}
+
+/* The first buffer from *number on that is there. NULL: none yet. */
 static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number, struct etl_buffer_header *head)
 {
-    bool lost = false;
-    for (; *number < r->end; ++*number) {
+    while (*number < r->end) {
         struct backup *b = file_of(r, *number);
-        if (b && backup_head(os_of(r), b, *number, head)) {
-            r->state->files_lost += lost;
+        if (b && backup_head(os_of(r), b, *number, head))
             return b;
+        if (b) {
+            hole_count(r, c, b, (*number)++);
+            continue;
         }
-        lost |= hole_count(r, c, *number);
+        const uint64_t next = file_after(r, *number);
+        missed_count(r, c, *number, next); /* the file that held them was counted when it was given up */
+        *number = next;
     }
-    r->state->files_lost += lost;
     return NULL;
 }
 
@@ -504,30 +530,46 @@ static wstatus header_answer(struct realtime *r, uint64_t first, struct ctl_cons
     struct backup           *b = file_of(r, first);
     struct etl_buffer_header h;
 
-    if (!b || os_of(r)->pread(os_of(r), b->fd, &h, sizeof h, 0) != sizeof h || h.saved_offset > room)
+    if (!b)
         return W_FILE_NOT_FOUND;
+    if (os_of(r)->pread(os_of(r), b->fd, &h, sizeof h, 0) != sizeof h || h.saved_offset > room)
+        return W_INVALID_DATA;
     a->file = b->first;
     a->size = a->bytes = h.saved_offset;
     return os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes, 0) == (ssize_t)a->bytes ? W_SUCCESS : W_INVALID_DATA;
+}
+
+/* A part of buffer `number` goes behind the answer. */
+static bool part_read(const struct realtime *r, const struct backup *b, uint64_t number, struct ctl_consume_answer *a)
+{
+    const uint64_t at = backup_slot_at(b->first, b->slots, b->buffer_size, number) + a->offset;
+    for (int i = 0; i < 2; i++) /* a read may fail once */
+        if (os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes, at) == (ssize_t)a->bytes)
+            return true;
+    return false;
 }
 
 static bool buffer_answer(struct realtime *r, struct state_consumer *c, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
                           size_t room)
 {
     struct etl_buffer_header h;
-    uint64_t                 number = q->wanted > c->next ? q->wanted : c->next;
-    struct backup           *b      = r->opened ? find_from(r, c, &number, &h) : NULL;
+    struct backup           *b;
 
-    if (!b)
-        return false;
-    a->sequence = number;
-    a->file     = b->first;
-    a->size     = h.saved_offset;
-    a->offset   = number == q->wanted && q->offset < a->size ? q->offset : 0;
-    a->bytes    = a->size - a->offset < room ? a->size - a->offset : (uint32_t)room;
-    a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
-    return os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes,
-                           backup_slot_at(b->first, b->slots, b->buffer_size, number) + a->offset) == (ssize_t)a->bytes;
+    for (uint64_t number = q->wanted > c->next ? q->wanted : c->next; r->opened && (b = find_from(r, c, &number, &h)); number++) {
+        a->sequence = number;
+        a->file     = b->first;
+        a->size     = h.saved_offset;
+        a->offset   = number == q->wanted && q->offset < a->size ? q->offset : 0;
+        a->bytes    = a->size - a->offset < room ? a->size - a->offset : (uint32_t)room;
+        a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
+        if (part_read(r, b, number, a)) {
+            if (a->offset + a->bytes == a->size && c->holes <= number)
+                c->holes = number + 1; /* it has had it */
+            return true;
+        }
+        hole_count(r, c, b, number); /* else everything behind it would wait for ever */
+    }
+    return false;
 }
 
 static wstatus consumer_next(struct session *s, uint32_t id, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
@@ -537,6 +579,8 @@ static wstatus consumer_next(struct session *s, uint32_t id, const struct ctl_co
     wstatus                 st = W_SUCCESS;
 
     *wait = false;
+    if (!r)
+        return W_WMI_INSTANCE_NOT_FOUND;
     pthread_mutex_lock(&r->lock);
     struct state_consumer *c = consumer_find(r, id);
     if (!c) {
@@ -566,11 +610,21 @@ static void consumer_gone(struct session *s, uint32_t id)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void consumer_farewell(struct session *s, uint32_t id, struct ctl_consume_answer *a, int fds[REALTIME_FILES], unsigned *count)
+/* Who may not move the marks gets a descriptor by which nothing of the file can be changed: another boot reads it. */
+static int file_share(const struct backup *b, bool marks)
+{
+    char path[40];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", b->fd);
+    return marks ? fcntl(b->fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static void consumer_farewell(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *a, int fds[REALTIME_FILES], unsigned *count)
 {
     struct realtime        *r = s->realtime;
 
     *count = 0;
+    if (!r)
+        return;
     pthread_mutex_lock(&r->lock);
     struct state_consumer *c = consumer_find(r, id);
     a->flags                 = CTL_CONSUME_ENDED;
@@ -584,7 +638,7 @@ static void consumer_farewell(struct session *s, uint32_t id, struct ctl_consume
             if (b->fd >= 0 && b->first >= at && (!next || b->first < next->first))
                 next = b;
         }
-        int fd = next ? fcntl(next->fd, F_DUPFD_CLOEXEC, 0) : -1;
+        int fd = next ? file_share(next, marks) : -1;
         if (fd < 0)
             break;
         fds[(*count)++] = fd;
@@ -608,6 +662,21 @@ static void consumers_leave(struct session *s, bool keep)
     }
     for (unsigned i = 0; i < STATE_CONSUMERS; i++)
         r->state->consumer[i].in_use = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void realtime_forget(struct session *s)
+{
+    struct realtime *r = s->realtime;
+    pthread_mutex_lock(&r->lock);
+    for (unsigned i = 0; i < FORMER; i++)
+        if (r->state->former[i].in_use)
+            former_drop(r, i);
+    if (r->state->current.in_use)
+        current_drop(r);
+    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
+        r->state->consumer[i].in_use = 0;
+    r->state->delivered = slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* as session_realtime_end */
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -649,7 +718,7 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
     r->cap         = (uint64_t)(st->max_file_size && !(st->log_file_mode & ETL_MODE_KBYTES) ? st->max_file_size : DEFAULT_MB) << 20;
     r->cap         = r->cap > least ? r->cap : least;
     uint64_t slots = r->cap / buffer > 3 ? r->cap / buffer - 1 : 2;
-    r->slots       = slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX;
+    r->slots       = slots < BACKUP_SLOTS_MOST ? (uint32_t)slots : BACKUP_SLOTS_MOST;
     r->current.fd  = -1;
     for (unsigned i = 0; i < FORMER; i++)
         r->former[i].fd = -1;
@@ -662,5 +731,5 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
 const struct realtime_part realtime_delivery = {
     .create = realtime_create, .destroy = realtime_destroy, .open = realtime_open, .put = realtime_put, .show = realtime_show,
     .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .drop = realtime_drop, .attach = consumer_attach, .next = consumer_next,
-    .gone = consumer_gone, .farewell = consumer_farewell, .leave = consumers_leave,
+    .gone = consumer_gone, .farewell = consumer_farewell, .leave = consumers_leave, .forget = realtime_forget,
 };

@@ -45,10 +45,13 @@ struct realtime_part {
     wstatus (*next)(struct session *s, uint32_t id, const struct ctl_consume_request *request, struct ctl_consume_answer *answer,
                     size_t room, bool *wait);
     void (*gone)(struct session *s, uint32_t id);
-    /* The session has ended: what a consumer gets in the end. Descriptors are the caller's. */
-    void (*farewell)(struct session *s, uint32_t id, struct ctl_consume_answer *answer, int fds[REALTIME_FILES], unsigned *count);
+    /* The session has ended: what a consumer gets in the end. Descriptors are the caller's. `marks`: it may move the files' marks on; else it
+     * can change nothing in them, and what it reads is for the next boot too. */
+    void (*farewell)(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *answer, int fds[REALTIME_FILES], unsigned *count);
     /* After the last farewell. `keep`: consumers move the files' marks on, and what they don't read is for the next boot. */
     void (*leave)(struct session *s, bool keep);
+    /* Adopted without real time, which a predecessor had switched off and died: the files go, whoever reads them; who asks is told 4201. */
+    void (*forget)(struct session *s);
 };
 
 /* The only one there is. */

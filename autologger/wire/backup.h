@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define BACKUP_MAGIC UINT64_C(0x31304b5242545241)
-enum { BACKUP_MARK_SIZE = 48 };
+enum { BACKUP_MARK_SIZE = 48, BACKUP_SLOTS_MOST = 1 << 24 };
 
 struct backup_mark {
     uint64_t magic;
@@ -28,7 +28,7 @@ static inline uint64_t backup_mark_check(const struct backup_mark *m)
 }
 static inline bool backup_mark_sound(const struct backup_mark *m)
 {
-    return m->magic == BACKUP_MAGIC && m->check == backup_mark_check(m) && m->slots && m->buffer_size >= 1024 && m->buffer_size <= 16u << 20;
+    return m->magic == BACKUP_MAGIC && m->check == backup_mark_check(m) && m->slots && m->slots <= BACKUP_SLOTS_MOST && m->buffer_size >= 1024 && m->buffer_size <= 16u << 20;
 }
 static inline uint64_t backup_mark_at(uint32_t buffer_size) { return buffer_size - BACKUP_MARK_SIZE; }
 /* Where buffer `number` stands. */

@@ -73,7 +73,7 @@ struct state_consumer {
     uint32_t id;   /* of its connection */
     uint64_t next; /* buffers below are acknowledged, or were missed */
     uint64_t missed; /* buffers that it was too slow for, or that could not be read */
-    uint64_t holes;  /* numbers below, that could not be read, are in `missed` */
+    uint64_t holes;  /* buffers below were given to it, or are in `missed` */
     struct { uint64_t events, buffers, files; } told; /* losses, with the last answer */
 };
 struct state_backup {

@@ -93,6 +93,18 @@ static void consumers_wait_and_are_told_the_end(void **state)
     assert_int_equal(a->flags, CTL_CONSUME_ENDED);
     assert_int_equal(fds, 0); /* nothing was written */
     assert_int_equal(ask(&f, c, peer, &next, sizeof next, CTL_CONSUME_NEXT), W_WMI_INSTANCE_NOT_FOUND);
+    /* the end comes between a buffer and the header that it needs: that is told then, too */
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
+    server_session_ended(f.server, s, false);
+    next.what = CTL_CONSUME_HEADER;
+    assert_int_equal(ask(&f, c, peer, &next, sizeof next, CTL_CONSUME_NEXT), 0);
+    assert_int_equal(a->flags, CTL_CONSUME_ENDED);
+    /* a farewell that is not fetched does not stand in the way of another session, nor keep descriptors */
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
+    server_session_ended(f.server, s, false);
+    assert_int_equal(f.server->consumer[c]->farewell.flags, CTL_CONSUME_ENDED);
+    assert_int_equal(ask(&f, c, peer, &attach, sizeof attach, CTL_CONSUME), 0);
+    assert_int_equal(f.server->consumer[c]->farewell.flags, 0);
     close(peer);
     server_fixture_finish(&f);
     snprintf(rest, sizeof rest, "%s/RtBackup", folder);

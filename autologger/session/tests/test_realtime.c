@@ -3,6 +3,7 @@
 #include "autologger/session/backup.h"
 #include "autologger/session/tests/fixture.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/stat.h>
 
@@ -12,6 +13,7 @@ struct live {
     struct session  *s;
     struct program   w;
     uint64_t         numbers; /* of events written, as their payload */
+    const char      *name;    /* NULL: live/one */
 };
 
 /* A session without threads: the test says when the logger runs. The folder stays over "reboots". */
@@ -30,7 +32,7 @@ static void live_start(struct live *l, bool boot, uint32_t maximum, uint32_t siz
     }
     l->f.env.log_dir  = l->f.dir;
     l->f.env.realtime = &realtime_delivery;
-    struct plan plan  = plan_make(&l->f, &l->text, "live/one", 8, 2 * l->f.env.cpus, maximum);
+    struct plan plan  = plan_make(&l->f, &l->text, l->name ? l->name : "live/one", 8, 2 * l->f.env.cpus, maximum);
     snprintf(l->text.path, sizeof l->text.path, "%s/live.etl", l->f.dir);
     plan.log_path        = with_file ? l->text.path : NULL;
     plan.log_file_mode   = ETL_MODE_REAL_TIME;
@@ -408,11 +410,20 @@ static void the_rest_goes_with_the_farewell(void **state)
     produce(&l, 100, 100);
     reader_attach(&l, &r, 1);
     session_stop(l.s);
-    realtime_delivery.farewell(l.s, 1, &a, fds, &count);
+    realtime_delivery.farewell(l.s, 1, false, &a, fds, &count); /* who may change nothing in what another boot reads */
+    assert_int_equal(count, 2);
+    for (unsigned i = 0; i < count; i++) {
+        assert_int_equal(pread(fds[i], &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
+        assert_true(backup_mark_sound(&m));
+        assert_int_equal(pwrite(fds[i], &m, sizeof m, (off_t)backup_mark_at(8192)), -1);
+        close(fds[i]);
+    }
+    realtime_delivery.farewell(l.s, 1, true, &a, fds, &count);
     assert_int_equal(count, 2); /* the former boot's, and this one's */
     assert_int_equal(a.flags, CTL_CONSUME_ENDED);
     assert_int_equal(pread(fds[1], &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
     assert_true(backup_mark_sound(&m) && m.first > 0 && m.first < a.sequence);
+    assert_int_equal(pwrite(fds[1], &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
     close(fds[0]), close(fds[1]);
     realtime_delivery.leave(l.s, false);
     assert_false(exists(backup_path(&l)));
@@ -497,6 +508,185 @@ static void a_folder_that_is_a_link(void **state)
     live_finish(&l);
 }
 
+/* What was skipped for want of room was given to the slow one before: it misses nothing, and leaves sound numbers to whoever comes next. */
+static void skipped_is_not_missed_by_who_has_it(void **state)
+{
+    struct live   l;
+    struct reader fast, slow, next;
+    unsigned      slots;
+    (void)state;
+    live_new(&l, 16, 1, false, false);
+    assert_int_equal(reader_attach(&l, &fast, 1), 0);
+    assert_int_equal(reader_attach(&l, &slow, 2), 0);
+    while (l.s->state->realtime.current.in_use == 0 || l.s->state->realtime.current.slots * 3 / 4 > slow.next) {
+        produce(&l, 10, 400);
+        while (reader_read(&l, &slow))
+            ;
+    }
+    slots = l.s->state->realtime.current.slots;
+    while (fast.next < slots / 2)
+        assert_true(reader_read(&l, &fast));
+    reader_acknowledge(&l, &fast);
+    for (int i = 0; i < 1000 && l.s->state->realtime.consumer[1].next == 0; i++)
+        produce(&l, 10, 400);
+    assert_true(l.s->state->realtime.consumer[1].next > 0); /* skipped */
+    assert_true(slow.next > l.s->state->realtime.delivered);
+    reader_acknowledge(&l, &slow);
+    assert_int_equal(info_of(&l).realtime_buffers_lost, 0);
+    reader_attach(&l, &next, 3);
+    assert_int_equal(answer.a.buffers_lost, 0);
+    reader_read_all(&l, &slow);
+    assert_numbers(&slow, 0, l.numbers);
+    session_stop(l.s);
+    balance(&l);
+    live_finish(&l);
+}
+
+/* A number that belongs into its slot, and is 2^40 rounds too high: nobody waits for what is between. */
+static void a_number_that_cannot_be(void **state)
+{
+    struct live   l;
+    struct reader r;
+    uint64_t      number;
+    (void)state;
+    live_new(&l, 32, 0, false, false);
+    produce(&l, 400, 100);
+    const uint64_t slots = l.s->state->realtime.current.slots;
+    power_off(&l);
+    FILE *file = fopen(backup_path(&l), "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 8192 * 3 + (long)offsetof(struct etl_buffer_header, sequence_number), SEEK_SET), 0);
+    assert_int_equal(fread(&number, sizeof number, 1, file), 1);
+    assert_int_equal(number, 2);
+    number += slots << 40;
+    assert_int_equal(fseek(file, -(long)sizeof number, SEEK_CUR), 0);
+    assert_int_equal(fwrite(&number, sizeof number, 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    alarm(60);
+    live_start(&l, false, 32, 0, false, false);
+    produce(&l, 10, 100);
+    assert_int_equal(reader_attach(&l, &r, 1), 0);
+    reader_read_all(&l, &r);
+    alarm(0);
+    assert_true(r.events >= 10 && answer.a.buffers_lost > 0 && answer.a.buffers_lost < 64);
+    qsort(r.seen, r.events, sizeof r.seen[0], by_number);
+    for (uint64_t i = 0; i < 10; i++)
+        assert_int_equal(r.seen[r.events - 10 + i], 400 + i);
+    session_stop(l.s);
+    live_finish(&l);
+}
+
+/* "web.1" is a name that anybody may choose; it must not get what waits for "web" since another boot. */
+static void names_that_end_in_a_number(void **state)
+{
+    struct live   l = {.name = "web"};
+    struct reader r;
+    char          path[128];
+    (void)state;
+    live_start(&l, true, 32, 0, false, false);
+    produce(&l, 50, 100);
+    power_off(&l);
+    live_start(&l, false, 32, 0, false, false);
+    logger_pass(l.s->logger, false, true);
+    snprintf(path, sizeof path, "%s/RtBackup/EtwRTweb.1.etl", l.f.dir);
+    assert_true(exists(path));
+    power_off(&l);
+    l.name = "web.1";
+    live_start(&l, false, 32, 0, false, false);
+    produce(&l, 10, 100);
+    reader_attach(&l, &r, 1);
+    reader_read_all(&l, &r);
+    assert_numbers(&r, 50, 10);
+    assert_true(exists(path));
+    session_stop(l.s);
+    live_finish(&l);
+}
+
+static ssize_t bad_pread(struct os *os, int fd, void *data, size_t size, uint64_t offset)
+{
+    if (size > sizeof(struct etl_buffer_header) && offset / 8192 == 3)
+        return -EIO;
+    return os_linux()->pread(os, fd, data, size, offset);
+}
+
+/* A sector that the disk does not give back: what is behind it comes all the same. */
+static void a_buffer_that_cannot_be_read(void **state)
+{
+    struct live   l;
+    struct reader r, second;
+    struct os     bad = *os_linux();
+    (void)state;
+    bad.pread = bad_pread;
+    live_new(&l, 32, 0, false, false);
+    produce(&l, 400, 100);
+    l.f.env.os = &bad;
+    assert_int_equal(reader_attach(&l, &r, 1), 0);
+    assert_int_equal(reader_attach(&l, &second, 2), 0);
+    reader_read_all(&l, &r);
+    assert_true(r.events < 400 && r.events > 300);
+    reader_read_all(&l, &second);
+    assert_int_equal(second.events, r.events);
+    assert_int_equal(answer.a.buffers_lost, 1);
+    assert_int_equal(answer.a.files_lost, 1); /* one for all */
+    l.f.env.os = os_linux();
+    session_stop(l.s);
+    live_finish(&l);
+}
+
+static struct { char name[64]; int fd; } kept[64];
+static void keep_one(void *ctx, const char *name, int fd, size_t ring_bytes)
+{
+    (void)ctx, (void)ring_bytes;
+    for (size_t i = 0; fd >= 0 && i < sizeof kept / sizeof *kept; i++)
+        if (!*kept[i].name) {
+            snprintf(kept[i].name, sizeof kept[i].name, "%s", name);
+            kept[i].fd = dup(fd);
+            return;
+        }
+}
+static int find_one(void *ctx, const char *name)
+{
+    (void)ctx;
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (!strcmp(kept[i].name, name))
+            return kept[i].fd;
+    return -1;
+}
+
+/* Killed when real time was off and its consumer not yet told: the successor has no real time, and knows so. */
+static void switched_off_and_killed(void **state)
+{
+    struct live                l = {.name = NULL};
+    struct reader              r;
+    struct session            *n = NULL;
+    struct reason              why;
+    struct ctl_consume_request q = {.what = CTL_CONSUME_BUFFER};
+    bool                       wait;
+    (void)state;
+    memset(kept, 0, sizeof kept);
+    live_start(&l, true, 32, 0, true, false);
+    for (unsigned u = 0; u < l.s->uid_count; u++) { /* as env.keep was given them */
+        const int   fds[]   = {stream_set_data_fd(l.s->uid[u].streams), stream_set_control_fd(l.s->uid[u].streams), l.s->uid[u].event_fd};
+        const char *names[] = {"data", "control", "event"};
+        for (unsigned i = 0; i < 3; i++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s:%u:%u", names[i], l.s->state->index, u);
+            keep_one(NULL, name, fds[i], 0);
+        }
+    }
+    produce(&l, 200, 100);
+    assert_int_equal(reader_attach(&l, &r, 5), 0);
+    assert_true(reader_read(&l, &r));
+    l.s->state->log_file_mode &= ~(uint32_t)ETL_MODE_REAL_TIME;
+    assert_int_equal(session_adopt(&l.f.env, l.f.table.directory, dup(l.s->state_fd), find_one, NULL, &n, &why), 0);
+    assert_null(n->realtime);
+    assert_false(realtime_attached(n, 5));
+    assert_int_equal(realtime_delivery.next(n, 5, &q, &answer.a, 100, &wait), W_WMI_INSTANCE_NOT_FOUND);
+    assert_false(exists(backup_path(&l)));
+    session_destroy(n);
+    live_finish(&l);
+}
+
 /* ---- with the logger's own thread ---- */
 
 static void *write_on(void *ctx)
@@ -573,6 +763,11 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_damaged_backup_is_set_aside),
     cmocka_unit_test(many_boots_that_nobody_reads),
     cmocka_unit_test(a_folder_that_is_a_link),
+    cmocka_unit_test(skipped_is_not_missed_by_who_has_it),
+    cmocka_unit_test(a_number_that_cannot_be),
+    cmocka_unit_test(names_that_end_in_a_number),
+    cmocka_unit_test(a_buffer_that_cannot_be_read),
+    cmocka_unit_test(switched_off_and_killed),
     cmocka_unit_test(readers_beside_the_logger),
 };
 
