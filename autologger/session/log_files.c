@@ -204,7 +204,9 @@ wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct l
         return reason_set(why, W_NOT_READY, "session \"%s\" does not run, or is busy with another file", s->state->name);
     }
     (void)!write(s->wake_fd, &one, sizeof one);
-    for (int ms = 0; ms < WAIT_MS && atomic_load(&e->state) == ERRAND_WAITS; ms++)
+    struct os     *os    = s->env->os;
+    const uint64_t until = os->raw_ns(os) + WAIT_MS * UINT64_C(1000000);
+    while (atomic_load(&e->state) == ERRAND_WAITS && os->raw_ns(os) < until)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (atomic_exchange(&e->state, ERRAND_GIVEN_UP) == ERRAND_WAITS)
         return reason_set(why, W_TIMEOUT, "the file was not complete within %d s", WAIT_MS / 1000);

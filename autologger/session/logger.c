@@ -203,7 +203,9 @@ static void finish_streams(struct logger *l)
     uint64_t        late = 0, before;
 
     /* what is reserved and not yet published is waited for: it comes, or is given up and counted (1 s each) */
-    for (int waited = 0; !logger_pass(l, true, true) && waited < FINISH_WAIT_MS; waited += 5)
+    struct os     *os    = s->env->os;
+    const uint64_t until = os->raw_ns(os) + FINISH_WAIT_MS * UINT64_C(1000000);
+    while (!logger_pass(l, true, true) && os->raw_ns(os) < until)
         usleep(5000);
     do {
         before = l->master->events_written + l->master->lost_file;

@@ -531,9 +531,11 @@ void session_fs_ready(struct session *s)
 wstatus session_flush(struct session *s)
 {
     enum { FLUSH_WAIT_MS = 5000 };
-    unsigned asked = atomic_fetch_add(&s->flush_asked, 1) + 1;
+    struct os     *os    = s->env->os;
+    const uint64_t until = os->raw_ns(os) + FLUSH_WAIT_MS * UINT64_C(1000000); /* by the clock: on a busy machine a pause takes as long as it takes */
+    unsigned       asked = atomic_fetch_add(&s->flush_asked, 1) + 1;
     wake(s);
-    for (int ms = 0; ms < FLUSH_WAIT_MS && (int)(atomic_load(&s->flush_done) - asked) < 0; ms++) {
+    while ((int)(atomic_load(&s->flush_done) - asked) < 0 && os->raw_ns(os) < until) {
         if (atomic_load(&s->phase) >= SESSION_STOPPED)
             break;
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

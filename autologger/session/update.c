@@ -183,13 +183,14 @@ enum { SHRINK_MS = 2000 };
 static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
 {
     struct klog *k  = l->s->klog;
-    wstatus      st = W_BUSY;
+    wstatus      st;
+    struct os     *os    = l->s->env->os;
+    const uint64_t until = os->raw_ns(os) + SHRINK_MS * UINT64_C(1000000);
     klog_goal_set(k, bytes);
-    for (int ms = 0; ms < SHRINK_MS && st == W_BUSY; ms++) {
-        if (ms)
-            usleep(1000);
+    for (;; usleep(1000)) {
         logger_pass(l, false, true);
-        st = klog_resize(k, bytes, why);
+        if ((st = klog_resize(k, bytes, why)) != W_BUSY || os->raw_ns(os) >= until)
+            break;
     }
     klog_goal_set(k, 0);
     return st;
@@ -200,13 +201,14 @@ static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
 static wstatus run_shrink(struct logger *l, struct logger_errand *e)
 {
     struct session *s       = l->s;
+    struct os      *os      = s->env->os;
     const uint32_t *buffers = e->more;
     const uint64_t  raw     = session_raw_bytes(s->state) / s->state->maximum_buffers * *buffers;
     wstatus         st      = atomic_load(&e->state) == ERRAND_GIVEN_UP ? W_TIMEOUT : s->klog ? shrink_raw(l, raw, &e->why) : W_SUCCESS;
     if (st)
         return st;
     maximum_store(s, *buffers);
-    for (int ms = 0; ms < SHRINK_MS; ms++) {
+    for (const uint64_t until = os->raw_ns(os) + SHRINK_MS * UINT64_C(1000000); os->raw_ns(os) < until;) {
         logger_pass(l, false, true);
         if (shrink_streams(l))
             return W_SUCCESS;

@@ -548,6 +548,36 @@ static void the_flush_timer_changes(void **state)
     fixture_finish(&f);
 }
 
+static uint64_t hasty_clock(struct os *os)
+{
+    static uint64_t now;
+    (void)os;
+    return now += 1000000000;
+}
+
+/* Its bound is time, not how often it has looked: on a busy machine each look takes as long as it takes. */
+static void a_flush_ends_when_its_time_is_over(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    unsigned         slot, entry;
+    struct os        hasty = *os_linux();
+    struct timespec  from, to;
+    (void)state;
+    hasty.raw_ns = hasty_clock;
+    fixture_init(&f, false); /* nobody writes anything */
+    struct session *s = add(&f, &t, "busy", 8, 16, 32, &slot, &entry);
+    session_fs_ready(s);
+    f.env.os = &hasty;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    assert_int_equal(session_flush(s), W_TIMEOUT);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    f.env.os = os_linux();
+    assert_true(to.tv_sec - from.tv_sec < 4);
+    session_stop(s);
+    fixture_finish(&f);
+}
+
 static void an_idle_logger_sleeps(void **state)
 {
     struct fixture   f;
@@ -584,6 +614,7 @@ int main(void)
         cmocka_unit_test(links_below_the_log_folder_are_refused),  cmocka_unit_test(the_smallest_session_starts),
         cmocka_unit_test(a_full_log_file_is_made_whole),
         cmocka_unit_test(the_flush_timer_writes_what_is_there), cmocka_unit_test(the_flush_timer_changes),     cmocka_unit_test(an_idle_logger_sleeps),
+        cmocka_unit_test(a_flush_ends_when_its_time_is_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
