@@ -95,6 +95,7 @@ def killed_in_the_middle(m):
         m.tool("update", "kill", "--output", f"kill-{i}.etl", "--maximum-buffers", str(16 + 8 * (i % 5)), expect=None)
         timer.join()
         m.wait_ready()
+        time.sleep(0.25)  # a keeper gives up when its daemon dies 20 times in 5 s
     m.tool("update", "kill", "--output", "kill-last.etl")
     for p, _ in writers:
         p.wait(120)
