@@ -68,6 +68,7 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
             l->fill[c].fallback_first[u] = UINT64_MAX;
         }
         l->fill[c].kernel_time = c < l->cpus ? slot_kernel(l)[c] : 0;
+        l->fill[c].last_time   = slot_last(l)[c];
     }
     memcpy(l->fallback_seen, l->master->fallback_released, sizeof l->fallback_seen);
     *out = l;

@@ -53,6 +53,7 @@ enum { TOLD_HOLD_MS = 1000 };
 static inline uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint64_t *)(l->master + 1) + (size_t)uid * (2 * l->cpus + 1); }
 static inline uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
 static inline uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1) + (size_t)STATE_UIDS * (2 * l->cpus + 1); }
+static inline uint64_t *slot_last(struct logger *l) { return slot_kernel(l) + l->cpus; }
 
 /* Which buffer takes a CPU's events, and which CPU the file says that it is of. */
 static inline unsigned buffer_of(const struct logger *l, unsigned cpu) { return l->single && cpu < l->cpus ? 0 : cpu; }

@@ -239,6 +239,7 @@ static void publish(struct logger *l, unsigned cpu)
         }
         if (c < l->cpus)
             slot_kernel(l)[c] = f->kernel_time;
+        slot_last(l)[c] = f->last_time;
     }
     for (unsigned u = 0; u < l->uids; u++)
         l->master->fallback_released[u] = fallback_done(l, u);

@@ -18,7 +18,7 @@
 
 size_t state_slot_bytes(unsigned cpus)
 {
-    return sizeof(struct state_slot) + sizeof(uint64_t) * ((size_t)STATE_UIDS * (2 * cpus + 1) + cpus);
+    return sizeof(struct state_slot) + sizeof(uint64_t) * ((size_t)STATE_UIDS * (2 * cpus + 1) + 2 * cpus + 1);
 }
 
 static size_t state_bytes(unsigned cpus) { return 8192 * ((sizeof(struct state_session) + 2 * state_slot_bytes(cpus)) / 8192 + 1); }

@@ -1,7 +1,7 @@
 /* Real-time sessions: the backup file, who is given what, what is acknowledged, over restarts and reboots; caps and losses.
  * Proves: LGT-07, LGT-13, SES-22. */
 #include "autologger/session/backup.h"
-#include "autologger/session/tests/fixture.h"
+#include "autologger/session/tests/adopting.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -633,52 +633,20 @@ static void a_buffer_that_cannot_be_read(void **state)
     live_finish(&l);
 }
 
-static struct { char name[64]; int fd; } kept[64];
-static void keep_one(void *ctx, const char *name, int fd, size_t ring_bytes)
-{
-    (void)ctx, (void)ring_bytes;
-    for (size_t i = 0; fd >= 0 && i < sizeof kept / sizeof *kept; i++)
-        if (!*kept[i].name) {
-            snprintf(kept[i].name, sizeof kept[i].name, "%s", name);
-            kept[i].fd = dup(fd);
-            return;
-        }
-}
-static int find_one(void *ctx, const char *name)
-{
-    (void)ctx;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (!strcmp(kept[i].name, name))
-            return kept[i].fd;
-    return -1;
-}
-
 /* Killed when real time was off and its consumer not yet told: the successor has no real time, and knows so. */
 static void switched_off_and_killed(void **state)
 {
     struct live                l = {.name = NULL};
     struct reader              r;
-    struct session            *n = NULL;
-    struct reason              why;
     struct ctl_consume_request q = {.what = CTL_CONSUME_BUFFER};
     bool                       wait;
     (void)state;
-    memset(kept, 0, sizeof kept);
     live_start(&l, true, 32, 0, true, false);
-    for (unsigned u = 0; u < l.s->uid_count; u++) { /* as env.keep was given them */
-        const int   fds[]   = {stream_set_data_fd(l.s->uid[u].streams), stream_set_control_fd(l.s->uid[u].streams), l.s->uid[u].event_fd};
-        const char *names[] = {"data", "control", "event"};
-        for (unsigned i = 0; i < 3; i++) {
-            char name[64];
-            snprintf(name, sizeof name, "%s:%u:%u", names[i], l.s->state->index, u);
-            keep_one(NULL, name, fds[i], 0);
-        }
-    }
     produce(&l, 200, 100);
     assert_int_equal(reader_attach(&l, &r, 5), 0);
     assert_true(reader_read(&l, &r));
     l.s->state->log_file_mode &= ~(uint32_t)ETL_MODE_REAL_TIME;
-    assert_int_equal(session_adopt(&l.f.env, l.f.table.directory, dup(l.s->state_fd), find_one, NULL, &n, &why), 0);
+    struct session *n = adopting_successor(&l.f, l.s);
     assert_null(n->realtime);
     assert_false(realtime_attached(n, 5));
     assert_int_equal(realtime_delivery.next(n, 5, &q, &answer.a, 100, &wait), W_WMI_INSTANCE_NOT_FOUND);

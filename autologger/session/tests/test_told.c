@@ -1,7 +1,7 @@
 /* Events that happened at another time than they are written (logger.c, G4): in time order whatever comes between, none lost to a stream of
  * one chunk, and only the daemon's own user may tell. */
 #include "autologger/ring/section.h"
-#include "autologger/session/tests/fixture.h"
+#include "autologger/session/tests/adopting.h"
 
 static struct session *add(struct fixture *f, struct plan_text *t, uint32_t kb, uint32_t buffers, unsigned *slot, unsigned *entry)
 {
@@ -121,6 +121,34 @@ static void late_ones_keep_the_order(void **state)
     fixture_finish(&f);
 }
 
+/* The same when what is in the file was written by a daemon that has died since. */
+static void late_for_a_successor(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    struct program   w;
+    unsigned         slot, entry;
+    uint8_t          payload[200] = {2};
+    (void)state;
+    fixture_init(&f, false);
+    struct session *s = add(&f, &t, 64, 64, &slot, &entry);
+    session_fs_ready(s);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    const uint64_t second = s->clock.freq, now = clock_read(&s->clock);
+    tell(&w, now - 10 * second, true, payload, sizeof payload);
+    logger_pass(s->logger, false, true);
+    struct session *next = adopting_successor(&f, s);
+    session_fs_ready(next);
+    tell(&w, now - 20 * second, true, payload, sizeof payload);
+    session_stop(next);
+    struct seen n = look(t.path);
+    assert_int_equal(n.told, 2);
+    assert_int_equal(n.inversions, 0);
+    assert_true(n.first == n.last && n.first == (int64_t)(now - 10 * second));
+    session_destroy(next);
+    fixture_finish(&f);
+}
+
 static void others_may_not_tell(void **state)
 {
     struct fixture   f;
@@ -171,7 +199,7 @@ static void without_room_it_is_lost_and_counted(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_come_in_order), cmocka_unit_test(late_ones_keep_the_order),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_come_in_order), cmocka_unit_test(late_ones_keep_the_order), cmocka_unit_test(late_for_a_successor),
                                        cmocka_unit_test(others_may_not_tell), cmocka_unit_test(without_room_it_is_lost_and_counted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
