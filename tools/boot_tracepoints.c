@@ -9,6 +9,8 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
+enum { BUFFER_KB = 8192, BUFFER_LEAST_KB = 256 };
+
 static void event_add(void *ctx, const char *name, const char *folder)
 {
     struct boot_tracepoints *t = ctx;
@@ -58,21 +60,35 @@ bool boot_tracepoints_main(const struct boot_tracepoints *t, char *out, size_t s
                             t->stacks ? " trace_options=stacktrace" : "") < size;
 }
 
-static void clock_change(char *text, size_t size)
+/* One word of the text for another, where that fits. */
+static bool word_change(char *text, size_t size, const char *word, const char *other)
 {
-    static const char main_clock[] = " trace_clock=perf", own_clock[] = " trace_clock=local";
-    char             *at = strstr(text, main_clock);
-    if (at && strlen(text) + 2 < size) {
-        memmove(at + sizeof own_clock - 1, at + sizeof main_clock - 1, strlen(at + sizeof main_clock - 1) + 1);
-        memcpy(at, own_clock, sizeof own_clock - 1);
-    }
+    char        *at  = strstr(text, word);
+    const size_t old = strlen(word), new = strlen(other);
+    if (!at || strlen(text) - old + new >= size)
+        return false;
+    memmove(at + new, at + old, strlen(at + old) + 1);
+    memcpy(at, other, new);
+    return true;
+}
+
+uint64_t boot_tracepoints_sizes(uint64_t count, uint64_t ram_bytes, char *text, size_t size)
+{
+    uint64_t kb = BUFFER_KB;
+    char     word[40];
+    while (kb > BUFFER_LEAST_KB && count * kb * 1024 > ram_bytes / 8)
+        kb /= 2;
+    snprintf(word, sizeof word, kb < 1024 ? " trace_buf_size=%uK" : " trace_buf_size=%uM", (unsigned)(kb < 1024 ? kb : kb / 1024));
+    if (!word_change(text, size, " trace_buf_size=8M", word))
+        kb = BUFFER_KB;
+    return count * kb * 1024;
 }
 
 bool boot_tracepoints_instances(const struct boot_tracepoints *list, unsigned count, char *text, size_t size)
 {
     bool stacks = false;
     if (count)
-        clock_change(text, size);
+        word_change(text, size, " trace_clock=perf", " trace_clock=local");
     for (unsigned i = 0; i < count; i++)
         stacks |= list[i].stacks;
     size_t n = strlen(text);

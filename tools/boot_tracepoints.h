@@ -20,4 +20,7 @@ bool boot_tracepoints_main(const struct boot_tracepoints *t, char *out, size_t s
  * Such a buffer has the clock 'local' whatever the command line says, and the main one's options: the main buffer gets that clock, too,
  * so that the times of all of them can be compared, and stacks where one of them wants some. False: they do not fit. */
 bool boot_tracepoints_instances(const struct boot_tracepoints *list, unsigned count, char *text, size_t size);
+/* What the kernel's buffers take together, `count` of them over all processors. "trace_buf_size=8M" becomes less where they would take more
+ * than an eighth of the memory: down to 256K. */
+uint64_t boot_tracepoints_sizes(uint64_t count, uint64_t ram_bytes, char *text, size_t size);
 #endif

@@ -87,6 +87,8 @@ static wstatus need_fill(const struct system_ask *ask, struct system_need *n, st
                      : boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->arguments, sizeof n->arguments);
     if (!fits || !boot_tracepoints_instances(n->tracepoints + main, n->tracepoint_count - main, n->arguments, sizeof n->arguments))
         return reason_set(why, W_INSUFFICIENT_BUFFER, "the kernel arguments for the kernel phase are too long");
+    if (n->kernel_phase)
+        n->phase_bytes = boot_tracepoints_sizes((uint64_t)limits.processors * (1 + n->tracepoint_count - main), limits.ram_bytes, n->arguments, sizeof n->arguments);
     return W_SUCCESS;
 }
 

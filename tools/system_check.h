@@ -46,6 +46,7 @@ struct system_need {
     struct boot_entry entry;
     struct initramfs  initramfs;
     char              arguments[1536]; /* for the kernel phase */
+    uint64_t          phase_bytes;     /* the kernel's buffers of that phase, together */
 };
 
 wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out, struct reason *why);

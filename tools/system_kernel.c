@@ -94,8 +94,8 @@ void check_memory(const struct system_look *l)
 {
     struct os *os    = os_linux();
     uint64_t   rings = l->need->kernel_events ? (uint64_t)os->cpu_count(os) * RING_MB * MB : 0;
-    uint64_t   most  = l->need->memory_bytes + rings, left = memory_available(l->ask->machine);
-    unsigned   all = (unsigned)(l->need->memory_bytes / MB), ring = (unsigned)(rings / MB);
+    uint64_t   most  = l->need->memory_bytes + rings + l->need->phase_bytes, left = memory_available(l->ask->machine);
+    unsigned   all = (unsigned)(l->need->memory_bytes / MB), ring = (unsigned)((rings + l->need->phase_bytes) / MB);
     if (left && most > left)
         system_found(l->f, SYSTEM_FAILED, "lower MaximumBuffers or BufferSize", "at most %u MB for buffers and %u MB for the kernel's rings, and %u MB are free now",
                      all, ring, (unsigned)(left / MB));

@@ -148,6 +148,17 @@ static void tracepoints_are_armed_too(void **state)
     assert_true(boot_tracepoints_instances(t, 1, text, sizeof text));
     assert_string_equal(text, "x trace_instance=autologger-abcd1234,task:task_rename,task:task_newtask");
     assert_false(boot_tracepoints_instances(t, 2, text, 100));
+    snprintf(text, sizeof text, "x trace_buf_size=8M y");
+    assert_int_equal(boot_tracepoints_sizes(4, UINT64_C(256) << 20, text, sizeof text), 32 << 20); /* an eighth: as it was */
+    assert_string_equal(text, "x trace_buf_size=8M y");
+    assert_int_equal(boot_tracepoints_sizes(16, UINT64_C(512) << 20, text, sizeof text), 64 << 20);
+    assert_string_equal(text, "x trace_buf_size=4M y");
+    snprintf(text, sizeof text, "x trace_buf_size=8M");
+    assert_int_equal(boot_tracepoints_sizes(256, UINT64_C(1) << 30, text, sizeof text), 128 << 20);
+    assert_string_equal(text, "x trace_buf_size=512K");
+    snprintf(text, sizeof text, "x trace_buf_size=8M");
+    assert_int_equal(boot_tracepoints_sizes(1024, UINT64_C(1) << 30, text, sizeof text), 256 << 20); /* more than that: check_memory says so */
+    assert_string_equal(text, "x trace_buf_size=256K");
     p[0].tracepoint = bad; /* nothing but names gets onto a command line */
     if (boot_tracepoints_find(&plan, &t[0]))
         assert_null(strpbrk(t[0].events, "\" =/"));
