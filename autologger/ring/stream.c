@@ -270,6 +270,20 @@ static wstatus adopt_check(int data_fd, int control_fd, struct stat *data, struc
     return W_SUCCESS;
 }
 
+/* A predecessor that took chunks back (stream_shrink.c), one at a time, may have died with the limit below what a writer had reached by the
+ * former one. That chunk is still named behind the limit, and nobody has got it since: it is the stream's again. */
+static void adopt_beyond(struct stream_set *s, struct stream *st, uint8_t *used)
+{
+    const uint64_t chunk = stream_chunk_size(s), wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
+    const uint64_t limit = st->control->limit;
+    const uint32_t c     = *stream_slot(s, st, limit);
+    if (wpos <= limit || wpos > limit + chunk || c >= s->control->chunk_count || used[c] || s->quarantine[c])
+        return; /* nothing, or hostile */
+    used[c] = 1;
+    s->granted++;
+    __atomic_store_n(&st->control->limit, limit + chunk, __ATOMIC_RELEASE);
+}
+
 /* The chunks of every stream are those that its table names within [rpos, limit); each may be named once. */
 static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos)
 {
@@ -290,6 +304,8 @@ static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos)
         }
         st->pos = st->released = st->snap = rpos[i];
     }
+    for (unsigned i = 0; ok && i < s->count; i++)
+        adopt_beyond(s, &s->stream[i], used);
     for (uint32_t c = s->control->chunk_count; ok && c-- > 0;)
         if (!used[c] && !s->quarantine[c])
             s->free_chunk[s->free_count++] = c;

@@ -466,6 +466,43 @@ static void test_adopt(void **state)
     fixture_finish(&f);
 }
 
+/* A predecessor that took chunks back died between lowering the limit and seeing that a writer was beyond it already. */
+static void test_adopt_below_a_writer(void **state)
+{
+    enum { EVENTS = 25 }; /* 7 in a chunk */
+    struct fixture       f;
+    struct stream_config c = fixture_config(1, 12, 16, 4);
+    struct stream_record r;
+    struct reason        why;
+    struct stream_set   *next;
+    (void)state;
+    fixture_init(&f, &c, -1);
+    if (fallback)
+        stream_set_grow(f.set, mine(&f), 3);
+    uint8_t payload[504] = {0};
+    for (; payload[0] < EVENTS; payload[0]++)
+        assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
+    struct shm_stream_control *sc = (struct shm_stream_control *)(uintptr_t)(const void *)(stream_set_control(f.set) + 1) + mine(&f);
+    assert_int_equal(sc->limit, 4 * 4096);
+    sc->limit              = 3 * 4096;
+    const uint64_t rpos[2] = {0, 0};
+    assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+    stream_set_destroy(f.set);
+    f.set = next;
+    stream_snapshot(f.set);
+    for (uint8_t i = 0; i < EVENTS; i++) {
+        assert_true(stream_peek(f.set, mine(&f), &r));
+        assert_int_equal(r.data[80], i);
+        stream_pop(f.set, mine(&f));
+    }
+    struct stream_counters counters;
+    stream_counters(f.set, &counters);
+    assert_int_equal(counters.corrupt + counters.abandoned, 0);
+    assert_int_equal(stream_set_granted(f.set), 4 + (fallback ? 4 : 1));
+    assert_int_equal(fixture_write(&f, payload, 100), 0);
+    fixture_finish(&f);
+}
+
 static int on_fallback(void **state)
 {
     (void)state;
@@ -488,6 +525,7 @@ F(test_full)
 F(test_wake)
 F(test_lost_wake)
 F(test_adopt)
+F(test_adopt_below_a_writer)
 F(test_closed)
 
 int main(void)
@@ -498,8 +536,8 @@ int main(void)
         cmocka_unit_test(test_memory), cmocka_unit_test(test_shift), cmocka_unit_test(test_laps),
         cmocka_unit_test(test_full), cmocka_unit_test(test_nothing_granted), cmocka_unit_test(test_closed),
         cmocka_unit_test(test_wake), cmocka_unit_test(test_lost_wake), cmocka_unit_test(test_horizon), cmocka_unit_test(test_copy), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt),
-        FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_closed),
+        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_below_a_writer),
+        FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_adopt_below_a_writer), FT(test_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
