@@ -134,9 +134,10 @@ static bool part_ensure(struct control_server *v, struct session *whole, uint32_
     struct session         *part;
     struct reason           why = {0};
     unsigned                all;
-    if (!pid || !is_for(p, pid) || part_find(v, whole, pid, &all))
+    if (!is_for(p, pid) || part_find(v, whole, pid, &all))
         return true;
-    wstatus st = room_for(v->table, whole, all, &why);
+    wstatus st = pid ? room_for(v->table, whole, all, &why)
+                     : reason_set(&why, W_NOT_SUPPORTED, "the process is of a namespace whose ids are not seen here: when it ends could not be told");
     st         = st ? st : part_make(v, whole, pid, &part, &why);
     if (!st)
         return true;
@@ -225,5 +226,6 @@ void parts_living(const struct control_server *v, const struct session *s, struc
         STATE_SUMS(X)
 #undef X
         out->peak_bytes += part.peak_bytes;
+        out->status = out->status ? out->status : part.status;
     }
 }

@@ -66,6 +66,7 @@ void private_ended(const struct session_table *table, struct session *s)
     if (!p)
         return;
     session_info(s, &had);
+    p->status = had.status ? had.status : p->status; /* it could not write its file */
 #define X(sum) p->ended.sum += had.sum;
     STATE_SUMS(X)
 #undef X

@@ -134,7 +134,7 @@ struct state_processes {
     uint32_t of;             /* PART: generation of its whole */
     uint32_t begun;          /* processes that got a part; PART: which of them it is, from 1 */
     uint32_t refused;        /* WHOLE, and all that follows: processes that got none */
-    uint32_t status;         /* why the last of these got none */
+    uint32_t status;         /* why the last of these got none, or of those that got one could not write its file */
     uint32_t pid_count, pid[STATE_WHOLE_PIDS]; /* which processes it is for; 0: all */
     char     names[STATE_WHOLE_NAMES];         /* the same by executable, joined by ';'; "": all */
     struct {

@@ -263,6 +263,25 @@ def by_command(m):
     check(len(files) == 2 and all(len(events(m, f)) == 300 for f in files), files)
 
 
+def in_the_way(m):
+    """One process' file cannot be made: the session says so, and the others have theirs."""
+    with open(os.path.join(m.logs, "taken.etl"), "w") as f:
+        f.write("not a trace\n")
+    c = Controller(m, "taken.etl")
+    for i in range(2):
+        p, _ = m.writer(70 + i, 200, wait_ms=500)
+        wait_for(lambda: asked(m)["processes"] == i + 1, "a part")
+        wait_for(lambda: asked(m)["status"] == 183, asked(m))
+        p.wait(30)
+    wait_for(lambda: not parts(m), "parts of processes that are gone")
+    info = asked(m)
+    check(info["status"] == 183 and info["events_written"] == 200 == info["events_lost"], info)
+    check(c.ask("stop")["lost"] == 200, "the events of the one without a file")
+    c.end()
+    with open(os.path.join(m.logs, "taken.etl")) as f:
+        check(f.read() == "not a trace\n", "what was there is as it was")
+
+
 def in_memory(m):
     """A ring for each process, and snapshots of all of them."""
     provider = "{5ca1ab1e-7e57-0001-8000-000000000001}"
@@ -314,7 +333,7 @@ try:
         side_by_side(m, folder)
         limits(m, folder)
         gone(m, folder)
-        for part in (each_process, chosen_processes, by_command, in_memory, no_place):
+        for part in (each_process, chosen_processes, by_command, in_the_way, in_memory, no_place):
             part(m)
         m.shutdown()
 finally:
