@@ -44,7 +44,8 @@ static wstatus state_check(const struct state_session *st, size_t size, unsigned
         return reason_set(why, W_INVALID_DATA, "the state handed over has version %u; this daemon knows %u", st->version, STATE_VERSION);
     if (st->size != size || st->cpus != cpus || st->uid_count > STATE_UIDS || st->hook_count > HOOK_MAX || st->index >= SHM_SESSIONS ||
         st->slot_size != state_slot_bytes(cpus) || st->slot_offset[0] != sizeof *st ||
-        st->slot_offset[1] != sizeof *st + st->slot_size || sizeof *st + 2 * (size_t)st->slot_size > size)
+        st->slot_offset[1] != sizeof *st + st->slot_size || st->processes.kind > STATE_PART || st->processes.pid_count > STATE_WHOLE_PIDS ||
+        !memchr(st->processes.names, 0, sizeof st->processes.names) || sizeof *st + 2 * (size_t)st->slot_size > size)
         return reason_set(why, W_INVALID_DATA, "the state handed over is damaged");
     for (unsigned i = 0; i < STATE_ENABLES; i++)
         if (st->enable[i].in_use && (st->enable[i].slot >= SHM_PROVIDERS || st->enable[i].entry >= SHM_PROVIDER_SESSIONS))
