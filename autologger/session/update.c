@@ -177,9 +177,10 @@ static void maximum_store(struct session *s, uint32_t buffers)
     pthread_mutex_unlock(&s->lock);
 }
 
-enum { SHRINK_MS = 2000 };
+enum { SHRINK_MS = 2000, RAW_MS = 20 };
 
-/* All of it or nothing: the kernel's records are nowhere else. */
+/* All of it or nothing: the kernel's records are nowhere else. Each pass writes what it has, buffers that are nearly empty too, so there are
+ * few; nearly always the first one does. */
 static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
 {
     struct klog *k  = l->s->klog;
@@ -187,7 +188,7 @@ static wstatus shrink_raw(struct logger *l, uint64_t bytes, struct reason *why)
     struct os     *os    = l->s->env->os;
     const uint64_t until = os->raw_ns(os) + SHRINK_MS * UINT64_C(1000000);
     klog_goal_set(k, bytes);
-    for (;; usleep(1000)) {
+    for (;; usleep(RAW_MS * 1000)) {
         logger_pass(l, false, true);
         if ((st = klog_resize(k, bytes, why)) != W_BUSY || os->raw_ns(os) >= until)
             break;
