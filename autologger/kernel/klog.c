@@ -203,6 +203,7 @@ static void start_phase(struct klog *k)
     pthread_mutex_lock(&k->drain.lock);
     kphase_sync(k->phase);
     rings_enable(&k->rings, true);
+    kphase_armed(k->phase);
     kphase_stop(k->phase);
     kphase_import(k->phase, &k->drain);
     k->drain.function = kphase_functions(k->phase, &k->drain.functions);

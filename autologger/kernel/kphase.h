@@ -3,7 +3,8 @@
  *
  *   kphase_open   which events, their numbers and fields        (while perf events are being opened; the kernel records on)
  *   kphase_sync   sync points: marks in the buffer between two readings of CLOCK_MONOTONIC_RAW
- *   ... perf is armed: for a moment both record ...
+ *   ... perf is armed ...
+ *   kphase_armed  for a moment both record
  *   kphase_stop   the buffer stops
  *   kphase_import its pages become records; what perf has too is left out (the seam)
  *   kphase_close  its events are switched off, its memory goes back
@@ -36,6 +37,7 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
                            unsigned *count);
 void kphase_ids(const struct kphase *p, struct rawlog *log);
 void kphase_sync(struct kphase *p);
+void kphase_armed(struct kphase *p);
 void kphase_stop(struct kphase *p);
 void kphase_import(struct kphase *p, struct drain *d);
 /* The kernel functions whose names are worth finding: addresses, in rising order. */
@@ -96,7 +98,7 @@ struct kphase {
     uint64_t             tail_from; /* trace time: later entries wait for the seam */
     struct kphase_sync  *sync;
     unsigned             syncs;
-    uint64_t             arming, stop_before, stop_after; /* raw: perf not yet armed; the buffer stopped between the others */
+    uint64_t             arming, armed, stop_before, stop_after; /* raw: perf was armed between these; the buffer stopped between those */
     uint64_t             error_ns; /* of the joined clocks */
     struct kphase_cpu   *cpu;
     struct rawlog       *log;

@@ -213,7 +213,7 @@ void kphase_seam(struct kphase *p, const struct rings *rings)
             /* the side band is not written at the tracepoint itself: an exec may be between the two when the buffer stops */
             const uint32_t    k     = p->source[p->first + i].kind;
             uint64_t          task  = k == SRC_FORK || k == SRC_EXIT || k == SRC_EXEC ? TASK_SLACK_NS : 0, error = p->error_ns;
-            struct seam_times times = {minus(p->arming, error + task), p->stop_before + error + task, minus(p->stop_before, error + task),
+            struct seam_times times = {minus(p->arming, error + task), p->armed + error + task, minus(p->stop_before, error + task),
                                         p->stop_after + error + task, error + (task ? task : HANDLERS_NS)};
             seam_of_source(c, p->first + i, &lists[i], scratch, &times);
         }

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (f.p->proc >= 0)
         abort(); /* and no names of them */
     f.p->stop_before = f.p->stop_after = UINT64_C(1) << 50;
-    f.p->arming    = 1;
+    f.p->arming = f.p->armed = 1;
     f.p->tail_from = size > 2 ? (uint64_t)data[1] << 20 : 0;
     f.p->marker    = 0xA;
     f.p->sync[f.p->syncs++] = (struct kphase_sync){UINT64_C(1) << 32, (UINT64_C(1) << 32) + 500, size > 10 ? data[9] : 0, 0};

@@ -218,7 +218,7 @@ static void begin(struct phase_fixture *f, unsigned cpus)
     assert_true(phase_make(f, cpus));
     sources_make(f);
     assert_true(phase_open(f));
-    f->p->stop_before = f->p->stop_after = f->p->arming = UINT64_C(1) << 60;
+    f->p->stop_before = f->p->stop_after = f->p->arming = f->p->armed = UINT64_C(1) << 60;
     kphase_begin(f->p, &f->drain);
 }
 static void page_in(struct phase_fixture *f, unsigned cpu, struct page_maker *m, unsigned entries)
