@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from early_machine import EARLY, EarlyMachine
 from harness import BUILD, FULL, check
@@ -24,6 +25,7 @@ EnableKernelFlags = PROC_THREAD
 FileName = kernel.etl
 """
 NO_MEMORY = (8, 14, 1450)
+AT_ONCE = 3  # each mostly waits
 INJECT = os.path.join(BUILD, "tests", "inject")
 
 
@@ -81,15 +83,20 @@ with EarlyMachine(DECLARED) as m:
     alone = time.monotonic() - began
     m.shutdown()
 steps = [*range(1, 401), *range(401, total, max(1, total // 200))] if FULL else [1, 5, 12, 20, 28, 31, 35, 45, 60, total // 4, total // 2, 3 * total // 4]
-worst = 0.0
-for mode in ("kill", "hang", "fill"):
-    for number in steps:
-        later = 9.0
-        for _ in range(3):  # on a busy machine a start takes its time: what counts is what the fault adds
-            with EarlyMachine(DECLARED) as m:
-                later = min(later, daemon_time(m, mode, number) - alone)
-            if later < 1.0:
-                break
-        worst = max(worst, later)
-        check(later < 1.0, f"{mode} at system call {number}: the daemon was ready {later:.2f} s later")
+
+
+def one(case):
+    mode, number = case
+    later = 9.0
+    for _ in range(3):  # on a busy machine a start takes its time: what counts is what the fault adds
+        with EarlyMachine(DECLARED) as m:
+            later = min(later, daemon_time(m, mode, number) - alone)
+        if later < 1.0:
+            break
+    check(later < 1.0, f"{mode} at system call {number}: the daemon was ready {later:.2f} s later")
+    return later
+
+
+with ThreadPoolExecutor(AT_ONCE) as pool:
+    worst = max(pool.map(one, [(mode, number) for mode in ("kill", "hang", "fill") for number in steps]))
 print(f"{len(steps)} of {total} system calls, crash, hang and full memory: the daemon was ready at most {worst * 1000:.0f} ms later")
