@@ -23,6 +23,50 @@ step() {
     return "$code"
 }
 
+# beside NAME COMMAND...: runs a program beside what follows; what it prints is put into the log when it has ended.
+# settled NAME: waits for it and returns its exit code, also when asked again. BESIDE_SECONDS[NAME]: how long it took.
+declare -A BESIDE_PID BESIDE_CODE BESIDE_SECONDS
+beside() {
+    local name=$1
+    shift
+    # a session of its own, which end_beside ends whole
+    setsid bash -c '"$@" >"build/beside-$0.log" 2>&1; code=$?; echo "$SECONDS" >"build/beside-$0.seconds"; exit "$code"' "$name" "$@" &
+    BESIDE_PID[$name]=$!
+}
+settled() {
+    local name=$1
+    if [ -z "${BESIDE_CODE[$name]-}" ]; then
+        wait "${BESIDE_PID[$name]}"
+        BESIDE_CODE[$name]=$?
+        BESIDE_SECONDS[$name]=$(cat "build/beside-$name.seconds" 2>/dev/null || echo '?')
+        cat "build/beside-$name.log" >>"$LOG"
+        rm -f "build/beside-$name.log" "build/beside-$name.seconds"
+    fi
+    return "${BESIDE_CODE[$name]}"
+}
+end_beside() {
+    local name
+    for name in "${!BESIDE_PID[@]}"; do
+        [ -n "${BESIDE_CODE[$name]-}" ] || kill -- "-${BESIDE_PID[$name]}" 2>/dev/null
+    done
+}
+trap end_beside EXIT
+# All that runs beside has ended: what follows has the machine for itself.
+all_settled() {
+    local name
+    for name in "${!BESIDE_PID[@]}"; do
+        settled "$name"
+    done
+    return 0
+}
+# step_beside "words" NAME: as step, for what was begun by beside.
+step_beside() {
+    step "$1" settled "$2"
+    local code=$?
+    echo "         beside other steps: ${BESIDE_SECONDS[$2]} s" | tee -a "$LOG"
+    return "$code"
+}
+
 # show_log_end: what a person needs to see of a failed step.
 show_log_end() {
     echo "---- the end of $LOG"
