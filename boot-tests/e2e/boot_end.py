@@ -5,7 +5,9 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from boot_end_machine import Boots
 from harness import check
@@ -223,7 +225,19 @@ def killed_while_merging():
             check(not m.premerge(), "left:", m.premerge())
 
 
-for test in (stops_after_a_time, boot_done_once, max_wait, unfinished, shut_down_and_asked, stop_and_merge, merged_by_the_next_boot,
-             killed_while_merging):
-    print("--", test.__name__, flush=True)
-    test()
+TESTS = {test.__name__: test for test in (killed_while_merging, boot_done_once, stops_after_a_time, unfinished, max_wait, merged_by_the_next_boot,
+                                          stop_and_merge, shut_down_and_asked)}
+AT_ONCE = 3  # each is a program with a machine of its own, and mostly waits
+
+
+def one(name):
+    r = subprocess.run([sys.executable, __file__, name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    print("--", name, r.stdout, sep="\n", flush=True)
+    return r.returncode
+
+
+if len(sys.argv) > 1:
+    TESTS[sys.argv[1]]()
+else:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        check(not any(list(pool.map(one, TESTS))), "what failed is above")
