@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from early_machine import EarlyMachine
-from harness import BUILD, Machine, check
+from harness import BUILD, FULL, Machine, check
 
 DECLARED = """
 [Autologger/live]
@@ -220,6 +220,25 @@ with Machine(DECLARED) as m:
     check(file["torn"] == file["doubled"] == file["damage"] == 0, "both:", file)
     check(file["events"] >= len([n for n in got if n[0] == 5]), "both: the file has fewer than the reader", file)
 
+
+# ---- who comes while a session stops gets all of it, or is told that there is none
+with Machine() as m:
+    m.start()
+    there = 0
+    for i in range(200 if FULL else 20):
+        name = f"brief-{i}"  # what an earlier one left is for its own next session
+        m.tool("start", name, "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}", "--set", "LogFileMode=REAL_TIME", "--set", "FlushTimer=1")
+        write(m, 100 + i, 1000)
+        w = Watcher(m, name)
+        time.sleep(i % 20 * 0.0015)
+        info = json.loads(m.tool("stop", name, "--json").stdout)
+        code = w.p.wait(30)
+        check(code == 0 or (code == 1 and not w.lines()), name, "watch ended with", code, open(w.path + ".err").read())
+        check(code or len(w.numbers()) == info["events_written"], name, len(w.numbers()), info)
+        there += code == 0
+    print("while it stopped:", there, "of", i + 1, "were there in time")
+    check(there, "none was there in time")
+    m.shutdown()
 
 # ---- from the initramfs on: the early program holds the events, the daemon writes them to the backup
 with EarlyMachine(DECLARED) as m:
