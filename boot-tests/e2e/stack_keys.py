@@ -89,13 +89,19 @@ def chains(m, path, program):
     return n
 
 
+def keep_busy(m):
+    """Some guest kernels withhold what idle tasks do: none idles."""
+    busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+            for cpu in sorted(os.sched_getaffinity(0))]
+    m.processes += busy
+    return busy
+
+
 with Machine(DECLARED) as m:
     program = os.path.join(m.dir, "with-pointers")
     subprocess.run(["g++", "-O0", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread", "-o", program,
                     os.path.join(SOURCE, "boot-tests", "call_chain.cpp")], check=True)
-    busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-            for cpu in sorted(os.sched_getaffinity(0))]  # some guest kernels withhold what idle tasks do
-    m.processes += busy
+    busy = keep_busy(m)
     m.start()
     work = subprocess.Popen([program, "800", os.path.join(m.dir, "blocks")])
     m.processes.append(work)
@@ -142,6 +148,7 @@ with Machine(DECLARED) as m:
     check(chains(m, merged, program) == named[1] + named[2], "and have the same names there")
 
 with Machine() as m:
+    busy = keep_busy(m)
     m.start()
     program = os.path.join(m.dir, "with-pointers")
     subprocess.run(["g++", "-O0", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread", "-o", program,
@@ -157,7 +164,8 @@ with Machine() as m:
     m.tool("update", "moving", "--real-time", "only")
     time.sleep(1)
     m.tool("stop", "moving")
-    work.kill()
+    for p in [work, *busy]:
+        p.kill()
     paths = [os.path.join(m.logs, n) for n in ("one.etl", "two.etl", "three.etl")]
     told = []
     for path in paths:
