@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/stat.h>
 
 #include <cmocka.h>
 
