@@ -2,6 +2,7 @@
 #include "tools/bench_disk.h"
 
 #include "autologger/etl/reader.h"
+#include "tools/bench_bare.h"
 #include "tools/bench_stand.h"
 
 #include <dirent.h>
@@ -20,7 +21,7 @@ struct disk {
     struct bench_stand s;
     unsigned           events;
     double             rate[BENCH_SIDES][BENCH_DISK_MOST]; /* events a second, from the first call to the complete file */
-    double             cpu_ns[BENCH_DISK_MOST], copy_ns[BENCH_DISK_MOST]; /* an event */
+    double             cpu_ns[BENCH_SIDES][BENCH_DISK_MOST], copy_ns[BENCH_DISK_MOST], bare_ns[BENCH_DISK_MOST]; /* an event */
     double             idle_mb[BENCH_DISK_MOST];
 };
 
@@ -58,11 +59,16 @@ static wstatus ours_check(const struct disk *d, const struct ctl_session_info *l
     return st;
 }
 
+static double side_cpu(const struct disk *d, enum bench_side side)
+{
+    return side == BENCH_SIDE_OURS ? bench_daemon_cpu(&d->s) : bench_lttng_cpu(&d->s);
+}
+
 static wstatus flood(struct disk *d, enum bench_side side, unsigned round, struct reason *why)
 {
     static const char *const flush[] = {"flush", BENCH_SESSION, NULL};
     struct ctl_session_info last = {0};
-    double                  first[2] = {0, 0}, answer[2] = {0, 0}, cpu = bench_daemon_cpu(&d->s), start = 0;
+    double                  first[2] = {0, 0}, answer[2] = {0, 0}, cpu = 0, start = 0;
     wstatus                 st = bench_session_begin(&d->s, side, BENCH_ON_DISK, why);
 
     if (!st) /* until the session's memory is all in use: what that costs is no event's either */
@@ -71,16 +77,18 @@ static wstatus flood(struct disk *d, enum bench_side side, unsigned round, struc
         st = bench_self_run(&d->s, flush, why);
     if (!st) {
         sync(); /* what others left does not count */
-        cpu   = bench_daemon_cpu(&d->s);
+        cpu   = side_cpu(d, side);
         start = bench_clock_ns();
         st    = bench_ask(&d->s, side, answer, 2, why, "flood %u %u", PAYLOAD, d->events);
     }
     if (!st && side == BENCH_SIDE_OURS) {
-        st               = bench_self_run(&d->s, flush, why);
-        d->cpu_ns[round] = (bench_daemon_cpu(&d->s) - cpu) / d->events; /* all are in the file; what a session's end costs is no event's */
+        st                     = bench_self_run(&d->s, flush, why);
+        d->cpu_ns[side][round] = (side_cpu(d, side) - cpu) / d->events; /* all are in the file; what a session's end costs is no event's */
     }
     if (!st)
         st = bench_session_end(&d->s, side, &last, why);
+    if (!st && side == BENCH_SIDE_LTTNG)
+        d->cpu_ns[side][round] = (side_cpu(d, side) - cpu) / d->events; /* it writes the rest when it is stopped */
     d->rate[side][round] = d->events / (bench_clock_ns() - start) * 1e9;
     if (st)
         return st;
@@ -117,6 +125,18 @@ static wstatus copy_round(struct disk *d, unsigned round, struct reason *why)
     munmap(from, size);
     free(to);
     return W_SUCCESS;
+}
+
+static wstatus bare_round(struct disk *d, unsigned round, struct reason *why)
+{
+    char                         path[400];
+    const struct bench_bare_size size = {.memory = (size_t)BENCH_DISK_MB_A_CPU << 20, .buffer = (size_t)BENCH_DISK_BUFFER_MB << 20, .record = RECORD,
+                                         .records = d->events, .filler_cpu = d->s.cpu[0]};
+    struct bench_bare            bare;
+    sync();
+    wstatus st = bench_bare(bench_stand_path(&d->s, "logs/bare", path), &size, &bare, why);
+    d->bare_ns[round] = bare.copy + bare.write;
+    return st;
 }
 
 /* ---- memory ---- */
@@ -193,7 +213,13 @@ static void rows_make(const struct disk *d, unsigned rounds, struct bench_result
     bench_row_add(out, &row, d->rate[BENCH_SIDE_OURS], d->rate[BENCH_SIDE_LTTNG], 0, rounds);
     row = (struct bench_row){.row = "daemon CPU an event, to disk", .peer = "memcpy of the record", .lower_is_better = true, .goal = 1.5, .unit = "ns"};
     snprintf(row.peer_version, sizeof row.peer_version, "glibc %s", gnu_get_libc_version());
-    bench_row_add(out, &row, d->cpu_ns, d->copy_ns, 0, rounds);
+    bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->copy_ns, 0, rounds);
+    row.goal = 0;
+    snprintf(row.peer, sizeof row.peer, "memcpy and write, no more"); /* bench_bare.h: nobody can do it for less */
+    bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->bare_ns, 0, rounds);
+    snprintf(row.peer, sizeof row.peer, "LTTng-UST's daemons"); /* whose record has 14 bytes */
+    memcpy(row.peer_version, d->s.lttng_version, sizeof row.peer_version);
+    bench_row_add(out, &row, d->cpu_ns[BENCH_SIDE_OURS], d->cpu_ns[BENCH_SIDE_LTTNG], 0, rounds);
     row = (struct bench_row){.row = "memory of an idle session", .peer = "MinimumBuffers + 1 MB", .lower_is_better = true, .goal = 1, .unit = "MB"};
     bench_row_add(out, &row, d->idle_mb, NULL, IDLE_MINIMUM_MB + 1, rounds);
 }
@@ -212,6 +238,8 @@ wstatus bench_disk(unsigned rounds, unsigned events, const char *programs, struc
             st = flood(d, side, i, why);
         if (!st)
             st = copy_round(d, i, why);
+        if (!st)
+            st = bare_round(d, i, why);
         if (!st)
             st = idle_round(d, i, why);
     }

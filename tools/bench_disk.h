@@ -1,6 +1,7 @@
 /* bench_disk.h - `autologger bench disk`: a program that writes as fast as it can into a session with a file, without a loss, against
- * LTTng-UST; the processor time that takes in the daemon, against copying the records; the memory of a session in which nothing happens.
- * Threads: one. See bench_stand.h for what it needs. */
+ * LTTng-UST; the processor time that takes in the daemon, against copying the records, copying and writing them, and LTTng's daemons; the memory of a
+ * session in which nothing happens.
+ * Threads: one, and bench_bare.h's. See bench_stand.h for what it needs. */
 #ifndef TOOLS_BENCH_DISK_H
 #define TOOLS_BENCH_DISK_H
 #include "autologger/provider/bench/bench.h"

@@ -3,6 +3,7 @@
 #include "autologger/control/client.h"
 #include "tools/program_find.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -33,13 +34,38 @@ double bench_clock_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-double bench_daemon_cpu(const struct bench_stand *s)
+static double cpu_of(pid_t pid)
 {
     clockid_t       clock;
     struct timespec t = {0};
-    if (clock_getcpuclockid(s->daemon, &clock) == 0)
+    if (clock_getcpuclockid(pid, &clock) == 0)
         clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+double bench_daemon_cpu(const struct bench_stand *s) { return cpu_of(s->daemon); }
+
+double bench_lttng_cpu(const struct bench_stand *s)
+{
+    char           path[64];
+    double         ns = cpu_of(s->sessiond);
+    struct dirent *e;
+
+    snprintf(path, sizeof path, "/proc/%d/task", (int)s->sessiond);
+    DIR *tasks = opendir(path);
+    while (tasks && (e = readdir(tasks))) { /* any of its threads may have started a consumer */
+        char  children[360];
+        int   child;
+        snprintf(children, sizeof children, "%s/%s/children", path, e->d_name);
+        FILE *f = *e->d_name == '.' ? NULL : fopen(children, "re");
+        while (f && fscanf(f, "%d", &child) == 1)
+            ns += cpu_of(child);
+        if (f)
+            fclose(f);
+    }
+    if (tasks)
+        closedir(tasks);
+    return ns;
 }
 
 /* ---- programs ---- */

@@ -48,7 +48,8 @@ wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, u
     __attribute__((format(printf, 6, 7)));
 wstatus bench_tell(struct bench_stand *s, enum bench_side side, struct reason *why, const char *format, ...) __attribute__((format(printf, 4, 5)));
 wstatus bench_hear(struct bench_stand *s, enum bench_side side, double *answer, unsigned count, struct reason *why);
-/* Processor time of the stand's daemon so far, ns. */
+/* Processor time so far, ns: of the stand's daemon; of LTTng's session daemon and its consumers. */
 double bench_daemon_cpu(const struct bench_stand *s);
+double bench_lttng_cpu(const struct bench_stand *s);
 double bench_clock_ns(void);
 #endif

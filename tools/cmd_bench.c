@@ -101,7 +101,7 @@ int cmd_bench(int argc, char **argv)
         CMDLINE_DOC("write: what writing an event costs: into a session of the daemon's as a ratio to LTTng-UST, the library alone as ratios to memcpy of the "
                     "record and to one clock call; two writers against one; the instructions of an event that nobody wants. latency: an event when nothing "
                     "is in the caches, against LTTng-UST; how soon a program sees an enable or a disable; a sorting program with 10,000 events a second. "
-                    "disk: events a second into a file, without a loss, against LTTng-UST; the daemon's CPU time for it; memory of an idle session. "
+                    "disk: events a second into a file, without a loss, against LTTng-UST; the daemon's CPU time for it, against copying the records, copying and writing them, and LTTng's daemons; memory of an idle session. "
                     "kernel: what recording a context switch costs, with call stacks and without, in the "
                     "thread that switches and in the daemon, as ratios to perf and to a trace instance of the kernel's in the same run; needs root. "
                     "read: how fast a trace becomes text and is decoded, as ratios to babeltrace2 on the same events traced by LTTng, and a merge of two "
