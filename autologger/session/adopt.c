@@ -121,6 +121,29 @@ static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *
     return status;
 }
 
+/* What is in the log file, as it was before a change that was noted, and whose file was not published. */
+static void files_settle(const struct state_session *st, struct state_realtime *r)
+{
+    const bool file = *session_log_path(st), noted = r->file_from > r->file_to || r->file_to == UINT64_MAX;
+    if (file && !st->status && !noted)
+        r->file_to = UINT64_MAX;
+    else if (!file && noted)
+        r->file_from = r->file_to == UINT64_MAX ? UINT64_MAX : 0;
+}
+
+/* A predecessor died between the steps by which a session changes to real time (logger_change, session_update): the last ones are done for it. */
+static void change_finish(struct state_session *st)
+{
+    if (!(st->log_file_mode & ETL_MODE_REAL_TIME))
+        return;
+    files_settle(st, &st->realtime);
+    if (session_converted(st))
+        st->log_file_mode &= ~(uint32_t)SESSION_FILE_KINDS;
+    if (!st->flush_timer)
+        st->flush_timer = session_timer_least(st->log_file_mode);
+    st->stack_cache_bytes = 0;
+}
+
 /* A predecessor had switched real time off, and died before it had told the consumers and cleared up: they learn that it is over. */
 static wstatus realtime_ended(struct session *s, struct reason *why)
 {
@@ -149,6 +172,7 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
     if ((status = adopt_state(s, state_fd, env->cpus, why)))
         goto out;
     f.index = s->state->index;
+    change_finish(s->state);
     for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
         if (s->state->enable[i].in_use)
             session_expect(s, directory_filter(directory, s->state->enable[i].slot, s->state->enable[i].entry));

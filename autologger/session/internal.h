@@ -3,6 +3,15 @@
 #define AUTOLOGGER_SESSION_INTERNAL_H
 #include "autologger/session/session.h"
 
+enum { SESSION_FILE_KINDS = ETL_MODE_SEQUENTIAL | ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE | ETL_MODE_PREALLOCATE };
+
+/* Real time needs a FlushTimer. In the unit of the mode; 0: none is needed. */
+static inline uint32_t session_timer_least(uint32_t mode) { return !(mode & ETL_MODE_REAL_TIME) ? 0 : mode & ETL_MODE_MS_FLUSH_TIMER ? 1000 : 1; }
+/* It has had a file, and real time alone since that ended: one of the two paths is of that file, and not the one that counts. */
+static inline bool session_converted(const struct state_session *st)
+{
+    return st->log_file_mode & ETL_MODE_REAL_TIME && st->processes.kind != STATE_WHOLE && !*session_log_path(st) && (*st->log_path || *st->other_path);
+}
 /* An empty session: everything zero, no descriptor. */
 wstatus session_new(struct session_env *env, struct directory *directory, struct session **out, struct reason *why);
 /* Clock, descriptors, budget and logger, by the mapped state. */

@@ -104,7 +104,7 @@ void logger_failed(struct logger *l, const struct reason *why)
     s->state->status = why->status;
     s->state->state  = SESSION_FAILED;
     l->failed        = true;
-    if (s->state->realtime.file_to > l->master->realtime_end)
+    if (s->state->realtime.file_to > l->master->realtime_end || s->state->realtime.file_from > s->state->realtime.file_to)
         s->state->realtime.file_to = l->master->realtime_end;
     atomic_store(&s->phase, SESSION_FAILED);
     (void)!write(s->env->changed_fd, &one, sizeof one);

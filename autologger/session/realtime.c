@@ -376,18 +376,20 @@ static void realtime_tidy(struct realtime *r)
 
 static bool realtime_tight(struct realtime *r, uint64_t number) { return number - r->window >= r->slots / 4; }
 
-/* Events of the current file, from buffer `from` on, that are in no log file. */
-static uint64_t unsaved(struct realtime *r, uint64_t from)
+static uint64_t events_between(const struct realtime *r, uint64_t from, uint64_t to)
 {
-    const uint64_t in = r->state->file_from, out = r->state->file_to;
-    struct backup  part = r->current;
-    uint64_t       n    = 0;
-    part.end            = in < r->end ? in : r->end;
-    if (from < part.end)
-        n += backup_events(os_of(r), &part, from);
-    part.end = r->end;
-    from     = from > out ? from : out;
-    return n + (from < part.end ? backup_events(os_of(r), &part, from) : 0);
+    struct backup part = r->current;
+    part.end           = to < r->end ? to : r->end;
+    return from < part.end ? backup_events(os_of(r), &part, from) : 0;
+}
+
+/* Events of the current file, from buffer `from` on, that are in no log file. */
+static uint64_t unsaved(const struct realtime *r, uint64_t from)
+{
+    const uint64_t in = r->state->file_from, out = r->state->file_to, behind = from > out ? from : out;
+    if (in > out)
+        return events_between(r, behind, in);
+    return events_between(r, from, in) + events_between(r, behind, r->end);
 }
 
 static void current_give_up(struct realtime *r, uint32_t *buffers, uint64_t *events)

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_KINDS = ETL_MODE_SEQUENTIAL | ETL_MODE_CIRCULAR | ETL_MODE_APPEND | ETL_MODE_NEWFILE | ETL_MODE_PREALLOCATE };
-
 static bool known(const struct condition_list *list, const struct condition *c)
 {
     for (unsigned i = 0; i < list->count; i++)
@@ -59,7 +57,7 @@ static wstatus may_change_file(const struct session *s, const struct session_ter
                           "--next-file", st->name);
     if (t->log_path && !strcmp(t->log_path, session_log_path(st)))
         return reason_set(why, W_BAD_PATHNAME, "%s is the file that session \"%s\" writes. Do: choose another name", t->log_path, st->name);
-    if (t->convert && (t->log_path || t->realtime || !*session_log_path(st)))
+    if (t->convert && (t->log_path || t->realtime || (!*session_log_path(st) && !session_converted(st))))
         return reason_set(why, W_INVALID_PARAMETER, "to be converted to real time a session has a file, and is given no other one");
     if (t->realtime && !t->deliver && !t->log_path && !*session_log_path(st))
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has no file: without real time its events would go nowhere", st->name);
@@ -97,7 +95,7 @@ static void timer_set(struct session *s, uint32_t asked)
 {
     const uint64_t one   = 1;
     const uint32_t mode  = s->state->log_file_mode;
-    const uint32_t least = !(mode & ETL_MODE_REAL_TIME) ? 0 : mode & ETL_MODE_MS_FLUSH_TIMER ? 1000 : 1, timer = asked ? asked : least;
+    const uint32_t timer = asked ? asked : session_timer_least(mode);
     if (timer == s->state->flush_timer)
         return;
     __atomic_store_n(&s->state->flush_timer, timer, __ATOMIC_RELAXED);
@@ -263,7 +261,7 @@ static wstatus ways_change(struct session *s, const struct session_terms *t, str
     if (!c)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     if (t->convert)
-        mode &= ~(uint32_t)FILE_KINDS;
+        mode &= ~(uint32_t)SESSION_FILE_KINDS;
     *c         = (struct logger_change){mode, deliver, t->convert};
     wstatus st = begins ? s->env->realtime->create(s, &s->realtime, why) : W_SUCCESS;
     if (st)
@@ -343,6 +341,7 @@ wstatus session_update(struct session *s, const struct session_terms *terms, str
     if (!status && kernel)
         status = kernel_change(s, &t, found, why);
     t.realtime &= t.deliver != delivers(s); /* it is so already */
+    t.convert &= !session_converted(s->state); /* also because a predecessor did it, and died before it had answered */
     if (!status && (t.log_path || t.realtime || t.convert)) {
         *why   = (struct reason){0};
         status = ways_change(s, &t, found, why);

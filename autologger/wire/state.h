@@ -88,7 +88,7 @@ struct state_realtime {
     uint64_t missed;     /* of all consumers that there were */
     uint64_t files_lost; /* backup files that were damaged, or dropped for want of room */
     struct { uint64_t events, buffers, files; } told; /* with what is delivered */
-    uint64_t file_from, file_to; /* buffers within are in the session's log file, too */
+    uint64_t file_from, file_to; /* buffers within are in the session's log file, too; from > to: those before `to` in one, from `from` on in another */
     struct state_backup   current, former[STATE_FORMER];
     struct state_consumer consumer[STATE_CONSUMERS];
 };

@@ -161,6 +161,36 @@ def alone(m):
     check("4201" in r.stderr, r.stderr)
 
 
+def killed_while_its_file_ends(m):
+    """The daemon dies at a random moment of the change to real time alone: its successor answers who asked, and nothing is missing."""
+    dice = random.Random(11)
+    for i in range(ROUNDS // 2):
+        name = f"end-{i}"
+        m.tool("start", name, "-o", f"{name}.etl", "--provider", PROVIDER, *BUFFERS)
+        (p, t), = writers_go(m, 3000, 6000, 1)
+        time.sleep(0.1)
+        pid = m.daemon_pid()
+        timer = threading.Timer(dice.random() * 0.02, lambda: os.kill(pid, signal.SIGKILL))
+        timer.start()
+        m.tool("update", name, "--real-time", "only")
+        timer.join()
+        m.wait_ready()
+        q = query(m, name)
+        check(q["log_path"] == "" and q["log_file_mode"] == 0x100 and q["flush_timer"] == 1, q)
+        watch = subprocess.Popen([os.path.join(BUILD, "autologger"), "watch", name, "--json"], env=m.env, stdout=subprocess.PIPE, text=True)
+        m.processes.append(watch)
+        p.wait(60)
+        time.sleep(0.3)
+        info = stop(m, name)
+        live = {line for line in watch.stdout if PROVIDER[1:9] in line}
+        check(watch.wait(30) == 0, "watch")
+        filed = [line for line in m.tool("dump", os.path.join(m.logs, f"{name}.etl"), "--json").stdout.splitlines() if PROVIDER[1:9] in line]
+        attempted, _, refused = tally(t)
+        print(name, "in the file", len(filed), "live", len(live), "written", info["events_written"])
+        check(info["events_written"] == attempted - refused and info["events_lost"] == refused, info)
+        check(len(set(filed)) == len(filed) and len(filed) + len(live) >= info["events_written"], "each is in the file, or was delivered")
+
+
 def next_file(m):
     m.tool("start", "new", "-o", "new-%d.etl", "--provider", PROVIDER, "--set", "LogFileMode=NEWFILE", "--set", "MaxFileSize=50MB", *BUFFERS)
     for i in range(2, 4):
@@ -175,7 +205,7 @@ def next_file(m):
 
 with Machine() as m:
     m.start()
-    for part in (files_and_buffers, killed_in_the_middle, real_time, alone, next_file):
+    for part in (files_and_buffers, killed_in_the_middle, real_time, alone, killed_while_its_file_ends, next_file):
         begin = time.time()
         part(m)
         print(f"{part.__name__}: {time.time() - begin:.1f} s")
