@@ -71,6 +71,10 @@ void logger_totals(struct logger *l); /* what other threads may know of the stre
 
 /* ---- logger_output.c: the file, the consumers, what a successor goes on with ---- */
 
+/* Takes back what streams have beyond MaximumBuffers, which were lowered, and hold nothing in; the rest comes as it is written. Under lock. False:
+ * there is a rest. */
+bool logger_shrink(struct logger *l);
+
 /* First moment at which files may exist: the file, real-time delivery, or both. */
 void logger_open(struct logger *l);
 /* Writes the buffer of `cpu` if there is something in it; `window`: all CPUs are being flushed, and this is the last. Its events are

@@ -183,12 +183,26 @@ void logger_deliver(struct logger *l, const char *path)
     l->delivers = true;
 }
 
+bool logger_shrink(struct logger *l)
+{
+    struct session *s     = l->s;
+    uint32_t        taken = 0;
+    for (unsigned u = 0; u < s->uid_count; u++)
+        taken += stream_set_granted(s->uid[u].streams);
+    for (unsigned u = 0; u < s->uid_count && taken > s->budget_chunks; u++)
+        taken -= stream_set_shrink(s->uid[u].streams, taken - s->budget_chunks);
+    return taken <= s->budget_chunks;
+}
+
 void logger_open(struct logger *l)
 {
     struct session *s    = l->s;
     int             held = SESSION_HELD;
 
     l->opened = true;
+    pthread_mutex_lock(&s->lock);
+    logger_shrink(l); /* a predecessor may have died over it */
+    pthread_mutex_unlock(&s->lock);
     if (s->realtime)
         logger_deliver(l, session_log_path(s->state));
     if (s->state->processes.kind != STATE_WHOLE && (*session_log_path(s->state) || !s->realtime)) {
@@ -335,6 +349,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     pthread_mutex_lock(&l->s->lock);
     for (unsigned u = 0; u < l->uids; u++)
         stream_snapshot(l->s->uid[u].streams);
+    logger_shrink(l);
     logger_grow(l);
     pthread_mutex_unlock(&l->s->lock);
 }

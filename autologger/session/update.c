@@ -152,16 +152,10 @@ static uint32_t maximum_possible(const struct session *s, const struct session_t
 
 static bool shrink_streams(struct logger *l)
 {
-    struct session *s     = l->s;
-    uint32_t        taken = 0;
-    pthread_mutex_lock(&s->lock);
-    for (unsigned u = 0; u < s->uid_count; u++)
-        taken += stream_set_granted(s->uid[u].streams);
-    for (unsigned u = 0; u < s->uid_count && taken > s->budget_chunks; u++)
-        taken -= stream_set_shrink(s->uid[u].streams, taken - s->budget_chunks);
-    const bool done = taken <= s->budget_chunks;
+    pthread_mutex_lock(&l->s->lock);
+    const bool done = logger_shrink(l);
     logger_totals(l);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&l->s->lock);
     return done;
 }
 
@@ -213,7 +207,7 @@ static wstatus run_shrink(struct logger *l, struct logger_errand *e)
             return W_SUCCESS;
         usleep(1000);
     }
-    return reason_set(&e->why, W_TIMEOUT, "its programs use more than that at once: what they have is not taken from them");
+    return reason_set(&e->why, W_TIMEOUT, "its programs use more than that at once: what they have is taken back when they use less");
 }
 
 static wstatus maximum_shrink(struct session *s, uint32_t buffers, struct reason *why)
@@ -243,7 +237,8 @@ static void maximum_set(struct session *s, uint32_t buffers, struct condition_li
         return;
     wstatus status = buffers < before ? maximum_shrink(s, buffers, &why) : maximum_grow(s, buffers, &why);
     if (status && buffers < before)
-        condition_add(found, status, false, "MaximumBuffers", "", 0, "ask again when less is written", "not all memory was given back: %s", why.text);
+        condition_add(found, status, false, "MaximumBuffers", "", 0, s->state->maximum_buffers == buffers ? "nothing to do" : "ask again when less is written",
+                      "not all memory was given back: %s", why.text);
     else if (status)
         condition_add(found, status, false, "MaximumBuffers", "", 0, "ask for fewer", "there is no more memory: %s", why.text);
     if (s->state->maximum_buffers != before)

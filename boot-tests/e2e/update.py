@@ -168,7 +168,8 @@ def killed_while_its_file_ends(m):
         name = f"end-{i}"
         m.tool("start", name, "-o", f"{name}.etl", "--provider", PROVIDER, *BUFFERS)
         (p, t), = writers_go(m, 3000, 6000, 1)
-        time.sleep(0.1)
+        while not os.path.exists(t) or os.path.getsize(t) < 24 or tally(t)[0] < 300:  # on a busy machine its start takes long
+            time.sleep(0.01)
         pid = m.daemon_pid()
         timer = threading.Timer(dice.random() * 0.02, lambda: os.kill(pid, signal.SIGKILL))
         timer.start()

@@ -12,7 +12,11 @@ enum { ALL = 1000, DIED = 7, CHANGED = 8 };
 
 /* ---- a machine on which a process ends before call number `at` (1-based) ---- */
 
-static struct { unsigned at, calls; } death;
+static struct {
+    unsigned              at, calls;
+    const struct session *shrinks; /* or when its MaximumBuffers are these, and its logger looks at the clock */
+    uint32_t              maximum_buffers;
+} death;
 
 static void die(void)
 {
@@ -27,13 +31,19 @@ static int     dying_close(struct os *os, int fd) { return die(), os_linux()->cl
 static int     dying_lstat(struct os *os, const char *path, struct os_stat *out) { return die(), os_linux()->lstat(os, path, out); }
 static int     dying_rename(struct os *os, const char *from, const char *to) { return die(), os_linux()->rename(os, from, to); }
 static int     dying_unlink(struct os *os, const char *path) { return die(), os_linux()->unlink(os, path); }
+static uint64_t dying_raw_ns(struct os *os)
+{
+    if (death.shrinks && gettid() == atomic_load(&death.shrinks->logger_tid) && death.shrinks->state->maximum_buffers == death.maximum_buffers)
+        _exit(DIED);
+    return os_linux()->raw_ns(os);
+}
 
 static struct os *dying(void)
 {
     static struct os os;
     os        = *os_linux();
     os.open   = dying_open, os.pwrite = dying_pwrite, os.ftruncate = dying_ftruncate, os.fsync = dying_fsync;
-    os.close  = dying_close, os.lstat = dying_lstat, os.rename = dying_rename, os.unlink = dying_unlink;
+    os.close  = dying_close, os.lstat = dying_lstat, os.rename = dying_rename, os.unlink = dying_unlink, os.raw_ns = dying_raw_ns;
     return &os;
 }
 
@@ -54,7 +64,7 @@ static void scene_begin(struct scene *c, uint32_t mode, bool file)
     struct reason       why;
     unsigned            slot, entry;
     memset(c, 0, sizeof *c);
-    death.at = death.calls = 0;
+    memset(&death, 0, sizeof death);
     fixture_init(&c->f, false);
     c->f.env.os       = dying();
     c->f.env.log_dir  = c->f.dir;
@@ -296,12 +306,80 @@ static void dies_while_real_time_gets_a_file(void **state)
     assert_true(stops > 3);
 }
 
+/* ---- MaximumBuffers ---- */
+
+static uint32_t taken(struct session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    uint32_t n = 0;
+    for (unsigned u = 0; u < s->uid_count; u++)
+        n += stream_set_granted(s->uid[u].streams);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+/* So much at once that the stream of this processor is nearly full. */
+static void write_much(struct scene *c)
+{
+    for (wstatus st = 0; !st;)
+        st = program_write(&c->w, (uint64_t[64]){0}, 512);
+}
+
+/* Another process, which dies when MaximumBuffers are `buffers` and before any memory is given back. */
+static void shrunk_by_who_dies(struct scene *c, uint32_t buffers)
+{
+    int         status;
+    const pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (!pid) {
+        struct condition_list found = {0};
+        struct session_terms  terms = {.maximum = true, .maximum_buffers = buffers};
+        struct reason         why;
+        death.shrinks         = c->s;
+        death.maximum_buffers = buffers;
+        c->f.env.threads      = true;
+        _exit(session_start(c->s, &why) || session_update(c->s, &terms, &found, &why) ? 1 : 2);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == DIED);
+}
+
+/* The successor gives back what MaximumBuffers no longer pays for: at once what holds nothing, and the rest when it has been written. */
+static void dies_before_memory_is_given_back(void **state)
+{
+    (void)state;
+    for (int full = 0; full < 2; full++) {
+        struct scene            c;
+        struct ctl_session_info info;
+        scene_begin(&c, ETL_MODE_SEQUENTIAL, true);
+        const uint32_t least = 2 * c.f.env.cpus;
+        for (int i = 0; i < 10; i++) {
+            write_much(&c);
+            logger_pass(c.s->logger, false, true);
+        }
+        const uint32_t before = taken(c.s);
+        shrunk_by_who_dies(&c, least);
+        if (full)
+            write_much(&c);
+        succeed(&c);
+        assert_true(before > c.n->budget_chunks && taken(c.n) <= c.n->budget_chunks);
+        session_stop(c.n);
+        session_info(c.n, &info);
+        assert_int_equal(info.maximum_buffers, least);
+        assert_int_equal(info.events_written, c.w.written);
+        assert_int_equal(info.lost_ring, c.w.refused);
+        assert_int_equal(in_file(c.text.path), c.w.written);
+        scene_end(&c);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(dies_while_a_file_ends_and_is_asked_again), cmocka_unit_test(dies_while_a_file_ends_and_is_left_alone),
         cmocka_unit_test(dies_while_a_ring_ends), cmocka_unit_test(dies_before_the_mode_changes),
         cmocka_unit_test(a_file_after_the_first_has_ended), cmocka_unit_test(dies_while_real_time_gets_a_file),
+        cmocka_unit_test(dies_before_memory_is_given_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
