@@ -8,12 +8,10 @@
 
 #include <inttypes.h>
 
-enum { FILES_MAX = 64 };
-
 struct merge_args {
     struct cmdline common;
     const char    *out;
-    const char    *files[FILES_MAX];
+    const char    *files[MERGE_FILES_MAX];
     unsigned       count;
     struct redact_option redact;
 };
@@ -24,8 +22,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'o': a->out = arg; return 0;
     case ARGP_KEY_ARG:
-        if (a->count == FILES_MAX)
-            argp_error(state, "at most %d files", FILES_MAX);
+        if (a->count == MERGE_FILES_MAX)
+            argp_error(state, "at most %d files", MERGE_FILES_MAX);
         a->files[a->count++] = arg;
         return 0;
     case ARGP_KEY_END:

@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILES_MAX = 64, SPECS_MAX = 32, KEY_EVENT = 0x300, KEY_EXCLUDE, KEY_NAMES, KEY_COMPRESS, HEADER_GROUP = 0 };
+enum { SPECS_MAX = 32, KEY_EVENT = 0x300, KEY_EXCLUDE, KEY_NAMES, KEY_COMPRESS, HEADER_GROUP = 0 };
 struct relog_args {
     struct cmdline       common;
     struct redact_option redact;
-    const char          *out, *files[FILES_MAX];
+    const char          *out, *files[MERGE_FILES_MAX];
     unsigned             count;
     struct event_spec    keep[SPECS_MAX], exclude[SPECS_MAX];
     unsigned             keeps, excludes;
@@ -69,8 +69,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'a': a->from = seconds(arg, "from", state); return 0;
     case 'b': a->to = seconds(arg, "to", state); return 0;
     case ARGP_KEY_ARG:
-        if (a->count == FILES_MAX)
-            argp_error(state, "at most %d files", FILES_MAX);
+        if (a->count == MERGE_FILES_MAX)
+            argp_error(state, "at most %d files", MERGE_FILES_MAX);
         a->files[a->count++] = arg;
         return 0;
     case ARGP_KEY_END:

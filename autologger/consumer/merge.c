@@ -29,6 +29,11 @@ struct input {
     bool                          has_event, kernel, told; /* told: it was merged before, and has its sessions in it */
     uint64_t                      events; /* so far, without header events */
 };
+/* An input's next event, as far as the order asks. */
+struct head {
+    int64_t  time;
+    uint32_t cpu, input;
+};
 struct output {
     uint8_t *data;
     uint32_t filled;
@@ -38,6 +43,8 @@ struct merge {
     struct os          *os;
     struct input       *inputs;
     unsigned            count, leader;
+    struct head        *heads; /* a heap of those that have an event; the first is the next */
+    unsigned            head_count;
     struct output      *outputs; /* one per CPU */
     uint32_t            processors, buffer_size;
     struct etl_writer  *writer;
@@ -386,23 +393,63 @@ static void tell(const struct merge *m)
     m->options->progress(m->options->progress_ctx, (unsigned)(at * 1000 / (m->bytes ? m->bytes : 1)));
 }
 
+/* Equal stamps: lower CPU, then argument order. */
+static bool comes_before(const struct head *a, const struct head *b)
+{
+    if (a->time != b->time)
+        return a->time < b->time;
+    return a->cpu != b->cpu ? a->cpu < b->cpu : a->input < b->input;
+}
+
+/* Puts `h` where it belongs below place `at`, which is free. */
+static void heap_down(struct merge *m, unsigned at, struct head h)
+{
+    for (unsigned child; (child = 2 * at + 1) < m->head_count; at = child) {
+        if (child + 1 < m->head_count && comes_before(&m->heads[child + 1], &m->heads[child]))
+            child++;
+        if (!comes_before(&m->heads[child], &h))
+            break;
+        m->heads[at] = m->heads[child];
+    }
+    m->heads[at] = h;
+}
+
+static struct head head_of(const struct merge *m, unsigned i)
+{
+    return (struct head){m->inputs[i].event.raw_time, m->inputs[i].event.cpu, i};
+}
+
+static void heap_begin(struct merge *m)
+{
+    for (unsigned i = 0; i < m->count; i++) {
+        advance(m, &m->inputs[i]);
+        if (m->inputs[i].has_event)
+            m->heads[m->head_count++] = head_of(m, i);
+    }
+    for (unsigned at = m->head_count / 2; at-- > 0;)
+        heap_down(m, at, m->heads[at]);
+}
+
+/* The first one's event is done: its input's next takes its place, or the last of the heap where there is none. */
+static void heap_next(struct merge *m)
+{
+    const unsigned i = m->heads[0].input;
+
+    advance(m, &m->inputs[i]);
+    if (m->inputs[i].has_event)
+        heap_down(m, 0, head_of(m, i));
+    else if (--m->head_count)
+        heap_down(m, 0, m->heads[m->head_count]);
+}
+
 static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
 {
     int64_t last = INT64_MIN;
     wstatus st   = W_SUCCESS;
 
-    for (unsigned i = 0; i < m->count; i++)
-        advance(m, &m->inputs[i]);
-    while (st == W_SUCCESS) {
-        struct input *least = NULL;
-        for (unsigned i = 0; i < m->count; i++) { /* few files: no heap. Equal stamps: lower CPU, then argument order */
-            struct input *in = &m->inputs[i];
-            if (in->has_event && (!least || in->event.raw_time < least->event.raw_time ||
-                                  (in->event.raw_time == least->event.raw_time && in->event.cpu < least->event.cpu)))
-                least = in;
-        }
-        if (!least)
-            break;
+    heap_begin(m);
+    while (st == W_SUCCESS && m->head_count) {
+        struct input *least = &m->inputs[m->heads[0].input];
         if (least->event.raw_time < last && m->counts.inversions++ == 0)
             snprintf(m->counts.first_inversion, sizeof m->counts.first_inversion,
                      "%.300s: offset %" PRIu64 ": an event is earlier than the one before it", least->path,
@@ -411,7 +458,7 @@ static wstatus copy_all(struct merge *m, uint64_t *end_time, struct reason *why)
         if (least->event.filetime > *end_time)
             *end_time = least->event.filetime;
         st = copy(m, least, why);
-        advance(m, least);
+        heap_next(m);
         tell(m);
     }
     if (st == W_SUCCESS && last != INT64_MIN && !m->options->plain)
@@ -456,6 +503,7 @@ static void merge_finish(struct merge *m)
     for (uint32_t i = 0; m->outputs && i < m->processors; i++)
         free(m->outputs[i].data);
     free(m->inputs);
+    free(m->heads);
     free(m->outputs);
     free(m->changed);
 }
@@ -487,13 +535,14 @@ wstatus merge_files_with(struct os *os, const char *const *files, unsigned count
     if (count == 0)
         return reason_set(why, W_INVALID_PARAMETER, "no file to merge into %s", target);
     m.inputs   = calloc(count, sizeof *m.inputs);
+    m.heads    = calloc(count, sizeof *m.heads);
     m.identity = identity_create();
     m.names    = kernel_names_create();
     m.unwinding = unwinding_create();
     m.embedding = embedding_create(NULL);
     if (asprintf(&temporary, "%s.merging-%d", target, (int)getpid()) < 0)
         temporary = NULL;
-    if (!m.inputs || !m.identity || !m.names || !m.unwinding || !m.embedding || !temporary) {
+    if (!m.inputs || !m.heads || !m.identity || !m.names || !m.unwinding || !m.embedding || !temporary) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
         goto out;
     }

@@ -19,6 +19,10 @@
 
 #include <stdbool.h>
 
+/* What the tools take at once: each is open to the end, and 1,024 descriptors are what a program usually has. Files of one NEWFILE session
+ * must be given together: of a part of them that was merged before nobody knows whether its losses count on from another's. */
+enum { MERGE_FILES_MAX = 1000 };
+
 struct redactor;
 /* All zeros: everything, with what a merge adds. */
 struct merge_options {

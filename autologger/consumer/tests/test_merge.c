@@ -261,6 +261,48 @@ static void one_file_counts_once(void **state)
     unlink(link_path);
 }
 
+/* Equal stamps: the lower CPU, then the file that was named first. The files end at different times. */
+static void many_files_in_order(void **state)
+{
+    enum { FILES = 100, ROUNDS = 40 };
+    char                 path[FILES][64];
+    const char          *files[FILES];
+    struct etl_file_info info = build_info(8192);
+    struct merge_counts  c;
+    struct reason        why;
+    struct etl_reader   *r;
+    struct etl_event     e;
+    unsigned             n = 0;
+    (void)state;
+    for (unsigned i = 0; i < FILES; i++) {
+        struct image m = image_start(&info);
+        image_buffer(&m, (uint16_t)(i % 3), 1);
+        for (unsigned k = 0; k < ROUNDS - i % 7; k++)
+            image_event(&m, 2000000 + 10 * (int64_t)k + i * 37 % FILES / 10, i);
+        snprintf(path[i], sizeof path[i], "%s/%u.etl", folder, i);
+        save(&m, files[i] = path[i]);
+    }
+    assert_int_equal(merge_files(os_linux(), files, FILES, target, &c, &why), W_SUCCESS);
+    assert_true(c.inversions == 0 && c.damage == 0);
+    assert_int_equal(etl_reader_open(target, &r, &why), W_SUCCESS);
+    struct etl_event last       = {.raw_time = INT64_MIN};
+    uint32_t         last_value = 0, value = 0, count[FILES] = {0};
+    for (; etl_next(r, &e); last = e, last_value = value) {
+        if (n++ == 0)
+            continue; /* the header event */
+        memcpy(&value, e.payload, 4);
+        count[value]++;
+        assert_true(e.raw_time > last.raw_time ||
+                    (e.raw_time == last.raw_time && (e.cpu > last.cpu || (e.cpu == last.cpu && value > last_value))));
+    }
+    for (unsigned i = 0; i < FILES; i++)
+        assert_int_equal(count[i], ROUNDS - i % 7);
+    assert_int_equal(n, c.out);
+    etl_reader_close(r);
+    for (unsigned i = 0; i < FILES; i++)
+        unlink(path[i]);
+}
+
 static void errors_name_the_target(void **state)
 {
     const char         *files[] = {user_path};
@@ -279,6 +321,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {T(two_files_in_order), T(refusals), T(a_full_disk_leaves_nothing),
                                        T(damage_is_counted), T(inversions_are_named), T(one_file_counts_once),
-                                       T(errors_name_the_target)};
+                                       T(many_files_in_order), T(errors_name_the_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
