@@ -95,14 +95,16 @@ class Machine:
             time.sleep(0.01)
         check(False, "the keeper has no daemon")
 
-    def writer(self, number, count, rate=0, provider=1, wait_ms=0, user=None):
+    def writer(self, number, count, rate=0, provider=1, wait_ms=0, user=None, enabled=False):
+        """enabled: it waits until a session wants its events, so that all of them are this session's to write or to lose."""
         tally = os.path.join(self.dir, f"tally-{number}")
         command = [os.path.join(BUILD, "tests", "event_writer"), tally, str(number), str(count), str(rate), str(provider), str(wait_ms)]
         if user is not None:
             open(tally, "w").close()
             os.chown(tally, user, user)
             os.chmod(self.dir, 0o755)
-        p = subprocess.Popen(command, env=self.env, user=user, group=user, extra_groups=[] if user is not None else None,
+        env = dict(self.env, EVENT_WRITER_ENABLED="1") if enabled else self.env
+        p = subprocess.Popen(command, env=env, user=user, group=user, extra_groups=[] if user is not None else None,
                              stdout=subprocess.PIPE, text=True)
         self.processes.append(p)
         return p, tally

@@ -43,10 +43,12 @@ def answers(m, pid, what):
 
 
 def scribble(m, pid):
-    """It is admitted to `shared`, as the others are; `quiet` has another provider and never sees it."""
-    m.tool("start", "shared", "-o", "shared.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=512")
+    """It is admitted to `shared`, as the others are; `quiet` has another provider and never sees it. What it scribbles makes the logger write
+    buffers that are far from full, so the file has no limit: 10,000 rounds need about 100 MB for 24 MB of events."""
+    m.tool("start", "shared", "-o", "shared.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=512",
+           "--set", "MaxFileSize=0")
     begin = time.time()
-    writers = [m.writer(i, 60000, rate=10000, user=user) for i, user in enumerate((GOOD, SECOND))]
+    writers = [m.writer(i, 60000, rate=10000, user=user, enabled=True) for i, user in enumerate((GOOD, SECOND))]
     hostile(m, "scribble", ROUNDS, PROVIDER)
     for p, _ in writers:
         check(p.wait(120) == 0, "a writer failed")
@@ -56,7 +58,9 @@ def scribble(m, pid):
     answers(m, pid, "stop")
     attempted, refused = sum(tally(t)[0] for t in tallies), sum(tally(t)[2] for t in tallies)
     r = m.verify(os.path.join(m.logs, "shared.etl"), tallies, expect=None)
-    print("others' attempted", attempted, "lost", refused, "in the file", r["events"], "damaged records skipped", info["corrupt"])
+    print("others' attempted", attempted, "lost", refused, "in the file", r["events"], "damaged records skipped", info["corrupt"], "buffers",
+          info["buffers_written"])
+    check(info["status"] == 0 and info["lost_file"] == 0, "the session goes on and its file takes all", info)
     check(r["missing"] == r["torn"] == r["doubled"] == 0 and r["events"] == attempted - refused, "the others' events are there, each once:", r)
     print(f"{ROUNDS} rounds in {time.time() - begin:.1f} s")
 
@@ -67,7 +71,7 @@ def silent(m, pid):
     for p in held:
         check(p.stdout.readline().startswith("held"), "silent")
     m.tool("start", "open", "-o", "open.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=256")
-    writers = [m.writer(10 + i, 2000, user=user) for i, user in enumerate((GOOD, BAD))]  # the hostile user's own programs, too
+    writers = [m.writer(10 + i, 2000, user=user, enabled=True) for i, user in enumerate((GOOD, BAD))]  # the hostile user's own programs, too
     for p, _ in writers:
         check(p.wait(60) == 0, "a writer failed")
     info = json.loads(m.tool("stop", "open", "--json").stdout)

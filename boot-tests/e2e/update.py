@@ -29,7 +29,7 @@ def tally(path):
 def writers_go(m, count, rate, programs=2):
     for i in range(programs):  # tallies go on counting
         pathlib.Path(m.dir, f"tally-{i}").unlink(missing_ok=True)
-    return [m.writer(i, count, rate=rate) for i in range(programs)]
+    return [m.writer(i, count, rate=rate, enabled=True) for i in range(programs)]
 
 
 def query(m, name):
