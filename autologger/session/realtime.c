@@ -26,6 +26,8 @@ struct realtime {
     uint64_t               cap; /* bytes of all buffers that wait */
     uint64_t               end; /* D1 */
     uint64_t               window; /* buffers below belong to complete windows; the logger's alone */
+    uint64_t               shown;  /* D4 */
+    uint64_t               ends;   /* a flush was over before this buffer: with the one before it a window ends, whatever that says of itself */
     uint32_t               lost;   /* as published */
     uint64_t               events_lost;
     bool                   opened;
@@ -263,6 +265,14 @@ static void adopt_one(struct realtime *r, struct state_backup *at, unsigned numb
     at->in_use = 0;
 }
 
+/* A predecessor's last buffer is still to be shown where its window goes on. */
+static bool ends_window(const struct realtime *r, uint64_t end)
+{
+    struct etl_buffer_header h;
+    const struct backup     *b = &r->current;
+    return b->fd < 0 || end <= b->first || !backup_head(os_of(r), b, end - 1, &h) || h.flag & ETL_BUFFER_FLUSH_MARKER;
+}
+
 static void realtime_open(struct realtime *r, const struct etl_file_info *info, uint64_t *next)
 {
     struct etl_file_info mine = *info;
@@ -284,8 +294,9 @@ static void realtime_open(struct realtime *r, const struct etl_file_info *info, 
     }
     if (*next < r->state->base) /* also when a predecessor died before it published a buffer */
         *next = r->state->base;
-    r->end = r->window = *next;
-    r->opened          = true;
+    r->end    = *next;
+    r->window = r->shown = ends_window(r, r->end) ? r->end : r->end - 1;
+    r->opened            = true;
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -349,22 +360,34 @@ static wstatus realtime_put(struct realtime *r, uint8_t *buffer, uint32_t filled
     return W_SUCCESS;
 }
 
-static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost, uint64_t events_lost)
+static void consumers_wake(const struct realtime *r)
 {
     uint64_t one = 1;
+    if (r->s->env->consumers_fd > 0)
+        (void)!write(r->s->env->consumers_fd, &one, sizeof one);
+}
+
+static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost, uint64_t events_lost)
+{
     pthread_mutex_lock(&r->lock);
     r->end  = end;
+    if (r->window == end)
+        r->shown = end;
+    else if (end > r->shown + 1)
+        r->shown = end - 1;
     r->lost = lost;
     r->events_lost = events_lost;
     bool wanted = consumers(r) != 0;
     pthread_mutex_unlock(&r->lock);
-    if (wanted && r->s->env->consumers_fd > 0)
-        (void)!write(r->s->env->consumers_fd, &one, sizeof one);
+    if (wanted)
+        consumers_wake(r);
 }
 
 static void realtime_tidy(struct realtime *r)
 {
     pthread_mutex_lock(&r->lock);
+    const bool more = r->shown < r->end && consumers(r);
+    r->window = r->ends = r->shown = r->end;
     uint64_t least = released(r);
     for (unsigned i = 0; i < FORMER; i++)
         if (r->former[i].fd >= 0 && r->former[i].end <= least)
@@ -372,6 +395,8 @@ static void realtime_tidy(struct realtime *r)
     if (r->current.fd >= 0 && r->end > r->current.first && r->end <= least)
         current_drop(r);
     pthread_mutex_unlock(&r->lock);
+    if (more)
+        consumers_wake(r);
 }
 
 static bool realtime_tight(struct realtime *r, uint64_t number) { return number - r->window >= r->slots / 4; }
@@ -512,7 +537,7 @@ static void hole_count(struct realtime *r, struct state_consumer *c, struct back
 /* The first buffer from *number on that is there. NULL: none yet. */
 static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number, struct etl_buffer_header *head)
 {
-    while (*number < r->end) {
+    while (*number < r->shown) {
         struct backup *b = file_of(r, *number);
         if (b && backup_head(os_of(r), b, *number, head))
             return b;
@@ -563,7 +588,7 @@ static bool buffer_answer(struct realtime *r, struct state_consumer *c, const st
         a->size     = h.saved_offset;
         a->offset   = number == q->wanted && q->offset < a->size ? q->offset : 0;
         a->bytes    = a->size - a->offset < room ? a->size - a->offset : (uint32_t)room;
-        a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
+        a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || number + 1 == r->ends || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
         if (part_read(r, b, number, a)) {
             if (a->offset + a->bytes == a->size && c->holes <= number)
                 c->holes = number + 1; /* it has had it */

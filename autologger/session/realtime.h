@@ -5,6 +5,8 @@
  *      buffers rather than holding the others up.
  *   D3 what one consumer has acknowledged counts as delivered: it is in the state (a successor) and in the file's mark (a reboot),
  *      and is not given again to whoever comes when nobody is attached.
+ *   D4 of a window that is not over all is shown but the newest buffer, which turns out to be the last when what follows it is dropped: who gets
+ *      it must be told with it that the window is over.
  * The early program has no consumers and creates no files: it has no such part (session_env.realtime is NULL), and its sessions
  * hold their events until they are adopted.
  * Threads: create, destroy and the consumers' half on the controlling thread, the rest on the logger's; `lock` is inside.
@@ -30,7 +32,7 @@ struct realtime_part {
                    struct reason *why);
     /* Buffers below `end` were published; what was lost so far. */
     void (*show)(struct realtime *r, uint64_t end, uint32_t buffers_lost, uint64_t events_lost);
-    /* Files that nobody needs any more go. */
+    /* A flush is over: so is its window, whatever was dropped of it. Files that nobody needs any more go. */
     void (*tidy)(struct realtime *r);
     /* So much waits for the end of its window that it should come now. */
     bool (*tight)(struct realtime *r, uint64_t number);

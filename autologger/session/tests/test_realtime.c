@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 struct live {
@@ -87,6 +88,7 @@ struct reader {
     uint64_t next, done;
     uint64_t events, bad, last;
     uint64_t seen[8192];
+    bool     window; /* its last buffer was that of a window */
 };
 static struct {
     struct ctl_consume_answer a;
@@ -140,6 +142,7 @@ static bool reader_read(struct live *l, struct reader *r)
         have += answer.a.bytes;
     } while (have < answer.a.size);
     events_take(r, whole, have);
+    r->window = answer.a.flags & CTL_CONSUME_WINDOW;
     r->next = answer.a.sequence + 1;
     return true;
 }
@@ -633,6 +636,77 @@ static void a_buffer_that_cannot_be_read(void **state)
     live_finish(&l);
 }
 
+static struct {
+    struct live   *l;
+    struct reader *r;     /* looks when a buffer is to be written behind the first */
+    unsigned       calls, fails; /* which write of a buffer finds the disk full */
+} disk;
+
+static ssize_t full_pwrite(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
+{
+    if (size < 8192 || !offset) /* the mark, the file's header */
+        return os_linux()->pwrite(os, fd, data, size, offset);
+    if (++disk.calls > 1 && disk.r)
+        while (reader_read(disk.l, disk.r))
+            ;
+    return disk.calls == disk.fails ? -ENOSPC : os_linux()->pwrite(os, fd, data, size, offset);
+}
+
+/* The last buffer of a window has no room. Who waits for the window gets what there is of it, also who read on meanwhile, and from a successor. */
+static void without_the_last_of_its_window(void **state)
+{
+    enum { AFTERWARDS, MEANWHILE, SUCCESSOR, VARIANTS, EVENTS = 40, BUFFERS = 3 }; /* of one processor: two are full, and the last ends the window */
+    cpu_set_t all, one;
+    (void)state;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    CPU_SET(0, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    for (int variant = 0; variant < VARIANTS; variant++) {
+        struct live     l;
+        struct reader   r;
+        struct session *dead = NULL;
+        struct os       full = *os_linux();
+        full.pwrite          = full_pwrite;
+        live_new(&l, 32, 0, false, false);
+        assert_int_equal(reader_attach(&l, &r, 3), 0);
+        l.f.env.os = &full;
+        disk       = (__typeof__(disk)){&l, variant == MEANWHILE ? &r : NULL, 0, BUFFERS};
+        for (unsigned i = 0; i < EVENTS; i++) {
+            assert_int_equal(program_write(&l.w, (uint64_t[50]){l.numbers++}, 400), 0);
+            if (i % 8 == 7)
+                logger_pass(l.s->logger, false, false);
+        }
+        assert_int_equal(disk.calls, BUFFERS - 1);
+        if (variant != SUCCESSOR) /* or it is killed then */
+            logger_pass(l.s->logger, false, true);
+        if (variant == SUCCESSOR) {
+            dead = l.s;
+            l.s  = adopting_successor(&l.f, dead);
+            session_fs_ready(l.s);
+            logger_pass(l.s->logger, false, false);
+            reader_read_all(&l, &r);
+            logger_pass(l.s->logger, false, true);
+        }
+        assert_int_equal(disk.calls, BUFFERS);
+        reader_read_all(&l, &r);
+        assert_int_equal(r.events, 32);
+        assert_true(r.window);
+        balance(&l);
+        disk.fails = 0; /* and it goes on */
+        produce(&l, 10, 400);
+        reader_read_all(&l, &r);
+        assert_int_equal(r.events, 42);
+        assert_true(r.window);
+        if (dead)
+            session_destroy(l.s);
+        l.s        = dead ? dead : l.s;
+        l.f.env.os = os_linux();
+        live_finish(&l);
+    }
+    sched_setaffinity(0, sizeof all, &all);
+}
+
 /* Killed when real time was off and its consumer not yet told: the successor has no real time, and knows so. */
 static void switched_off_and_killed(void **state)
 {
@@ -735,7 +809,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_number_that_cannot_be),
     cmocka_unit_test(names_that_end_in_a_number),
     cmocka_unit_test(a_buffer_that_cannot_be_read),
-    cmocka_unit_test(switched_off_and_killed),
+    cmocka_unit_test(without_the_last_of_its_window), cmocka_unit_test(switched_off_and_killed),
     cmocka_unit_test(readers_beside_the_logger),
 };
 
