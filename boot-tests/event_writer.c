@@ -121,7 +121,8 @@ int main(int argc, char **argv)
         } else
             t->refused++;
         if (rate && number % 64 == 63) {
-            struct timespec s = {0, (long)(64 * UINT64_C(1000000000) / rate)};
+            uint64_t        ns = 64 * UINT64_C(1000000000) / rate;
+            struct timespec s  = {(time_t)(ns / 1000000000), (long)(ns % 1000000000)};
             nanosleep(&s, NULL);
             if (watch.on)
                 watch.waits = waits();
