@@ -34,6 +34,14 @@ def tool(*args, env=None, expect=0, timeout=120):
     return r
 
 
+def verify(path, tallies, expect=0):
+    """What event_verify says of a trace and its writers' tallies."""
+    r = subprocess.run([os.path.join(BUILD, "tests", "event_verify"), path, *tallies], capture_output=True, text=True)
+    print(os.path.basename(path), r.stdout.strip(), r.stderr.strip())
+    check(expect is None or r.returncode == expect, "event_verify", path, "-> exit", r.returncode)
+    return {k: int(v) for k, v in (pair.split("=") for pair in r.stdout.split())}
+
+
 class Machine:
     """A runtime folder, a log folder and a store; `with` cleans up whatever happened."""
 
@@ -110,10 +118,7 @@ class Machine:
         return p, tally
 
     def verify(self, path, tallies, expect=0):
-        r = subprocess.run([os.path.join(BUILD, "tests", "event_verify"), path, *tallies], capture_output=True, text=True)
-        print(os.path.basename(path), r.stdout.strip(), r.stderr.strip())
-        check(expect is None or r.returncode == expect, "event_verify", path, "-> exit", r.returncode)
-        return {k: int(v) for k, v in (pair.split("=") for pair in r.stdout.split())}
+        return verify(path, tallies, expect)
 
     def shutdown(self):
         """Ends the daemon in order: all files are complete afterwards."""
