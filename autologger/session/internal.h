@@ -1,4 +1,4 @@
-/* internal.h - what session.c, adopt.c, log_files.c and update.c share, and nobody else. */
+/* internal.h - what session.c, create.c, adopt.c, log_files.c and update.c share, and nobody else. */
 #ifndef AUTOLOGGER_SESSION_INTERNAL_H
 #define AUTOLOGGER_SESSION_INTERNAL_H
 #include "autologger/session/session.h"
@@ -18,6 +18,11 @@ wstatus session_new(struct session_env *env, struct directory *directory, struct
 wstatus session_setup(struct session *s, struct reason *why);
 /* The kernel logger's configuration, by the mapped state. */
 void    session_klog_config(const struct session *s, struct condition_list *found, struct klog_config *c);
+/* Has the session's environment keep a descriptor, under the name KIND:INDEX:NUMBER, or without a number if that is below 0; fd -1: drops it. */
+void    session_keep(struct session *s, const char *kind, int number, int fd);
+void    session_keep_klogs(struct session *s); /* all of its kernel logger's */
+/* NULL is an empty text. */
+void    session_copy_text(char *out, size_t capacity, const char *text);
 /* As the session's environment keeps a descriptor of its kernel logger's; fd -1: drops it. */
 void    session_keep_klog(void *session, const char *klog_name, int fd, size_t ring_bytes);
 /* Has the logger's thread run that, after a flush, and waits for it. `more` (malloc, or NULL) is the errand's. 21: the session does not run, or
