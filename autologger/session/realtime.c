@@ -1,47 +1,16 @@
-#include "autologger/session/realtime.h"
+/* realtime.c - the files in which a real-time session's buffers wait, and its logger's half of realtime.h. */
+#include "autologger/session/realtime_private.h"
 
 #include "autologger/etl/header.h"
-#include "autologger/session/backup.h"
-#include "autologger/session/session.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 2048, FORMER = STATE_FORMER, DEFAULT_MB = 10, LEAST_BUFFER = 4096 };
-_Static_assert(REALTIME_FILES == FORMER + 1, "the files of a session");
-
-struct realtime {
-    struct session        *s;
-    struct state_realtime *state;
-    pthread_mutex_t        lock;
-    struct backup          current, former[FORMER]; /* current.end is not used: `end` is */
-    char                   path[PATH_SIZE];         /* of the current file, without ".etl" */
-    uint8_t               *header;
-    uint32_t               buffer_size, slots;
-    uint64_t               cap; /* bytes of all buffers that wait */
-    uint64_t               end; /* D1 */
-    uint64_t               window; /* buffers below belong to complete windows; the logger's alone */
-    uint64_t               shown;  /* D4 */
-    uint64_t               ends;   /* a flush was over before this buffer: with the one before it a window ends, whatever that says of itself */
-    uint32_t               lost;   /* as published */
-    uint64_t               events_lost;
-    bool                   opened;
-};
-
-static struct os *os_of(const struct realtime *r) { return r->s->env->os; }
-
-bool realtime_attached(const struct session *s, uint32_t id)
-{
-    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
-        if (s->state->realtime.consumer[i].in_use && s->state->realtime.consumer[i].id == id)
-            return true;
-    return false;
-}
+enum { DEFAULT_MB = 10, LEAST_BUFFER = 4096 };
 
 /* ---- names ---- */
 
@@ -92,7 +61,7 @@ static bool folder_is_link(const struct realtime *r)
 
 /* ---- how far everybody is; under lock ---- */
 
-static unsigned consumers(const struct realtime *r)
+unsigned realtime_consumers(const struct realtime *r)
 {
     unsigned n = 0;
     for (unsigned i = 0; i < STATE_CONSUMERS; i++)
@@ -125,8 +94,8 @@ static bool is_full(const struct realtime *r, uint64_t number)
     return mine >= r->slots || bytes > r->cap;
 }
 
-/* A consumer will not get [from, to) any more. What it was given, and has not acknowledged, it does not miss; nothing counts twice. */
-static bool missed_count(struct realtime *r, struct state_consumer *c, uint64_t from, uint64_t to)
+/* What it was given, and has not acknowledged, it does not miss; nothing counts twice. */
+bool realtime_missed(struct realtime *r, struct state_consumer *c, uint64_t from, uint64_t to)
 {
     if (c->next == from)
         c->next = to;
@@ -148,28 +117,19 @@ static bool slowest_skips(struct realtime *r)
     for (unsigned i = 0; i < STATE_CONSUMERS; i++) {
         struct state_consumer *c = &r->state->consumer[i];
         if (c->in_use && c->next == least)
-            missed_count(r, c, least, least + 1);
+            realtime_missed(r, c, least, least + 1);
     }
     return true;
 }
 
-static void marks_write(struct realtime *r, uint64_t from, uint64_t to)
-{
-    for (unsigned i = 0; i < FORMER; i++)
-        if (r->former[i].fd >= 0 && from < r->former[i].end && to > r->former[i].first)
-            backup_mark_write(os_of(r), &r->former[i], to < r->former[i].end ? to : r->former[i].end);
-    if (r->current.fd >= 0 && to > r->current.first)
-        backup_mark_write(os_of(r), &r->current, to);
-}
-
-static void former_drop(struct realtime *r, unsigned i)
+void realtime_former_drop(struct realtime *r, unsigned i)
 {
     r->state->former[i].in_use = 0;
     backup_close(os_of(r), &r->former[i]);
     os_of(r)->unlink(os_of(r), PATH_OF(r, i + 1));
 }
 
-static void current_drop(struct realtime *r)
+void realtime_current_drop(struct realtime *r)
 {
     r->state->current.in_use = 0;
     backup_close(os_of(r), &r->current);
@@ -199,7 +159,7 @@ static unsigned former_place(struct realtime *r)
             oldest = i;
     }
     fprintf(stderr, "autologgerd: real-time events that waited since %u boots are given up: %s\n", FORMER + 1, PATH_OF(r, oldest + 1));
-    former_drop(r, oldest);
+    realtime_former_drop(r, oldest);
     r->state->files_lost++;
     return oldest;
 }
@@ -377,7 +337,7 @@ static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost, uint6
         r->shown = end - 1;
     r->lost = lost;
     r->events_lost = events_lost;
-    bool wanted = consumers(r) != 0;
+    bool wanted = realtime_consumers(r) != 0;
     pthread_mutex_unlock(&r->lock);
     if (wanted)
         consumers_wake(r);
@@ -386,14 +346,14 @@ static void realtime_show(struct realtime *r, uint64_t end, uint32_t lost, uint6
 static void realtime_tidy(struct realtime *r)
 {
     pthread_mutex_lock(&r->lock);
-    const bool more = r->shown < r->end && consumers(r);
+    const bool more = r->shown < r->end && realtime_consumers(r);
     r->window = r->ends = r->shown = r->end;
     uint64_t least = released(r);
     for (unsigned i = 0; i < FORMER; i++)
         if (r->former[i].fd >= 0 && r->former[i].end <= least)
-            former_drop(r, i);
+            realtime_former_drop(r, i);
     if (r->current.fd >= 0 && r->end > r->current.first && r->end <= least)
-        current_drop(r);
+        realtime_current_drop(r);
     pthread_mutex_unlock(&r->lock);
     if (more)
         consumers_wake(r);
@@ -422,7 +382,7 @@ static void current_give_up(struct realtime *r, uint32_t *buffers, uint64_t *eve
     const uint64_t least = released(r);
     *buffers             = (uint32_t)waiting(&r->current, r->end, least);
     *events              = unsaved(r, least > r->current.first ? least : r->current.first);
-    current_drop(r);
+    realtime_current_drop(r);
 }
 
 static void realtime_finish(struct realtime *r, uint32_t *buffers, uint64_t *events)
@@ -430,9 +390,9 @@ static void realtime_finish(struct realtime *r, uint32_t *buffers, uint64_t *eve
     realtime_tidy(r);
     pthread_mutex_lock(&r->lock);
     *buffers = 0, *events = 0;
-    if (r->current.fd >= 0 && r->state->persistent && !consumers(r))
+    if (r->current.fd >= 0 && r->state->persistent && !realtime_consumers(r))
         os_of(r)->fsync(os_of(r), r->current.fd);
-    else if (r->current.fd >= 0 && !consumers(r))
+    else if (r->current.fd >= 0 && !realtime_consumers(r))
         current_give_up(r, buffers, events);
     pthread_mutex_unlock(&r->lock);
 }
@@ -442,268 +402,8 @@ static void realtime_drop(struct realtime *r, uint32_t *buffers, uint64_t *event
     realtime_tidy(r);
     pthread_mutex_lock(&r->lock);
     *buffers = 0, *events = 0;
-    if (r->current.fd >= 0 && !consumers(r))
+    if (r->current.fd >= 0 && !realtime_consumers(r))
         current_give_up(r, buffers, events);
-    pthread_mutex_unlock(&r->lock);
-}
-
-/* ---- consumers ---- */
-
-static struct state_consumer *consumer_find(struct realtime *r, uint32_t id)
-{
-    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
-        if (r->state->consumer[i].in_use && r->state->consumer[i].id == id)
-            return &r->state->consumer[i];
-    return NULL;
-}
-
-static void losses_tell(struct realtime *r, struct state_consumer *c, struct ctl_consume_answer *answer)
-{
-    c->told.events  = r->events_lost;
-    c->told.buffers = r->lost; /* what it missed itself is of no account for whoever comes next */
-    c->told.files   = r->state->files_lost;
-    answer->events_lost  = c->told.events;
-    answer->buffers_lost = (uint32_t)(c->told.buffers + c->missed);
-    answer->files_lost   = (uint32_t)c->told.files;
-}
-
-static wstatus consumer_attach(struct session *s, uint32_t id, struct ctl_consume_answer *answer)
-{
-    struct realtime       *r = s->realtime;
-    struct state_consumer *c = NULL;
-
-    if (!r)
-        return W_WMI_INSTANCE_NOT_FOUND;
-    pthread_mutex_lock(&r->lock);
-    for (unsigned i = 0; i < STATE_CONSUMERS && !c; i++)
-        if (!r->state->consumer[i].in_use)
-            c = &r->state->consumer[i];
-    if (c) {
-        *c      = (struct state_consumer){.id = id, .next = r->state->delivered, .holes = r->state->delivered};
-        c->told = (__typeof__(c->told)){r->state->told.events, r->state->told.buffers, r->state->told.files};
-        answer->events_lost  = r->state->told.events;
-        answer->buffers_lost = (uint32_t)r->state->told.buffers;
-        answer->files_lost   = (uint32_t)r->state->told.files;
-        answer->sequence = c->next;
-        __atomic_store_n(&c->in_use, 1, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&r->lock);
-    return c ? W_SUCCESS : W_NO_SYSTEM_RESOURCES;
-}
-
-static void acknowledge(struct realtime *r, struct state_consumer *c, uint64_t done)
-{
-    if (done > r->end)
-        done = r->end;
-    if (done > c->next)
-        c->next = done;
-    if (done <= r->state->delivered)
-        return;
-    uint64_t before     = r->state->delivered;
-    r->state->delivered = done;
-    r->state->told.events = c->told.events, r->state->told.files = c->told.files, r->state->told.buffers = c->told.buffers;
-    marks_write(r, before, done);
-}
-
-static struct backup *file_of(struct realtime *r, uint64_t number)
-{
-    for (unsigned i = 0; i < FORMER; i++)
-        if (r->former[i].fd >= 0 && number >= r->former[i].first && number < r->former[i].end)
-            return &r->former[i];
-    return r->current.fd >= 0 && number >= r->current.first && number < r->end ? &r->current : NULL;
-}
-
-/* Where the next file begins, behind `number`, which is in none. */
-static uint64_t file_after(const struct realtime *r, uint64_t number)
-{
-    uint64_t next = r->end;
-    for (unsigned i = 0; i < REALTIME_FILES; i++) {
-        const struct backup *b = i < FORMER ? &r->former[i] : &r->current;
-        if (b->fd >= 0 && b->first > number && b->first < next)
-            next = b->first;
-    }
-    return next;
-}
-
-/* Buffer `number` can't be read, because its file is damaged or was cut short: counted once for each consumer, the file once for all. */
-static void hole_count(struct realtime *r, struct state_consumer *c, struct backup *b, uint64_t number)
-{
-    if (missed_count(r, c, number, number + 1) && !b->damaged) {
-        b->damaged = true;
-        r->state->files_lost++;
-    }
-}
-
-/* The first buffer from *number on that is there. NULL: none yet. */
-static struct backup *find_from(struct realtime *r, struct state_consumer *c, uint64_t *number, struct etl_buffer_header *head)
-{
-    while (*number < r->shown) {
-        struct backup *b = file_of(r, *number);
-        if (b && backup_head(os_of(r), b, *number, head))
-            return b;
-        if (b) {
-            hole_count(r, c, b, (*number)++);
-            continue;
-        }
-        const uint64_t next = file_after(r, *number);
-        missed_count(r, c, *number, next); /* the file that held them was counted when it was given up */
-        *number = next;
-    }
-    return NULL;
-}
-
-static wstatus header_answer(struct realtime *r, uint64_t first, struct ctl_consume_answer *a, size_t room)
-{
-    struct backup           *b = file_of(r, first);
-    struct etl_buffer_header h;
-
-    if (!b)
-        return W_FILE_NOT_FOUND;
-    if (os_of(r)->pread(os_of(r), b->fd, &h, sizeof h, 0) != sizeof h || h.saved_offset > room)
-        return W_INVALID_DATA;
-    a->file = b->first;
-    a->size = a->bytes = h.saved_offset;
-    return os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes, 0) == (ssize_t)a->bytes ? W_SUCCESS : W_INVALID_DATA;
-}
-
-/* A part of buffer `number` goes behind the answer. */
-static bool part_read(const struct realtime *r, const struct backup *b, uint64_t number, struct ctl_consume_answer *a)
-{
-    const uint64_t at = backup_slot_at(b->first, b->slots, b->buffer_size, number) + a->offset;
-    for (int i = 0; i < 2; i++) /* a read may fail once */
-        if (os_of(r)->pread(os_of(r), b->fd, a + 1, a->bytes, at) == (ssize_t)a->bytes)
-            return true;
-    return false;
-}
-
-static bool buffer_answer(struct realtime *r, struct state_consumer *c, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
-                          size_t room)
-{
-    struct etl_buffer_header h;
-    struct backup           *b;
-
-    for (uint64_t number = q->wanted > c->next ? q->wanted : c->next; r->opened && (b = find_from(r, c, &number, &h)); number++) {
-        a->sequence = number;
-        a->file     = b->first;
-        a->size     = h.saved_offset;
-        a->offset   = number == q->wanted && q->offset < a->size ? q->offset : 0;
-        a->bytes    = a->size - a->offset < room ? a->size - a->offset : (uint32_t)room;
-        a->flags    = h.flag & ETL_BUFFER_FLUSH_MARKER || number + 1 == r->ends || (b != &r->current && number + 1 == b->end) ? CTL_CONSUME_WINDOW : 0;
-        if (part_read(r, b, number, a)) {
-            if (a->offset + a->bytes == a->size && c->holes <= number)
-                c->holes = number + 1; /* it has had it */
-            return true;
-        }
-        hole_count(r, c, b, number); /* else everything behind it would wait for ever */
-    }
-    return false;
-}
-
-static wstatus consumer_next(struct session *s, uint32_t id, const struct ctl_consume_request *q, struct ctl_consume_answer *a,
-                             size_t room, bool *wait)
-{
-    struct realtime        *r = s->realtime;
-    wstatus                 st = W_SUCCESS;
-
-    *wait = false;
-    if (!r)
-        return W_WMI_INSTANCE_NOT_FOUND;
-    pthread_mutex_lock(&r->lock);
-    struct state_consumer *c = consumer_find(r, id);
-    if (!c) {
-        st = W_WMI_INSTANCE_NOT_FOUND;
-    } else {
-        acknowledge(r, c, q->done);
-        if (q->what == CTL_CONSUME_HEADER)
-            st = header_answer(r, q->wanted, a, room);
-        else if (q->what == CTL_CONSUME_BUFFER)
-            *wait = !buffer_answer(r, c, q, a, room);
-        if (!st && !*wait)
-            losses_tell(r, c, a);
-    }
-    pthread_mutex_unlock(&r->lock);
-    return st;
-}
-
-static void consumer_gone(struct session *s, uint32_t id)
-{
-    struct realtime *r = s->realtime;
-    if (!r)
-        return;
-    pthread_mutex_lock(&r->lock);
-    struct state_consumer *c = consumer_find(r, id);
-    if (c)
-        c->in_use = 0;
-    pthread_mutex_unlock(&r->lock);
-}
-
-/* Who may not move the marks gets a descriptor by which nothing of the file can be changed: another boot reads it. */
-static int file_share(const struct backup *b, bool marks)
-{
-    char path[40];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", b->fd);
-    return marks ? fcntl(b->fd, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
-}
-
-static void consumer_farewell(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *a, int fds[REALTIME_FILES], unsigned *count)
-{
-    struct realtime        *r = s->realtime;
-
-    *count = 0;
-    if (!r)
-        return;
-    pthread_mutex_lock(&r->lock);
-    struct state_consumer *c = consumer_find(r, id);
-    a->flags                 = CTL_CONSUME_ENDED;
-    a->sequence              = r->end;
-    if (c)
-        losses_tell(r, c, a);
-    for (uint64_t at = 0; c && *count < REALTIME_FILES;) { /* in the order of their buffers */
-        const struct backup *next = NULL;
-        for (unsigned i = 0; i < REALTIME_FILES; i++) {
-            const struct backup *b = i < FORMER ? &r->former[i] : &r->current;
-            if (b->fd >= 0 && b->first >= at && (!next || b->first < next->first))
-                next = b;
-        }
-        int fd = next ? file_share(next, marks) : -1;
-        if (fd < 0)
-            break;
-        fds[(*count)++] = fd;
-        at              = next->first + 1;
-    }
-    pthread_mutex_unlock(&r->lock);
-}
-
-static void consumers_leave(struct session *s, bool keep)
-{
-    struct realtime *r = s->realtime;
-    if (!r)
-        return;
-    pthread_mutex_lock(&r->lock);
-    if (consumers(r) && !(keep && r->state->persistent)) {
-        for (unsigned i = 0; i < FORMER; i++)
-            if (r->former[i].fd >= 0)
-                former_drop(r, i);
-        if (r->current.fd >= 0)
-            current_drop(r);
-    }
-    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
-        r->state->consumer[i].in_use = 0;
-    pthread_mutex_unlock(&r->lock);
-}
-
-static void realtime_forget(struct session *s)
-{
-    struct realtime *r = s->realtime;
-    pthread_mutex_lock(&r->lock);
-    for (unsigned i = 0; i < FORMER; i++)
-        if (r->state->former[i].in_use)
-            former_drop(r, i);
-    if (r->state->current.in_use)
-        current_drop(r);
-    for (unsigned i = 0; i < STATE_CONSUMERS; i++)
-        r->state->consumer[i].in_use = 0;
-    r->state->delivered = slot_word(session_slot(s->state), offsetof(struct state_slot, realtime_end) / 8); /* as session_realtime_end */
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -757,6 +457,6 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
 
 const struct realtime_part realtime_delivery = {
     .create = realtime_create, .destroy = realtime_destroy, .open = realtime_open, .put = realtime_put, .show = realtime_show,
-    .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .drop = realtime_drop, .attach = consumer_attach, .next = consumer_next,
-    .gone = consumer_gone, .farewell = consumer_farewell, .leave = consumers_leave, .forget = realtime_forget,
+    .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .drop = realtime_drop, .attach = realtime_attach, .next = realtime_next,
+    .gone = realtime_gone, .farewell = realtime_farewell, .leave = realtime_leave, .forget = realtime_forget,
 };
