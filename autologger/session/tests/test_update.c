@@ -140,6 +140,19 @@ static uint64_t in_memory(const struct stand *t)
     return (uint64_t)st.st_blocks * 512;
 }
 
+/* Every writer has written one more, however busy the machine is. */
+static void more_is_written(const struct stand *t)
+{
+    uint64_t before[WRITERS];
+    for (unsigned i = 0; i < WRITERS; i++)
+        before[i] = __atomic_load_n(&t->writer[i].w.written, __ATOMIC_RELAXED);
+    for (unsigned i = 0, ms = 0; i < WRITERS; ms++) {
+        i += __atomic_load_n(&t->writer[i].w.written, __ATOMIC_RELAXED) > before[i];
+        assert_true(ms < 30000);
+        usleep(1000);
+    }
+}
+
 /* Up and down while three threads write as fast as they can: nothing is torn, nothing uncounted. */
 static void buffers_come_and_go_under_writers(void **state)
 {
@@ -255,7 +268,7 @@ static void files_change_under_writers(void **state)
     stand_begin(&t, "files", 0, 64, true);
     writers_go(&t, 100, false);
     for (int i = 0; i < FILES; i++) {
-        usleep(10000);
+        more_is_written(&t);
         snprintf(path[i], sizeof path[i], "%s/other/%d.etl", t.f.dir, i);
         assert_int_equal(update(&t, (struct session_terms){.log_path = path[i], .file_name = "declared.etl"}), 0);
         assert_string_equal(session_log_path(t.s->state), path[i]);
@@ -325,7 +338,7 @@ static void files_that_cannot_be(void **state)
     assert_true(text && fputs("not an etl", text) >= 0 && !fclose(text));
     assert_int_equal(update(&t, (struct session_terms){.log_path = path}), W_ALREADY_EXISTS);
     writers_go(&t, 100, false); /* and the session goes on in the file that it has */
-    usleep(20000);
+    more_is_written(&t);
     struct ctl_session_info info = stand_stop(&t);
     assert_string_equal(info.log_path, t.text.path);
     assert_int_equal(file_read(t.text.path).events, info.events_written);
@@ -424,10 +437,10 @@ static void a_file_for_a_session_without(void **state)
     assert_int_equal(update(&t, (struct session_terms){.realtime = true}), W_INVALID_PARAMETER);
     assert_int_equal(update(&t, (struct session_terms){.convert = true}), W_INVALID_PARAMETER);
     writers_go(&t, 300, false);
-    usleep(20000);
+    more_is_written(&t);
     snprintf(path, sizeof path, "%s/later.etl", t.f.dir);
     assert_int_equal(update(&t, (struct session_terms){.log_path = path}), 0);
-    usleep(20000);
+    more_is_written(&t);
     assert_int_equal(update(&t, (struct session_terms){.realtime = true}), 0);
     session_realtime_end(t.s);
     usleep(10000);
@@ -444,14 +457,14 @@ static void converted_to_real_time(void **state)
     (void)state;
     stand_begin(&t, "converted", ETL_MODE_SEQUENTIAL, 64, true);
     writers_go(&t, 300, false);
-    usleep(20000);
+    more_is_written(&t);
     assert_int_equal(update(&t, (struct session_terms){.convert = true}), 0);
     assert_int_equal(t.s->state->log_file_mode, ETL_MODE_REAL_TIME);
     assert_string_equal(session_log_path(t.s->state), "");
     const uint64_t in_file = file_read(t.text.path).events;
     assert_int_equal(realtime_delivery.attach(t.s, 7, &a), 0);
     uint64_t next = a.sequence, got = 0;
-    usleep(20000);
+    more_is_written(&t);
     atomic_store(&t.stop, true);
     for (unsigned i = 0; i < WRITERS; i++)
         pthread_join(t.writer[i].thread, NULL);
@@ -479,6 +492,7 @@ static void one_row_for_all_processors(void **state)
     (void)state;
     stand_begin(&t, "row", ETL_MODE_NO_PER_PROCESSOR, 64, true);
     writers_go(&t, 200, true);
+    more_is_written(&t);
     usleep(100000);
     struct ctl_session_info info = stand_stop(&t);
     FILE    *file = fopen(t.text.path, "rb");
