@@ -105,7 +105,7 @@ static inline wstatus program_write(struct program *w, const void *payload, uint
     bool                    written = false;
     wstatus                 st      = ring_write(&w->view, w->enable, w->ticket, &h, &piece, 1, size, &written);
     w->attempted++;
-    w->written += st == 0 && written;
+    __atomic_fetch_add(&w->written, st == 0 && written, __ATOMIC_RELAXED); /* others may look meanwhile */
     w->refused += st != 0;
     return st;
 }
