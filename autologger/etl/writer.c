@@ -281,7 +281,10 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
     int r          = w->os->ftruncate(w->os, w->fd, state->file_offset); /* what was set aside too */
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
-    return writer_ring_count(w, why);
+    st = writer_ring_count(w, why);
+    if (!st && w->ring)
+        w->events[place(w) / w->buffer_size] = state->oldest_events;
+    return st;
 }
 
 static wstatus resume(struct os *os, int fd, const char *path, const struct etl_file_info *info, const struct etl_write_state *state,
@@ -383,7 +386,12 @@ void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers)
         w->at.buffers_lost = UINT32_MAX;
 }
 
-struct etl_write_state etl_writer_state(const struct etl_writer *w) { return w->at; }
+struct etl_write_state etl_writer_state(const struct etl_writer *w)
+{
+    struct etl_write_state at = w->at;
+    at.oldest_events          = w->ring && !w->packed_ring ? w->events[place(w) / w->buffer_size] : 0;
+    return at;
+}
 
 /* Where the newest buffer begins. */
 static uint64_t newest(const struct etl_writer *w)

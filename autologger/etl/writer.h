@@ -46,6 +46,8 @@ struct etl_write_state {
     uint32_t buffers_lost;
     uint32_t slots;           /* of a ring: buffers that it has at most, the header's included; 0: not a ring, or not known yet */
     uint64_t overwritten;     /* events */
+    uint32_t oldest_events;   /* of a ring: events of the buffer whose place the next one takes. Who dies between that and publishing has taken its place,
+                               * and a successor no longer finds them there */
 };
 enum { ETL_RING_LEAST = 3 }; /* slots: the header, and two */
 

@@ -88,6 +88,7 @@ static void file_state(struct logger *l)
     l->master->buffers_lost    = at.buffers_lost;
     l->master->slots           = at.slots;
     l->master->overwritten     = at.overwritten;
+    l->master->oldest_events   = at.oldest_events;
 }
 
 void logger_file_ended(struct logger *l)
@@ -97,7 +98,7 @@ void logger_file_ended(struct logger *l)
     m->buffers_lost_before += m->buffers_lost;
     m->overwritten_before += m->overwritten;
     m->file_offset = m->overwritten = 0;
-    m->buffers_written = m->buffers_lost = m->slots = 0;
+    m->buffers_written = m->buffers_lost = m->slots = m->oldest_events = 0;
 }
 
 void logger_publish_file(struct logger *l)
@@ -121,7 +122,7 @@ static wstatus ring_open(struct logger *l, struct reason *why)
     if (!s->state->file_created)
         return etl_writer_create_in(s->env->os, fd, shown, &info, &l->writer, why);
     const struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost, l->master->slots,
-                                       l->master->overwritten};
+                                       l->master->overwritten, l->master->oldest_events};
     return etl_writer_resume_in(s->env->os, fd, shown, &info, &at, &l->writer, why);
 }
 
@@ -136,7 +137,7 @@ static wstatus file_begin(struct logger *l, struct reason *why)
     session_file_path(s->state, l->master->file_number, path);
     if (s->state->file_created) {
         const struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost, l->master->slots,
-                                           l->master->overwritten};
+                                           l->master->overwritten, l->master->oldest_events};
         logger_file_info(s, path, &info);
         return etl_writer_resume(os, path, &info, &at, s->env->free_floor, &l->writer, why);
     }

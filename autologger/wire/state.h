@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 20, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 21, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
@@ -109,7 +109,7 @@ struct state_slot {
     uint64_t path;         /* which of the session's two paths is that of its file: 0 log_path, 1 other_path */
     uint32_t buffers_before, buffers_lost_before; /* of the session's files before this one; overwritten_before is the same of events */
     uint32_t message_number; /* USE_LOCAL_SEQUENCE: the last that was given */
-    uint32_t reserved;
+    uint32_t oldest_events; /* see etl_write_state */
     uint64_t overwritten_before;
     uint64_t lost_before; /* events lost before the file was changed to this one: another file's header has them */
     uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */

@@ -19,6 +19,7 @@
 enum { BUFFER = 4096, EVENTS = 3 /* a buffer */ };
 static char    folder[32], path[64], other[64];
 static uint8_t buffer[BUFFER];
+static int     events_a_buffer = EVENTS;
 
 static int setup(void **state)
 {
@@ -44,11 +45,11 @@ static long file_size(const char *name)
     return stat(name, &st) < 0 ? -1 : (long)st.st_size;
 }
 
-/* A buffer of EVENTS events that have consecutive numbers from *next on. */
+/* A buffer of so many events, which have consecutive numbers from *next on. */
 static uint32_t fill(uint32_t *next)
 {
     uint32_t at = 72;
-    for (int i = 0; i < EVENTS; i++, (*next)++) {
+    for (int i = 0; i < events_a_buffer; i++, (*next)++) {
         struct etl_event_header h = build_event(2000000 + *next, sizeof *next);
         memcpy(buffer + at, &h, sizeof h);
         memcpy(buffer + at + sizeof h, next, sizeof *next);
@@ -155,6 +156,43 @@ static void a_ring_goes_on_after_its_writer_died(void **state)
         assert_int_equal(f.count + etl_writer_state(w).overwritten, next);
         etl_writer_destroy(w);
     }
+}
+
+/* What lay in the place that was just taken is counted, not what lies there now. */
+static void a_ring_of_unequal_buffers_goes_on(void **state)
+{
+    struct etl_file_info info = build_info(BUFFER);
+    struct reason        why;
+    (void)state;
+    info.log_file_mode = ETL_MODE_CIRCULAR;
+    info.ring_buffers  = 4;
+    for (unsigned puts = 0; puts < 14; puts++)
+        for (int last = 1; last <= 5; last++) {
+            struct etl_writer *w;
+            uint32_t           next = 0;
+            assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS);
+            for (unsigned i = 0; i < puts; i++) {
+                events_a_buffer = 1 + (int)(i * 7 % 5);
+                put(w, &next);
+            }
+            const struct etl_write_state published = etl_writer_state(w);
+            const uint32_t               again     = next;
+            events_a_buffer                        = last;
+            put(w, &next);
+            etl_writer_destroy(w);
+            next = again;
+            assert_int_equal(etl_writer_resume(os_linux(), path, &info, &published, 0, &w, &why), W_SUCCESS);
+            for (unsigned i = 0; i < 6; i++) {
+                events_a_buffer = 5 - (int)(i % 5);
+                assert_int_equal(put(w, &next), W_SUCCESS);
+                struct found f = look(path);
+                assert_true(f.whole && f.rising && f.last + 1 == next);
+                assert_int_equal(f.count + etl_writer_state(w).overwritten, next);
+            }
+            etl_writer_destroy(w);
+            unlink(path);
+        }
+    events_a_buffer = EVENTS;
 }
 
 static void a_ring_in_memory_is_copied_while_it_runs(void **state)
@@ -421,7 +459,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        T(a_ring_keeps_the_newest), T(a_ring_goes_on_after_its_writer_died), T(a_ring_in_memory_is_copied_while_it_runs),
+        T(a_ring_keeps_the_newest), T(a_ring_goes_on_after_its_writer_died), T(a_ring_of_unequal_buffers_goes_on), T(a_ring_in_memory_is_copied_while_it_runs),
         T(a_ring_needs_three_buffers), T(a_packed_ring_keeps_more_of_the_newest), T(a_packed_ring_goes_on_after_its_writer_died),
         T(a_packed_ring_trusts_no_list), T(set_aside_and_given_back), T(a_file_goes_on),
     };
