@@ -30,10 +30,13 @@ static void connection_drop(struct control_server *v, unsigned c)
             server_registration_drop(v, &v->state->registration[i]);
     if (v->greeted[c])
         keep_connection(v, c, -1);
+    const bool was_there = v->state->connection[c].in_use;
     v->state->connection[c].in_use = 0;
     if (v->fd[c] >= 0)
         message_hang_up(v->fd[c]);
     v->fd[c] = -1;
+    if (was_there)
+        server_program_left(v, v->state->connection[c].uid, v->state->connection[c].attached);
     if (v->hooks.enabling)
         v->hooks.enabling->gone(v, c);
 }
@@ -343,6 +346,7 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         if (v->fd[c] < 0)
             connection_drop(v, c);
     }
+    server_users_check(v);
     if (v->hooks.enabling)
         v->hooks.enabling->adopted(v);
     /* a new instance number: clients ask again for what was not answered */
@@ -358,6 +362,7 @@ void server_destroy(struct control_server *v)
 {
     if (!v)
         return;
+    v->ending = true; /* sessions may have a successor, and writers need their memory until it is there */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->fd[c] >= 0)
             connection_drop(v, c);

@@ -22,7 +22,7 @@ struct control_server {
     int                   fd[STATE_CONNECTIONS]; /* -1 = none */
     struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
     bool                  greeted[STATE_CONNECTIONS]; /* has said hello: only then is the connection kept for a successor */
-    bool                  quit;
+    bool                  quit, ending;
     uint64_t              instance;
     uint32_t              ticket;
     struct enable_wait   *waits; /* enable.c's */
@@ -54,6 +54,10 @@ server_request server_on_register, server_on_unregister, server_on_enable_ack;
 /* A condition of the session, once for each item: more would say nothing new. */
 void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice);
 bool server_attach(struct control_server *v, unsigned c, struct session *s);
+/* A program of `uid` is gone that was attached to these sessions: where it was the user's last, the user's memory goes to others. */
+void server_program_left(struct control_server *v, uint32_t uid, uint64_t attached);
+/* The same of all users, after the connections of a predecessor were taken over. */
+void server_users_check(struct control_server *v);
 /* The ticket that its acknowledgement will have. */
 uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code);
 void           server_registration_drop(struct control_server *v, struct state_registration *r);

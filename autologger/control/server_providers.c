@@ -208,6 +208,29 @@ wstatus server_on_unregister(struct control_server *v, unsigned c, const void *m
     return W_SUCCESS;
 }
 
+/* A private session's parts end with their process, and have no other user. */
+static void user_left(struct control_server *v, unsigned session, uint32_t uid)
+{
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->state->connection[c].in_use && v->state->connection[c].uid == uid && v->state->connection[c].attached >> session & 1)
+            return;
+    session_user_left(v->table->slot[session], uid);
+}
+
+void server_program_left(struct control_server *v, uint32_t uid, uint64_t attached)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS && !v->ending; i++)
+        if (attached >> i & 1 && v->table->slot[i])
+            user_left(v, i, uid);
+}
+
+void server_users_check(struct control_server *v)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        for (unsigned u = 0; v->table->slot[i] && u < v->table->slot[i]->uid_count; u++)
+            user_left(v, i, v->table->slot[i]->uid[u].uid);
+}
+
 void server_session_gone(struct control_server *v, const struct session *s)
 {
     struct ctl_detach m   = {.header = {sizeof m, CTL_DETACH, CTL_VERSION, 0, 0}, .session = s->state->index,

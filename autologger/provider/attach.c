@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { POPULATE_CHUNKS = 4 };
+enum { POPULATE_CHUNKS = 1 };
 
 /* Kept by fork: a child gives up what its parent attached. */
 struct attachment {
@@ -120,22 +120,15 @@ void attach_drop_all(void)
     directory.map = NULL;
 }
 
-/* First touches cost as much as twenty events each; the first few chunks of every stream are touched here. */
+/* First touches cost as much as twenty events each: those of the chunks that are taken next are made here. */
 static void populate(const struct ring_view *v)
 {
 #ifdef MADV_POPULATE_WRITE
-    for (uint32_t i = 0; i < v->cpus; i++) {
-        const struct shm_stream_control *sc    = &v->stream_control[i];
-        const uint32_t                  *table = (const uint32_t *)((const char *)v->control + sc->table_offset);
-        uint64_t limit = __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE) >> v->chunk_shift;
-        uint64_t first = __atomic_load_n(&v->stream[i].wpos, __ATOMIC_RELAXED) >> v->chunk_shift;
-        for (uint64_t c = first; c < limit && c < first + POPULATE_CHUNKS; c++) {
-            uint32_t entry = table[c & sc->table_mask];
-            if (entry >= v->chunk_count ||
-                madvise(v->chunks + ((uint64_t)entry << v->chunk_shift), 1u << v->chunk_shift, MADV_POPULATE_WRITE) < 0)
-                return;
-        }
-    }
+    const uint32_t first = shm_pool_index(__atomic_load_n(&v->data->pool_head, __ATOMIC_ACQUIRE));
+    for (uint32_t i = first; i < v->chunk_count && i - first < POPULATE_CHUNKS; i++)
+        if (v->pool[i] >= v->chunk_count ||
+            madvise(v->chunks + ((uint64_t)v->pool[i] << v->chunk_shift), (size_t)v->chunk_mask + 1, MADV_POPULATE_WRITE) < 0)
+            return;
 #else
     (void)v;
 #endif

@@ -558,8 +558,7 @@ static inline __attribute__((always_inline)) void fetch_ahead(REGHANDLE handle)
     fetch(slot + LINE);
     fetch(view);
     fetch(view + LINE);
-    fetch(control - sizeof(struct shm_control)); /* whether it is open */
-    fetch(control + cpu * sizeof(struct shm_stream_control));
+    fetch(control); /* whether it is open */
     fetch(stream + cpu * sizeof(struct shm_stream));
 }
 

@@ -87,7 +87,7 @@ struct registration {
     /* Where its next event will probably go, to be fetched while it is found out that it does (event_write.c); may be of a session that
      * is gone: only addresses. The first 64 bytes end here. */
     const struct ring_view          *next_view;
-    const struct shm_stream_control *next_control;
+    const struct shm_control        *next_control;
     const struct shm_stream         *next_stream;
     uint32_t                   slot_number; /* of `slot`; set before it */
     const uint8_t             *traits; /* NULL = none */

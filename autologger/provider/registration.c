@@ -90,7 +90,7 @@ static void note_next(struct registration *r, const struct ring_view *view)
     if (!view)
         return;
     __atomic_store_n(&r->next_view, view, __ATOMIC_RELAXED);
-    __atomic_store_n(&r->next_control, view->stream_control, __ATOMIC_RELAXED);
+    __atomic_store_n(&r->next_control, view->control, __ATOMIC_RELAXED);
     __atomic_store_n(&r->next_stream, view->stream, __ATOMIC_RELAXED);
 }
 

@@ -12,15 +12,20 @@ wstatus ring_write_patiently(const struct ring_view *view, const struct shm_enab
                              struct section *s, bool *written);
 void    ring_wake(int eventfd);
 
-/* A table entry's chunk, or NULL when it can't be. */
-static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_view *view,
-                                                              const struct shm_stream_control *sc, uint64_t pos)
+/* The table entry of chunk number `n` of stream `index`. */
+static inline __attribute__((always_inline)) uint64_t *ring_entry(const struct ring_view *view, uint32_t index, uint64_t n)
 {
-    const uint32_t *table = (const uint32_t *)((const char *)view->control + sc->table_offset);
-    uint32_t        entry = __atomic_load_n(&table[(pos >> view->chunk_shift) & sc->table_mask], __ATOMIC_RELAXED);
-    if (__builtin_expect(entry >= view->chunk_count, 0))
+    return &view->table[((uint64_t)index << view->table_shift) + (n & view->table_mask)];
+}
+
+/* Where position `pos` of stream `index` lies; NULL: its chunk is not linked, or the entry can't be. */
+static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_view *view, uint32_t index, uint64_t pos)
+{
+    const uint64_t n     = pos >> view->chunk_shift;
+    const uint64_t entry = __atomic_load_n(ring_entry(view, index, n), __ATOMIC_ACQUIRE);
+    if (__builtin_expect(!shm_entry_is(entry, n) || (uint32_t)entry >= view->chunk_count, 0))
         return NULL;
-    return view->chunks + ((uint64_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
+    return view->chunks + ((uint64_t)(uint32_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
 }
 
 /* As ring_write, for an event whose parts `s` holds: first (with the size), ids, provider, descriptor, activity, piece, end and
@@ -41,21 +46,16 @@ static inline __attribute__((always_inline)) wstatus ring_write_event(const stru
     place.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
     if (__builtin_expect(place.cpu >= view->cpus || !(view->mode & RING_TSC), 0))
         return ring_write_patiently(view, enable, ticket, s, written);
-    const struct shm_stream_control *sc = &view->stream_control[place.cpu];
     place.wpos = &view->stream[place.cpu].wpos;
     place.old  = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
     place.next = place.old + aligned;
-    if (__builtin_expect((place.old & mask) + aligned > mask + 1, 0) ||
-        __builtin_expect(place.next > __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE), 0))
+    if (__builtin_expect((place.old & mask) + aligned > mask + 1, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
-    place.dst = ring_at(view, sc, place.old);
+    place.dst = ring_at(view, place.cpu, place.old);
     if (__builtin_expect(!place.dst, 0) ||
         __builtin_expect(section_write(s, &place, view, enable, ticket, rseq) != SECTION_DONE, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
     *written = true;
-    uint64_t mark = __atomic_load_n(&sc->wake, __ATOMIC_RELAXED);
-    if (__builtin_expect(place.old < mark && place.next >= mark, 0))
-        ring_wake(view->eventfd);
     return W_SUCCESS;
 }
 #endif

@@ -66,3 +66,23 @@ out:
     CPU_FREE(one);
     return status;
 }
+
+bool quiesce_visit(unsigned cpu, void (*run)(void *ctx), void *ctx)
+{
+    const size_t size   = CPU_ALLOC_SIZE(CPUS_MAX);
+    cpu_set_t   *before = CPU_ALLOC(CPUS_MAX), *one = CPU_ALLOC(CPUS_MAX);
+    bool         there  = before && one && cpu < CPUS_MAX && sched_getaffinity(0, size, before) >= 0;
+
+    if (there) {
+        CPU_ZERO_S(size, one);
+        CPU_SET_S(cpu, size, one);
+        there = sched_setaffinity(0, size, one) == 0;
+    }
+    if (there) {
+        run(ctx);
+        sched_setaffinity(0, size, before);
+    }
+    CPU_FREE(before);
+    CPU_FREE(one);
+    return there;
+}

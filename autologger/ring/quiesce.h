@@ -6,6 +6,10 @@
 #define AUTOLOGGER_RING_QUIESCE_H
 #include "registry-sim/win32/wstatus.h"
 
+#include <stdbool.h>
+
 /* 0, or W_ACCESS_DENIED when a CPU could not be visited (a cpuset forbids it); `why` names it. */
 wstatus quiesce_all_cpus(struct reason *why);
+/* Runs `run` on one CPU, in the calling thread. False: that CPU can't be visited (it is offline, or a cpuset forbids it), and nothing ran. */
+bool quiesce_visit(unsigned cpu, void (*run)(void *ctx), void *ctx);
 #endif

@@ -1,7 +1,7 @@
 /* section.h - the rseq critical sections (x86-64). Private to the ring writer.
  * A section is restarted by the kernel (it jumps to the abort label) when its thread is preempted, migrated or signalled
  * inside it; nothing is visible to anyone before its last store. Used as a template for one more architecture: the same
- * three functions and SECTION_AVAILABLE. */
+ * functions and SECTION_AVAILABLE. */
 #ifndef AUTOLOGGER_RING_SECTION_H
 #define AUTOLOGGER_RING_SECTION_H
 #include "autologger/ring/writer.h"
@@ -151,6 +151,55 @@ closed:
     return SECTION_CLOSED;
 }
 
+/* One chunk from the pool to a stream: the head moves on, the entry names the chunk. */
+struct ring_take {
+    uint64_t *wpos;  /* 0 */
+    uint64_t  old;   /* 8: wpos must still be this */
+    uint64_t *entry; /* 16 */
+    uint64_t  seen;  /* 24: the entry must still be this */
+    uint64_t *head;  /* 32 */
+    uint64_t  from;  /* 40: the head must still be this */
+    uint64_t  to;    /* 48: ... and becomes this */
+    uint64_t  value; /* 56: of the entry */
+};
+_Static_assert(offsetof(struct ring_take, seen) == 24 && offsetof(struct ring_take, value) == 56, "the asm knows these");
+
+/* The compare-and-swap of the head is seen by all CPUs, so it comes before the last store. A thread that is restarted or dies between the
+ * two leaves a chunk that nothing names; stream_set_reclaim finds it. */
+static inline enum section_result section_take(const struct ring_take *t, const struct ring_view *view, const void *enable,
+                                               uint64_t ticket, uint32_t cpu, void *rseq)
+{
+    __asm__ goto volatile(SECTION_BEGIN
+                          "movq (%[t]), %%rsi\n movq 8(%[t]), %%rax\n cmpq %%rax, (%%rsi)\n jne %l[aborted]\n" SECTION_ENABLED
+                          "movq 16(%[t]), %%rsi\n movq 24(%[t]), %%rax\n cmpq %%rax, (%%rsi)\n jne %l[aborted]\n"
+                          "movq 32(%[t]), %%rdi\n movq 40(%[t]), %%rax\n movq 48(%[t]), %%r8\n movq 56(%[t]), %%r9\n"
+                          "lock cmpxchgq %%r8, (%%rdi)\n jne %l[aborted]\n"
+                          "movq %%r9, (%%rsi)\n 2:\n"
+                          :
+                          : [rs] "r"(rseq), [view] "r"(view), [t] "r"(t), [cpu] "r"(cpu), [ticket] "r"(ticket), [enable] "r"(enable)
+                          : "memory", "cc", "rsi", "rdi", "rax", "r8", "r9"
+                          : aborted, closed);
+    return SECTION_DONE;
+aborted:
+    return SECTION_ABORTED;
+closed:
+    return SECTION_CLOSED;
+}
+
+/* The reader's: ends the chunk of a stream whose events were all read, so that it can be released. Open or not. */
+static inline enum section_result section_retire(uint64_t *wpos, uint64_t old, uint64_t to, void *fill, uint32_t cpu, void *rseq)
+{
+    __asm__ goto volatile(SECTION_BEGIN "cmpq %[old], (%[wpos])\n jne %l[aborted]\n"
+                          "movl $0xffffffff, (%[fill])\n movq %[to], (%[wpos])\n 2:\n"
+                          :
+                          : [rs] "r"(rseq), [wpos] "r"(wpos), [old] "r"(old), [to] "r"(to), [cpu] "r"(cpu), [fill] "r"(fill)
+                          : "memory", "cc", "rsi"
+                          : aborted);
+    return SECTION_DONE;
+aborted:
+    return SECTION_ABORTED;
+}
+
 /* Counts one loss, if the stream is still open: after a quiesce no loss is counted either. */
 static inline enum section_result section_count_lost(const struct ring_view *view, const void *enable, uint64_t ticket,
                                                      uint32_t cpu, uint64_t *lost, void *rseq)
@@ -179,6 +228,20 @@ static inline enum section_result section_skip(const struct ring_place *p, const
                                                uint64_t ticket, uint64_t to, void *rseq)
 {
     (void)p, (void)view, (void)enable, (void)ticket, (void)to, (void)rseq;
+    return SECTION_ABORTED;
+}
+struct ring_take {
+    uint64_t *wpos, old, *entry, seen, *head, from, to, value;
+};
+static inline enum section_result section_take(const struct ring_take *t, const struct ring_view *view, const void *enable,
+                                               uint64_t ticket, uint32_t cpu, void *rseq)
+{
+    (void)t, (void)view, (void)enable, (void)ticket, (void)cpu, (void)rseq;
+    return SECTION_ABORTED;
+}
+static inline enum section_result section_retire(uint64_t *wpos, uint64_t old, uint64_t to, void *fill, uint32_t cpu, void *rseq)
+{
+    (void)wpos, (void)old, (void)to, (void)fill, (void)cpu, (void)rseq;
     return SECTION_ABORTED;
 }
 static inline enum section_result section_count_lost(const struct ring_view *view, const void *enable, uint64_t ticket,

@@ -1,8 +1,9 @@
-/* stream.c - memory and grants of a stream set; reading is stream_read.c. See stream.h.
- * Layout of the control memfd: shm_control, shm_stream_control[], tables, quarantine bytes. Of the data memfd: shm_data,
- * shm_stream[], shm_refusal[], chunks from a page boundary on. */
+/* stream.c - memory of a stream set; its chunks are stream_pool.c, reading is stream_read.c. See stream.h.
+ * Layout of the control memfd: shm_control, pool, states of chunks. Of the data memfd: shm_data, shm_stream[], shm_refusal[], takers, tables,
+ * chunks from a page boundary on. */
 #include "autologger/ring/stream.h"
 
+#include "autologger/ring/quiesce.h"
 #include "autologger/ring/stream_private.h"
 #include "autologger/wire/etl.h"
 
@@ -30,21 +31,24 @@ uint32_t stream_chunk_shift(uint32_t buffer_bytes)
 }
 
 /* Where everything lies, from the counts alone. */
+enum { SPARE_SLOTS = 32 /* of a table: chunks that are linked ahead, and the one that is being released */ };
 struct layout {
     uint32_t slots; /* of a table: a power of two */
-    uint64_t tables, quarantine, control_size;
-    uint64_t refusals, chunks, data_size;
+    uint64_t pool, states, control_size;
+    uint64_t refusals, takers, tables, chunks, data_size;
 };
 static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count)
 {
     struct layout l = {.slots = 1};
-    while (l.slots < chunk_count)
+    while (l.slots < chunk_count + SPARE_SLOTS)
         l.slots *= 2;
-    l.tables       = sizeof(struct shm_control) + (uint64_t)streams * sizeof(struct shm_stream_control);
-    l.quarantine   = l.tables + (uint64_t)streams * l.slots * 4;
-    l.control_size = round_up(l.quarantine + chunk_count, PAGE);
+    l.pool         = sizeof(struct shm_control);
+    l.states       = l.pool + (uint64_t)chunk_count * 4;
+    l.control_size = round_up(l.states + chunk_count, PAGE);
     l.refusals     = sizeof(struct shm_data) + (uint64_t)streams * sizeof(struct shm_stream);
-    l.chunks       = round_up(l.refusals + SHM_REFUSALS * sizeof(struct shm_refusal), PAGE);
+    l.takers       = l.refusals + SHM_REFUSALS * sizeof(struct shm_refusal);
+    l.tables       = round_up(l.takers + (uint64_t)chunk_count * 4, PAGE);
+    l.chunks       = round_up(l.tables + (uint64_t)streams * l.slots * 8, PAGE);
     l.data_size    = l.chunks + ((uint64_t)chunk_count << chunk_shift);
     return l;
 }
@@ -75,19 +79,26 @@ static wstatus map_both(struct stream_set *s, uint64_t control_size, uint64_t da
 /* Points every stream into the mappings, which have the layout of `l`. */
 static wstatus set_streams(struct stream_set *s, const struct layout *l, struct reason *why)
 {
+    const uint32_t count = s->control->chunk_count;
+
     s->count      = s->control->stream_count;
     s->stream     = calloc(s->count, sizeof *s->stream);
-    s->free_chunk = calloc((size_t)s->control->chunk_count + 1, sizeof *s->free_chunk);
+    s->free_chunk = calloc((size_t)count + 1, sizeof *s->free_chunk);
     if (!s->stream || !s->free_chunk)
         return reason_set(why, W_OUTOFMEMORY, "no memory for %u streams", s->count);
     s->chunks     = s->data + l->chunks;
     s->refusal    = (struct shm_refusal *)(void *)(s->data + l->refusals);
-    s->quarantine = (uint8_t *)s->control + l->quarantine;
+    s->taker      = (uint32_t *)(void *)(s->data + l->takers);
+    s->pool       = (uint32_t *)(void *)((uint8_t *)s->control + l->pool);
+    s->state      = (uint8_t *)s->control + l->states;
+    s->table_mask = l->slots - 1;
     for (unsigned i = 0; i < s->count; i++) {
         struct stream *st = &s->stream[i];
         st->shared        = (struct shm_stream *)(void *)(s->data + sizeof(struct shm_data)) + i;
-        st->control       = (struct shm_stream_control *)(void *)(s->control + 1) + i;
-        st->table         = (uint32_t *)(void *)((uint8_t *)s->control + l->tables) + (size_t)i * l->slots;
+        st->entry         = (uint64_t *)(void *)(s->data + l->tables) + (size_t)i * l->slots;
+        if (!(st->chunk = malloc(l->slots * sizeof *st->chunk)))
+            return reason_set(why, W_OUTOFMEMORY, "no memory for %u streams", s->count);
+        memset(st->chunk, 0xFF, l->slots * sizeof *st->chunk); /* SHM_NO_CHUNK */
     }
     return W_SUCCESS;
 }
@@ -121,22 +132,21 @@ static void fill_headers(struct stream_set *s, const struct stream_config *c, co
         .header = {SHM_MAGIC_CONTROL, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_control), 0, l->control_size},
         .clock_kind = c->clock_kind, .session = c->session, .session_generation = c->session_generation,
         .stream_count = c->cpus + 1, .chunk_shift = c->chunk_shift, .chunk_count = c->chunk_count,
-        .max_event = c->max_event, .stream_offset = sizeof(struct shm_control), .uid = c->uid,
-        .quarantine_offset = (uint32_t)l->quarantine};
-    for (unsigned i = 0; i <= c->cpus; i++)
-        ((struct shm_stream_control *)(void *)(s->control + 1))[i] = (struct shm_stream_control){
-            .table_offset = (uint32_t)(l->tables + (uint64_t)i * l->slots * 4), .table_mask = l->slots - 1};
+        .max_event = c->max_event, .pool_offset = (uint32_t)l->pool, .uid = c->uid, .state_offset = (uint32_t)l->states,
+        .pool_wake = SHM_WAKE_NEVER};
     struct shm_data d = {.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof d, 0, l->data_size},
                          .stream_count = c->cpus + 1, .stream_offset = sizeof d, .chunk_offset = l->chunks,
-                         .refusal_offset = (uint32_t)l->refusals};
+                         .refusal_offset = (uint32_t)l->refusals, .table_offset = (uint32_t)l->tables, .table_mask = l->slots - 1,
+                         .taker_offset = (uint32_t)l->takers, .pool_head = c->chunk_count};
     memcpy(s->data, &d, sizeof d);
+    s->pool_index = c->chunk_count;
 }
 
 static bool config_ok(const struct stream_config *c, const struct layout *l)
 {
     return c->cpus >= 1 && c->cpus < 65536 && c->chunk_shift >= 12 && c->chunk_shift <= 16 &&
            c->max_event >= sizeof(struct etl_event_header) && c->max_event <= ETL_MAX_EVENT &&
-           round_up(c->max_event, 8) <= 1u << c->chunk_shift && l->control_size <= UINT32_MAX;
+           round_up(c->max_event, 8) <= 1u << c->chunk_shift && l->control_size <= UINT32_MAX && l->chunks <= UINT32_MAX;
 }
 
 wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out, struct reason *why)
@@ -154,7 +164,7 @@ wstatus stream_set_create(struct os *os, const struct stream_config *config, str
         goto out;
     status = W_NOT_ENOUGH_MEMORY;
     if ((s->control_fd = make_memfd(os, "autologger-control", l.control_size, 0, why)) < 0 ||
-        (s->data_fd = make_memfd(os, "autologger-data", l.data_size, l.chunks, why)) < 0)
+        (s->data_fd = make_memfd(os, "autologger-data", l.data_size, l.tables, why)) < 0)
         goto out;
     if ((s->control_ro_fd = reopen_readonly(s->control_fd)) < 0) {
         status = reason_set(why, wstatus_from_errno(errno), "/proc/self/fd can't be used: %s", strerror(errno));
@@ -169,93 +179,12 @@ wstatus stream_set_create(struct os *os, const struct stream_config *config, str
         s->free_chunk[s->free_count] = config->chunk_count - 1 - s->free_count;
         s->free_count++;
     }
-    for (unsigned i = 0; i < s->count; i++) {
-        uint32_t want = config->chunk_count == 0 ? 0 : stream_is_fallback(s, i) ? 1 : config->initial_chunks;
-        if (stream_set_grow(s, i, want) != want) {
-            status = reason_set(why, W_NOT_ENOUGH_MEMORY, "the first %u chunks of stream %u can't be had", want, i);
-            goto out;
-        }
-    }
+    stream_set_pool(s, config->pool);
     *out = s;
     s    = NULL;
 out:
     stream_set_destroy(s);
     return status;
-}
-
-/* Again while writers are faster: there is a mark ahead of them as long as there is room. */
-void stream_wake_set(struct stream_set *s, struct stream *st)
-{
-    const uint64_t base  = st->released & ~(uint64_t)(stream_chunk_size(s) - 1);
-    const uint64_t limit = st->control->limit;
-    uint64_t       wpos  = __atomic_load_n(&st->shared->wpos, __ATOMIC_RELAXED) & ~SHM_CLOSED;
-    uint64_t       mark  = base + (limit - base) / 2;
-    do {
-        if (wpos >= mark && wpos < limit) /* crossed already: the next half of what is left */
-            mark = wpos + (limit - wpos) / 2 + 1;
-        __atomic_store_n(&st->control->wake, mark, __ATOMIC_SEQ_CST);
-        wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
-    } while (wpos >= mark && wpos < limit);
-}
-
-/* Appends a populated chunk to the stream. R4: the table entry and the memory are there before the limit rises. */
-static void grant(struct stream_set *s, unsigned index, uint32_t chunk)
-{
-    struct stream *st    = &s->stream[index];
-    uint64_t       limit = st->control->limit;
-    if (stream_is_fallback(s, index))
-        memset(s->chunks + ((uint64_t)chunk << s->control->chunk_shift), 0, stream_chunk_size(s));
-    __atomic_store_n(stream_slot(s, st, limit), chunk, __ATOMIC_RELAXED);
-    __atomic_store_n(&st->control->limit, limit + stream_chunk_size(s), __ATOMIC_RELEASE);
-}
-
-unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks)
-{
-    unsigned done = 0;
-    for (; done < chunks && s->free_count; done++) {
-        uint32_t chunk = s->free_chunk[s->free_count - 1];
-        uint64_t at    = (uint64_t)(s->chunks - s->data) + ((uint64_t)chunk << s->control->chunk_shift);
-        if (fallocate(s->data_fd, 0, (off_t)at, stream_chunk_size(s)) < 0)
-            break;
-        s->free_count--;
-        s->granted++;
-        grant(s, index, chunk);
-    }
-    if (done)
-        stream_wake_set(s, &s->stream[index]);
-    else if (chunks == 0 || !s->free_count) /* until something is released nobody needs to tell */
-        __atomic_store_n(&s->stream[index].control->wake, SHM_WAKE_NEVER, __ATOMIC_RELAXED);
-    return done;
-}
-
-void stream_set_want_signals(struct stream_set *s)
-{
-    for (unsigned i = 0; i < s->count; i++)
-        if (__atomic_load_n(&s->stream[i].control->wake, __ATOMIC_RELAXED) == SHM_WAKE_NEVER)
-            stream_wake_set(s, &s->stream[i]);
-}
-
-void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
-{
-    struct stream *st    = &s->stream[index];
-    const uint64_t chunk = stream_chunk_size(s);
-
-    if (pos > st->pos)
-        pos = st->pos; /* R3: what was not read is not released */
-    if (pos <= st->released)
-        return;
-    uint64_t base = st->released & ~(chunk - 1);
-    st->released  = pos;
-    for (; base + chunk <= pos; base += chunk) {
-        uint32_t freed = *stream_slot(s, st, base);
-        if (!s->quarantine[freed]) {
-            grant(s, index, freed);
-        } else {
-            s->granted--;
-            stream_set_grow(s, index, 1); /* if there is none, the stream is one chunk shorter from now on */
-        }
-    }
-    stream_wake_set(s, st);
 }
 
 static wstatus adopt_check(int data_fd, int control_fd, struct stat *data, struct stat *control, struct reason *why)
@@ -270,47 +199,78 @@ static wstatus adopt_check(int data_fd, int control_fd, struct stat *data, struc
     return W_SUCCESS;
 }
 
-/* A predecessor that took chunks back (stream_shrink.c), one at a time, may have died with the limit below what a writer had reached by the
- * former one. That chunk is still named behind the limit, and nobody has got it since: it is the stream's again. */
-static void adopt_beyond(struct stream_set *s, struct stream *st, uint8_t *used)
+/* A chunk that a table names: taken by a writer, until a snapshot sees it linked. */
+static void adopt_linked(struct stream_set *s, uint32_t chunk, uint8_t *used)
 {
-    const uint64_t chunk = stream_chunk_size(s), wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
-    const uint64_t limit = st->control->limit;
-    const uint32_t c     = *stream_slot(s, st, limit);
-    if (wpos <= limit || wpos > limit + chunk || c >= s->control->chunk_count || used[c] || s->quarantine[c])
-        return; /* nothing, or hostile */
-    used[c] = 1;
+    if (used[chunk] || s->state[chunk] == SHM_CHUNK_STALLED)
+        return; /* hostile: of two, the first counts */
+    used[chunk]     = 1;
+    s->state[chunk] = SHM_CHUNK_POOL;
     s->granted++;
-    __atomic_store_n(&st->control->limit, limit + chunk, __ATOMIC_RELEASE);
 }
 
-/* The chunks of every stream are those that its table names within [rpos, limit); each may be named once. */
-static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos)
+/* What lies in the pool is the predecessor's word, and must be right. What streams have is the clients' word: nonsense is left to the
+ * snapshot, which counts it. */
+static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos, uint8_t *used)
 {
-    const uint64_t chunk = stream_chunk_size(s);
-    uint8_t       *used  = calloc(s->control->chunk_count + 1u, 1);
-    bool           ok    = used != NULL;
+    const uint32_t count = s->control->chunk_count, shift = s->control->chunk_shift;
+    struct reason  why;
 
-    for (unsigned i = 0; ok && i < s->count; i++) {
-        struct stream *st    = &s->stream[i];
-        uint64_t       limit = st->control->limit, base = rpos[i] & ~(chunk - 1);
-        ok = limit % chunk == 0 && rpos[i] % 8 == 0 && rpos[i] <= limit && (limit - base) / chunk <= s->control->chunk_count;
-        for (uint64_t p = base; ok && p < limit; p += chunk) {
-            uint32_t c = *stream_slot(s, st, p);
-            ok         = c < s->control->chunk_count && !used[c];
-            if (ok)
-                used[c] = 1;
-            s->granted++;
-        }
+    for (unsigned i = 0; i < s->count; i++) {
+        struct stream *st = &s->stream[i];
+        if (rpos[i] % 8 != 0)
+            return false;
         st->pos = st->released = st->snap = rpos[i];
+        st->linked                        = rpos[i] >> shift;
     }
-    for (unsigned i = 0; ok && i < s->count; i++)
-        adopt_beyond(s, &s->stream[i], used);
-    for (uint32_t c = s->control->chunk_count; ok && c-- > 0;)
-        if (!used[c] && !s->quarantine[c])
-            s->free_chunk[s->free_count++] = c;
+    const uint32_t index = stream_pool_index(s);
+    for (uint32_t i = index; i < count; i++) {
+        if (s->pool[i] >= count || used[s->pool[i]])
+            return false;
+        used[s->pool[i]] = 1;
+        s->granted++;
+    }
+    (void)quiesce_all_cpus(&why); /* what was taken before that look is linked now, or never */
+    for (unsigned i = 0; i < s->count; i++) {
+        const struct stream *st   = &s->stream[i];
+        const uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
+        for (uint64_t n = st->linked; n << shift < wpos && n < st->linked + count; n++) {
+            const uint64_t entry = __atomic_load_n(&st->entry[n & s->table_mask], __ATOMIC_ACQUIRE);
+            if (shm_entry_is(entry, n) && (uint32_t)entry < count)
+                adopt_linked(s, (uint32_t)entry, used);
+        }
+    }
+    stream_ahead(s, adopt_linked, used);
+    return true;
+}
+
+/* The rest is free, but for what a living thread of the fallback stream may have taken. */
+static void adopt_rest(struct stream_set *s, const uint8_t *used)
+{
+    const bool fallback = __atomic_load_n(&stream_data(s)->fallback_used, __ATOMIC_RELAXED) == 1;
+    for (uint32_t c = s->control->chunk_count; c-- > 0;) {
+        const uint32_t tid = __atomic_load_n(&s->taker[c], __ATOMIC_RELAXED);
+        if (used[c] || s->state[c] == SHM_CHUNK_STALLED)
+            continue;
+        if (s->state[c] == SHM_CHUNK_POOL && fallback && !(tid && stream_thread_gone(tid))) {
+            s->state[c] = SHM_CHUNK_STALLED;
+            continue;
+        }
+        s->state[c]                    = SHM_CHUNK_FREE;
+        s->free_chunk[s->free_count++] = c;
+    }
+}
+
+static wstatus adopt_all(struct stream_set *s, const uint64_t *rpos, struct reason *why)
+{
+    uint8_t *used = calloc(s->control->chunk_count + 1u, 1);
+    wstatus  st   = used ? W_SUCCESS : reason_set(why, W_OUTOFMEMORY, "no memory for %u chunks", s->control->chunk_count);
+    if (!st && !adopt_chunks(s, rpos, used))
+        st = reason_set(why, W_INVALID_DATA, "the chunks handed over contradict each other");
+    if (!st)
+        adopt_rest(s, used);
     free(used);
-    return ok;
+    return st;
 }
 
 wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why)
@@ -337,16 +297,14 @@ wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, stru
         goto out;
     }
     l = layout_of(c->stream_count, c->chunk_shift, c->chunk_count);
-    if (l.control_size != s->control_size || l.data_size != s->data_size || c->quarantine_offset != l.quarantine) {
+    if (l.control_size != s->control_size || l.data_size != s->data_size || c->pool_offset != l.pool || c->state_offset != l.states) {
         status = reason_set(why, W_INVALID_DATA, "the memory handed over has other sizes than it says");
         goto out;
     }
     if ((status = set_streams(s, &l, why)) != W_SUCCESS)
         goto out;
-    if (!adopt_chunks(s, rpos)) {
-        status = reason_set(why, W_INVALID_DATA, "the chunk tables handed over contradict each other");
+    if ((status = adopt_all(s, rpos, why)) != W_SUCCESS)
         goto out;
-    }
     if ((s->control_ro_fd = reopen_readonly(control_fd)) < 0) {
         status = reason_set(why, wstatus_from_errno(errno), "/proc/self/fd can't be used: %s", strerror(errno));
         goto out;
@@ -364,8 +322,10 @@ void stream_set_destroy(struct stream_set *s)
 {
     if (!s)
         return;
-    for (unsigned i = 0; s->stream && i < s->count; i++)
+    for (unsigned i = 0; s->stream && i < s->count; i++) {
         free(s->stream[i].copy);
+        free(s->stream[i].chunk);
+    }
     free(s->stream);
     free(s->free_chunk);
     if (s->data)
@@ -383,7 +343,6 @@ int      stream_set_data_fd(const struct stream_set *s) { return s->data_fd; }
 int      stream_set_control_fd(const struct stream_set *s) { return s->control_fd; }
 int      stream_set_control_fd_readonly(const struct stream_set *s) { return s->control_ro_fd; }
 unsigned stream_set_count(const struct stream_set *s) { return s->count; }
-uint32_t stream_set_granted(const struct stream_set *s) { return s->granted; }
 const struct shm_control *stream_set_control(const struct stream_set *s) { return s->control; }
 uint64_t stream_position(const struct stream_set *s, unsigned index) { return s->stream[index].pos; }
 uint64_t stream_released(const struct stream_set *s, unsigned index) { return s->stream[index].released; }
@@ -430,10 +389,10 @@ uint64_t stream_set_used(const struct stream_set *s)
     return used;
 }
 
-bool stream_wants_more(const struct stream_set *s, unsigned index)
+bool stream_set_idle(const struct stream_set *s)
 {
-    const struct stream *st   = &s->stream[index];
-    uint64_t             base = st->released & ~(uint64_t)(stream_chunk_size(s) - 1);
-    /* as stream_wake_set has it: at the mark is crossed, and a stream without any chunk always wants one */
-    return st->snap - base >= (st->control->limit - base) / 2;
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->stream[i].snap != s->stream[i].released)
+            return false;
+    return true;
 }

@@ -1,12 +1,13 @@
-/* stream.h - the event streams of one (session, UID), daemon side: memory, grants, and reading what clients wrote.
+/* stream.h - the event streams of one (session, UID), daemon side: memory, the pool, and reading what clients wrote.
  * (The writer is writer.h.) Layout: autologger/wire/shm.h.
  * Invariants
  *   R1 rpos <= wpos <= limit as far as the reader believes; a wpos outside is clamped and counted as corrupt.
  *   R2 bytes are copied out of shared memory once, then walked; sizes are validated on the copy.
- *   R3 a chunk is granted again only when everything in it has been released (is in the file).
- *   R4 the daemon populates a chunk before it raises `limit` over it.
- *   R5 the sum of granted chunks never exceeds what creation and stream_set_grow were given, less what stream_set_shrink took.
- * Threads: create, close, admit, fds: the controlling thread; snapshot .. release, counters: the session's logger thread. The
+ *   R3 a chunk goes back to the pool only when everything in it has been released (is in the file).
+ *   R4 a chunk is believed to be linked where a table says so only if this set had put it into the pool.
+ *   R5 pool, taken and linked chunks together (stream_set_granted) are never more than stream_set_pool was asked for and what was busy then.
+ *   R6 memory is taken by the first write to a chunk, and given back when the chunk leaves the pool for good.
+ * Threads: create, close, fds: the controlling thread; snapshot .. release, pool, counters: the session's logger thread. The
  * caller serialises the two where they meet.
  * Ownership: create/destroy. Not for: merging sources (session), enabling (session). */
 #ifndef AUTOLOGGER_RING_STREAM_H
@@ -20,8 +21,8 @@
 struct stream_config {
     unsigned cpus; /* possible CPUs; one fallback stream is added */
     uint32_t chunk_shift;
-    uint32_t chunk_count; /* capacity: the most that can ever be granted */
-    uint32_t initial_chunks; /* granted to every CPU at once, populated; >= 2. The fallback stream starts with 1 */
+    uint32_t chunk_count; /* capacity: the most that can ever be granted. 0: every event is lost and counted */
+    uint32_t pool;        /* chunks to take at once */
     uint32_t max_event;
     uint32_t clock_kind;
     uint32_t session, session_generation, uid;
@@ -30,10 +31,10 @@ struct stream_set;
 
 /* A chunk size fit for events of a session with buffers of `buffer_bytes`: the power of two that holds the largest event. */
 uint32_t stream_chunk_shift(uint32_t buffer_bytes);
-/* Status 8 when the initial chunks can't be populated. chunk_count 0 makes a set in which every event is lost and counted. */
+/* Status 8 when there is no memory. */
 wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out, struct reason *why);
-/* Takes over a predecessor's memfds (both read-write) at the published read positions rpos[cpus + 1]. Chunks that the
- * tables don't name within [rpos, limit) are free. 13 when the memory is not what it should be. */
+/* Takes over a predecessor's memfds (both read-write) at the published read positions rpos[cpus + 1]. Visits all CPUs. Chunks that
+ * neither lie in the pool nor are linked behind these positions are free. 13 when the control memory is not what it should be. */
 wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why);
 void    stream_set_destroy(struct stream_set *s); /* unmaps and closes; NULL is fine */
 
@@ -45,19 +46,24 @@ const struct shm_control *stream_set_control(const struct stream_set *s);
 
 /* Opens or closes the set for writers. After closing, quiesce (quiesce.h) before the final snapshot. */
 void stream_set_open(struct stream_set *s, bool open);
-/* Grants `chunks` more to stream `index` (populating them). Returns how many it could. */
-unsigned stream_set_grow(struct stream_set *s, unsigned index, unsigned chunks);
-/* Takes up to `chunks` back that are granted and hold nothing, also from under writers; each stream keeps the chunk of its write position
- * and the next one. Their memory is given back. How many it were. */
-unsigned stream_set_shrink(struct stream_set *s, unsigned chunks);
-/* A stream whose memory could not grow wants no signal until something is released (writers are refused without a system call). Before the
- * reader goes to sleep, and can release what comes, it must want one again. */
+/* Fills the pool up to `want` chunks, or takes back what is more. Returns how many lie in it then. 0 chunks: writers are not to signal. */
+uint32_t stream_set_pool(struct stream_set *s, uint32_t want);
+/* Chunks that the session pays for: in the pool, taken, linked. And those of them that are not in the pool: busy. */
+uint32_t stream_set_granted(const struct stream_set *s);
+uint32_t stream_set_busy(const struct stream_set *s);
+/* Finds chunks that were taken and never linked, because their writers died or were restarted in between; `visit` visits all CPUs. Returns how
+ * many came back. Cheap when there can't be any. */
+uint32_t stream_set_reclaim(struct stream_set *s, wstatus (*visit)(struct reason *why));
+/* Ends the chunks of streams whose events were all read, so that they can be released: visits their CPUs. How many it were; the
+ * next snapshot sees it. */
+unsigned stream_set_retire(struct stream_set *s);
+/* While the pool is empty and nothing could be released, writers do not signal. Before the reader goes to sleep, and can release what comes, it
+ * must want signals again. */
 void     stream_set_want_signals(struct stream_set *s);
-uint32_t stream_set_granted(const struct stream_set *s); /* chunks granted to all streams */
 /* Bytes written but not released, over all streams, by the last snapshot. */
 uint64_t stream_set_used(const struct stream_set *s);
-/* True when stream `index` used more than half of its grant at the last snapshot. */
-bool stream_wants_more(const struct stream_set *s, unsigned index);
+/* True when no event waits: everything that was written has been released. By the last snapshot. */
+bool     stream_set_idle(const struct stream_set *s);
 
 /* Loads every write position (acquire). Records beyond it are not seen until the next snapshot. */
 void stream_snapshot(struct stream_set *s);
@@ -91,7 +97,7 @@ struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, u
 /* The oldest unpublished reservation blocks the fallback stream; `now_ns` (any steady clock) drives the bound after which it
  * is abandoned (its thread is gone, or 1 s has passed). */
 bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns);
-/* Everything before `pos` is in the file: chunks wholly below are granted again. */
+/* Everything before `pos` is in the file: chunks wholly below go back to the pool. */
 void stream_release(struct stream_set *s, unsigned index, uint64_t pos);
 uint64_t stream_position(const struct stream_set *s, unsigned index); /* next record to be peeked */
 uint64_t stream_released(const struct stream_set *s, unsigned index);

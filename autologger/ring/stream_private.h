@@ -1,22 +1,23 @@
-/* stream_private.h - what stream.c (memory, grants), stream_shrink.c and stream_read.c (reading) share. Nobody else includes it. */
+/* stream_private.h - what stream.c (memory), stream_pool.c (the pool) and stream_read.c (reading) share. Nobody else includes it. */
 #ifndef AUTOLOGGER_RING_STREAM_PRIVATE_H
 #define AUTOLOGGER_RING_STREAM_PRIVATE_H
 #include "autologger/ring/stream.h"
 
 struct stream {
-    struct shm_stream         *shared;  /* hostile */
-    struct shm_stream_control *control; /* ours */
-    uint32_t                  *table;   /* ours, in the control memfd */
-    uint64_t                   released; /* all below is in the file */
-    uint64_t                   pos;      /* next record */
-    uint64_t                   snap;     /* write position as believed */
-    uint64_t                   bad_wpos; /* the last one that made no sense: counted once */
-    uint8_t                   *copy;     /* chunk-sized private copy of [copy_pos, copy_pos + copy_size) */
-    uint64_t                   copy_pos;
-    uint32_t                   copy_size;
-    uint64_t                   peeked; /* end of the record that stream_peek showed last; 0 = none */
-    uint64_t                   blocked_pos; /* fallback: an unpublished head, and since when */
-    uint64_t                   blocked_since;
+    struct shm_stream *shared;  /* hostile */
+    uint64_t          *entry;   /* hostile: its row of the table */
+    uint32_t          *chunk;   /* by chunk number modulo the table: what was linked, checked; SHM_NO_CHUNK: nonsense */
+    uint64_t           linked;  /* chunk numbers below are in `chunk`, from that of `released` on */
+    uint64_t           released; /* all below is in the file */
+    uint64_t           pos;      /* next record */
+    uint64_t           snap;     /* write position as believed */
+    uint64_t           bad_wpos; /* the last one that made no sense: counted once */
+    uint8_t           *copy;     /* chunk-sized private copy of [copy_pos, copy_pos + copy_size) */
+    uint64_t           copy_pos;
+    uint32_t           copy_size;
+    uint64_t           peeked; /* end of the record that stream_peek showed last; 0 = none */
+    uint64_t           blocked_pos; /* fallback: an unpublished head, and since when */
+    uint64_t           blocked_since;
 };
 
 struct stream_set {
@@ -26,28 +27,45 @@ struct stream_set {
     struct shm_control *control;
     uint64_t            control_size;
     uint8_t            *chunks;
-    struct shm_refusal *refusal;    /* [SHM_REFUSALS]; hostile */
-    uint8_t            *quarantine; /* per chunk, in the control memfd */
+    struct shm_refusal *refusal; /* [SHM_REFUSALS]; hostile */
+    uint32_t           *taker;   /* [chunk_count]; hostile */
+    uint32_t           *pool;    /* [chunk_count], in the control memfd: valid from the head on */
+    uint8_t            *state;   /* [chunk_count], in the control memfd: enum shm_chunk_state */
+    uint32_t            table_mask;
     unsigned            count;      /* streams */
     struct stream      *stream;
     uint32_t           *free_chunk; /* a stack: the most recently freed chunk is the warmest */
     uint32_t            free_count;
-    uint32_t            granted;
+    uint32_t            granted;    /* in the pool, taken or linked */
+    uint32_t            linked;
+    uint32_t            pool_index; /* of the head, as last seen: the daemon alone lowers it */
     uint64_t            corrupt, abandoned, events;
 };
 
 static inline uint32_t stream_chunk_size(const struct stream_set *s) { return 1u << s->control->chunk_shift; }
 static inline bool     stream_is_fallback(const struct stream_set *s, unsigned index) { return index == s->count - 1; }
-/* Where the next writer who crosses it signals, by released, limit and write position. */
-void stream_wake_set(struct stream_set *s, struct stream *st);
-/* The chunk that holds stream position `pos`. */
+static inline struct shm_data *stream_data(const struct stream_set *s) { return (struct shm_data *)(void *)s->data; }
+/* The chunk that holds stream position `pos`, as it was checked. */
 static inline uint32_t *stream_slot(const struct stream_set *s, const struct stream *st, uint64_t pos)
 {
-    return &st->table[(pos >> s->control->chunk_shift) & st->control->table_mask];
+    return &st->chunk[(pos >> s->control->chunk_shift) & s->table_mask];
 }
+static inline uint8_t *stream_chunk(const struct stream_set *s, uint32_t chunk) { return s->chunks + ((uint64_t)chunk << s->control->chunk_shift); }
+/* NULL: the table names no chunk for it. */
 static inline uint8_t *stream_at(const struct stream_set *s, const struct stream *st, uint64_t pos)
 {
-    return s->chunks + ((uint64_t)*stream_slot(s, st, pos) << s->control->chunk_shift) +
-           (pos & (stream_chunk_size(s) - 1));
+    const uint32_t chunk = *stream_slot(s, st, pos);
+    return chunk == SHM_NO_CHUNK ? NULL : stream_chunk(s, chunk) + (pos & (stream_chunk_size(s) - 1));
 }
+/* ---- stream_pool.c ---- */
+
+/* Takes note of a table entry: chunk number `st->linked`. */
+void stream_link(struct stream_set *s, struct stream *st);
+/* A chunk that nobody writes to any more. */
+void stream_chunk_back(struct stream_set *s, uint32_t chunk);
+/* Which chunks are linked to a stream beyond what the snapshots saw: calls `found` for each. */
+void stream_ahead(struct stream_set *s, void (*found)(struct stream_set *s, uint32_t chunk, uint8_t *seen), uint8_t *seen);
+/* The pool's head by this set's memory, not by what a client made of it. */
+uint32_t stream_pool_index(struct stream_set *s);
+bool     stream_thread_gone(uint32_t tid);
 #endif

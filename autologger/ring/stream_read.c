@@ -14,21 +14,32 @@ enum { HEADER_SIZE = sizeof(struct etl_event_header), ABANDON_NS = 1000000000 };
 
 static uint32_t padded(uint32_t size) { return (size + 7) & ~7u; }
 
+/* As far as the tables name chunks for it (R1, R4). False: a position that no honest writer has. */
+static bool link_up_to(struct stream_set *s, struct stream *st, uint64_t wpos)
+{
+    const uint64_t end = (wpos >> s->control->chunk_shift) + ((wpos & (stream_chunk_size(s) - 1)) != 0);
+    if (end > st->linked && end - st->linked > s->control->chunk_count)
+        return false;
+    while (st->linked < end)
+        stream_link(s, st);
+    return true;
+}
+
 void stream_snapshot(struct stream_set *s)
 {
     for (unsigned i = 0; i < s->count; i++) {
         struct stream *st   = &s->stream[i];
         uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE);
         uint64_t       ok   = stream_is_fallback(s, i) ? wpos & ~SHM_CLOSED : wpos;
-        if (ok < st->snap || ok < st->pos || ok > st->control->limit || ok % 8 != 0) { /* R1 */
-            if (wpos != st->bad_wpos)
-                s->corrupt++;
-            st->bad_wpos = wpos;
-            ok = ok > st->control->limit ? st->control->limit : ok < st->pos ? st->pos : ok & ~UINT64_C(7);
-            if (ok < st->snap)
-                ok = st->snap;
+        if (ok == st->snap)
+            continue;
+        if (ok >= st->snap && ok % 8 == 0 && link_up_to(s, st, ok)) {
+            st->snap = ok;
+            continue;
         }
-        st->snap = ok > st->pos ? ok : st->pos;
+        if (wpos != st->bad_wpos) /* R1 */
+            s->corrupt++;
+        st->bad_wpos = wpos;
     }
 }
 
@@ -63,6 +74,15 @@ static uint64_t chunk_end(const struct stream_set *s, uint64_t pos)
     return (pos | (stream_chunk_size(s) - 1)) + 1;
 }
 
+/* The chunk of the next record is none: what the table says of it was nonsense, and counted. */
+static bool skip_unlinked(struct stream_set *s, struct stream *st)
+{
+    if (*stream_slot(s, st, st->pos) != SHM_NO_CHUNK)
+        return false;
+    st->pos = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
+    return true;
+}
+
 /* R2: makes the private copy cover `pos`, up to the end of the chunk or of the snapshot. */
 static bool copy_at(struct stream_set *s, struct stream *st, uint64_t pos)
 {
@@ -81,6 +101,8 @@ static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record 
 {
     struct stream *st = &s->stream[index];
     while (st->pos < st->snap) {
+        if (skip_unlinked(s, st))
+            continue;
         if (!copy_at(s, st, st->pos))
             return false;
         const uint8_t *data = st->copy + (st->pos - st->copy_pos);
@@ -124,6 +146,8 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
     if (!st->copy && !(st->copy = malloc(stream_chunk_size(s))))
         return false;
     while (st->pos < st->snap) {
+        if (skip_unlinked(s, st))
+            continue;
         uint64_t       word = head_word(s, st);
         uint64_t       end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
         const uint32_t left = (uint32_t)(end - st->pos);
@@ -265,6 +289,11 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
     st->peeked = 0;
     if (stream_is_fallback(s, index) || st->pos >= st->snap || capacity < HEADER_SIZE)
         return run;
+    if (skip_unlinked(s, st)) {
+        run.end  = st->pos;
+        run.more = st->pos < st->snap;
+        return run;
+    }
     const uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
     const uint32_t have = (uint32_t)(end - st->pos);
     struct copying c    = {.from = stream_at(s, st, st->pos), .to = out, .end = have < capacity ? have : capacity & ~7u};
@@ -303,14 +332,14 @@ struct stream_run stream_copy(struct stream_set *s, unsigned index, void *out, u
     return all;
 }
 
-static bool thread_gone(uint32_t tid)
+bool stream_thread_gone(uint32_t tid)
 {
     return tid != 0 && tid <= INT32_MAX && syscall(SYS_tkill, (int)tid, 0) < 0 && errno == ESRCH;
 }
 
 static void quarantine_head(struct stream_set *s, struct stream *st)
 {
-    s->quarantine[*stream_slot(s, st, st->pos)] = 1;
+    s->state[*stream_slot(s, st, st->pos)] = SHM_CHUNK_STALLED;
 }
 
 /* Nobody marked this place: its thread was stopped or died between two instructions. Every word up to the next mark is
@@ -331,7 +360,7 @@ static void abandon_unmarked(struct stream_set *s, struct stream *st)
 bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
 {
     struct stream *st = &s->stream[s->count - 1];
-    if (st->pos >= st->snap)
+    if (st->pos >= st->snap || *stream_slot(s, st, st->pos) == SHM_NO_CHUNK)
         return false;
     uint64_t word = head_word(s, st);
     if (!is_pending(word))
@@ -340,7 +369,7 @@ bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
         st->blocked_pos   = st->pos;
         st->blocked_since = now_ns ? now_ns : 1;
     }
-    bool gone = word != 0 && thread_gone((uint32_t)(word >> 32));
+    bool gone = word != 0 && stream_thread_gone((uint32_t)(word >> 32));
     if (!gone && now_ns - st->blocked_since < ABANDON_NS)
         return true;
     st->blocked_since = 0;

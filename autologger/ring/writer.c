@@ -47,20 +47,27 @@ static uint64_t view_mode(uint32_t clock_kind)
 
 static bool control_fits(const struct shm_control *c, size_t size)
 {
-    if (size < sizeof *c || c->header.magic != SHM_MAGIC_CONTROL || c->header.major != SHM_MAJOR ||
-        c->header.header_size < sizeof *c || c->header.size != size || c->stream_count < 2 || c->stream_count > 65536 ||
-        c->chunk_shift < 12 || c->chunk_shift > 16 || c->max_event > ETL_MAX_EVENT ||
-        ((c->max_event + 7u) & ~7u) > 1u << c->chunk_shift || c->stream_offset % 64 != 0 || c->stream_offset > size ||
-        (size - c->stream_offset) / sizeof(struct shm_stream_control) < c->stream_count)
-        return false;
-    const struct shm_stream_control *sc = (const void *)((const char *)c + c->stream_offset);
-    for (uint32_t i = 0; i < c->stream_count; i++) {
-        uint64_t slots = (uint64_t)sc[i].table_mask + 1;
-        if ((slots & sc[i].table_mask) != 0 || sc[i].table_offset % 4 != 0 || sc[i].table_offset > size ||
-            (size - sc[i].table_offset) / 4 < slots)
-            return false;
-    }
-    return true;
+    return size >= sizeof *c && c->header.magic == SHM_MAGIC_CONTROL && c->header.major == SHM_MAJOR && c->header.header_size >= sizeof *c &&
+           c->header.size == size && c->stream_count >= 2 && c->stream_count <= 65536 && c->chunk_shift >= 12 && c->chunk_shift <= 16 &&
+           c->max_event <= ETL_MAX_EVENT && ((c->max_event + 7u) & ~7u) <= 1u << c->chunk_shift && c->pool_offset % 4 == 0 &&
+           c->pool_offset <= size && (size - c->pool_offset) / sizeof(uint32_t) >= c->chunk_count;
+}
+
+/* Do `count` things of `each` bytes lie at `offset`, below the chunks? */
+static bool lies_before(uint64_t offset, uint64_t count, size_t each, uint64_t chunks)
+{
+    return offset % 8 == 0 && offset <= chunks && (chunks - offset) / each >= count;
+}
+
+static bool data_fits(const struct shm_control *c, const struct shm_data *d, size_t size)
+{
+    const uint64_t slots = (uint64_t)d->table_mask + 1;
+    return d->header.magic == SHM_MAGIC_DATA && d->header.major == SHM_MAJOR && d->header.size == size && d->stream_count == c->stream_count &&
+           d->chunk_offset % 4096 == 0 && d->chunk_offset <= size && (size - d->chunk_offset) >> c->chunk_shift >= c->chunk_count &&
+           d->stream_offset % 64 == 0 && lies_before(d->stream_offset, d->stream_count, sizeof(struct shm_stream), d->chunk_offset) &&
+           (slots & d->table_mask) == 0 && slots <= 1u << 30 && lies_before(d->table_offset, d->stream_count * slots, 8, d->chunk_offset) &&
+           lies_before(d->taker_offset, c->chunk_count, 4, d->chunk_offset) &&
+           (!d->refusal_offset || lies_before(d->refusal_offset, SHM_REFUSALS, sizeof(struct shm_refusal), d->chunk_offset));
 }
 
 wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
@@ -74,26 +81,26 @@ wstatus ring_view_init(struct ring_view *view, const void *control, size_t contr
     if (data_size < sizeof d)
         return reason_set(why, W_INVALID_DATA, "the data memory of the session is too small");
     memcpy(&d, data, sizeof d);
-    if (d.header.magic != SHM_MAGIC_DATA || d.header.major != SHM_MAJOR || d.header.size != data_size ||
-        d.stream_count != c->stream_count || d.stream_offset % 64 != 0 || d.stream_offset > data_size ||
-        (data_size - d.stream_offset) / sizeof(struct shm_stream) < d.stream_count || d.chunk_offset % 4096 != 0 ||
-        d.chunk_offset > data_size || (data_size - d.chunk_offset) >> c->chunk_shift < c->chunk_count ||
-        (d.refusal_offset &&
-         (d.refusal_offset % 8 != 0 || d.refusal_offset + SHM_REFUSALS * sizeof(struct shm_refusal) > d.chunk_offset)))
+    if (!data_fits(c, &d, data_size))
         return reason_set(why, W_INVALID_DATA, "the data memory of the session does not fit its control page");
-    *view = (struct ring_view){.control        = c,
-                               .stream_control = (const void *)((const char *)control + c->stream_offset),
-                               .stream         = (void *)((char *)data + d.stream_offset),
-                               .chunks         = (uint8_t *)data + d.chunk_offset,
-                               .cpus           = c->stream_count - 1,
-                               .chunk_shift    = c->chunk_shift,
-                               .chunk_count    = c->chunk_count,
-                               .max_event      = c->max_event,
-                               .clock_kind     = c->clock_kind,
-                               .eventfd        = eventfd,
-                               .chunk_mask     = (UINT64_C(1) << c->chunk_shift) - 1,
-                               .refusal        = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL,
-                               .mode           = view_mode(c->clock_kind)};
+    *view = (struct ring_view){.control     = c,
+                               .mode        = view_mode(c->clock_kind),
+                               .stream      = (void *)((char *)data + d.stream_offset),
+                               .table       = (void *)((char *)data + d.table_offset),
+                               .chunks      = (uint8_t *)data + d.chunk_offset,
+                               .cpus        = c->stream_count - 1,
+                               .chunk_shift = c->chunk_shift,
+                               .chunk_count = c->chunk_count,
+                               .max_event   = c->max_event,
+                               .chunk_mask  = (UINT64_C(1) << c->chunk_shift) - 1,
+                               .table_mask  = d.table_mask,
+                               .table_shift = (uint32_t)__builtin_ctzll((uint64_t)d.table_mask + 1),
+                               .data        = data,
+                               .pool        = (const void *)((const char *)control + c->pool_offset),
+                               .taker       = (void *)((char *)data + d.taker_offset),
+                               .clock_kind  = c->clock_kind,
+                               .eventfd     = eventfd,
+                               .refusal     = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL};
     find_rseq();
     return W_SUCCESS;
 }
@@ -173,41 +180,109 @@ __attribute__((noinline, cold)) void ring_wake(int eventfd)
     errno = error;
 }
 
-/* Where an event of `aligned` bytes goes when wpos is `old`. False: no room, or a table entry that can't be. A gap before it
- * shows in fill != dst. */
-static bool find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned,
-                       struct ring_place *out)
+/* Where an event of `aligned` bytes goes when wpos is `old`. */
+enum place_found {
+    PLACE_HERE,
+    PLACE_NEXT,   /* the chunk has no room for it: the gap is to be skipped. `fill`: where the filler goes */
+    PLACE_UNLINKED, /* the chunk of this position is to be taken from the pool */
+};
+static enum place_found find_place(const struct ring_view *view, unsigned index, uint64_t old, uint32_t aligned, struct ring_place *out)
 {
-    const struct shm_stream_control *sc    = &view->stream_control[index];
-    const uint64_t                   mask  = view->chunk_mask;
-    uint64_t                         start = old;
+    const uint64_t in_chunk = old & view->chunk_mask;
 
-    if (__builtin_expect((old & mask) + aligned > mask + 1, 0))
-        start = (old | mask) + 1;
     out->old  = old;
-    out->next = start + aligned;
+    out->next = old + aligned;
     out->cpu  = index;
-    if (__builtin_expect(out->next > __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE), 0))
+    out->dst = out->fill = ring_at(view, index, old);
+    if (!out->dst)
+        return PLACE_UNLINKED;
+    if (in_chunk && in_chunk + aligned > view->chunk_mask + 1) {
+        out->next = (old | view->chunk_mask) + 1;
+        return PLACE_NEXT;
+    }
+    return PLACE_HERE;
+}
+
+/* ---- the pool ---- */
+
+/* The daemon gives more, or drains: after a chunk beyond its mark was taken, and each time that there is none. */
+static void wake_after_take(const struct ring_view *view, uint32_t index)
+{
+    if (index + 1 >= __atomic_load_n(&view->control->pool_wake, __ATOMIC_RELAXED))
+        ring_wake(view->eventfd);
+}
+
+static void wake_if_empty(const struct ring_view *view)
+{
+    if (__atomic_load_n(&view->control->pool_wake, __ATOMIC_RELAXED) != SHM_WAKE_NEVER)
+        ring_wake(view->eventfd);
+}
+
+/* The chunk on top of the pool. False: it is empty. */
+static bool pool_top(const struct ring_view *view, uint64_t *head, uint32_t *chunk)
+{
+    *head = __atomic_load_n(&view->data->pool_head, __ATOMIC_ACQUIRE);
+    if (shm_pool_index(*head) >= view->chunk_count)
         return false;
-    out->dst = out->fill = ring_at(view, sc, start);
-    if (__builtin_expect(start != old, 0))
-        out->fill = ring_at(view, sc, old);
-    return out->dst != NULL && out->fill != NULL;
+    *chunk = __atomic_load_n(&view->pool[shm_pool_index(*head)], __ATOMIC_RELAXED);
+    return *chunk < view->chunk_count;
 }
 
-static void wake_if_crossed(const struct ring_view *view, unsigned index, uint64_t old, uint64_t next)
+/* Links the chunk of position `old`, which begins there, to this CPU's stream. False: the pool is empty. */
+static bool take_chunk(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct ring_place *place, void *rseq,
+                       enum section_result *done)
 {
-    uint64_t mark = __atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED);
-    if (__builtin_expect(old < mark && next >= mark, 0))
-        ring_wake(view->eventfd);
+    const uint64_t   n = place->old >> view->chunk_shift;
+    uint32_t         chunk;
+    struct ring_take t = {.wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n), .head = &view->data->pool_head};
+
+    t.seen = __atomic_load_n(t.entry, __ATOMIC_ACQUIRE);
+    if ((place->old & view->chunk_mask) != 0 || shm_entry_is(t.seen, n) || !pool_top(view, &t.from, &chunk))
+        return false; /* the first two: a program that scribbles */
+    t.to    = t.from + 1;
+    t.value = shm_entry(n, chunk);
+    *done   = section_take(&t, view, enable, ticket, place->cpu, rseq);
+    if (*done == SECTION_DONE)
+        wake_after_take(view, shm_pool_index(t.from));
+    return true;
 }
 
-/* There is no room: whoever crossed the mark may have been killed before it could tell, and what is left in the last chunk may be less than
- * an event, so that nobody will ever cross it. */
-static void wake_if_full(const struct ring_view *view, unsigned index)
+void (*ring_take_testpoint)(void); /* tests: called between taking and linking */
+
+/* The same for the fallback stream, where several threads may take at once: who comes too late links its chunk ahead. The chunk carries its
+ * thread until then, so that the daemon can tell whether that still lives. */
+static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t thread)
 {
-    if (__atomic_load_n(&view->stream_control[index].wake, __ATOMIC_RELAXED) != SHM_WAKE_NEVER)
-        ring_wake(view->eventfd);
+    enum { AHEAD = 8 };
+    const uint64_t n = old >> view->chunk_shift;
+    uint64_t       head, seen = __atomic_load_n(ring_entry(view, view->cpus, n), __ATOMIC_ACQUIRE);
+    uint32_t       chunk;
+
+    if ((old & view->chunk_mask) != 0)
+        return false;
+    if (shm_entry_is(seen, n))
+        return true;
+    if (!__atomic_load_n(&view->data->fallback_used, __ATOMIC_RELAXED))
+        __atomic_store_n(&view->data->fallback_used, 1, __ATOMIC_SEQ_CST);
+    do {
+        if (!pool_top(view, &head, &chunk))
+            return false;
+    } while (!__atomic_compare_exchange_n(&view->data->pool_head, &head, head + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    uint32_t none = 0;
+    if (!__atomic_compare_exchange_n(&view->taker[chunk], &none, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        return true; /* given up by the daemon meanwhile */
+    if (ring_take_testpoint)
+        ring_take_testpoint();
+    memset(view->chunks + ((uint64_t)chunk << view->chunk_shift), 0, view->chunk_mask + 1);
+    for (uint64_t k = n; k < n + AHEAD; k++) {
+        if (k != n)
+            seen = __atomic_load_n(ring_entry(view, view->cpus, k), __ATOMIC_ACQUIRE);
+        if (!shm_entry_is(seen, k) &&
+            __atomic_compare_exchange_n(ring_entry(view, view->cpus, k), &seen, shm_entry(k, chunk), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            break;
+    }
+    wake_after_take(view, shm_pool_index(head));
+    return true;
 }
 
 static wstatus fallback_lost(const struct ring_view *view, wstatus status)
@@ -281,22 +356,12 @@ static void put_filler(uint8_t *at)
     __atomic_compare_exchange_n((uint64_t *)(void *)at, &empty, (uint64_t)ETL_FILLER, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* The fallback stream's last chunk has no room for this event: the rest of it is given up, so that the logger can release all of it and
- * grant it again. Else a stream of one chunk would stay full for ever. True: wpos is another now. */
-static bool skip_rest(const struct ring_view *view, uint64_t *wpos, uint64_t old, uint32_t aligned)
+/* The chunk of `old` has no room for this event: the rest of it is given up, so that the logger can release all of it. */
+static void skip_rest(uint64_t *wpos, const struct ring_place *place)
 {
-    const struct shm_stream_control *sc  = &view->stream_control[view->cpus];
-    const uint64_t                   end = (old | view->chunk_mask) + 1;
-    uint8_t                         *at;
-
-    if ((old & view->chunk_mask) == 0 || (old & view->chunk_mask) + aligned <= view->chunk_mask + 1 ||
-        end > __atomic_load_n(&sc->limit, __ATOMIC_ACQUIRE) || !(at = ring_at(view, sc, old)))
-        return false;
-    if (__atomic_compare_exchange_n(wpos, &old, end, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-        put_filler(at);
-        wake_if_crossed(view, view->cpus, old, end);
-    }
-    return true;
+    uint64_t old = place->old;
+    if (__atomic_compare_exchange_n(wpos, &old, place->next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        put_filler(place->fill);
 }
 
 /* `told`: NULL, or the time of an event that no CPU writes now. */
@@ -314,22 +379,22 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
         if ((old & SHM_CLOSED) || !still_enabled(view, enable, ticket))
             return W_SUCCESS;
         uint64_t time = told ? told->time : read_clock(view->clock_kind);
-        if (!find_place(view, view->cpus, old, aligned, &place)) {
-            if (skip_rest(view, wpos, old, aligned))
+        switch (find_place(view, view->cpus, old, aligned, &place)) {
+        case PLACE_NEXT: skip_rest(wpos, &place); continue;
+        case PLACE_UNLINKED:
+            if (take_fallback(view, old, (uint32_t)event->ids))
                 continue;
-            wake_if_full(view, view->cpus);
+            wake_if_empty(view);
             if (told && !told->count_loss) {
                 ring_wake(view->eventfd); /* it waits, and asks often; who writes does not */
                 return W_NOT_ENOUGH_MEMORY;
             }
             return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;
+        case PLACE_HERE: break;
         }
         if (!__atomic_compare_exchange_n(wpos, &old, place.next, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
             continue;
-        if (place.fill != place.dst)
-            put_filler(place.fill);
         wstatus status = publish(&place, event, size, time, cpu < 0 ? 0 : (uint32_t)cpu);
-        wake_if_crossed(view, view->cpus, old, place.next);
         *written = status == W_SUCCESS;
         return status;
     }
@@ -357,24 +422,23 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
         const uint64_t old = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
         if (__builtin_expect(!(view->mode & RING_TSC), 0))
             s->time = read_clock(view->clock_kind);
-        if (__builtin_expect(!find_place(view, cpu, old, aligned, &place), 0)) {
-            wake_if_full(view, cpu);
-            return ring_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
-        }
-        if (__builtin_expect(place.fill == place.dst, 1)) {
-            done = section_write(s, &place, view, enable, ticket, rseq);
-        } else {
-            done = section_skip(&place, view, enable, ticket, place.next - aligned, rseq);
-            if (done == SECTION_DONE) {
-                wake_if_crossed(view, cpu, old, place.next - aligned);
-                continue; /* wpos is at the next chunk now */
+        const enum place_found found = find_place(view, cpu, old, aligned, &place);
+        switch (found) {
+        case PLACE_HERE: done = section_write(s, &place, view, enable, ticket, rseq); break;
+        case PLACE_NEXT: done = section_skip(&place, view, enable, ticket, place.next, rseq); break;
+        case PLACE_UNLINKED:
+        default:
+            if (!take_chunk(view, enable, ticket, &place, rseq, &done)) {
+                wake_if_empty(view);
+                return ring_lost(view, enable, ticket, W_NOT_ENOUGH_MEMORY);
             }
         }
-        if (__builtin_expect(done == SECTION_DONE, 1)) {
-            wake_if_crossed(view, cpu, old, place.next);
+        if (done == SECTION_DONE && found == PLACE_HERE) {
             *written = true;
             return W_SUCCESS;
         }
+        if (done == SECTION_DONE)
+            continue; /* the gap is skipped, or the chunk is linked */
         if (done == SECTION_CLOSED)
             return W_SUCCESS;
         __atomic_fetch_add(&view->stream[cpu].aborts, 1, __ATOMIC_RELAXED);

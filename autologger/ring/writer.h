@@ -1,11 +1,13 @@
 /* writer.h - writing one event into a stream: the whole event inside one rseq critical section whose last store moves wpos.
  * Used by the provider library and by benchmarks; works on mapped shared memory only.
  * Invariants
- *   W1 no lock, allocation, print or system call, except the eventfd write of a thread that crosses `wake`, or that finds
- *      no room where a signal is wanted (one is lost with a thread that is killed before it sent it).
+ *   W1 no lock, allocation, print or system call, except the eventfd write of a thread that takes a chunk beyond `pool_wake`, or
+ *      that finds no chunk where a signal is wanted (one is lost with a thread that is killed before it sent it).
  *   W2 wpos is loaded before the clock is read, and compared inside the section: no stamp goes backwards in a stream.
  *   W3 open and the enable ticket are tested inside the section: after a quiesce nothing can commit.
  *   W4 a thread without rseq, or after 100 aborts in a row, uses the fallback stream (LOCK cmpxchg reserve, publish).
+ *   W5 a stream grows by the writer's own hand: one compare-and-swap takes a chunk from the pool. An event finds no room only when
+ *      the pool is empty.
  * Threads: any number, signal handlers too. Ownership: views over mappings that the caller keeps alive for ever. */
 #ifndef AUTOLOGGER_RING_WRITER_H
 #define AUTOLOGGER_RING_WRITER_H
@@ -19,16 +21,21 @@
 struct ring_view {
     const struct shm_control        *control;
     uint64_t                         mode; /* enum ring_mode; the section knows where these two are */
-    const struct shm_stream_control *stream_control; /* [stream_count] */
-    struct shm_stream               *stream;         /* [stream_count] */
+    struct shm_stream               *stream; /* [stream_count] */
+    uint64_t                        *table;  /* [stream_count][table_mask + 1] */
     uint8_t                         *chunks;
     uint32_t                         cpus;        /* stream_count - 1 */
     uint32_t                         chunk_shift; /* copies of what the control page said at attach */
     uint32_t                         chunk_count;
     uint32_t                         max_event;
+    uint64_t                         chunk_mask;  /* chunk size - 1 */
+    uint32_t                         table_mask;
+    uint32_t                         table_shift; /* table_mask + 1 == 1 << table_shift */
+    struct shm_data                 *data;
+    const uint32_t                  *pool;        /* [chunk_count], daemon's */
+    uint32_t                        *taker;       /* [chunk_count] */
     uint32_t                         clock_kind;
     int                              eventfd;
-    uint64_t                         chunk_mask;  /* chunk size - 1 */
     struct shm_refusal              *refusal;     /* [SHM_REFUSALS], or NULL */
 };
 enum ring_mode { RING_TSC = 1, RING_AVX = 2 };

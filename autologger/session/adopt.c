@@ -57,7 +57,7 @@ static wstatus adopt_streams(struct session *s, const struct finder *f, struct r
 {
     const struct state_session *st   = s->state;
     const struct state_slot    *slot = (const void *)((const uint8_t *)st + st->slot_offset[st->current & 1]);
-    const uint64_t             *pos  = (const uint64_t *)(slot + 1);
+    const uint64_t             *pos  = (const uint64_t *)(slot + 1) + 2 * st->cpus + 1; /* behind those of the kernel */
     uint64_t                   *rpos = calloc(st->cpus + 1u, sizeof *rpos);
     wstatus                     status = rpos ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
 
@@ -78,6 +78,7 @@ static wstatus adopt_streams(struct session *s, const struct finder *f, struct r
             s->uid[u].uid      = st->uid[u];
             s->uid[u].event_fd = event;
             s->uid[u].admitted = stream_set_control(s->uid[u].streams)->chunk_count > 0;
+            s->uid[u].live     = s->uid[u].admitted; /* until its programs are found to be gone */
             s->uid_count       = u + 1;
         }
     }
@@ -104,7 +105,7 @@ static wstatus adopt_state(struct session *s, int state_fd, unsigned cpus, struc
 static wstatus adopt_kernel(struct session *s, struct finder *f, struct reason *why)
 {
     const struct state_slot *slot = (const void *)((const uint8_t *)s->state + s->state->slot_offset[s->state->current & 1]);
-    const uint64_t          *time = (const uint64_t *)(slot + 1) + (size_t)STATE_UIDS * (2 * s->state->cpus + 1);
+    const uint64_t          *time = (const uint64_t *)(slot + 1);
     struct klog_config       c;
 
     session_klog_config(s, &s->conditions, &c);

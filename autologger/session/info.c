@@ -38,7 +38,7 @@ bool session_provider(const struct session *s, unsigned i, struct session_provid
 static void info_streams(struct session *s, struct ctl_session_info *out)
 {
     pthread_mutex_lock(&s->lock);
-    uint64_t used = s->totals.used, granted = s->totals.granted;
+    const uint64_t used = s->totals.used, busy = s->totals.busy;
     out->lost_ring = s->totals.lost;
     out->corrupt += s->totals.corrupt;
     out->filtered    = s->totals.filtered;
@@ -46,9 +46,10 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     out->late_events = s->late_events;
     pthread_mutex_unlock(&s->lock);
     uint64_t buffer       = out->buffer_kb * UINT64_C(1024);
-    out->number_of_buffers = (uint32_t)((granted + buffer - 1) / buffer);
-    uint32_t busy          = (uint32_t)((used + buffer - 1) / buffer);
-    out->free_buffers      = out->number_of_buffers > busy ? out->number_of_buffers - busy : 0;
+    /* MinimumBuffers are set aside from the start; more are there as they are written to */
+    const uint32_t held    = (uint32_t)((busy + buffer - 1) / buffer), full = (uint32_t)((used + buffer - 1) / buffer);
+    out->number_of_buffers = held > out->minimum_buffers ? held : out->minimum_buffers;
+    out->free_buffers      = out->number_of_buffers > full ? out->number_of_buffers - full : 0;
 }
 
 static void info_kernel(struct session *s, struct ctl_session_info *out)

@@ -9,6 +9,7 @@
  *      in time order too, because it waits TOLD_HOLD_MS for what is told late. Only the daemon's own user may tell.
  *   G5 where an enablement asks for users' SIDs, an event that carries one carries that of the user in whose stream it was.
  * Threads: the session's logger thread alone, except creation. The files: logger.h. */
+#include "autologger/ring/quiesce.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
 
@@ -110,30 +111,19 @@ void logger_failed(struct logger *l, const struct reason *why)
     (void)!write(s->env->changed_fd, &one, sizeof one);
 }
 
-bool logger_grow(struct logger *l)
+uint32_t logger_share(struct logger *l)
 {
-    struct session *s     = l->s;
-    uint64_t        used  = 0;
-    uint32_t        taken = 0;
-    bool            tight = false;
+    struct session *s    = l->s;
+    uint64_t        used = 0, busy = 0;
 
     for (unsigned u = 0; u < l->uids; u++) {
         used += stream_set_used(s->uid[u].streams);
-        taken += stream_set_granted(s->uid[u].streams);
+        busy += (uint64_t)stream_set_busy(s->uid[u].streams) << s->chunk_shift;
     }
     l->hurry = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
-    if (used > s->state->peak_bytes)
-        s->state->peak_bytes = used;
-    for (unsigned u = 0; u < l->uids; u++)
-        for (unsigned i = 0; s->uid[u].admitted && i < stream_set_count(s->uid[u].streams); i++) {
-            if (!stream_wants_more(s->uid[u].streams, i))
-                continue;
-            uint32_t step = taken / l->cpus + 1, left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
-            unsigned got  = stream_set_grow(s->uid[u].streams, i, step < left ? step : left);
-            taken += got;
-            tight |= got == 0;
-        }
-    return tight;
+    if (busy > s->state->peak_bytes)
+        s->state->peak_bytes = busy;
+    return session_share(s);
 }
 
 void logger_totals(struct logger *l)
@@ -150,9 +140,43 @@ void logger_totals(struct logger *l)
         s->totals.filtered += c.filtered;
         s->state->stream_abandoned += c.abandoned;
         s->totals.used += stream_set_used(s->uid[u].streams);
-        s->totals.granted += (uint64_t)stream_set_granted(s->uid[u].streams) << s->chunk_shift;
+        s->totals.busy += (uint64_t)stream_set_busy(s->uid[u].streams) << s->chunk_shift;
     }
     s->state->stream_corrupt = s->totals.corrupt;
+}
+
+enum { RETIRE_MS = 20 /* between two visits of all CPUs */ };
+
+/* Little is left, and part of the rest is held by chunks that were read to their end: what waits in buffers is written, and streams that nobody
+ * writes to now give up their last chunk. Both can be told by the positions alone. */
+static void make_room(struct logger *l)
+{
+    struct session *s = l->s;
+    struct os      *os = s->env->os;
+    unsigned        retired = 0;
+
+    logger_flush(l);
+    pthread_mutex_lock(&s->lock);
+    bool more = logger_share(l) < s->budget_chunks / 4 && os->raw_ns(os) - l->retired_ns >= RETIRE_MS * UINT64_C(1000000);
+    for (unsigned u = 0; more && u < l->uids; u++)
+        retired += stream_set_reclaim(s->uid[u].streams, quiesce_all_cpus);
+    pthread_mutex_unlock(&s->lock);
+    if (!more)
+        return;
+    for (unsigned u = 0; u < l->uids; u++)
+        retired += stream_set_retire(s->uid[u].streams);
+    l->retired_ns = os->raw_ns(os);
+    if (!retired)
+        return;
+    pthread_mutex_lock(&s->lock);
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_snapshot(s->uid[u].streams);
+    pthread_mutex_unlock(&s->lock);
+    logger_collect(l, os->raw_ns(os));
+    logger_skip_retired(l);
+    pthread_mutex_lock(&s->lock);
+    logger_share(l);
+    pthread_mutex_unlock(&s->lock);
 }
 
 bool logger_pass(struct logger *l, bool final, bool flush)
@@ -165,11 +189,11 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     l->uids = s->uid_count;
     for (unsigned u = 0; u < l->uids; u++)
         stream_snapshot(s->uid[u].streams);
-    bool tight = logger_grow(l);
+    const uint32_t left = logger_share(l);
     logger_totals(l);
     pthread_mutex_unlock(&s->lock);
     if (!atomic_load(&s->fs_ready) && !final && (s->ring_fd < 0 || s->env->tight_file)) { /* an early program keeps no ring */
-        if (tight)
+        if (!left && l->uids)
             session_tight(s->env);
         return true;
     }
@@ -181,12 +205,17 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     else
         logger_merge(l, horizon);
     logger_merge_told(l, final);
-    tight |= s->klog && klog_tight(s->klog);
+    bool tight = s->klog && klog_tight(s->klog);
     if (l->delivers)
         tight |= s->env->realtime->tight(s->realtime, l->master->realtime_end);
     if (final || flush || tight)
         logger_flush(l);
-    /* writers went on meanwhile: a stream that filled up behind our back would never wake us */
+    pthread_mutex_lock(&s->lock);
+    const bool little = l->uids && logger_share(l) < s->budget_chunks / 4;
+    pthread_mutex_unlock(&s->lock);
+    if (little)
+        make_room(l);
+    /* writers went on meanwhile: a pool that was emptied behind our back would never wake us */
     for (unsigned u = 0; u < l->uids; u++)
         stream_set_want_signals(s->uid[u].streams);
     return all;

@@ -42,6 +42,7 @@ struct logger {
     bool               numbers; /* USE_LOCAL_SEQUENCE, USE_GLOBAL_SEQUENCE */
     bool               delivers; /* to consumers; else the session's real time, if there is any, is the controlling thread's */
     bool               hurry;  /* half of the memory for events is used */
+    uint64_t           retired_ns; /* when CPUs were last visited for memory */
     bool               sids;   /* an enablement asked for users' SIDs: those in the events are checked (G5) */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
@@ -50,10 +51,11 @@ struct logger {
 
 enum { TOLD_HOLD_MS = 1000 };
 
-static inline uint64_t *slot_pos(struct logger *l, unsigned uid) { return (uint64_t *)(l->master + 1) + (size_t)uid * (2 * l->cpus + 1); }
-static inline uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
-static inline uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1) + (size_t)STATE_UIDS * (2 * l->cpus + 1); }
+/* The rows behind the published struct (wire/state.h). */
+static inline uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1); }
 static inline uint64_t *slot_last(struct logger *l) { return slot_kernel(l) + l->cpus; }
+static inline uint64_t *slot_pos(struct logger *l, unsigned uid) { return slot_kernel(l) + (size_t)(uid + 1) * (2 * l->cpus + 1); }
+static inline uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
 
 /* Which buffer takes a CPU's events, and which CPU the file says that it is of. */
 static inline unsigned buffer_of(const struct logger *l, unsigned cpu) { return l->single && cpu < l->cpus ? 0 : cpu; }
@@ -65,15 +67,11 @@ static inline bool data_waits(const struct fill *f) { return f->filled > sizeof(
 
 /* Nothing is written any more, and the session says why; its programs go on. */
 void logger_failed(struct logger *l, const struct reason *why);
-/* Memory: grows streams that are more than half full while the budget lasts (also while nothing may be written). Under lock. True: tight. */
-bool logger_grow(struct logger *l);
+/* Memory: each user's part of it, and what the most was (also while nothing may be written). Under lock. How many chunks are left. */
+uint32_t logger_share(struct logger *l);
 void logger_totals(struct logger *l); /* what other threads may know of the streams; under lock */
 
 /* ---- logger_output.c: the file, the consumers, what a successor goes on with ---- */
-
-/* Takes back what streams have beyond MaximumBuffers, which were lowered, and hold nothing in; the rest comes as it is written. Under lock. False:
- * there is a rest. */
-bool logger_shrink(struct logger *l);
 
 /* First moment at which files may exist: the file, real-time delivery, or both. */
 void logger_open(struct logger *l);
@@ -121,3 +119,5 @@ void     logger_take(struct logger *l, unsigned cpu, uint64_t horizon);
 void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r);
 void logger_merge_kernel(struct logger *l, uint64_t clock); /* as far as the kernel logger is, at most to `clock` */
 void logger_merge_told(struct logger *l, bool final);       /* G4 */
+/* Chunks were ended (stream_set_retire): goes over what fills them up, publishes, and gives them back. All buffers are empty. */
+void logger_skip_retired(struct logger *l);

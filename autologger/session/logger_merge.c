@@ -186,6 +186,13 @@ static void take(struct logger *l, unsigned cpu, int from, const struct stream_r
     }
 }
 
+/* Fillers and skipped damage behind the last event count as done. */
+static void passed(struct logger *l, unsigned cpu)
+{
+    for (unsigned u = 0; u < l->uids; u++)
+        l->fill[cpu].pos[u] = stream_position(l->s->uid[u].streams, cpu);
+}
+
 static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
 {
     struct stream_record r;
@@ -193,6 +200,7 @@ static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
 
     for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE;)
         take(l, cpu, from, &r, &k);
+    passed(l, cpu);
 }
 
 uint64_t logger_oldest(struct logger *l, unsigned cpu, uint64_t horizon)

@@ -18,7 +18,10 @@ static void slot_flip(struct logger *l)
     struct state_session *st   = l->s->state;
     uint64_t              next = st->current + 1;
     uint64_t             *to   = (uint64_t *)(void *)((uint8_t *)st + st->slot_offset[next & 1]);
-    for (size_t i = 0; i < st->slot_size / sizeof *to; i++)
+    /* the rows of users that there are; each slot was zero before, and users only become more */
+    const size_t words = sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* a reader that meets one of the words below sees that this slot is no longer current */
+    for (size_t i = 0; i < words; i++)
         __atomic_store_n(&to[i], slot_word(l->master, i), __ATOMIC_RELAXED);
     __atomic_store_n(&st->current, next, __ATOMIC_RELEASE);
 }
@@ -184,26 +187,12 @@ void logger_deliver(struct logger *l, const char *path)
     l->delivers = true;
 }
 
-bool logger_shrink(struct logger *l)
-{
-    struct session *s     = l->s;
-    uint32_t        taken = 0;
-    for (unsigned u = 0; u < s->uid_count; u++)
-        taken += stream_set_granted(s->uid[u].streams);
-    for (unsigned u = 0; u < s->uid_count && taken > s->budget_chunks; u++)
-        taken -= stream_set_shrink(s->uid[u].streams, taken - s->budget_chunks);
-    return taken <= s->budget_chunks;
-}
-
 void logger_open(struct logger *l)
 {
     struct session *s    = l->s;
     int             held = SESSION_HELD;
 
     l->opened = true;
-    pthread_mutex_lock(&s->lock);
-    logger_shrink(l); /* a predecessor may have died over it */
-    pthread_mutex_unlock(&s->lock);
     if (s->realtime)
         logger_deliver(l, session_log_path(s->state));
     if (s->state->processes.kind != STATE_WHOLE && (*session_log_path(s->state) || !s->realtime)) {
@@ -275,6 +264,18 @@ static void publish(struct logger *l, unsigned cpu)
             klog_release(s->klog, c, l->fill[c].kernel_time);
     if (l->delivers)
         s->env->realtime->show(s->realtime, l->master->realtime_end, l->master->realtime_lost, logger_events_lost(l));
+}
+
+void logger_skip_retired(struct logger *l)
+{
+    struct stream_record r;
+    for (unsigned c = 0; c <= l->cpus; c++) {
+        for (unsigned u = 0; c < l->cpus && u < l->uids; u++)
+            if (!stream_peek(l->s->uid[u].streams, c, &r)) /* what fills up a chunk is passed */
+                l->fill[c].pos[u] = stream_position(l->s->uid[u].streams, c);
+        if (!data_waits(&l->fill[c]))
+            publish(l, c);
+    }
 }
 
 /* To the consumers; `window`: all CPUs are being flushed, and this is the last. False: dropped. */
@@ -350,8 +351,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     pthread_mutex_lock(&l->s->lock);
     for (unsigned u = 0; u < l->uids; u++)
         stream_snapshot(l->s->uid[u].streams);
-    logger_shrink(l);
-    logger_grow(l);
+    logger_share(l);
     pthread_mutex_unlock(&l->s->lock);
 }
 

@@ -17,7 +17,7 @@
 
 size_t state_slot_bytes(unsigned cpus)
 {
-    return sizeof(struct state_slot) + sizeof(uint64_t) * ((size_t)STATE_UIDS * (2 * cpus + 1) + 2 * cpus + 1);
+    return sizeof(struct state_slot) + sizeof(uint64_t) * ((size_t)(STATE_UIDS + 1) * (2 * cpus + 1));
 }
 
 enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20, PAGE_SHIFT = 12 };
@@ -25,12 +25,11 @@ enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8
 /* Without what a ring in memory keeps. */
 static uint64_t streams_bytes(const struct state_session *st) { return st->memory_bytes >> (st->log_file_mode & ETL_MODE_BUFFERING ? 1 : 0); }
 
-/* What MaximumBuffers pays for, and one chunk for the fallback stream of the first UID: without it the smallest session that a
- * plan allows (2 buffers a CPU) could not start. */
+/* What MaximumBuffers pays for. */
 uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
 {
-    const uint32_t budget = (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))) + 1, least = 2 * st->cpus + 1;
-    return budget < least && st->log_file_mode & ETL_MODE_NO_PER_PROCESSOR ? least : budget; /* its buffers count one CPU; programs write on all */
+    const uint32_t budget = (uint32_t)(streams_bytes(st) >> (chunk_shift + (st->tracepoint_count && !st->kernel))), least = st->cpus + 1;
+    return budget < least && st->log_file_mode & ETL_MODE_NO_PER_PROCESSOR ? least : budget ? budget : 1; /* its buffers count one CPU; programs write on all */
 }
 
 /* Address space alone: memory is taken when it is granted. What a keeper saves (daemon/alraw.c) has 1 GB at most. */
@@ -187,78 +186,6 @@ wstatus session_kernel_start(struct session *s, struct klog *klog, struct condit
         session_without_tracepoints(s, why);
     }
     return session_start(s, why);
-}
-
-bool session_watch(struct session *s, int event_fd)
-{
-    struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.u64 = 1};
-    return epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, event_fd, &e) == 0;
-}
-
-/* How many chunks each CPU of a new UID gets at once; 0: the UID can't be admitted. Under lock. */
-static uint32_t first_grant(const struct session *s)
-{
-    uint32_t taken = 0, cpus = s->env->cpus;
-
-    for (unsigned i = 0; i < s->uid_count; i++)
-        taken += stream_set_granted(s->uid[i].streams);
-    uint32_t left = s->budget_chunks > taken ? s->budget_chunks - taken : 0;
-    uint64_t want = ((uint64_t)s->state->minimum_buffers * s->state->buffer_kb * 1024u >> s->chunk_shift) / cpus;
-    if (s->uid_count > 0) /* later UIDs start small and grow: the minimum was the first one's */
-        want = 2;
-    while (want > 2 && want * cpus + 1 > left)
-        want--;
-    if (want < 2)
-        want = 2;
-    return s->uid_count < STATE_UIDS - 1 && want * cpus + 1 <= left ? (uint32_t)want : 0;
-}
-
-static bool streams_make(struct session *s, struct session_uid *u, uint32_t grant)
-{
-    struct stream_config c = {.cpus = s->env->cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
-                              .chunk_count = grant ? session_capacity(s->budget_chunks, s->chunk_shift) : 0, .initial_chunks = grant, .uid = u->uid,
-                              .clock_kind = s->clock.read_kind, .session = s->state->index,
-                              .session_generation = s->state->generation};
-    struct reason        why;
-
-    if (c.max_event > ETL_MAX_EVENT)
-        c.max_event = ETL_MAX_EVENT;
-    u->admitted = grant > 0;
-    return stream_set_create(s->env->os, &c, &u->streams, &why) == W_SUCCESS;
-}
-
-const struct session_uid *session_admit(struct session *s, uint32_t uid)
-{
-    for (unsigned i = 0; i < s->uid_count; i++)
-        if (s->uid[i].uid == uid || i == STATE_UIDS - 1) /* the last place is shared by all that came too late: no chunks */
-            return &s->uid[i];
-
-    unsigned            n = s->uid_count;
-    struct session_uid *u = &s->uid[n];
-    pthread_mutex_lock(&s->lock);
-    uint32_t grant = first_grant(s);
-    pthread_mutex_unlock(&s->lock);
-    u->uid      = uid;
-    u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    /* without memory for chunks the UID gets a set without: its events are lost with error 8, and counted */
-    if (u->event_fd < 0 || !session_watch(s, u->event_fd) || (!streams_make(s, u, grant) && (!grant || !streams_make(s, u, 0)))) {
-        if (u->event_fd >= 0)
-            close(u->event_fd);
-        return NULL;
-    }
-    stream_set_open(u->streams, true);
-    pthread_mutex_lock(&s->lock);
-    s->uid_count++;
-    pthread_mutex_unlock(&s->lock);
-    s->state->uid[n] = uid;
-    session_keep(s, "data", (int)n, stream_set_data_fd(u->streams));
-    session_keep(s, "control", (int)n, stream_set_control_fd(u->streams));
-    session_keep(s, "event", (int)n, u->event_fd);
-    __atomic_store_n(&s->state->uid_count, s->uid_count, __ATOMIC_RELEASE);
-    if (!u->admitted)
-        condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "raise MaximumBuffers",
-                      "no buffers were left for the programs of uid %u: their events are lost", uid);
-    return u;
 }
 
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,

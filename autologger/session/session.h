@@ -1,7 +1,8 @@
 /* session.h - one running trace session: its plan, its streams (one set per UID), its kernel logger, its logger thread.
  * Invariants
- *   S1 the sum of granted chunks over all UIDs stays within given maximum x BufferSize; a UID that cannot be admitted gets a
- *      set without chunks: its events are lost with error 8 and counted.
+ *   S1 the sum of granted chunks over all UIDs stays within given maximum x BufferSize. What is not busy is shared in equal parts by the users
+ *      whose programs are attached (users.c): writers take from their user's part without asking. A UID beyond STATE_UIDS gets a set without
+ *      chunks: its events are lost with error 8 and counted.
  *   S2 read positions, file offset and counters are published together after each write (wire/state.h).
  *   S3 before the file system is ready no file is created; events are held in memory.
  *   S4 attempted = written + lost holds exactly once the session has stopped.
@@ -28,7 +29,8 @@ enum session_phase { SESSION_STARTING, SESSION_HELD, SESSION_WRITING, SESSION_ST
 struct session_uid {
     uint32_t           uid;
     int                event_fd; /* programs of this UID signal half-full streams with it; never read: theirs to spoil */
-    bool               admitted;
+    bool               admitted; /* has chunks, or may have */
+    bool               live;     /* a program of it is attached: it gets a part of the memory. Under lock */
     struct stream_set *streams;
 };
 
@@ -130,7 +132,7 @@ struct session {
     int                    private_fd; /* pidfd of the program whose session it is; -1: none */
     int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
-    struct { uint64_t lost, corrupt, used, granted, filtered; } totals; /* of the streams, as of the last pass; under lock */
+    struct { uint64_t lost, corrupt, used, busy, filtered; } totals; /* of the streams, as of the last pass; under lock */
     struct klog_counters   kernel_final;
 };
 
@@ -210,8 +212,13 @@ void session_realtime_end(struct session *s);
 /* Processors came or went, perhaps: its kernel logger takes them up, or lets them go; conditions say which, and when. In a file of its
  * own (cpus.c), which the early program does not have. */
 void session_cpus(struct session *s);
+/* ---- users.c ---- */
 /* The streams that programs of `uid` write; made at first use. Never NULL except when out of memory. */
 const struct session_uid *session_admit(struct session *s, uint32_t uid);
+/* The last program of `uid` that was attached has ended: its memory goes to the others. */
+void session_user_left(struct session *s, uint32_t uid);
+/* Gives each user's pool its part of what is not busy. Returns how many chunks that is. Under lock. */
+uint32_t session_share(struct session *s);
 /* Lets the logger wait for a UID's event descriptor too. */
 bool session_watch(struct session *s, int event_fd);
 void session_info(struct session *s, struct ctl_session_info *out);

@@ -105,24 +105,13 @@ static void timer_set(struct session *s, uint32_t asked)
 
 /* ---- MaximumBuffers ---- */
 
-/* What cannot be fewer: MinimumBuffers, and what the streams of each user that there is begin with. */
-static uint32_t fewest_buffers(const struct session *s)
-{
-    const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024);
-    uint64_t       chunks = 0;
-    for (unsigned u = 0; u < s->uid_count; u++)
-        chunks += s->uid[u].admitted ? 2 * s->env->cpus + 1 : 0;
-    const uint64_t bytes = chunks > 1 ? (chunks - 1) << s->chunk_shift : 0, least = (bytes + buffer - 1) / buffer;
-    return least > s->state->minimum_buffers ? (uint32_t)least : s->state->minimum_buffers;
-}
-
 /* How many there is address space for: in programs, which map it once, and for raw records of the kernel. */
 static uint64_t most_buffers(const struct session *s)
 {
     const uint64_t buffer   = s->state->buffer_kb * UINT64_C(1024);
     const unsigned half     = !s->state->kernel && s->state->tracepoint_count ? 1 : 0; /* the other half is for tracepoints */
     const uint32_t capacity = s->uid_count ? stream_set_control(s->uid[0].streams)->chunk_count : 0;
-    const uint64_t streams  = s->uid_count ? (uint64_t)(capacity ? capacity - 1 : 0) << (s->chunk_shift + half) : UINT64_MAX;
+    const uint64_t streams  = s->uid_count ? (uint64_t)capacity << (s->chunk_shift + half) : UINT64_MAX;
     uint64_t       raw      = UINT64_MAX;
     if (s->klog)
         klog_memory(s->klog, &raw);
@@ -133,7 +122,7 @@ static uint64_t most_buffers(const struct session *s)
 static uint32_t maximum_possible(const struct session *s, const struct session_terms *t, struct condition_list *found)
 {
     const uint64_t buffer = s->state->buffer_kb * UINT64_C(1024), most = most_buffers(s), fit = t->memory_limit ? t->memory_limit / buffer : UINT64_MAX;
-    const uint32_t fewest = fewest_buffers(s);
+    const uint32_t fewest = s->state->minimum_buffers;
     uint64_t       given  = t->maximum_buffers;
     if (given > fit)
         condition_add(found, W_NOT_ENOUGH_MEMORY, false, "MaximumBuffers", "", 0, "ask for fewer, or raise MaxNonPagedPoolUsage",
@@ -146,17 +135,22 @@ static uint32_t maximum_possible(const struct session *s, const struct session_t
     given = given < most ? given : most;
     if (given < fewest)
         condition_add(found, W_INVALID_PARAMETER, false, "MaximumBuffers", "", 0, "nothing to do",
-                      "fewer than %u buffers are not possible: MinimumBuffers, and two a processor for each user whose programs write", fewest);
+                      "the session has MinimumBuffers %u: it cannot have fewer", fewest);
     return given < fewest ? fewest : (uint32_t)given;
 }
 
-static bool shrink_streams(struct logger *l)
+/* What streams have beyond MaximumBuffers comes back as it is written. False: there is a rest. */
+static bool streams_fit(struct logger *l)
 {
-    pthread_mutex_lock(&l->s->lock);
-    const bool done = logger_shrink(l);
+    struct session *s       = l->s;
+    uint32_t        granted = 0;
+    pthread_mutex_lock(&s->lock);
+    logger_share(l);
+    for (unsigned u = 0; u < s->uid_count; u++)
+        granted += stream_set_granted(s->uid[u].streams);
     logger_totals(l);
-    pthread_mutex_unlock(&l->s->lock);
-    return done;
+    pthread_mutex_unlock(&s->lock);
+    return granted <= s->budget_chunks;
 }
 
 static void maximum_store(struct session *s, uint32_t buffers)
@@ -203,7 +197,7 @@ static wstatus run_shrink(struct logger *l, struct logger_errand *e)
     maximum_store(s, *buffers);
     for (const uint64_t until = os->raw_ns(os) + SHRINK_MS * UINT64_C(1000000); os->raw_ns(os) < until;) {
         logger_pass(l, false, true);
-        if (shrink_streams(l))
+        if (streams_fit(l))
             return W_SUCCESS;
         usleep(1000);
     }

@@ -2,13 +2,21 @@
  *
  * Three kinds of memfd, all sealed against shrink and grow:
  *   directory   one per daemon; daemon writes, clients map read-only: which provider is enabled in which session
- *   control     one per (session, UID); daemon writes, clients map read-only: is it open, how far may each CPU write, where
- *   data        one per (session, UID); clients write: write positions, loss counters, chunks of events
+ *   control     one per (session, UID); daemon writes, clients map read-only: is it open, which chunks lie in its pool
+ *   data        one per (session, UID); clients write: write positions, chunk tables, the pool's head, loss counters, events
  *
  * A stream is one CPU's sequence of events of one (session, UID); the last stream (index = cpus) is the fallback stream for
- * threads without rseq. A write position is a 64-bit byte count that only grows. Position p lives in chunk
- * table[(p >> chunk_shift) & table_mask] at offset p & (chunk size - 1). An event never straddles chunks: a writer that
- * moves on to the next chunk leaves ETL_FILLER in the first dword of the gap (a gap of 0 bytes has none).
+ * threads without rseq. A write position is a 64-bit byte count that only grows. Chunk number n holds the positions from
+ * n << chunk_shift on. It is the chunk that table[n & table_mask] names, if that entry has the tag of n (shm_entry). An event
+ * never straddles chunks: a writer that moves on to the next chunk leaves ETL_FILLER in the first dword of the gap (a gap of
+ * 0 bytes has none).
+ *
+ * The pool is a stack of free chunks: pool[head .. chunk_count) are there to take. A writer that needs chunk number n takes
+ * pool[head] by one compare-and-swap of the head, and links it: it stores the entry. It asks neither kernel nor daemon. The
+ * daemon pushes chunks below the head, with another version, and takes some back as a writer does. A writer that dies between
+ * the two steps leaves a chunk that is neither in the pool nor linked: the daemon finds it (stream_set_reclaim).
+ * All chunks of pool and tables together are within the session's MaximumBuffers; their memory comes with the first write.
+ *
  * In memory an event is exactly its on-disk form (EVENT_HEADER, items, payload), padded to 8.
  *
  * Offsets are asserted; major changes break, minor ones add at the end. The client states its highest version, the daemon
@@ -17,10 +25,11 @@
 #define AUTOLOGGER_WIRE_SHM_H
 #include "registry-sim/win32/guid.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHM_MAJOR = 1, SHM_MINOR = 2 }; /* 1.1: refusals. 1.2: filters */
+enum { SHM_MAJOR = 2, SHM_MINOR = 0 }; /* 2.0: writers take chunks from a pool */
 #define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
 #define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
 #define SHM_MAGIC_DATA UINT32_C(0x57534C41)      /* "ALSW" */
@@ -81,15 +90,6 @@ struct shm_directory {
 _Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory");
 
 /* ---- control: one per (session, UID) ---- */
-struct shm_stream_control { /* 64 bytes, one cache line: what a writer needs beside the table */
-    uint64_t limit; /* positions below it may be written */
-    uint64_t wake;  /* who moves wpos across it signals the session's eventfd once; so does who finds no room, unless it is SHM_WAKE_NEVER */
-    uint32_t table_offset; /* of uint32_t table[table_mask + 1], from the start of the memfd */
-    uint32_t table_mask;
-    uint8_t  reserved[40];
-};
-_Static_assert(sizeof(struct shm_stream_control) == 64, "shm_stream_control");
-
 struct shm_control {
     struct shm_header header;
     uint32_t open; /* 1 = may be written; tested inside the section. A page of zeros means closed */
@@ -100,14 +100,27 @@ struct shm_control {
     uint32_t chunk_shift; /* chunk size = 1 << chunk_shift, 12 .. 16 */
     uint32_t chunk_count; /* chunks in the data memfd; may be 0 (a UID that was not admitted: all is lost and counted) */
     uint32_t max_event; /* largest Size of an event: BufferSize - 72, at most 65,535 */
-    uint32_t stream_offset; /* of struct shm_stream_control[stream_count] */
+    uint32_t pool_offset; /* of uint32_t pool[chunk_count], from the start of the memfd */
     uint32_t uid;
-    uint32_t quarantine_offset; /* of uint8_t[chunk_count]: 1 = a stalled writer may still write there, never grant it again */
-    uint8_t  reserved[60];
+    uint32_t state_offset; /* of uint8_t[chunk_count], enum shm_chunk_state: for a successor */
+    uint32_t pool_wake; /* who takes pool[i] with i + 1 >= this signals the session's eventfd; so does who finds no chunk. SHM_WAKE_NEVER: neither */
+    uint8_t  reserved[56];
 };
 _Static_assert(sizeof(struct shm_control) == 128, "shm_control");
 
+/* What the daemon knows of a chunk. POOL: in the pool, or taken from it and not seen linked yet. STALLED: a writer of the
+ * fallback stream may still write there, so it is never granted again. */
+enum shm_chunk_state { SHM_CHUNK_FREE, SHM_CHUNK_POOL, SHM_CHUNK_LINKED, SHM_CHUNK_STALLED };
+
 /* ---- data: one per (session, UID) ---- */
+
+/* A table entry: which chunk has the number n. The tag tells it from an entry of another lap. */
+#define SHM_NO_CHUNK UINT32_MAX
+static inline uint64_t shm_entry(uint64_t n, uint32_t chunk) { return (n + 1) << 32 | chunk; }
+static inline bool     shm_entry_is(uint64_t entry, uint64_t n) { return (uint32_t)(entry >> 32) == (uint32_t)(n + 1); }
+/* The head of the pool: the version in the upper half changes with each push, so that an old head never fits again. */
+static inline uint32_t shm_pool_index(uint64_t head) { return (uint32_t)head; }
+
 struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does not meet */
     uint64_t wpos;
     uint64_t lost; /* events that found no room or were too large; added with one LOCK instruction */
@@ -135,8 +148,13 @@ struct shm_data {
     uint32_t          stream_count;
     uint32_t          stream_offset; /* of struct shm_stream[stream_count] */
     uint64_t          chunk_offset; /* of chunk 0, page-aligned */
-    uint32_t          refusal_offset; /* of struct shm_refusal[SHM_REFUSALS]; 0 = there is none (1.0) */
-    uint8_t           reserved[84];
+    uint32_t          refusal_offset; /* of struct shm_refusal[SHM_REFUSALS] */
+    uint32_t          table_offset;   /* of uint64_t[stream_count][table_mask + 1] */
+    uint32_t          table_mask;
+    uint32_t          taker_offset;   /* of uint32_t taker[chunk_count]: the thread of the fallback stream that took the chunk, until it is linked */
+    uint64_t          pool_head; /* index of the first chunk of the pool, and a version (shm_pool_index) */
+    uint32_t          fallback_used; /* 1: a thread without rseq has taken chunks here */
+    uint8_t           reserved[60];
 };
 _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
 
@@ -144,12 +162,12 @@ _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
  * cmpxchg fail, so that closing needs no quiesce there. A reserved record's first 8 bytes go from 0 to {size | SHM_RESERVED,
  * tid} at once, and publishing swaps those for the final first 8 bytes of the event (release). The logger may swap in
  * SHM_ABANDONED when the thread is gone or has not published within a bound; the logger counts the loss, the writer returns
- * 8. The record's CPU is kept in kernel_time, which the logger sets to 0 in the file. The daemon zeroes a chunk before it
- * grants it to this stream; a chunk that holds an abandoned record of a living thread is never granted again.
+ * 8. The record's CPU is kept in kernel_time, which the logger sets to 0 in the file. A writer zeroes a chunk before it links
+ * it to this stream; a chunk that holds an abandoned record of a living thread is never granted again.
  * By the last byte of the first dword: 0xC0 published, 0x40 reserved, 0x20 abandoned, 0xFF filler. */
 #define SHM_RESERVED UINT32_C(0x40000000)
 #define SHM_ABANDONED UINT32_C(0x20000000)
 #define SHM_CLOSED (UINT64_C(1) << 63)
-/* shm_stream_control.wake when no signal is wanted: there is no more memory to grant. */
-#define SHM_WAKE_NEVER UINT64_MAX
+/* shm_control.pool_wake when no signal is wanted: the daemon has no more memory to give. */
+#define SHM_WAKE_NEVER UINT32_MAX
 #endif

@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 21, STATE_UIDS = 32, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 22, STATE_UIDS = 64, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
@@ -93,8 +93,8 @@ struct state_realtime {
     struct state_consumer consumer[STATE_CONSUMERS];
 };
 
-/* The published part. After the struct: for every uid u: pos[cpus], then fallback[cpus + 1], whose last is of events that no CPU
- * wrote (session/logger.c, G4); then kernel_time[cpus]; then last_time[cpus + 1], of the last event of each row of buffers. */
+/* The published part. After the struct: kernel_time[cpus]; then last_time[cpus + 1], of the last event of each row of buffers; then for
+ * every uid u: pos[cpus], then fallback[cpus + 1], whose last is of events that no CPU wrote (session/logger.c, G4). */
 struct state_slot {
     uint64_t file_offset;
     uint32_t buffers_written, buffers_lost;

@@ -209,14 +209,14 @@ static wstatus open_rig(struct rig *g, struct reason *why)
     struct clock_machine m;
     clock_machine_find(&m);
     struct session_clock clock = clock_for_type(1, &m, NULL);
-    struct stream_config c = {.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .chunk_shift = 16, .initial_chunks = CHUNKS,
+    struct stream_config c = {.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .chunk_shift = 16, .pool = CHUNKS,
                               .max_event = 65464, .clock_kind = clock.read_kind, .session_generation = 1};
     cpu_set_t            set;
     int                  cpu = sched_getcpu();
     wstatus              status;
 
     memset(g, 0, sizeof *g);
-    c.chunk_count = c.cpus * CHUNKS + 1;
+    c.chunk_count = CHUNKS;
     if ((status = stream_set_create(os_linux(), &c, &g->set, why)) != W_SUCCESS)
         return status;
     stream_set_open(g->set, true);

@@ -337,7 +337,7 @@ static inline void fakedaemon_wait_acks(struct fakedaemon *d)
 
 static inline void fakedaemon_session(struct fakedaemon *d, unsigned s, uint32_t buffer_bytes, uint32_t chunks)
 {
-    struct stream_config c = {.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .chunk_count = chunks, .initial_chunks = 2,
+    struct stream_config c = {.cpus = (unsigned)sysconf(_SC_NPROCESSORS_CONF), .chunk_count = chunks, .pool = chunks,
                               .chunk_shift = stream_chunk_shift(buffer_bytes), .clock_kind = CLOCK_READ_TSC, .session = s,
                               .max_event = buffer_bytes - 72 < 65535 ? buffer_bytes - 72 : 65535, .uid = getuid()};
     static uint32_t      generation;

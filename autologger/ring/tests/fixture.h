@@ -22,10 +22,10 @@ struct fixture {
     size_t             control_size, data_size;
 };
 
-static inline struct stream_config fixture_config(unsigned cpus, uint32_t shift, uint32_t chunks, uint32_t initial)
+static inline struct stream_config fixture_config(unsigned cpus, uint32_t shift, uint32_t chunks, uint32_t pool)
 {
     uint32_t max = (1u << shift) - 72;
-    return (struct stream_config){.cpus = cpus, .chunk_shift = shift, .chunk_count = chunks, .initial_chunks = initial,
+    return (struct stream_config){.cpus = cpus, .chunk_shift = shift, .chunk_count = chunks, .pool = pool,
                                   .max_event = max, .clock_kind = CLOCK_READ_TSC, .session = 3,
                                   .session_generation = 1, .uid = 1000};
 }

@@ -26,8 +26,9 @@ static size_t scribble(uint8_t *memory, size_t memory_size, const uint8_t *p, si
     const struct shm_data *d = (const void *)memory;
     if (left < 5)
         return left;
-    size_t place[4] = {0, d->stream_offset % memory_size, (size_t)(d->chunk_offset % memory_size), memory_size / 2};
-    size_t at       = (place[p[0] & 3] + (size_t)(p[1] | p[2] << 8)) % memory_size;
+    size_t place[6] = {0, d->stream_offset % memory_size, (size_t)(d->chunk_offset % memory_size), memory_size / 2, d->table_offset % memory_size,
+                       offsetof(struct shm_data, pool_head)};
+    size_t at       = (place[p[0] % 6] + (size_t)(p[1] | p[2] << 8)) % memory_size;
     size_t length   = p[3] + 1u < left - 4 ? p[3] + 1u : left - 4;
     if (length > memory_size - at)
         length = memory_size - at;
@@ -39,6 +40,12 @@ static void told(void *ctx, const uint64_t guid[2], uint32_t count)
 {
     (void)guid;
     *(uint32_t *)ctx += count;
+}
+
+static wstatus visit_none(struct reason *why)
+{
+    (void)why;
+    return W_SUCCESS;
 }
 
 static void read_all(struct stream_set *s)
@@ -70,15 +77,16 @@ static void read_all(struct stream_set *s)
         }
         (void)stream_fallback_blocked(s, now_ns());
         stream_release(s, i, stream_position(s, i));
-        (void)stream_wants_more(s, i);
     }
-    if (stream_set_used(s) > (uint64_t)CHUNKS << SHIFT || stream_set_granted(s) > CHUNKS)
+    (void)stream_set_reclaim(s, visit_none);
+    (void)stream_set_retire(s);
+    if (stream_set_granted(s) > CHUNKS || stream_set_busy(s) > CHUNKS || stream_set_pool(s, 3) > CHUNKS)
         abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct stream_config c = {.cpus = CPUS, .chunk_shift = SHIFT, .chunk_count = CHUNKS, .initial_chunks = 2,
+    const struct stream_config c = {.cpus = CPUS, .chunk_shift = SHIFT, .chunk_count = CHUNKS, .pool = 5,
                                     .max_event = 4000, .clock_kind = 0};
     struct stream_set         *s = NULL;
     struct stream_counters     n;
@@ -96,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_all(s);
     for (size_t at = half; at < size;)
         at += scribble(memory, bytes, data + at, size - at);
-    stream_set_grow(s, 0, 1);
+    stream_set_pool(s, 7);
     read_all(s);
     stream_set_open(s, false);
     read_all(s);

@@ -15,12 +15,11 @@ static unsigned       last; /* index of the fallback stream */
 
 static int setup(void **state)
 {
-    struct stream_config c = fixture_config(2, 12, 16, 2);
+    struct stream_config c = fixture_config(2, 12, 16, 4);
     (void)state;
     ring_force_fallback(true);
     fixture_init(&f, &c, -1);
     last = stream_set_count(f.set) - 1;
-    stream_set_grow(f.set, last, 3);
     return 0;
 }
 static int teardown(void **state)
@@ -58,6 +57,7 @@ static unsigned drain(uint8_t expect)
         n++;
     }
     stream_release(f.set, last, stream_position(f.set, last));
+    stream_set_pool(f.set, 4 - (stream_set_busy(f.set) < 4 ? stream_set_busy(f.set) : 4));
     return n;
 }
 
@@ -116,6 +116,8 @@ static void test_unmarked(void **state)
     uint8_t                payload[200] = {9};
     struct stream_counters n;
     (void)state;
+    assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
+    assert_int_equal(drain(9), 1);
     __atomic_fetch_add(&f.view.stream[last].wpos, 184, __ATOMIC_SEQ_CST); /* what a writer does first */
     for (int i = 0; i < 5; i++)
         assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
@@ -177,6 +179,7 @@ static void test_threads(void **state)
             left--;
         }
         stream_release(f.set, last, stream_position(f.set, last));
+        stream_set_pool(f.set, 3);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(t[i], NULL);

@@ -1,5 +1,7 @@
-/* Proves: COR-04 COR-07 COR-09 COR-19 COR-20: one CPU's stream: layout, grants, laps, fillers, losses, hostile memory,
- * adoption. */
+/* Proves: COR-04 COR-07 COR-09 COR-17 COR-19 COR-20 SES-09, D-03: one CPU's stream: layout, the pool, laps, fillers, losses, hostile
+ * memory, adoption. Writers take every chunk of the pool before the first event finds no room. */
+#include "autologger/ring/fastpath.h"
+#include "autologger/ring/quiesce.h"
 #include "autologger/ring/tests/fixture.h"
 
 #include <fcntl.h>
@@ -24,7 +26,7 @@ static unsigned mine(struct fixture *f) { return fallback ? stream_set_count(f->
 static void test_memory(void **state)
 {
     struct fixture       f;
-    struct stream_config c = fixture_config(2, 16, 16, 2);
+    struct stream_config c = fixture_config(2, 16, 16, 5);
     struct stat          st;
     (void)state;
     fixture_init(&f, &c, -1);
@@ -33,7 +35,7 @@ static void test_memory(void **state)
     assert_int_equal(fcntl(stream_set_control_fd(f.set), F_GET_SEALS), seals);
     assert_int_equal(fstat(stream_set_data_fd(f.set), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    assert_true(st.st_blocks * 512 >= 5 * 65536); /* 2 x 2 + 1 chunks are there before anybody writes */
+    assert_true(st.st_blocks * 512 < 65536); /* memory comes with the first write */
     assert_int_equal(fstat(stream_set_control_fd(f.set), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     assert_int_equal(fcntl(stream_set_control_fd_readonly(f.set), F_GETFL) & O_ACCMODE, O_RDONLY);
@@ -41,6 +43,7 @@ static void test_memory(void **state)
                      MAP_FAILED);
     assert_int_equal(stream_set_count(f.set), 3);
     assert_int_equal(stream_set_granted(f.set), 5);
+    assert_int_equal(stream_set_busy(f.set), 0);
     fixture_finish(&f);
 }
 
@@ -64,7 +67,6 @@ static void test_laps(void **state)
     uint64_t             last = 0, written = 0, read = 0;
     (void)state;
     fixture_init(&f, &c, -1);
-    stream_set_grow(f.set, mine(&f), fallback);
     for (unsigned lap = 0; lap < 3000; lap++) {
         uint32_t size = (lap * 37) % (4024 - 80 + 1);
         memset(payload, (int)lap, sizeof payload);
@@ -109,26 +111,27 @@ static void test_laps(void **state)
     fixture_finish(&f);
 }
 
-/* Full: 8 and counted; room again after a release; the grant may grow. Exact fit leaves no filler. */
+/* Full: 8 and counted, after the last chunk of the pool; room again after a release; the pool may grow and shrink. Exact fit leaves no
+ * filler. */
 static void test_full(void **state)
 {
     struct fixture         f;
     struct stream_config   c = fixture_config(1, 12, 5, 2);
     struct stream_counters n;
     uint8_t                payload[4096] = {1};
-    unsigned               in = 0, grant = fallback ? 1 : 2;
+    unsigned               in = 0;
     (void)state;
     c.max_event = 4096;
     fixture_init(&f, &c, -1);
     while (fixture_write(&f, payload, 512 - 80) == 0)
         in++;
-    assert_int_equal(in, grant * 8); /* 8 records of 512 fill a chunk to the last byte */
+    assert_int_equal(in, 2 * 8); /* 8 records of 512 fill a chunk to the last byte */
     assert_int_equal(fixture_write(&f, payload, 512 - 80), W_NOT_ENOUGH_MEMORY);
     stream_counters(f.set, &n);
     assert_int_equal(n.lost, 2);
     stream_snapshot(f.set);
-    assert_true(stream_wants_more(f.set, mine(&f)));
-    assert_int_equal(stream_set_used(f.set), grant * 4096);
+    assert_int_equal(stream_set_used(f.set), 2 * 4096);
+    assert_int_equal(stream_set_busy(f.set), 2);
     struct stream_record r;
     for (unsigned i = 0; i < 8; i++) {
         assert_true(stream_peek(f.set, mine(&f), &r));
@@ -136,14 +139,97 @@ static void test_full(void **state)
         assert_int_equal(fixture_write(&f, payload, 512 - 80), W_NOT_ENOUGH_MEMORY); /* R3 */
     }
     stream_release(f.set, mine(&f), stream_position(f.set, mine(&f)));
+    assert_int_equal(stream_set_busy(f.set), 1);
     assert_int_equal(fixture_write(&f, payload, 4096 - 80), 0); /* a whole chunk */
     assert_int_equal(fixture_write(&f, payload, 0), W_NOT_ENOUGH_MEMORY);
-    assert_int_equal(stream_set_grow(f.set, mine(&f), 9), 2); /* 5 in all, 3 were given */
+    assert_int_equal(stream_set_pool(f.set, 9), 3); /* 5 in all, 2 are busy */
     assert_int_equal(stream_set_granted(f.set), 5);
+    assert_int_equal(stream_set_pool(f.set, 1), 1);
+    assert_int_equal(stream_set_granted(f.set), 3);
     assert_int_equal(fixture_write(&f, payload, 100), 0);
     assert_int_equal(fixture_write(&f, payload, 4096 - 79), W_MORE_DATA);
     stream_counters(f.set, &n);
     assert_int_equal(n.lost, 2 + 8 + 1 + 1);
+    fixture_finish(&f);
+}
+
+static uint64_t memory_of(const struct fixture *f)
+{
+    struct stat st;
+    assert_int_equal(fstat(stream_set_data_fd(f->set), &st), 0);
+    return (uint64_t)st.st_blocks * 512;
+}
+
+/* R6: memory comes with the first write, and goes when the chunk leaves the pool for good. A stream that holds nothing gives up its chunk. */
+static void test_memory_goes(void **state)
+{
+    struct fixture       f;
+    struct stream_config c = fixture_config(1, 16, 40, 20);
+    struct stream_record r;
+    static uint8_t       payload[60000];
+    (void)state;
+    fixture_init(&f, &c, -1);
+    const uint64_t before = memory_of(&f);
+    for (unsigned i = 0; i < 20; i++)
+        assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
+    assert_true(memory_of(&f) >= before + 19 * 60000);
+    assert_int_equal(fixture_write(&f, payload, sizeof payload), W_NOT_ENOUGH_MEMORY);
+    stream_snapshot(f.set);
+    assert_int_equal(stream_set_retire(f.set), 0); /* not everything was read */
+    while (stream_peek(f.set, mine(&f), &r))
+        stream_pop(f.set, mine(&f));
+    stream_release(f.set, mine(&f), stream_position(f.set, mine(&f)));
+    assert_int_equal(fixture_write(&f, payload, 100), 0);
+    assert_int_equal(stream_set_retire(f.set), 0); /* this was not read */
+    stream_snapshot(f.set);
+    assert_true(stream_peek(f.set, mine(&f), &r));
+    stream_pop(f.set, mine(&f));
+    assert_int_equal(stream_set_retire(f.set), 1);
+    assert_int_equal(stream_set_retire(f.set), 0);
+    stream_snapshot(f.set);
+    assert_false(stream_peek(f.set, mine(&f), &r));
+    stream_release(f.set, mine(&f), stream_position(f.set, mine(&f)));
+    assert_true(stream_set_idle(f.set));
+    assert_int_equal(stream_set_busy(f.set), 0);
+    assert_int_equal(stream_set_pool(f.set, 0), 0);
+    assert_int_equal(stream_set_granted(f.set), 0);
+    assert_true(memory_of(&f) <= before + 65536); /* tables and positions */
+    assert_int_equal(fixture_write(&f, payload, 100), W_NOT_ENOUGH_MEMORY);
+    assert_int_equal(stream_set_pool(f.set, 1), 1);
+    assert_int_equal(fixture_write(&f, payload, 100), 0);
+    struct stream_counters n;
+    stream_counters(f.set, &n);
+    assert_int_equal(n.corrupt, 0);
+    fixture_finish(&f);
+}
+
+/* A writer that died between taking a chunk and linking it: the chunk comes back, and nobody else's. */
+static void test_reclaim(void **state)
+{
+    struct fixture         f;
+    struct stream_config   c = fixture_config(1, 12, 8, 4);
+    struct stream_counters n;
+    (void)state;
+    fixture_init(&f, &c, -1);
+    assert_int_equal(fixture_write(&f, zeros, 100), 0);
+    stream_snapshot(f.set);
+    assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 0);
+    __atomic_fetch_add(&f.view.data->pool_head, 2, __ATOMIC_SEQ_CST); /* what a writer does first */
+    assert_int_equal(stream_set_busy(f.set), 3);
+    assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 2);
+    /* of the fallback stream it may be one that is stopped, who will write there: the chunk is not given to another */
+    assert_int_equal(stream_set_busy(f.set), 1);
+    assert_int_equal(stream_set_granted(f.set), fallback ? 2 : 4);
+    assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 0);
+    assert_int_equal(stream_set_pool(f.set, 9), fallback ? 5 : 7);
+    unsigned written = 0;
+    while (fixture_write(&f, zeros, 3900) == 0)
+        written++;
+    assert_int_equal(written, fallback ? 5 : 7);
+    stream_snapshot(f.set);
+    stream_counters(f.set, &n);
+    assert_int_equal(n.corrupt, 0);
+    assert_int_equal(n.lost, 1);
     fixture_finish(&f);
 }
 
@@ -184,6 +270,7 @@ static void test_closed(void **state)
     fixture_finish(&f);
 }
 
+/* A signal once half of the pool is taken, by each who takes another chunk, until there is a new mark. */
 static void test_wake(void **state)
 {
     struct fixture       f;
@@ -191,13 +278,11 @@ static void test_wake(void **state)
     uint64_t             n = 0;
     int                  e = eventfd(0, EFD_NONBLOCK);
     (void)state;
-    if (fallback)
-        c.initial_chunks = 1;
     fixture_init(&f, &c, e);
-    if (fallback)
-        stream_set_grow(f.set, mine(&f), 3);
-    for (int i = 0; i < 31; i++) /* 32 records are 4 chunks: the 16th crosses the half */
+    for (int i = 0; i < 16; i++) /* 7 records of 512 in a chunk: the third one is taken at the 15th */
         assert_int_equal(fixture_write(&f, zeros, 512 - 80), 0);
+    assert_int_equal(read(e, &n, sizeof n), -1);
+    assert_int_equal(fixture_write(&f, zeros, 512 - 80), 0);
     assert_int_equal(read(e, &n, sizeof n), sizeof n);
     assert_int_equal(n, 1);
     struct stream_record r;
@@ -205,7 +290,11 @@ static void test_wake(void **state)
     while (stream_peek(f.set, mine(&f), &r))
         stream_pop(f.set, mine(&f));
     stream_release(f.set, mine(&f), stream_position(f.set, mine(&f)));
-    for (int i = 0; i < 20; i++)
+    assert_int_equal(stream_set_pool(f.set, 3), 3);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(fixture_write(&f, zeros, 512 - 80), 0);
+    assert_int_equal(read(e, &n, sizeof n), -1);
+    for (int i = 0; i < 10; i++)
         assert_int_equal(fixture_write(&f, zeros, 512 - 80), 0);
     assert_int_equal(read(e, &n, sizeof n), sizeof n);
     assert_int_equal(n, 1);
@@ -219,29 +308,30 @@ static bool signalled(int e)
     return read(e, &n, sizeof n) == sizeof n;
 }
 
-/* The thread that crosses the mark can be killed before it signals: whoever then finds no room does it. But once all memory is
- * granted, or where there never is any, a refused event costs no system call. */
+/* The thread that takes the chunk at the mark can be killed before it signals: whoever then finds no room does it. But once there is no
+ * more memory to give, or where there never is any, a refused event costs no system call. */
 static void test_lost_wake(void **state)
 {
     struct fixture       f;
     struct stream_config c = fixture_config(1, 12, 4, 2);
     int                  e = eventfd(0, EFD_NONBLOCK);
     (void)state;
-    if (fallback)
-        c.initial_chunks = 1;
     fixture_init(&f, &c, e);
     while (fixture_write(&f, zeros, 512 - 80) == 0)
         ;
     assert_true(signalled(e)); /* taken away: as if it had never come */
     assert_int_equal(fixture_write(&f, zeros, 512 - 80), W_NOT_ENOUGH_MEMORY);
     assert_true(signalled(e));
-    while (stream_set_grow(f.set, mine(&f), 1) == 1)
-        ;
+    stream_set_pool(f.set, 9);
     while (fixture_write(&f, zeros, 512 - 80) == 0)
         ;
     signalled(e);
+    assert_int_equal(stream_set_pool(f.set, 9), 0);
     assert_int_equal(fixture_write(&f, zeros, 512 - 80), W_NOT_ENOUGH_MEMORY);
     assert_false(signalled(e));
+    stream_set_want_signals(f.set);
+    assert_int_equal(fixture_write(&f, zeros, 512 - 80), W_NOT_ENOUGH_MEMORY);
+    assert_true(signalled(e));
     fixture_finish(&f);
     c = fixture_config(1, 12, 0, 2);
     fixture_init(&f, &c, e);
@@ -314,7 +404,7 @@ static void test_copy(void **state)
 {
     enum { EVENTS = 6000, ROOM = 100000 };
     struct fixture       f;
-    struct stream_config c = fixture_config(1, 16, 10, 8);
+    struct stream_config c = fixture_config(1, 16, 10, 10);
     struct copied        seen = {0};
     const struct stream_tally tally = {copied_told, &seen};
     static uint8_t       payload[9001], out[ROOM];
@@ -359,13 +449,13 @@ static void test_hostile(void **state)
     uint8_t              out[8192];
     (void)state;
     fixture_init(&f, &c, -1);
-    static const uint64_t bad_wpos[] = {UINT64_MAX, 1 << 20, 13, 8192 + 8, UINT64_MAX - 7};
+    static const uint64_t bad_wpos[] = {UINT64_MAX, 1 << 20, 13, 9 * 4096, UINT64_MAX - 7};
     for (unsigned i = 0; i < sizeof bad_wpos / sizeof *bad_wpos; i++) {
         f.view.stream[0].wpos = bad_wpos[i];
         stream_snapshot(f.set);
         while (stream_peek(f.set, 0, &r))
             stream_pop(f.set, 0);
-        assert_true(stream_position(f.set, 0) <= 8192);
+        assert_true(stream_position(f.set, 0) == 0);
     }
     struct stream_counters n;
     stream_counters(f.set, &n);
@@ -377,7 +467,7 @@ static void test_hostile(void **state)
     for (unsigned i = 0; i < sizeof first_word / sizeof *first_word; i++) {
         fixture_init(&f, &c, -1);
         assert_int_equal(fixture_write(&f, out, 64), 0);
-        memcpy(f.view.chunks + 144, &first_word[i], 4);
+        memcpy(ring_at(&f.view, 0, 144), &first_word[i], 4);
         f.view.stream[0].wpos = 144 + 2000;
         stream_snapshot(f.set);
         assert_true(stream_peek(f.set, 0, &r));
@@ -389,6 +479,50 @@ static void test_hostile(void **state)
     }
 }
 
+/* And its tables and the pool's head. What the daemon did not put into the pool is nobody's chunk, and its own memory stays right. */
+static void test_hostile_pool(void **state)
+{
+    struct fixture         f;
+    struct stream_config   c = fixture_config(2, 12, 8, 4);
+    struct stream_counters n;
+    struct stream_record   r;
+    (void)state;
+    fixture_init(&f, &c, -1);
+    assert_int_equal(fixture_write(&f, "mine", 4), 0);
+    const uint64_t   head = f.view.data->pool_head, entry = *ring_entry(&f.view, mine(&f), 0);
+    const uint32_t   chunk = (uint32_t)entry;
+    static const int bad[] = {0, 1, 2, 3};
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        const uint64_t wrong[] = {shm_entry(0, chunk), shm_entry(0, 7) /* free */, shm_entry(0, 99), shm_entry(5, chunk)};
+        *ring_entry(&f.view, 1 - mine(&f) % 2, i) = i ? wrong[i] + ((uint64_t)i << 32) : wrong[i];
+    }
+    stream_snapshot(f.set);
+    f.view.stream[1 - mine(&f) % 2].wpos = 4 * 4096;
+    stream_snapshot(f.set);
+    assert_false(stream_peek(f.set, 1 - mine(&f) % 2, &r));
+    stream_release(f.set, 1 - mine(&f) % 2, stream_position(f.set, 1 - mine(&f) % 2));
+    stream_counters(f.set, &n);
+    assert_int_equal(n.corrupt, 4);
+    assert_int_equal(stream_set_busy(f.set), 1);
+    const uint64_t heads[] = {0, head - 1, 9, UINT32_MAX, UINT64_MAX};
+    for (unsigned i = 0; i < sizeof heads / sizeof *heads; i++) {
+        f.view.data->pool_head = heads[i];
+        assert_true(stream_set_busy(f.set) <= 4);
+        assert_true(stream_set_granted(f.set) <= 4);
+        assert_true(stream_set_pool(f.set, 3) <= 3);
+    }
+    stream_counters(f.set, &n);
+    assert_int_equal(n.corrupt, 4 + 5);
+    assert_true(stream_peek(f.set, mine(&f), &r));
+    assert_memory_equal(r.data + 80, "mine", 4);
+    stream_pop(f.set, mine(&f));
+    assert_int_equal(stream_set_pool(f.set, 3), 3);
+    assert_int_equal(fixture_write(&f, zeros, 3900), 0);
+    stream_snapshot(f.set);
+    assert_true(stream_peek(f.set, mine(&f), &r));
+    fixture_finish(&f);
+}
+
 static void test_hostile_view(void **state)
 {
     struct fixture       f;
@@ -397,12 +531,14 @@ static void test_hostile_view(void **state)
     struct ring_view     v;
     (void)state;
     fixture_init(&f, &c, -1);
-    uint8_t *control = malloc(f.control_size);
+    uint8_t *control = malloc(f.control_size), *data = malloc(f.data_size);
     memcpy(control, f.control, f.control_size);
+    memcpy(data, f.data, f.data_size);
     struct shm_control *sc = (void *)control;
+    struct shm_data    *sd = (void *)data;
 #define REFUSED(change, undo)                                                                                      \
     change;                                                                                                        \
-    assert_int_equal(ring_view_init(&v, control, f.control_size, f.data, f.data_size, -1, &why), W_INVALID_DATA);   \
+    assert_int_equal(ring_view_init(&v, control, f.control_size, data, f.data_size, -1, &why), W_INVALID_DATA);   \
     undo
     REFUSED(sc->header.magic++, sc->header.magic--);
     REFUSED(sc->header.major++, sc->header.major--);
@@ -410,33 +546,37 @@ static void test_hostile_view(void **state)
     REFUSED(sc->chunk_shift = 30, sc->chunk_shift = 12);
     REFUSED(sc->chunk_count = 9, sc->chunk_count = 8);
     REFUSED(sc->max_event = 5000, sc->max_event = 4024);
-    struct shm_stream_control *st = (void *)(control + sc->stream_offset);
-    REFUSED(st[1].table_offset += 1 << 20, st[1].table_offset -= 1 << 20);
-    REFUSED(st[1].table_mask = 6, st[1].table_mask = 7);
-    assert_int_equal(ring_view_init(&v, control, 64, f.data, f.data_size, -1, &why), W_INVALID_DATA);
-    assert_int_equal(ring_view_init(&v, control, f.control_size, f.data, 64, -1, &why), W_INVALID_DATA);
-    assert_int_equal(ring_view_init(&v, control, f.control_size, f.data, f.data_size, -1, &why), 0);
-    /* a table entry beyond the memory is a loss, not a write */
-    uint32_t *table = (uint32_t *)(void *)(control + st[0].table_offset);
-    table[0] = table[1] = 8;
-    for (unsigned i = 0; i < 3; i++)
-        ((uint32_t *)(void *)(control + st[i].table_offset))[0] = 8;
+    const uint32_t pool = sc->pool_offset, table = sd->table_offset, mask = sd->table_mask, taker = sd->taker_offset;
+    REFUSED(sc->pool_offset = (uint32_t)f.control_size - 28, sc->pool_offset = pool);
+    REFUSED(sc->pool_offset++, sc->pool_offset = pool);
+    REFUSED(sd->table_offset = UINT32_MAX - 7, sd->table_offset = table);
+    REFUSED(sd->table_mask = 6, sd->table_mask = mask);
+    REFUSED(sd->table_mask = UINT32_MAX, sd->table_mask = mask);
+    REFUSED(sd->taker_offset = (uint32_t)sd->chunk_offset, sd->taker_offset = taker);
+    REFUSED(sd->stream_count--, sd->stream_count++);
+    assert_int_equal(ring_view_init(&v, control, 64, data, f.data_size, -1, &why), W_INVALID_DATA);
+    assert_int_equal(ring_view_init(&v, control, f.control_size, data, 64, -1, &why), W_INVALID_DATA);
+    assert_int_equal(ring_view_init(&v, control, f.control_size, data, f.data_size, -1, &why), 0);
+    /* a table entry, or a chunk of the pool, beyond the memory is a loss, not a write */
     f.view = v;
+    for (unsigned i = 0; i < 3; i++)
+        *ring_entry(&v, i, 0) = shm_entry(0, 8);
+    ((uint32_t *)(void *)(control + pool))[shm_pool_index(sd->pool_head)] = 8;
     assert_int_equal(fixture_write(&f, "x", 1), W_NOT_ENOUGH_MEMORY);
     free(control);
+    free(data);
     fixture_finish(&f);
 }
 
 static void test_adopt(void **state)
 {
     struct fixture       f;
-    struct stream_config c = fixture_config(1, 12, 8, 2);
+    struct stream_config c = fixture_config(1, 12, 8, 3);
     struct stream_record r;
     struct reason        why;
     struct stream_set   *next;
     (void)state;
     fixture_init(&f, &c, -1);
-    stream_set_grow(f.set, mine(&f), fallback);
     uint8_t payload[504] = {0};
     for (; payload[0] < 10; payload[0]++)
         assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
@@ -460,47 +600,55 @@ static void test_adopt(void **state)
     assert_int_equal(r.data[80], 9);
     stream_pop(f.set, mine(&f));
     assert_false(stream_peek(f.set, mine(&f), &r));
-    assert_int_equal(stream_set_granted(f.set), 3 + fallback);
-    assert_int_equal(stream_set_grow(f.set, mine(&f), 99), 5 - fallback);
+    assert_int_equal(stream_set_granted(f.set), 3);
+    assert_int_equal(stream_set_busy(f.set), 1);
+    assert_int_equal(stream_set_pool(f.set, 99), 7);
     assert_int_equal(fixture_write(&f, zeros, 100), 0); /* the writer never noticed */
     fixture_finish(&f);
 }
 
-/* A predecessor that took chunks back died between lowering the limit and seeing that a writer was beyond it already. */
-static void test_adopt_below_a_writer(void **state)
+/* A predecessor died at any moment of moving chunks: each is found again once, or is free. */
+static void test_adopt_between(void **state)
 {
-    enum { EVENTS = 25 }; /* 7 in a chunk */
-    struct fixture       f;
-    struct stream_config c = fixture_config(1, 12, 16, 4);
-    struct stream_record r;
-    struct reason        why;
-    struct stream_set   *next;
+    enum { CHUNKS = 8 };
+    struct stream_config c = fixture_config(1, 12, CHUNKS, 4);
     (void)state;
-    fixture_init(&f, &c, -1);
-    if (fallback)
-        stream_set_grow(f.set, mine(&f), 3);
-    uint8_t payload[504] = {0};
-    for (; payload[0] < EVENTS; payload[0]++)
-        assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
-    struct shm_stream_control *sc = (struct shm_stream_control *)(uintptr_t)(const void *)(stream_set_control(f.set) + 1) + mine(&f);
-    assert_int_equal(sc->limit, 4 * 4096);
-    sc->limit              = 3 * 4096;
-    const uint64_t rpos[2] = {0, 0};
-    assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
-    stream_set_destroy(f.set);
-    f.set = next;
-    stream_snapshot(f.set);
-    for (uint8_t i = 0; i < EVENTS; i++) {
-        assert_true(stream_peek(f.set, mine(&f), &r));
-        assert_int_equal(r.data[80], i);
-        stream_pop(f.set, mine(&f));
+    for (unsigned moment = 0; moment < 4; moment++) {
+        struct fixture     f;
+        struct reason      why;
+        struct stream_set *next;
+        fixture_init(&f, &c, -1);
+        uint8_t payload[504] = {0};
+        for (unsigned i = 0; i < 10; i++) /* two chunks */
+            assert_int_equal(fixture_write(&f, payload, sizeof payload), 0);
+        struct shm_control *sc    = (struct shm_control *)(uintptr_t)stream_set_control(f.set);
+        uint32_t           *pool  = (uint32_t *)(void *)((char *)sc + sc->pool_offset);
+        uint8_t            *known = (uint8_t *)sc + sc->state_offset;
+        const uint32_t      index = shm_pool_index(f.view.data->pool_head);
+        if (moment == 1) { /* it was about to push a free chunk */
+            pool[index - 1] = 7;
+            known[7]        = SHM_CHUNK_POOL;
+        } else if (moment == 2) { /* it had taken one back, and not noted it */
+            f.view.data->pool_head++;
+        } else if (moment == 3) { /* a writer died between taking and linking */
+            f.view.data->pool_head++;
+            if (fallback)
+                f.view.taker[pool[index]] = 0x3FFFFFF; /* gone */
+        }
+        const uint64_t rpos[2] = {0, 0};
+        assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+        stream_set_destroy(f.set);
+        f.set = next;
+        stream_snapshot(f.set);
+        assert_int_equal(stream_set_busy(f.set), 2);
+        /* what a fallback writer may still hold is not used again */
+        const unsigned left = fallback && (moment == 1 || moment == 2) ? CHUNKS - 3 : CHUNKS - 2;
+        assert_int_equal(stream_set_pool(f.set, 99), left);
+        struct stream_counters n;
+        stream_counters(f.set, &n);
+        assert_int_equal(n.corrupt, 0);
+        fixture_finish(&f);
     }
-    struct stream_counters counters;
-    stream_counters(f.set, &counters);
-    assert_int_equal(counters.corrupt + counters.abandoned, 0);
-    assert_int_equal(stream_set_granted(f.set), 4 + (fallback ? 4 : 1));
-    assert_int_equal(fixture_write(&f, payload, 100), 0);
-    fixture_finish(&f);
 }
 
 static int on_fallback(void **state)
@@ -525,7 +673,10 @@ F(test_full)
 F(test_wake)
 F(test_lost_wake)
 F(test_adopt)
-F(test_adopt_below_a_writer)
+F(test_adopt_between)
+F(test_memory_goes)
+F(test_reclaim)
+F(test_hostile_pool)
 F(test_closed)
 
 int main(void)
@@ -536,8 +687,10 @@ int main(void)
         cmocka_unit_test(test_memory), cmocka_unit_test(test_shift), cmocka_unit_test(test_laps),
         cmocka_unit_test(test_full), cmocka_unit_test(test_nothing_granted), cmocka_unit_test(test_closed),
         cmocka_unit_test(test_wake), cmocka_unit_test(test_lost_wake), cmocka_unit_test(test_horizon), cmocka_unit_test(test_copy), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_below_a_writer),
-        FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_adopt_below_a_writer), FT(test_closed),
+        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_between), cmocka_unit_test(test_memory_goes),
+        cmocka_unit_test(test_reclaim), cmocka_unit_test(test_hostile_pool),
+        FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_adopt_between), FT(test_closed),
+        FT(test_memory_goes), FT(test_reclaim), FT(test_hostile_pool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
