@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-enum { WRITERS_MAX = 32, CPUS_MAX = 1024 };
+enum { WRITERS_MAX = 128, CPUS_MAX = 1024 };
 
 struct seen {
     const struct numbered_tally *tally;
@@ -21,7 +21,7 @@ struct seen {
 
 static bool sound(const struct numbered *n, const uint8_t *fill)
 {
-    if (n->check != numbered_check(n->writer, n->number) || n->fill != numbered_fill(n->number))
+    if (n->check != numbered_check(n->writer, n->number) || !numbered_fill_is_sound(n->number, n->fill))
         return false;
     for (uint32_t i = 0; i < n->fill; i++)
         if (fill[i] != numbered_byte(n->writer, n->number, i))

@@ -3,7 +3,8 @@
  * Registers first, then waits WAIT_MS (for sessions that are enabled later), and with EVENT_WRITER_ENABLED in the environment until a session
  * wants its events: a registration waits 250 ms at most, which a busy machine may exceed. With EVENT_WRITER_WATCH it also says how long the
  * longest call took, and how many calls blocked: took more than 10 ms in which the thread gave its processor away by itself (one that was
- * taken away says nothing about the call). With EVENT_WRITER_GROUP it joins the provider group {5ca1ab1e-7e57-0009-8000-000000000000}. */
+ * taken away says nothing about the call). With EVENT_WRITER_GROUP it joins the provider group {5ca1ab1e-7e57-0009-8000-000000000000}. With
+ * EVENT_WRITER_FIXED all events have 200 bytes. */
 #include "boot-tests/storm_write.h"
 
 #include <evntprov.h>
@@ -29,9 +30,12 @@ static struct numbered_tally *tally_open(const char *path, uint64_t count)
     return t;
 }
 
+static int fixed; /* all events are of one size */
+
 static ULONG write_one(REGHANDLE provider, uint32_t writer, uint64_t number)
 {
-    struct numbered       n = {NUMBERED_MAGIC, writer, number, numbered_check(writer, number), numbered_fill(number)};
+    uint32_t              size = fixed ? (uint32_t)NUMBERED_FIXED : numbered_fill(number);
+    struct numbered       n    = {NUMBERED_MAGIC, writer, number, numbered_check(writer, number), size};
     EVENT_DESCRIPTOR      d = {.Id = NUMBERED_EVENT_ID, .Level = 4, .Keyword = 1};
     EVENT_DATA_DESCRIPTOR data[2];
     uint8_t               fill[NUMBERED_FILL];
@@ -111,6 +115,7 @@ int main(int argc, char **argv)
     usleep(wait * 1000);
     if (getenv("EVENT_WRITER_ENABLED"))
         storm_wait_enabled(provider);
+    fixed       = getenv("EVENT_WRITER_FIXED") != NULL;
     watch.on    = getenv("EVENT_WRITER_WATCH") != NULL;
     watch.waits = waits();
     for (uint64_t number = 0; number < count; number++) {

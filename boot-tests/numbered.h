@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 #define NUMBERED_MAGIC UINT32_C(0x4E554D42)
-enum { NUMBERED_FILL = 180, NUMBERED_EVENT_ID = 77 };
+/* NUMBERED_FIXED: the fill of events that are all of one size, 200 bytes. */
+enum { NUMBERED_FILL = 180, NUMBERED_FIXED = 176, NUMBERED_EVENT_ID = 77 };
 
 struct numbered {
     uint32_t magic;
@@ -23,6 +24,7 @@ struct numbered_tally {
 };
 
 static inline uint32_t numbered_fill(uint64_t number) { return (uint32_t)(number * 2654435761u >> 7) % NUMBERED_FILL; }
+static inline int      numbered_fill_is_sound(uint64_t number, uint32_t fill) { return fill == numbered_fill(number) || fill == NUMBERED_FIXED; }
 static inline uint8_t  numbered_byte(uint32_t writer, uint64_t number, uint32_t i)
 {
     return (uint8_t)(writer * 31u + number * 7u + i);
