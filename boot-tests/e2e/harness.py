@@ -10,7 +10,6 @@ import time
 
 BUILD = os.environ["AL_BINARY_DIR"]
 SOURCE = os.environ["AL_SOURCE_DIR"]
-DATA = os.environ.get("AUTOLOGGER_DATA", os.path.join(SOURCE, "..", "shared", "data"))
 FULL = os.environ.get("AL_FULL") == "1"
 SKIP = 77
 

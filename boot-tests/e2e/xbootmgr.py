@@ -1,4 +1,4 @@
-"""A real XBootMgr configuration from Windows, unmodified: imported, rehearsed, both sessions Status 0, the file where its name
+"""A configuration as XBootMgr leaves it on Windows, a .reg: imported, rehearsed, both sessions Status 0, the file where its name
 says, the eight keywords of that name are exactly the flags decoded, of its two providers one is that of services, which systemd has or a condition explains, the other
 is a note with a reason.
 Proves: LEG-12, REG-01, REG-03, REG-05, REG-06, REG-07, REG-08, REG-11, REG-13, REG-14, REG-15, KRN-11, KRN-12, CTL-17, MRG-02, MRG-12."""
@@ -6,11 +6,9 @@ import json
 import os
 import time
 
-from harness import DATA, Machine, check, skip, tool
+from harness import SOURCE, Machine, check, skip, tool
 
-FILE = os.path.join(DATA, "reg", "xbootmgr.reg")
-if not os.path.exists(FILE):
-    skip("the real configuration is not here: " + FILE)
+FILE = os.path.join(SOURCE, "tools", "tests", "made", "boot.reg")
 if os.getuid() != 0:
     skip("kernel events need root")
 
@@ -22,12 +20,12 @@ with Machine() as m:
     check(time.time() - begun < 50, "the rehearsal took", time.time() - begun, "s")
     status = json.loads(tool("status", "--store", m.store, "--json", expect=None).stdout)
     sessions = {s["name"]: s for s in status["sessions"]}
-    check(set(sessions) == {"NT Kernel Logger", "XBootMgrSession"}, "sessions:", list(sessions))
+    check(set(sessions) == {"NT Kernel Logger", "BootTrace"}, "sessions:", list(sessions))
     for s in sessions.values():
         check(s["status"] == 0 and s["file"] == FILE and s["line"] > 0, s)
     kernel = sessions["NT Kernel Logger"]
     check(kernel["asked"] == {"buffer_kb": 1024, "minimum_buffers": 300, "maximum_buffers": 600}, kernel["asked"])
-    providers = {p["name"]: p for p in sessions["XBootMgrSession"]["providers"]}
+    providers = {p["name"]: p for p in sessions["BootTrace"]["providers"]}
     check(set(providers) == {"Service Control Manager", "ReadyBoost"}, "providers:", list(providers))
     if not os.path.exists("/run/systemd/system"):  # then no services, and it says so
         check([(c["number"], c["item"]) for c in providers["Service Control Manager"]["conditions"]] == [(50, "units")], providers)
@@ -37,7 +35,7 @@ with Machine() as m:
     for p in providers.values():
         check(p["status"] == 0 and p["result"] == "note" and p["conditions"][0]["reason"], p)
     name = "boot_PROC_THREAD+LOADER+DISK_IO+DISK_IO_INIT+DPC+CSWITCH+DISPATCHER+PROFILE_1.etl"
-    merged = os.path.join(out, "c", "test", name)
+    merged = os.path.join(out, "c", "traces", name)
     check(rehearsal["merged"] == merged and os.path.exists(merged), "the merged file:", rehearsal["merged"])
     check(os.listdir(os.path.dirname(merged)) == [name], "parts were left behind:", os.listdir(os.path.dirname(merged)))
     rows = json.loads(tool("check", "--store", m.store, "--json", expect=None).stdout)["rows"]

@@ -8,7 +8,6 @@ import subprocess
 SOURCE = pathlib.Path(os.environ.get("AL_SOURCE_DIR") or pathlib.Path(__file__).parents[2]).resolve()
 BUILD = pathlib.Path(os.environ.get("AL_BINARY_DIR") or SOURCE / "build" / "release").resolve()
 CACHE = SOURCE / "build" / "boot"  # kernels, roots, packages: made once, never committed
-DATA = pathlib.Path(os.environ.get("AUTOLOGGER_DATA") or SOURCE.parent / "shared" / "data")
 SCENARIOS = SOURCE / "boot-tests" / "scenarios"
 SLOW = SOURCE / "boot-tests" / "slow"
 GUEST = SOURCE / "boot-tests" / "guest"

@@ -6,7 +6,7 @@ scenario.ini:
   proves     ids of the checklist
   tier       ci | full
   root       busybox | systemd (own initramfs) | initramfs-tools | dracut (both by autologger apply)
-  declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @data@/NAME (default boot.ini)
+  declare    what is imported into the store, a line each: a file of this folder, @examples@/NAME, @made@/NAME (default boot.ini)
   absent     programs of ours that the root does not have
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   initramfs  no = there is none: the kernel mounts the root, which has the early program (busybox)
@@ -32,7 +32,7 @@ import configparser
 import pathlib
 
 from qemu.kernel import KINDS
-from qemu.places import DATA, SCENARIOS, SLOW, SOURCE, Failed, Missing
+from qemu.places import SCENARIOS, SLOW, SOURCE, Failed
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
         "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "modules": "", "entry": "no", "initramfs": "yes",
@@ -85,11 +85,9 @@ class Scenario:
             if not name:
                 continue
             path = pathlib.Path(name.replace("@examples@", str(SOURCE / "config" / "examples"))
-                                .replace("@profiles@", str(SOURCE / "config" / "profiles")).replace("@data@", str(DATA)))
+                                .replace("@profiles@", str(SOURCE / "config" / "profiles")).replace("@made@", str(SOURCE / "tools" / "tests" / "made")))
             path = path if path.is_absolute() else self.folder / name
             if not path.exists():
-                if name.startswith("@data@"):
-                    raise Missing(f"the real file is not here: {path}")
                 raise Failed(f"{self.name}: {path} does not exist")
             yield path
 

@@ -14,9 +14,10 @@ Usage: run_case.py FILE.case, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit cod
   Json:        PATH = VALUE: standard output is JSON, and PATH (a.b.0.c) has that value
   Makes: NoFile:   a file that is there / is not there afterwards
   Same:        A B: two files with the same bytes
-  Needs:       root | data (the real files of AUTOLOGGER_DATA): else the case is skipped
+  Needs:       root | data (the foreign files of AUTOLOGGER_DATA, in cases whose name begins with foreign-): else the case is skipped
 
-In command lines @bin@ is the build folder, @src@ the source, @data@ the real files; "autologger" is the built command.
+In command lines @bin@ is the build folder, @src@ the source, @made@ the traces of tools/dev/make_traces.c, @data@ the foreign files;
+"autologger" is the built command.
 """
 import json
 import os
@@ -58,7 +59,7 @@ def read_case(path):
 
 def data_folder(source):
     folder = pathlib.Path(os.environ.get("AUTOLOGGER_DATA") or source.parent / "shared" / "data")
-    return folder if folder.is_dir() else None
+    return folder if (folder / "etl").is_dir() else None
 
 
 def command(line, places):
@@ -137,8 +138,11 @@ def main():
     case, files = read_case(path)
     source = pathlib.Path(os.environ["AL_SOURCE_DIR"])
     places = {"bin": pathlib.Path(os.environ["AL_BINARY_DIR"]), "src": source, "data": data_folder(source)}
+    places["made"] = places["bin"] / "made"
+    if (case.get("Needs") == "data") != path.name.startswith("foreign-"):
+        sys.exit(f"{path}: cases with foreign files, and they alone, have names that begin with foreign-")
     if case.get("Needs") == "data" and not places["data"]:
-        print("skipped: the real files are not here (AUTOLOGGER_DATA)")
+        print("skipped: the foreign files are not here (AUTOLOGGER_DATA)")
         return 77
     if case.get("Needs") == "root" and os.geteuid() != 0:
         print("skipped: needs root")

@@ -308,33 +308,27 @@ static void ini_mistakes_come_all_at_once(void **state)
     regstore_close(store);
 }
 
-/* -- the real configuration -------------------------------------------------------------------------------------- */
+/* -- a boot configuration as Windows has it ------------------------------------------------------------------------ */
 
-static struct regstore *real_store(void)
+static struct regstore *windows_store(void)
 {
-    const char      *data = getenv("AUTOLOGGER_DATA");
-    char             path[1024];
     struct regstore *store;
     struct diag_sink sink = {0};
     struct reason    why  = {0};
+    FILE            *file = fopen(AL_SOURCE_DIR "/tools/tests/made/boot.reg", "rb");
 
-    snprintf(path, sizeof path, "%s/reg/xbootmgr.reg", data ? data : AL_SOURCE_DIR "/../shared/data");
-    FILE *file = fopen(path, "rb");
-    if (!file) {
-        print_message("skipped: %s is not at hand (AUTOLOGGER_DATA)\n", path);
-        return NULL;
-    }
+    assert_non_null(file);
     static uint8_t bytes[65536];
     size_t         size = fread(bytes, 1, sizeof bytes, file);
     fclose(file);
     assert_int_equal(regstore_open_memory(&store, &why), W_SUCCESS);
-    assert_int_equal(reg_import(store, bytes, size, "xbootmgr.reg", 0, &sink, &why), W_SUCCESS);
+    assert_int_equal(reg_import(store, bytes, size, "boot.reg", 0, &sink, &why), W_SUCCESS);
     return store;
 }
 
-#define REAL_NAME "boot_PROC_THREAD+LOADER+DISK_IO+DISK_IO_INIT+DPC+CSWITCH+DISPATCHER+PROFILE_1_"
+#define WINDOWS_NAME "boot_PROC_THREAD+LOADER+DISK_IO+DISK_IO_INIT+DPC+CSWITCH+DISPATCHER+PROFILE_1_"
 
-static void check_real_kernel(struct regstore *store, struct plan_limits *limits)
+static void check_windows_kernel(struct regstore *store, struct plan_limits *limits)
 {
     struct plan   p;
     struct reason why;
@@ -352,13 +346,13 @@ static void check_real_kernel(struct regstore *store, struct plan_limits *limits
     assert_int_equal(p.clock_type, 1);
     assert_int_equal(p.max_file_size, 0);
     assert_int_equal(p.log_file_mode, 0);
-    assert_string_equal(p.log_path, "/logs/c/test/" REAL_NAME "km_premerge.etl");
+    assert_string_equal(p.log_path, "/logs/c/traces/" WINDOWS_NAME "km_premerge.etl");
     /* the keywords in the file's name are the flags, none missing, none more */
     group_mask_format(p.group_mask, text, sizeof text);
     for (char *word = strtok(text, "+"); word; word = strtok(NULL, "+"), named++) {
         char pattern[40];
         snprintf(pattern, sizeof pattern, named ? "%s" : "_%s", word);
-        assert_non_null(strstr(REAL_NAME, pattern));
+        assert_non_null(strstr(WINDOWS_NAME, pattern));
     }
     assert_int_equal(named, 8);
     assert_int_equal(p.hook_count, 3);
@@ -367,26 +361,26 @@ static void check_real_kernel(struct regstore *store, struct plan_limits *limits
     assert_string_equal(hook_name(p.hooks[2]), "ReadyThread");
     for (count = 0; count < p.conditions.count; count++)
         assert_true(p.conditions.items[count].note);
-    assert_string_equal(p.source_file, "xbootmgr.reg");
+    assert_string_equal(p.source_file, "boot.reg");
     limits->memory_left -= p.memory_bytes;
     plan_finish(&p);
 }
 
-static void check_real_user(struct regstore *store, const struct plan_limits *limits)
+static void check_windows_user(struct regstore *store, const struct plan_limits *limits)
 {
     struct plan   p;
     struct reason why;
     char          guid[GUID_TEXT_SIZE];
 
-    assert_int_equal(plan_from_key(store, WINPATH_WMI "\\Autologger\\XBootMgrSession", limits, &p, &why), W_SUCCESS);
-    assert_string_equal(p.name, "XBootMgrSession");
-    assert_string_equal(guid_format(&p.guid, guid), "{1a15901b-0686-4433-955f-2ee7f9c61cfc}");
+    assert_int_equal(plan_from_key(store, WINPATH_WMI "\\Autologger\\BootTrace", limits, &p, &why), W_SUCCESS);
+    assert_string_equal(p.name, "BootTrace");
+    assert_string_equal(guid_format(&p.guid, guid), "{7e57b007-0001-4004-8001-0123456789ab}");
     assert_int_equal(p.given.minimum_buffers, 4);
     assert_int_equal(p.given.maximum_buffers, 12);
     assert_int_equal(p.given.buffer_kb, 1024);
     assert_false(p.kernel);
     assert_int_equal(p.conditions.count, 0);
-    assert_string_equal(p.log_path, "/logs/c/test/" REAL_NAME "um_premerge.etl");
+    assert_string_equal(p.log_path, "/logs/c/traces/" WINDOWS_NAME "um_premerge.etl");
     assert_int_equal(p.provider_count, 2);
     assert_string_equal(p.providers[0].name, "Service Control Manager");
     assert_string_equal(p.providers[1].name, "ReadyBoost");
@@ -400,18 +394,16 @@ static void check_real_user(struct regstore *store, const struct plan_limits *li
     plan_finish(&p);
 }
 
-static void the_real_configuration(void **state)
+static void a_windows_configuration(void **state)
 {
     struct plan_limits limits = {.processors = 2, .ram_bytes = 24 * GIB, .log_dir = "/logs"};
-    struct regstore   *store  = real_store();
+    struct regstore   *store  = windows_store();
     struct plan        small;
     struct reason      why;
     (void)state;
-    if (!store)
-        skip();
     limits.memory_left = plan_memory_ceiling(limits.ram_bytes);
-    check_real_kernel(store, &limits);
-    check_real_user(store, &limits);
+    check_windows_kernel(store, &limits);
+    check_windows_user(store, &limits);
     limits.ram_bytes   = 4 * GIB; /* 409.6 MB: what a small machine gives */
     limits.memory_left = plan_memory_ceiling(limits.ram_bytes);
     assert_int_equal(plan_from_key(store, WINPATH_WMI "\\GlobalLogger", &limits, &small, &why), W_SUCCESS);
@@ -498,7 +490,7 @@ int main(void)
         cmocka_unit_test(ini_filters_become_a_plan), cmocka_unit_test(parts_of_filters_switch_them_on), cmocka_unit_test(ini_words_become_a_plan),
         cmocka_unit_test(user_stacks_are_bounded),
         cmocka_unit_test(ini_mistakes_come_all_at_once),
-        cmocka_unit_test(the_real_configuration),
+        cmocka_unit_test(a_windows_configuration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

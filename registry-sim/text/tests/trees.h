@@ -122,14 +122,8 @@ static inline char *file_dup(const char *folder, const char *name, size_t *size)
     return data;
 }
 
-/* Where the real files are: AUTOLOGGER_DATA, or beside the source. */
-static inline const char *data_folder(void)
-{
-    const char *env = getenv("AUTOLOGGER_DATA");
+/* A boot configuration as the registry editor writes it: boot.reg (UTF-16), boot-utf8.reg, and boot-quoted.txt as pages of the web show such files. */
 #ifdef AL_SOURCE_DIR
-    return env ? env : AL_SOURCE_DIR "/../shared/data";
-#else
-    return env ? env : "";
+static inline char *made_dup(const char *name, size_t *size) { return file_dup(AL_SOURCE_DIR "/tools/tests/made", name, size); }
 #endif
-}
 #endif
