@@ -52,4 +52,12 @@ with Machine() as m:
     demo = [json.loads(x) for x in lines if '"Contoso-Demo"' in x]
     check(demo and any(e["fields"] for e in demo), "the demo program's events have no fields", demo[:1])
     check(os.path.exists(os.path.join(BUILD, "autologger-demo")), "the demo program is built")
+    # LEG-09: the process of an exec has all its eight fields, with what this machine knows of it
+    starts = [json.loads(x)["fields"] for x in lines if '"Process"' in x and '"Start"' in x]
+    starts = [f for f in starts if f["ImageFileName"] == "autologger-demo" or "autologger-demo" in f["CommandLine"]]
+    check(starts and demo, "no start of the demo program")
+    for f in starts:
+        check({"UniqueProcessKey", "ProcessId", "ParentId", "SessionId", "ExitStatus", "UserSID", "ImageFileName", "CommandLine"} <= set(f), f)
+        check(int(f["UniqueProcessKey"], 16) != 0 and f["ParentId"] > 0 and f["UserSID"] == "S-1-5-18" and f["ExitStatus"] == 259, f)
+    check({e["pid"] for e in demo} <= {f["ProcessId"] for f in starts}, "the demo program's processes", starts)
 print(counts)

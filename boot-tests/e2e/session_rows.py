@@ -1,6 +1,6 @@
 """What sessions are, row by row: modes as StartTrace takes them, sizes and buffers, clocks, what is too large, who writes to the disk and who does
 not, how many there may be, and the experiment of a first trace.
-Proves: COR-05, COR-08, COR-11, COR-14, COR-15, COR-16, SES-08, SES-09, SES-10, SES-11, SES-12, SES-15, SES-17, SPC-10, SPC-11, SEC-12; the number of sessions."""
+Proves: COR-05, COR-08, COR-11, COR-16, SES-08, SES-09, SES-10, SES-11, SES-12, SES-15, SES-17, SPC-10, SPC-11, SEC-12; the number of sessions."""
 import json
 import os
 import signal
@@ -99,7 +99,7 @@ def never_blocks(m):
 
 
 def file_of_buffers(m):
-    """COR-14, COR-15, SES-10: BufferSize as given, buffers numbered as they were filled, one after the other, each of one CPU."""
+    """SES-10: BufferSize as given, buffers numbered as they were filled, one after the other."""
     m.tool("start", "order", "-o", "order.etl", "--provider", PROVIDER, "--set", "BufferSize=0x40", "--set", "MaximumBuffers=256")
     p, t = m.writer(3, 30000, rate=60000, enabled=True)
     p.wait(60)

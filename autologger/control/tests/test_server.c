@@ -198,7 +198,7 @@ static void a_pre_enabled_provider_is_attached_before_it_is_enabled(void **state
     server_fixture_finish(&f);
 }
 
-/* ENB-02, CTL-06: EnableTraceEx2 with a time-out returns when every program's callback has run, and at once when there is none. */
+/* ENB-02: EnableTraceEx2 with a time-out returns when every program's callback has run, and at once when there is none. */
 static void an_enablement_waits_for_every_program(void **state)
 {
     struct server_fixture     f;
@@ -294,7 +294,7 @@ static void what_cannot_be_enabled_is_refused(void **state)
     server_fixture_finish(&f);
 }
 
-/* ENB-03..06, ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the enablement; what a
+/* ENB-03, ENB-04, ENB-05, ENB-06, ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the enablement; what a
  * controller sends is not trusted. They are told with the provider. */
 static void filters_are_kept_and_told(void **state)
 {

@@ -1,5 +1,5 @@
 /* The kernel logger on this machine's real events. Proves: KRN-03, KRN-04, KRN-05, KRN-06, KRN-07, KRN-08, KRN-09, KRN-12,
- * KRN-16, KRN-17, KRN-19, KRN-24, and issue 2 "a CSwitch stack test". Needs CAP_PERFMON; else skipped. */
+ * KRN-16, KRN-19, KRN-24, and issue 2 "a CSwitch stack test". Needs CAP_PERFMON; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/klog_fixture.h"
 

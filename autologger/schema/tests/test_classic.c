@@ -1,5 +1,5 @@
 /* The table of the built-in classes, and chosen events field by field.
- * Proves: KRN-03..09 (their fields by name), CON-05, CON-15, LEG-03. */
+ * Proves: CON-05, CON-15, LEG-03 (the kernel's classes, field by field). */
 #include "autologger/schema/classic.h"
 
 #include <setjmp.h>

@@ -1,0 +1,56 @@
+"""What events cost a program that has other work: it sorts arrays and writes 10,000 events a second of its processor time, 40 runs of each form.
+A session that takes all events costs it at most 3 % of its time; events that no session wants cost nothing that 40 runs show: the difference to
+the code without them is not above that of the code without them to itself. The session's file has every event.
+Proves: TLG-17, TLG-18. D-52."""
+import json
+import os
+import statistics
+import subprocess
+
+from harness import BUILD, Machine, check
+
+RUNS, RUN_MS, RATE = 40, 25, 10000
+PROVIDER = "{1c9c1f4e-2f6e-4c55-9f6e-2b8f3f0a7d23}"
+
+
+def runs(m, enabled):
+    """(without, with, without once more), each a list of ns a run; and how many events were written."""
+    env = dict(m.env, SORT_EVENTS_ENABLED="1") if enabled else m.env
+    r = subprocess.run([os.path.join(BUILD, "tests", "sort_events"), str(RUNS), str(RUN_MS), str(RATE)], env=env, capture_output=True, text=True,
+                       timeout=100)
+    check(r.returncode == 0, "sort_events -> exit", r.returncode, r.stderr)
+    rows = [tuple(map(int, line.split())) for line in r.stdout.splitlines()]
+    check(len(rows) == RUNS, "runs:", len(rows))
+    *times, events = zip(*rows)
+    rate = sum(events) / (sum(times[0]) / 1e9)
+    check(0.7 * RATE < rate < 1.4 * RATE, "events a second of processor time:", rate)
+    return times, sum(events)
+
+
+def paired(one, other):
+    """How much longer `one` took than `other`, run by run: the median, and how far that median is uncertain (half the quartiles' distance / sqrt)."""
+    ratios = [a / b for a, b in zip(one, other)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    return middle - 1, (high - low) / 2 / len(ratios) ** 0.5
+
+
+with Machine() as m:
+    m.start()
+    (without, off, again), _ = runs(m, False)
+    cost, noise = paired(off, without)
+    itself, _ = paired(again, without)
+    print(f"off: {100 * cost:+.2f} %, uncertain by {100 * noise:.2f} %; the same code against itself {100 * itself:+.2f} %")
+    check(abs(cost) <= abs(itself) + 3 * noise + 0.003, "events that are off are seen in the time of 40 runs")
+
+    m.tool("start", "sorting", "-o", "sorting.etl", "--provider", PROVIDER, "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=128")
+    (without, on, again), events = runs(m, True)
+    cost, noise = paired(on, without)
+    info = json.loads(m.tool("stop", "sorting", "--json").stdout)
+    info = info.get("session", info)
+    print(f"on: {100 * cost:+.2f} %, uncertain by {100 * noise:.2f} %, {events} events, {info['events_written']} written, {info['events_lost']} lost")
+    check(info["events_written"] == events and info["events_lost"] == 0, "every event is in the file", info)
+    check(cost - 3 * noise <= 0.03, "10,000 events a second cost more than 3 %")
+    summary = json.loads(m.tool("summary", "--json", os.path.join(m.logs, "sorting.etl")).stdout)
+    counts = {c["event"]: c["count"] for c in summary["counts"] if c["provider"] == "Contoso-Sorting"}
+    check(counts == {name: events // 3 for name in ("Begin", "Filled", "Sorted")}, counts)
+    m.shutdown()
