@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 
-from harness import BUILD, Machine, check, tool
+from harness import BUILD, Machine, check, each, tool
 
 TOOL = os.path.join(BUILD, "autologger")
 BURST = os.path.join(BUILD, "tests", "event_writer")
@@ -94,8 +94,7 @@ def run(cause, text, programs, provider, number, item, reason, instead):
         check(row["status"] == 0 and row["result"] == "ok" and row["written"] > 0, cause, ": after the advice", row)
 
 
-for case in CASES:
-    run(*case)
+each(run, CASES)
 
 # somebody switches tracing off while it runs: the boot's own end says so, and status without a daemon does
 with Machine("[Autologger/web]\n[Autologger/web/Contoso-Web]\n[Autologger/quiet]\n[Autologger/quiet/Contoso-Web]\n") as m:

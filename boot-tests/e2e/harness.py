@@ -1,4 +1,5 @@
 """What the whole-system tests share: a folder, a daemon of their own in it, writers, and clean ends."""
+import concurrent.futures
 import json
 import os
 import shutil
@@ -23,6 +24,13 @@ def check(condition, *what):
     if not condition:
         print("FAILED:", *what)
         raise SystemExit(1)
+
+
+def each(function, rows, at_once=4):
+    """function(*row) for each row, some at once: for tests that wait more than they work. What fails ends it, and is raised."""
+    with concurrent.futures.ThreadPoolExecutor(at_once) as pool:
+        for done in [pool.submit(function, *row) for row in rows]:
+            done.result()
 
 
 def tool(*args, env=None, expect=0, timeout=120):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import BUILD, check, skip, tool
+from harness import BUILD, check, each, skip, tool
 
 if os.getuid() != 0:
     skip("read-only and full file systems need root to be made")
@@ -144,8 +144,5 @@ def run(name, suffix, text, session, status, reason, line, options, advice, foll
                     subprocess.run(["umount", os.path.join(out, mounted)], check=True)
 
 
-seen = set()
-for mistake in TABLE:
-    run(*mistake)
-    seen.add(mistake[0])
-check(len(seen) == 12, "twelve different mistakes")
+each(run, TABLE)
+check(len({mistake[0] for mistake in TABLE}) == 12, "twelve different mistakes")

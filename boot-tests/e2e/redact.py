@@ -119,7 +119,10 @@ with Machine() as m:
         if a["event"] == "Note" and "Number" in a["fields"]:
             check(b["fields"]["Number"] == 4711, b)
     check(tokens["mallorysmith"] and all(len(t) == 1 for t in tokens.values()), "tokens", {k: v for k, v in tokens.items() if len(v) != 1})
-    check(len({next(iter(t)) for t in tokens.values()}) == len(tokens), "two texts have one token")
+    texts = collections.defaultdict(list)
+    for text, token in tokens.items():
+        texts[next(iter(token))].append(text)
+    check(len(texts) == len(tokens), "two texts have one token", {k: v for k, v in texts.items() if len(v) > 1})
     # without asking for paths they stay, but for the names of users in them
     tool("relog", "--redact", "-o", result("usual.etl"), merged)
     clean(open(result("usual.etl"), "rb").read(), "usual.etl", but=("planted-project", "ledger-77.db", "planted-notes.txt"))

@@ -155,7 +155,7 @@ with Machine() as m:
                     os.path.join(SOURCE, "boot-tests", "call_chain.cpp")], check=True)
     m.tool("start", "moving", "--flags", "PROC_THREAD+LOADER+CSWITCH+DISPATCHER+PROFILE", "--stacks", "Profile+CSwitch+ReadyThread", "-o", "one.etl",
            "--set", "StackCaching=8192, 4096", "--set", "BufferSize=512KB", "--set", "MinimumBuffers=16", "--set", "MaximumBuffers=128", "--set", "MaxFileSize=0")
-    work = subprocess.Popen([program, "1200", os.path.join(m.dir, "blocks")])
+    work = subprocess.Popen([program, "1000000", os.path.join(m.dir, "blocks")])
     m.processes.append(work)
     for name in ("two.etl", "three.etl"):
         time.sleep(1.5)

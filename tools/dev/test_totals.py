@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What ctest's JUnit files say: a line a file, the failed and skipped tests by name; with --sum one line over all of them, with --failed
-the names of the failed ones alone.
+"""What ctest's JUnit files say: a line a file, the failed and skipped tests by name; with --sum one line over all of them; with --steady
+(a run, and a second one of what failed in it) which tests failed both times and which only once.
 
-Usage: test_totals.py [--sum|--failed] FILE.xml... Exit codes: 0; files that are missing count as nothing.
+Usage: test_totals.py [--sum] FILE.xml... | --steady FIRST.xml SECOND.xml. Exit codes: 0; files that are missing count as nothing.
 """
 import pathlib
 import re
@@ -39,8 +39,11 @@ def main():
     if as_sum:
         print(f"{passed} passed, {failed} failed, {skipped} skipped")
         return
-    if "--failed" in sys.argv:
-        print(", ".join(name for _, names, _, _ in found for name, _ in names))
+    if "--steady" in sys.argv:
+        first, again = ([name for name, _ in f[1]] for f in (found + [(0, [], [], 0)])[:2])
+        both = [name for name in first if name in again]
+        once = [name for name in first if name not in again]
+        print(f"         failed both times: {', '.join(both) or 'nothing'}; not steady, failed once and passed alone: {', '.join(once) or 'nothing'}")
         return
     for _, names_failed, names_skipped, seconds in found:
         for name, output in names_failed:

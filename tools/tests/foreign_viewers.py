@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """What "autologger convert" writes is opened by speedscope (the npm package) in a headless Chromium: Chrome's JSON and folded stacks of a boot,
 of waiting. It knows their form, and has nothing to say against what is in them.
-Proves: CON-19, MRG-11, ANA-11 (viewers of others).
 
-Usage: test_viewers.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. speedscope is looked for in $AL_SPEEDSCOPE (the folder of the package), else
+Usage: foreign_viewers.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. speedscope is looked for in $AL_SPEEDSCOPE (the folder of the package), else
 where npm installs it. Exit codes: 0 passed, 1 failed, 77 skipped."""
 import base64
 import json
