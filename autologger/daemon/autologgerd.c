@@ -92,9 +92,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 /* One daemon per runtime folder. The lock lives as long as the process (with --keep: the keeper). */
 static bool runtime_lock(const char *dir)
 {
-    char path[1024];
+    char         path[1024];
+    const mode_t files = umask(022); /* of all users: the unit's umask is for log files */
+    const int    made  = mkdir(dir, 0755);
 
-    if (mkdir(dir, 0755) < 0 && errno != EEXIST) {
+    umask(files);
+    if (made < 0 && errno != EEXIST) {
         fprintf(stderr, "autologgerd: cannot create the runtime folder %s: %s\n", dir, strerror(errno));
         return false;
     }

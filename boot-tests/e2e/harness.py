@@ -9,9 +9,12 @@ import sys
 import tempfile
 import time
 
+import shipped
+
 BUILD = os.environ["AL_BINARY_DIR"]
 SOURCE = os.environ["AL_SOURCE_DIR"]
 FULL = os.environ.get("AL_FULL") == "1"
+AS_SHIPPED = os.environ.get("AL_AS_SHIPPED") == "1"  # daemons run with what the shipped unit lets them do
 SKIP = 77
 
 
@@ -85,8 +88,10 @@ class Machine:
         self.wait_ready()
 
     def start_keeper(self, *extra):
+        rules = shipped.Rules() if AS_SHIPPED else None
         self.keeper = subprocess.Popen([os.path.join(BUILD, "autologgerd"), "--keep", "--store", self.store, "--log-dir", self.logs,
-                                        "--runtime-dir", self.runtime, *extra])
+                                        "--runtime-dir", self.runtime, *(rules.words if rules else ()), *extra],
+                                       preexec_fn=rules.enter if rules else None)
 
     def wait_ready(self, seconds=20):
         end = time.time() + seconds

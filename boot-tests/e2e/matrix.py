@@ -3,11 +3,11 @@ user's, writes numbered events of 200 bytes and counts what it attempted, wrote 
 the programs' counts, with the events in its file by two decoders, each event with the process that wrote it, and with the file's header.
 
 Usage: matrix.py [--processors N] [--users M] [--mode sequence|together] [--events N] [--profile NAME] [--set VALUE=TEXT]...
-                 [--namespace pid|user|mount] [--max-lost N] [--json]
+                 [--namespace pid|user|mount] [--max-lost N] [--as-shipped] [--json]
 --processors: 1 and up; more than there are, or fewer, are emulated: the C library says that number (boot-tests/cpu_count.c). Without it: this
 machine's. --mode sequence: one program after another (1,000 events each); together: all at once (100 events each). --profile: the first session
 of config/profiles/NAME.ini instead of a session with defaults. --namespace: each program in one of its own; mount: with a /proc that hides
-others' processes. --max-lost: events that may be lost, if they are counted (default 0). Exit codes: 0 fine, 1 a comparison failed, 77 skipped.
+others' processes. --as-shipped: the daemon may do what the shipped unit lets it do (shipped.py). --max-lost: events that may be lost, if they are counted (default 0). Exit codes: 0 fine, 1 a comparison failed, 77 skipped.
 """
 import argparse
 import collections
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+import harness
 from harness import BUILD, SOURCE, Machine, skip, verify
 
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
@@ -202,8 +203,10 @@ def main():
     parser.add_argument("--set", action="append", default=[], dest="values", metavar="VALUE=TEXT")
     parser.add_argument("--namespace", choices=["pid", "user", "mount"])
     parser.add_argument("--max-lost", type=int, default=0)
+    parser.add_argument("--as-shipped", action="store_true")
     parser.add_argument("--json", action="store_true")
     a = parser.parse_args()
+    harness.AS_SHIPPED |= a.as_shipped
     able(a.namespace)
     emulate(a.processors)
     result = run(a.users, a.mode, a.events, a.profile, a.values, a.namespace, a.max_lost)

@@ -122,7 +122,9 @@ with Machine() as m:
     texts = collections.defaultdict(list)
     for text, token in tokens.items():
         texts[next(iter(token))].append(text)
-    check(len(texts) == len(tokens), "two texts have one token", {k: v for k, v in texts.items() if len(v) > 1})
+    # a token is as long as its text: those of short ones are few
+    double = {k: v for k, v in texts.items() if len(k) >= 8 and len(v) > 1}
+    check(not double and any(len(k) >= 8 for k in texts), "two texts have one token", double)
     # without asking for paths they stay, but for the names of users in them
     tool("relog", "--redact", "-o", result("usual.etl"), merged)
     clean(open(result("usual.etl"), "rb").read(), "usual.etl", but=("planted-project", "ledger-77.db", "planted-notes.txt"))
