@@ -2,8 +2,9 @@
 user's, writes numbered events of 200 bytes and counts what it attempted, wrote and lost; then a default session is stopped and compared: with
 the programs' counts, with the events in its file by two decoders, each event with the process that wrote it, and with the file's header.
 
-Usage: matrix.py [--processors N] [--users M] [--mode sequence|together] [--events N] [--profile NAME] [--set VALUE=TEXT]...
+Usage: matrix.py --all | [--processors N] [--users M] [--mode sequence|together] [--events N] [--profile NAME] [--set VALUE=TEXT]...
                  [--namespace pid|user|mount] [--max-lost N] [--as-shipped] [--json]
+--all: each cell of CELLS, one after another; what fails is named, and no cell is left out.
 --processors: 1 and up; more than there are, or fewer, are emulated: the C library says that number (boot-tests/cpu_count.c). Without it: this
 machine's. --mode sequence: one program after another (1,000 events each); together: all at once (100 events each). --profile: the first session
 of config/profiles/NAME.ini instead of a session with defaults. --namespace: each program in one of its own; mount: with a /proc that hides
@@ -21,7 +22,7 @@ import sys
 import time
 
 import harness
-from harness import BUILD, SOURCE, Machine, skip, verify
+from harness import BUILD, SKIP, SOURCE, Machine, skip, verify
 
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
 FIRST_USER = 5000
@@ -30,6 +31,12 @@ SESSION = "matrix"
 # The program's id as the daemon sees it: /proc is still the daemon's, so "self" is not the namespace's. With a /proc of its own it is `ns`.
 NOTE_PID = 'read pid rest </proc/self/stat; echo "$pid" >"$0"; exec "$@"'
 HIDDEN = "mount -t proc -o hidepid=2 proc /proc && "
+
+# Five numbers of processors, three of users, both orders; users with values of their own; each namespace; the shipped unit's rights.
+CELLS = [f"--processors {n} --users {users} --mode {mode}" for n in (1, 2, 8, 16, 64) for users in (1, 5, 50) for mode in ("sequence", "together")]
+CELLS += [f"--processors {n} --users 5 --profile {profile}" for n in (2, 16) for profile in ("boot", "service")]
+CELLS += [f"--users 3 --mode {mode} --namespace {namespace}" for mode in ("sequence", "together") for namespace in ("pid", "user", "mount")]
+CELLS += [f"--users 5 --mode {mode} --as-shipped" for mode in ("sequence", "together")]
 
 Tally = collections.namedtuple("Tally", "attempted succeeded refused")
 Program = collections.namedtuple("Program", "process tally pid_file user")
@@ -193,6 +200,25 @@ def able(namespace):
             skip(f"no {namespace} namespace can be made here: {r.stderr.strip()}")
 
 
+def every_cell():
+    """Each cell in a process of its own: what it emulates is in force from a program's start. How many failed."""
+    failed = 0
+    for cell in CELLS:
+        r = subprocess.run([sys.executable, __file__, *cell.split(), "--json"], capture_output=True, text=True, timeout=300, check=False)
+        last = r.stdout.strip().splitlines()[-1] if r.stdout.strip() else ""
+        if r.returncode == SKIP:
+            print(f"{cell}: {last}")
+            continue
+        failed += r.returncode != 0
+        result = json.loads(last) if last.startswith("{") else {"wrong": [r.stdout[-500:] + r.stderr[-500:]]}
+        told = ", ".join(f"{k} {result[k]}" for k in ("written", "lost", "users_without_events", "seconds") if k in result)
+        print(f"{'ok    ' if not result['wrong'] else 'FAILED'} {cell}: {told}")
+        for line in result["wrong"][:4]:
+            print(f"         {line[:300]}")
+    print(f"{len(CELLS)} cells, {failed} failed")
+    return failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--processors", type=int, default=0)
@@ -205,7 +231,10 @@ def main():
     parser.add_argument("--max-lost", type=int, default=0)
     parser.add_argument("--as-shipped", action="store_true")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--all", action="store_true")
     a = parser.parse_args()
+    if a.all:
+        sys.exit(1 if every_cell() else 0)
     harness.AS_SHIPPED |= a.as_shipped
     able(a.namespace)
     emulate(a.processors)
