@@ -7,6 +7,7 @@
 #include "autologger/schema/manifest_file.h"
 #include "autologger/schema/manifest_model.h"
 #include "autologger/schema/publishers.h"
+#include "autologger/schema/tracelogging.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,12 +119,14 @@ static bool note_image(struct embedding *e, const struct etl_event *event)
 
 bool embedding_see(struct embedding *e, const struct etl_event *event)
 {
-    const uint8_t *data;
-    uint32_t       size;
-    struct seen    s = {.provider = event->provider, .id = event->id, .version = event->version};
+    struct seen               s = {.provider = event->provider, .id = event->id, .version = event->version};
+    struct tracelogging_prefix prefix;
+    const uint8_t            *data;
+    uint32_t                  size;
 
     if (event->kind == ETL_KIND_EVENT) {
-        if (event->flags & ETL_EVENT_STRING_ONLY || same(&s, &e->last) || etl_ext_find(event, ETL_EXT_SCHEMA_TL, &data, &size))
+        if (event->flags & ETL_EVENT_STRING_ONLY || same(&s, &e->last) || etl_ext_find(event, ETL_EXT_SCHEMA_TL, &data, &size) ||
+            (event->channel == TRACELOGGING_CHANNEL && tracelogging_in_payload(event->payload, event->payload_size, &prefix)))
             return true;
         e->last = s;
         return note(e, &s);

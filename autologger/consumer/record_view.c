@@ -1,5 +1,7 @@
 #include "autologger/consumer/record_view.h"
 
+#include "autologger/schema/tracelogging.h"
+
 #include <string.h>
 
 #define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
@@ -29,9 +31,30 @@ static unsigned items_set(struct record_view *v, const struct etl_event *e)
     for (; n < RECORD_ITEMS && etl_ext_next(e, &walk); n++)
         v->items[n] = (EVENT_HEADER_EXTENDED_DATA_ITEM){.ExtType = walk.type, .DataSize = (USHORT)walk.size,
                                                         .DataPtr = (ULONGLONG)(uintptr_t)walk.data};
-    for (unsigned i = 0; i + 1 < n; i++)
-        v->items[i].Linkage = 1;
     return n;
+}
+
+/* Metadata at the beginning of the payload become items, so a program that walks UserData property by property finds the first field at its start. An
+ * event that would be too large with two more items keeps its form, so that a relogger can write it. */
+static void items_from_payload(struct record_view *v, const struct etl_event *e)
+{
+    enum { MORE = 2 * (sizeof(struct etl_ext_item) + 7) };
+    EVENT_RECORD              *r = &v->record;
+    unsigned                   n = r->ExtendedDataCount;
+    struct tracelogging_prefix prefix;
+
+    if (e->kind != ETL_KIND_EVENT || e->channel != TRACELOGGING_CHANNEL || e->metadata || e->flags & ETL_EVENT_STRING_ONLY ||
+        !tracelogging_in_payload(e->payload, e->payload_size, &prefix) || e->record_size > UINT16_MAX - MORE || n + 2 > RECORD_ITEMS)
+        return;
+    if (!e->traits)
+        v->items[n++] = (EVENT_HEADER_EXTENDED_DATA_ITEM){.ExtType = EVENT_HEADER_EXT_TYPE_PROV_TRAITS, .DataSize = prefix.traits,
+                                                          .DataPtr = (ULONGLONG)(uintptr_t)e->payload};
+    v->items[n++] = (EVENT_HEADER_EXTENDED_DATA_ITEM){.ExtType = EVENT_HEADER_EXT_TYPE_EVENT_SCHEMA_TL, .DataSize = prefix.metadata,
+                                                      .DataPtr = (ULONGLONG)(uintptr_t)(e->payload + prefix.traits)};
+    r->ExtendedDataCount = (USHORT)n;
+    r->EventHeader.Flags |= EVENT_HEADER_FLAG_EXTENDED_INFO;
+    r->UserDataLength = (USHORT)(e->payload_size - prefix.traits - prefix.metadata);
+    r->UserData       = r->UserDataLength ? (PVOID)(uintptr_t)(e->payload + prefix.traits + prefix.metadata) : NULL;
 }
 
 void record_view_set(struct record_view *v, const struct etl_event *e, bool raw, void *context)
@@ -60,9 +83,12 @@ void record_view_set(struct record_view *v, const struct etl_event *e, bool raw,
     r->BufferContext.ProcessorIndex = e->cpu;
     r->BufferContext.LoggerId       = e->logger_id;
     r->ExtendedDataCount            = (USHORT)items_set(v, e);
-    r->ExtendedData                 = r->ExtendedDataCount ? v->items : NULL;
     r->UserDataLength               = (USHORT)e->payload_size;
     r->UserData                     = e->payload_size ? (PVOID)(uintptr_t)e->payload : NULL;
+    items_from_payload(v, e);
+    r->ExtendedData = r->ExtendedDataCount ? v->items : NULL;
+    for (unsigned i = 0; i + 1u < r->ExtendedDataCount; i++)
+        v->items[i].Linkage = 1;
     r->UserContext                  = context;
 }
 

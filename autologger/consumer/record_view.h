@@ -12,7 +12,8 @@ struct record_view {
     EVENT_EXTENDED_ITEM_INSTANCE    instance; /* of an event with an instance */
 };
 
-/* `raw`: the time stamp stays that of the session's clock. */
+/* Metadata at the beginning of the payload (schema/tracelogging.h) become extended items, and UserData begins behind them.
+ * `raw`: the time stamp stays that of the session's clock. */
 void record_view_set(struct record_view *v, const struct etl_event *e, bool raw, void *context);
 /* The same for EventCallback: header, class or provider, payload. What belongs to newer events alone (id, keyword, items) it has no place for. */
 void record_view_classic(EVENT_TRACE *t, const struct etl_event *e, bool raw);

@@ -46,6 +46,8 @@ static void key_of(const EVENT_RECORD *r, struct schema_key *out)
             out->traits_size = x->DataSize;
         }
     }
+    if (!out->metadata_size && !out->classic && !out->message && !out->string_only)
+        schema_key_payload(out, h->EventDescriptor.Channel, r->UserData, r->UserDataLength);
 }
 
 static bool is_64bit(const EVENT_RECORD *r) { return !(r->EventHeader.Flags & EVENT_HEADER_FLAG_32_BIT_HEADER); }

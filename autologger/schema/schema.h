@@ -74,7 +74,7 @@ struct schema_field {
     bool                     plain_name; /* set by it: of printing ASCII without blanks */
     uint16_t                 name_length; /* set by it */
     bool                     text8;  /* set by it: a text alone, to its NUL */
-    uint16_t                 at;     /* set by it: bytes of the fields before, of those that `fixed` of the event counts */
+    uint16_t                 at;     /* set by it: bytes of the fields before, behind the prefix, of those that `fixed` of the event counts */
     uint16_t                 slot;   /* set by it: where a walk keeps the value, with FIELD_REFERENCED */
     uint32_t                 tags;
 };
@@ -87,6 +87,7 @@ struct schema_event {
     uint64_t                      keyword;
     bool                          cut; /* the description is damaged behind these fields */
     bool                          flat; /* set by schema_event_finish: all fields are shown, simple (width, text8), and none has to do with another */
+    uint32_t                      prefix; /* bytes of metadata at the beginning of the payload; the fields begin behind them */
     uint16_t                      fixed, fixed_bytes; /* set by it, of a flat one: so many fields at the beginning always have the same size; their bytes */
     struct guid                   class_guid; /* not zero: a classic event, found by this and opcode and version, not by id */
     uint32_t                      tags;

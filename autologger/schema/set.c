@@ -17,6 +17,7 @@ struct self {
     uint64_t                hash;
     struct schema_provider *provider; /* NULL: the bytes describe nothing */
     uint32_t                traits_size, metadata_size;
+    bool                    in_payload; /* its fields begin behind these bytes */
     struct guid             guid;
     uint8_t                *bytes; /* traits, then metadata */
 };
@@ -350,7 +351,7 @@ bool schema_set_learn(struct schema_set *s, const struct schema_key *k, const vo
 
 static bool self_is(const struct self *x, uint64_t hash, const struct schema_key *k)
 {
-    return x->hash == hash && x->metadata_size == k->metadata_size && x->traits_size == k->traits_size &&
+    return x->hash == hash && x->metadata_size == k->metadata_size && x->traits_size == k->traits_size && x->in_payload == k->in_payload &&
            guid_equal(&x->guid, &k->provider) && (!k->traits_size || memcmp(x->bytes, k->traits, k->traits_size) == 0) &&
            memcmp(x->bytes + k->traits_size, k->metadata, k->metadata_size) == 0;
 }
@@ -367,7 +368,9 @@ static bool self_make(struct schema_set *s, struct self *x, uint64_t hash, const
         memcpy(bytes, k->traits, k->traits_size);
     memcpy(bytes + k->traits_size, k->metadata, k->metadata_size);
     struct schema_provider *p = tracelogging_schema(&k->provider, k->traits, k->traits_size, k->metadata, k->metadata_size);
-    *x = (struct self){hash, p, k->traits_size, k->metadata_size, k->provider, bytes};
+    if (p && k->in_payload)
+        p->events[0]->prefix = (uint32_t)size;
+    *x = (struct self){hash, p, k->traits_size, k->metadata_size, k->in_payload, k->provider, bytes};
     s->self_count++;
     s->self_bytes += size + (p ? schema_arena_bytes(p->arena) : 0);
     return true;
@@ -402,18 +405,18 @@ static unsigned place_lately(const struct guid *provider, const uint8_t *metadat
     return (unsigned)(((first ^ provider->data1) * 31 + (last ^ (uint64_t)size << 20)) * UINT64_C(0x9E3779B97F4A7C15) >> 56) & (LATELY - 1);
 }
 
-static bool same_bytes(const struct self *x, const struct guid *provider, const void *traits, uint32_t traits_size, const void *metadata,
-                       uint32_t metadata_size)
+static bool same_bytes(const struct self *x, const struct schema_key *k)
 {
-    return x->metadata_size == metadata_size && x->traits_size == traits_size && memcmp(x->bytes + traits_size, metadata, metadata_size) == 0 &&
-           (!traits_size || memcmp(x->bytes, traits, traits_size) == 0) && memcmp(&x->guid, provider, sizeof *provider) == 0;
+    return x->metadata_size == k->metadata_size && x->traits_size == k->traits_size && x->in_payload == k->in_payload &&
+           memcmp(x->bytes + k->traits_size, k->metadata, k->metadata_size) == 0 &&
+           (!k->traits_size || memcmp(x->bytes, k->traits, k->traits_size) == 0) && memcmp(&x->guid, &k->provider, sizeof k->provider) == 0;
 }
 
 static const struct schema_event *find_self(struct schema_set *s, const struct schema_key *k)
 {
     const struct self **lately = &s->lately[place_lately(&k->provider, k->metadata, k->metadata_size)], *x = *lately;
 
-    if (!x || !same_bytes(x, &k->provider, k->traits, k->traits_size, k->metadata, k->metadata_size)) {
+    if (!x || !same_bytes(x, k)) {
         if (!(x = look_self(s, k)))
             return NULL;
         s->lately[place_lately(&k->provider, k->metadata, k->metadata_size)] = x;
@@ -437,6 +440,21 @@ void schema_key_of(const struct etl_event *e, struct schema_key *out)
     out->metadata_size = e->metadata_size;
     out->traits        = e->traits;
     out->traits_size   = e->traits_size;
+    if (!e->metadata_size && !out->string_only)
+        schema_key_payload(out, e->channel, e->payload, e->payload_size);
+}
+
+void schema_key_payload(struct schema_key *key, uint8_t channel, const void *payload, size_t size)
+{
+    struct tracelogging_prefix prefix;
+
+    if (channel != TRACELOGGING_CHANNEL || !tracelogging_in_payload(payload, size, &prefix))
+        return;
+    key->in_payload    = true;
+    key->traits        = payload;
+    key->traits_size   = prefix.traits;
+    key->metadata      = (const uint8_t *)payload + prefix.traits;
+    key->metadata_size = prefix.metadata;
 }
 
 static bool decode_guid(const struct schema_key *k, struct guid *out)
@@ -460,7 +478,7 @@ const struct schema_event *schema_set_describe(struct schema_set *s, const struc
     const struct schema_event *found = k.metadata_size ? find_self(s, &k) : NULL;
     if (!found)
         return schema_set_find(s, &k);
-    if (e->items)
+    if (e->items && !k.in_payload)
         *b = (struct by_items){e->items, e->provider, found};
     return found;
 }

@@ -30,10 +30,13 @@ struct schema_key {
     uint16_t    hook; /* CLASSIC_NONE: no kernel class */
     uint8_t     version, opcode;
     bool        classic, message, string_only;
+    bool        in_payload; /* traits and metadata stand at the beginning of the payload, not in items */
     const void *traits, *metadata; /* data of items 12 and 11 */
     uint32_t    traits_size, metadata_size;
 };
 void schema_key_of(const struct etl_event *event, struct schema_key *out);
+/* Completes the key of an event without an item 11 whose payload begins with its metadata (tracelogging_in_payload); else changes nothing. */
+void schema_key_payload(struct schema_key *key, uint8_t channel, const void *payload, size_t size);
 /* Takes in what the event says about others, when it is an EventMetadata event of a merge: as SCHEMA_EMBEDDED. True: it was one. What is
  * damaged, and more than 64 MB, is left out. */
 bool schema_set_learn(struct schema_set *set, const struct schema_key *key, const void *payload, size_t size);

@@ -1,5 +1,6 @@
 #include "autologger/schema/tracelogging.h"
 
+#include "autologger/schema/text.h"
 #include "registry-sim/base/cursor.h"
 
 #include <stdlib.h>
@@ -105,15 +106,69 @@ void tracelogging_names_of(const void *traits, size_t traits_size, const void *m
         out->event = NULL;
 }
 
+/* ---- in the payload ---- */
+
+/* Not empty, valid UTF-8, without control characters. */
+static bool is_name(const char *name)
+{
+    const uint8_t *p     = (const uint8_t *)name;
+    uint8_t        bytes = 0;
+    struct text    copy  = {0};
+
+    for (; *p >= ' ' && *p != 0x7F; p++)
+        bytes |= *p;
+    if (*p || p == (const uint8_t *)name)
+        return false;
+    if (bytes < 0x80)
+        return true;
+    text_utf8(&copy, name, strlen(name)); /* what is not UTF-8 changes */
+    bool same = !copy.failed && strcmp(text_get(&copy), name) == 0;
+    text_finish(&copy);
+    return same;
+}
+
+/* The traits behind the name fill the block to its end. */
+static bool traits_fill(struct cursor *c)
+{
+    while (cur_left(c)) {
+        uint16_t size = cur_u16(c);
+        if (!cur_ok(c) || size < 3 || !cur_take(c, size - 2u))
+            return false;
+    }
+    return true;
+}
+
+bool tracelogging_in_payload(const void *payload, size_t size, struct tracelogging_prefix *out)
+{
+    struct cursor traits, metadata;
+    uint32_t      tags;
+    const char   *name;
+
+    if (!payload || !sized_item(payload, size, &traits) || !(name = cur_zstring(&traits)) || !is_name(name) || !traits_fill(&traits))
+        return false;
+    if (!metadata_start((const uint8_t *)payload + traits.size, size - traits.size, &metadata, &tags, &name) || !is_name(name))
+        return false;
+    *out = (struct tracelogging_prefix){(uint16_t)traits.size, (uint16_t)metadata.size};
+    return true;
+}
+
 void tracelogging_names(const struct etl_event *event, struct tracelogging_names *out)
 {
     const uint8_t *traits, *metadata;
     uint32_t       traits_size = 0, metadata_size = 0;
+    struct tracelogging_prefix prefix;
 
     if (!etl_ext_find(event, ETL_EXT_PROV_TRAITS, &traits, &traits_size))
         traits = NULL;
     if (!etl_ext_find(event, ETL_EXT_SCHEMA_TL, &metadata, &metadata_size))
         metadata = NULL;
+    if (!metadata && event->kind == ETL_KIND_EVENT && event->channel == TRACELOGGING_CHANNEL &&
+        tracelogging_in_payload(event->payload, event->payload_size, &prefix)) {
+        traits        = event->payload;
+        traits_size   = prefix.traits;
+        metadata      = event->payload + prefix.traits;
+        metadata_size = prefix.metadata;
+    }
     tracelogging_names_of(traits, traits_size, metadata, metadata_size, out);
 }
 

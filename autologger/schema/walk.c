@@ -129,7 +129,8 @@ static inline enum decode_result walk_all(const struct schema_event *event, cons
     w.said           = said;
     w.steps          = 0;
     w.enough         = false;
-    w.shown          = 0;
+    w.shown          = event->prefix < w.payload.size ? event->prefix : w.payload.size;
+    w.payload.pos    = w.shown;
     w.place.depth    = 0;
     w.place.is_64bit = is_64bit;
     bool ok          = walk_run(&w, 0, event->top_count);
@@ -157,10 +158,11 @@ enum decode_result walk_values(const struct schema_event *event, const void *pay
                                uint32_t *used)
 {
     const struct schema_field *f = event->fields, *const end = f + event->top_count;
-    const uint8_t             *p = payload, *const stop = p + size;
+    const size_t               prefix = event->prefix < size ? event->prefix : size;
+    const uint8_t             *p = (const uint8_t *)payload + prefix, *const stop = (const uint8_t *)payload + size;
     struct value              *v = out;
 
-    if (event->fixed_bytes <= size) { /* their places are known, and nothing has to be asked */
+    if (event->fixed_bytes <= size - prefix) { /* their places are known, and nothing has to be asked */
         for (const struct schema_field *same = f + event->fixed; f < same; f++, v++)
             *v = (struct value){p + f->at, f->width, p + f->at, f->width};
         p += event->fixed_bytes;
