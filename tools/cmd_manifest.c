@@ -101,7 +101,7 @@ static void installed_print(const struct manifest_source *s, struct json *j)
 /* All files, or nothing: the store's transaction is the last step. A file in the folder without its key is written again next time. */
 static int install(const struct args *a, struct json *j)
 {
-    struct manifest_source s     = {0};
+    struct manifest_source s     = {.forgiving = true};
     struct regstore       *store = NULL;
     struct reason          why   = {0};
     char                   folder[PUBLISHERS_PATH];
@@ -149,7 +149,7 @@ static wstatus uninstall_one(struct regstore *store, const char *folder, const s
 
 static wstatus uninstall_word(struct regstore *store, const char *folder, const char *word, struct json *j, struct reason *why)
 {
-    struct manifest_source s    = {.quiet = true};
+    struct manifest_source s    = {.forgiving = true, .quiet = true, .silent = true};
     struct guid            guid;
     char                  *name = NULL;
     wstatus                st   = publisher_find(store, word, &guid, &name, why);
@@ -268,7 +268,7 @@ static void show_manifest(const struct manifest *m, const struct args *a, struct
 /* A file that is there, else an installed provider. */
 static int show_word(const struct args *a, const char *word, struct json *j)
 {
-    struct manifest_source s     = {0};
+    struct manifest_source s     = {.forgiving = true};
     struct manifest       *m     = NULL;
     struct regstore       *store = NULL;
     struct reason          why   = {0};

@@ -7,7 +7,7 @@
 
 bool describe_open(struct describe *d, const char *verb, int *code)
 {
-    struct manifest_source s   = {.quiet = true};
+    struct manifest_source s   = {.forgiving = true, .quiet = true};
     struct reason          why = {0};
     wstatus                st  = (d->set = schema_set_new()) ? W_SUCCESS : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for descriptions of events");
 

@@ -6,7 +6,7 @@
 static void tell(void *ctx, const struct manifest_problem *p)
 {
     struct manifest_source *s = ctx;
-    if (p->error || !s->quiet)
+    if (p->error || (p->flaw ? !s->silent : !s->quiet))
         diag_print(NULL, &(struct diag){p->error ? DIAG_ERROR : DIAG_WARNING, p->file, p->line, p->what, p->advice});
 }
 
@@ -23,10 +23,11 @@ static wstatus take(void *ctx, struct manifest *m, struct reason *why)
 
 wstatus manifest_source_read(struct manifest_source *s, const char *path, struct reason *why)
 {
-    struct manifest_problems problems = {tell, s, 0, 0};
+    struct manifest_problems problems = {.tell = tell, .ctx = s, .forgiving = s->forgiving};
     wstatus                  st       = manifest_file(path, &problems, take, s, why);
     s->errors += problems.errors;
     s->warnings += problems.warnings;
+    s->flaws += problems.flaws;
     return st;
 }
 

@@ -7,8 +7,10 @@
 enum { MANIFEST_SOURCE_MAX = 64 };
 struct manifest_source {
     struct manifest *list[MANIFEST_SOURCE_MAX];
-    unsigned         count, errors, warnings;
-    bool             quiet; /* warnings are not printed */
+    unsigned         count, errors, warnings, flaws;
+    bool             forgiving; /* read for decoding: flaws are printed once, as warnings (schema/manifest.h) */
+    bool             quiet;     /* warnings are not printed */
+    bool             silent;    /* nor flaws */
 };
 wstatus manifest_source_read(struct manifest_source *s, const char *path, struct reason *why);
 void    manifest_source_finish(struct manifest_source *s);

@@ -27,7 +27,7 @@ static struct {
 } described;
 
 /* Those of the command line. */
-static struct manifest_source given = {.quiet = true};
+static struct manifest_source given = {.forgiving = true, .quiet = true};
 
 void publisher_option_add(struct publisher_option *o, const char *file, struct argp_state *state)
 {

@@ -246,12 +246,13 @@ static void add_entry(struct text *out, const EVENT_MAP_INFO *m, ULONG i)
 
 static void map_value(const EVENT_MAP_INFO *m, uint64_t number, struct text *out)
 {
-    bool   bits  = m->Flag & (EVENTMAP_INFO_FLAG_MANIFEST_BITMAP | EVENTMAP_INFO_FLAG_WBEM_BITMAP);
-    size_t start = out->length;
+    bool           bits  = m->Flag & (EVENTMAP_INFO_FLAG_MANIFEST_BITMAP | EVENTMAP_INFO_FLAG_WBEM_BITMAP);
+    const uint64_t whole = number;
+    size_t         start = out->length;
 
     for (ULONG i = 0; i < m->EntryCount; i++) {
         uint64_t v = m->MapEntryArray[i].Value;
-        if (bits ? !v || (number & v) != v : number != v)
+        if (bits && v ? (number & v) != v : whole != v)
             continue;
         if (out->length > start)
             text_add(out, "|", 1);

@@ -24,7 +24,7 @@ static wstatus take(void *ctx, struct manifest *m, struct reason *why)
 
 wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reason *why)
 {
-    struct manifest_problems problems = {0};
+    struct manifest_problems problems = {.forgiving = true};
 
     schema_set_remove(set, SCHEMA_MANIFEST, path); /* a second time: what it says now */
     return manifest_file(path, &problems, take, set, why);
@@ -38,7 +38,7 @@ void tdh_manifest_learn(void *ctx, struct schema_set *set, const void *xml, size
 
 wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin, struct reason *why)
 {
-    struct manifest_problems problems = {0};
+    struct manifest_problems problems = {.forgiving = true};
     struct manifest         *m;
     wstatus                  st = manifest_read(data, size, origin, &problems, &m, why);
 

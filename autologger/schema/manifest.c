@@ -59,10 +59,11 @@ static wstatus read_text(struct builder *b, size_t length, struct manifest **out
         b->m->origin = pool_text(pool, b->file, strlen(b->file));
         st           = manifest_walk(b, length, why);
     }
-    if (!st && !pool_failed(pool))
+    if (!st && !b->not_xml && !b->no_manifest && !pool_failed(pool))
         manifest_resolve(b);
-    if (!st && !b->problems->errors && !pool_failed(pool))
+    if (!st && !b->problems->errors && !manifest_forgives(b) && !pool_failed(pool))
         manifest_lint(b);
+    manifest_flaws_tell(b);
     if (st == W_NOT_ENOUGH_MEMORY || (pool && pool_failed(pool)))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "%s needs more than %d MB of memory", b->file, MANIFEST_MEMORY_MAX >> 20);
     else if (!st && b->problems->errors)
@@ -93,7 +94,7 @@ wstatus manifest_read(const void *data, size_t size, const char *file, struct ma
     if (!b || !fragment_wrap(&text, &length))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", file);
     if (!st) {
-        problems->errors = problems->warnings = 0;
+        problems->errors = problems->warnings = problems->flaws = 0;
         b->problems                           = problems;
         b->file                               = file;
         b->text                               = text;

@@ -1,7 +1,10 @@
 /* manifest.h - an instrumentation manifest as it was written: providers with their channels, levels, tasks, opcodes, keywords, maps,
  * templates and events, and the strings of each culture. Read from XML (manifest_read) or from the binary form (manifest_pack.h).
  * All mistakes are told in one run, each with its line. Nothing but the given bytes is read: no network, no other file, no DTD.
- * Invariants  M1 a manifest that manifest_read gave without errors has every reference resolved: indexes lie within their lists.
+ * There are two ways to read. Strict, for authors (mc, manifest check): what Windows' compiler refuses is an error, and errors give no manifest.
+ * Forgiving, for decoding: most manifests that exist were made by other programs. What has a mistake is left out or taken as it was meant, and
+ * each kind of mistake (a flaw) is told once, with its first line. Only a file that is no manifest at all is refused.
+ * Invariants  M1 a manifest that manifest_read gave has every reference resolved: indexes lie within their lists.
  *             M2 fields: fields[0..top_count) are the template's own; members of a struct stand behind them in one run (as schema.h has it).
  * Threads     reading: one per call. A read manifest is constant: any.
  * Ownership   manifest_free frees all below it. Texts are UTF-8; NULL where the manifest says nothing.
@@ -22,6 +25,7 @@ enum {
 /* ---- what is wrong ---- */
 struct manifest_problem {
     bool        error; /* else a warning: Windows' own compiler, or a reader of traces, might mind */
+    bool        flaw;  /* of a forgiving reading: it would have been an error */
     const char *file;
     uint32_t    line; /* 0: the whole file */
     const char *what, *advice;
@@ -29,7 +33,8 @@ struct manifest_problem {
 struct manifest_problems {
     void (*tell)(void *ctx, const struct manifest_problem *problem); /* may be NULL */
     void    *ctx;
-    unsigned errors, warnings; /* counted for the caller */
+    bool     forgiving; /* how to read; false: strict */
+    unsigned errors, warnings, flaws; /* counted for the caller; flaws: each place, not each kind */
 };
 
 /* ---- the document ---- */
@@ -84,6 +89,7 @@ struct manifest_field {
     /* as written, until they are resolved */
     const char *map_name, *count_word, *length_word;
     int         parent; /* index of the struct, MANIFEST_NONE at the top */
+    bool        unlaid; /* its bytes cannot be found: nothing behind it can be, either */
 };
 struct manifest_template {
     const char *tid, *name;
@@ -91,6 +97,7 @@ struct manifest_template {
     unsigned    top_count;
     const char *user_data; /* the XML below UserData, as written; NULL: EventData */
     bool        used;
+    bool        cut; /* of a forgiving reading: payloads go on behind these fields, with bytes that nothing describes */
     POOL_LIST(struct manifest_field) fields;
 };
 struct manifest_event {
@@ -102,6 +109,7 @@ struct manifest_event {
     uint32_t             tags;
     bool                 not_logged;
     const char          *attributes;
+    bool                 lost; /* of a forgiving reading: its id or version is no number, so it describes nothing */
     /* as written */
     const char *template_word, *channel_word, *level_word, *task_word, *opcode_word, *keyword_words;
 };
@@ -136,8 +144,8 @@ struct manifest {
     struct pool *pool;
 };
 
-/* Reads `size` bytes of XML (UTF-8, or UTF-16 with its mark). `file` is the name for messages. 13 when there is any error: all were told
- * to `problems`; 8; 223 (too large). */
+/* Reads `size` bytes of XML (UTF-8, or UTF-16 with its mark). `file` is the name for messages. W_INVALID_DATA when there is any error: all
+ * were told to `problems`; W_NOT_ENOUGH_MEMORY. */
 wstatus manifest_read(const void *data, size_t size, const char *file, struct manifest_problems *problems, struct manifest **out,
                       struct reason *why);
 void    manifest_free(struct manifest *m); /* NULL is fine */

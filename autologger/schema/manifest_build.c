@@ -4,7 +4,6 @@
 #include "registry-sim/base/nearest.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,36 +38,6 @@ static const struct {
 enum { ROWS = sizeof grammar / sizeof grammar[0], ATTRIBUTES = sizeof attributes / sizeof attributes[0] };
 _Static_assert(ELEMENTS <= 64, "parents are a mask of 64 bits");
 
-/* ---- what is wrong ---- */
-
-static void tell(struct builder *b, bool error, uint32_t line, const char *advice, const char *format, va_list args)
-{
-    char                    what[512];
-    struct manifest_problem problem = {error, b->file, line, what, advice};
-
-    *(error ? &b->problems->errors : &b->problems->warnings) += 1;
-    if (!b->problems->tell || b->problems->errors + b->problems->warnings > MANIFEST_TOLD_MAX)
-        return;
-    vsnprintf(what, sizeof what, format, args);
-    b->problems->tell(b->problems->ctx, &problem);
-}
-
-void manifest_error(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    tell(b, true, line, advice, format, args);
-    va_end(args);
-}
-
-void manifest_warning(struct builder *b, uint32_t line, const char *advice, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    tell(b, false, line, advice, format, args);
-    va_end(args);
-}
-
 static const struct xml_attribute *find(const struct xml_element *e, const char *name)
 {
     for (unsigned i = 0; i < e->count; i++)
@@ -95,8 +64,10 @@ static bool number_parse(const char *text, uint64_t *out)
     return end != text && !errno && text[0] != '-' && text[0] != '+' && end[strspn(end, " \t\r\n")] == 0;
 }
 
-/* A number within bounds; `otherwise` when it is not there, or wrong (which was told). */
-static uint64_t number_of(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t otherwise)
+/* A number within bounds; `otherwise` when it is not there or no number, which is told. One out of bounds is told and kept up to `limit`, so that
+ * what refers to it is not told, too. */
+static uint64_t number_limited(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t limit,
+                               uint64_t otherwise)
 {
     const struct xml_attribute *a = find(e, name);
     uint64_t                    n;
@@ -115,7 +86,12 @@ static uint64_t number_of(struct builder *b, const struct xml_element *e, const 
     else
         manifest_error(b, a->line, "choose another one", "%s=\"%.60s\" of <%s> is not between %llu and %llu", name, a->value, e->name,
                        (unsigned long long)least, (unsigned long long)most);
-    return otherwise;
+    return n <= limit ? n : otherwise;
+}
+
+static uint64_t number_of(struct builder *b, const struct xml_element *e, const char *name, uint64_t least, uint64_t most, uint64_t otherwise)
+{
+    return number_limited(b, e, name, least, most, most, otherwise);
 }
 
 static bool guid_of(struct builder *b, const struct xml_element *e, const char *name, struct guid *out)
@@ -160,7 +136,7 @@ static const char *symbol_of(struct builder *b, const struct xml_element *e)
         char c = a->value[i];
         if (!(((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || (i && c >= '0' && c <= '9'))) {
             manifest_error(b, a->line, "use letters, digits and _, not beginning with a digit", "symbol=\"%.80s\" of <%s> is no C name", a->value, e->name);
-            return NULL;
+            return manifest_forgives(b) ? value_of(b, e, "symbol") : NULL; /* it still names the event */
         }
     }
     return value_of(b, e, "symbol");
@@ -187,7 +163,7 @@ static void on_provider(struct builder *b, const struct xml_element *e)
     p->name   = value_of(b, e, "name");
     p->symbol = symbol_of(b, e);
     p->line   = e->line;
-    if (!guid_of(b, e, "guid", &p->guid))
+    if (!guid_of(b, e, "guid", &p->guid) && !manifest_forgives(b))
         p->guid.data1 = 1; /* was told; what is all zeros is told later */
     guid_of(b, e, "controlGuid", &p->control_guid);
     guid_of(b, e, "groupGuid", &p->group_guid);
@@ -235,8 +211,10 @@ static void on_channel(struct builder *b, const struct xml_element *e)
     word_of(b, e, "enabled", flags, 0);
     c->access    = value_of(b, e, "access");
     c->enabled   = value_of(b, e, "enabled");
-    c->has_value = find(e, "value") != NULL;
-    c->item.value = number_of(b, e, "value", c->imported ? 0 : 16, 255, 0);
+    c->item.value = number_limited(b, e, "value", c->imported ? 0 : 16, 255, 255, MANIFEST_NO_NUMBER);
+    c->has_value  = c->item.value != MANIFEST_NO_NUMBER;
+    if (!c->has_value)
+        c->item.value = 0;
     for (size_t i = 0; c->imported && c->item.name && i < count; i++)
         if (w[i].kind == WORDS_CHANNEL && strcasecmp(w[i].name, c->item.name) == 0) {
             c->item.value = w[i].value;
@@ -252,7 +230,7 @@ static void on_level(struct builder *b, const struct xml_element *e)
     *i = item_of(b, e);
     /* winmeta's own may be written out again, with their own values */
     bool own = i->name && strncmp(i->name, "win:", 4) == 0;
-    i->value = number_of(b, e, "value", own ? 0 : 16, own ? 15 : 255, 16);
+    i->value = number_limited(b, e, "value", own ? 0 : 16, own ? 15 : 255, 255, MANIFEST_NO_NUMBER);
 }
 
 static void on_task(struct builder *b, const struct xml_element *e)
@@ -262,7 +240,7 @@ static void on_task(struct builder *b, const struct xml_element *e)
         return;
     t->item       = item_of(b, e);
     bool own      = t->item.name && strncmp(t->item.name, "win:", 4) == 0;
-    t->item.value = number_of(b, e, "value", own ? 0 : 1, 65535, 1);
+    t->item.value = number_limited(b, e, "value", own ? 0 : 1, 65535, 65535, MANIFEST_NO_NUMBER);
     t->has_guid   = guid_of(b, e, "eventGUID", &t->guid);
     b->task       = (int)provider(b)->tasks.count - 1;
 }
@@ -274,7 +252,7 @@ static void on_opcode(struct builder *b, const struct xml_element *e)
         return;
     o->item       = item_of(b, e);
     bool own      = o->item.name && strncmp(o->item.name, "win:", 4) == 0;
-    o->item.value = number_of(b, e, "value", own ? 0 : 10, own ? 255 : 239, 10);
+    o->item.value = number_limited(b, e, "value", own ? 0 : 10, own ? 255 : 239, 255, MANIFEST_NO_NUMBER);
     o->task       = b->task;
 }
 
@@ -284,7 +262,7 @@ static void on_keyword(struct builder *b, const struct xml_element *e)
     if (!i)
         return;
     *i       = item_of(b, e);
-    i->value = number_of(b, e, "mask", 0, UINT64_MAX, 0);
+    i->value = number_of(b, e, "mask", 0, UINT64_MAX, MANIFEST_NO_NUMBER);
 }
 
 static void on_map(struct builder *b, const struct xml_element *e)
@@ -300,10 +278,14 @@ static void on_map(struct builder *b, const struct xml_element *e)
 static void on_map_entry(struct builder *b, const struct xml_element *e)
 {
     struct manifest_item *i = b->map < 0 ? NULL : pool_push(b->m->pool, &provider(b)->maps.at[b->map].entries);
+    uint64_t              n;
     if (!i)
         return;
     *i       = item_of(b, e);
-    i->value = number_of(b, e, "value", 0, UINT32_MAX, 0);
+    i->value = number_of(b, e, "value", 0, UINT32_MAX, MANIFEST_NO_NUMBER);
+    const struct xml_attribute *a = find(e, "value");
+    if (a && a->value[0] == '-' && number_parse(a->value + 1, &n) && n <= UINT32_C(1) << 31)
+        i->value = (uint32_t)(0 - n); /* of a signed number, as its bits are */
 }
 
 static struct manifest_template *template(struct builder *b)
@@ -342,6 +324,18 @@ static struct manifest_field *field_new(struct builder *b, const struct xml_elem
     return f;
 }
 
+/* What may not stand in a template may have bytes in the payload. */
+static void field_unknown(struct builder *b, const struct xml_element *e)
+{
+    struct manifest_field *f = field_new(b, e);
+    if (!f)
+        return;
+    f->name       = NULL;
+    f->count_word = NULL;
+    f->in         = IN_UINT32;
+    f->unlaid     = true;
+}
+
 static void on_struct(struct builder *b, const struct xml_element *e)
 {
     struct manifest_field *f = field_new(b, e);
@@ -349,6 +343,12 @@ static void on_struct(struct builder *b, const struct xml_element *e)
         return;
     f->flags |= FIELD_STRUCT;
     b->field = (int)template(b)->fields.count - 1;
+}
+
+static const char *behind_prefix(const char *word)
+{
+    const char *colon = strchr(word, ':');
+    return colon ? colon + 1 : word;
 }
 
 /* The type of a field by its word; tells which is meant when there is none. */
@@ -360,8 +360,15 @@ static uint16_t type_of(struct builder *b, const struct xml_element *e, const ch
 
     if (!a || find_word(a->value, &n))
         return a ? n : otherwise;
+    if (strncmp(a->value, "xs:HexInt", 9) == 0 && find_word(a->value[9] == '3' ? "win:HexInt32" : a->value[9] == '6' ? "win:HexInt64" : "", &n)) {
+        manifest_warning(b, a->line, "write win: instead of xs:", "%s=\"%.60s\" of <%s> is a type of Windows, not of XML", name, a->value, e->name);
+        return n;
+    }
+    for (uint16_t i = 1; i < 64 && manifest_forgives(b); i++) /* as it was meant: in another case, or below another prefix */
+        if (*word(i) && strcasecmp(behind_prefix(a->value), behind_prefix(word(i))) == 0)
+            otherwise = i;
     struct nearest near = nearest_make(a->value, GUESS_FAR);
-    for (uint16_t i = 1; i < 64; i++)
+    for (uint16_t i = 1; i < 64 && !manifest_forgives(b); i++)
         if (*word(i))
             nearest_try(&near, word(i));
     manifest_error(b, a->line, NULL, "%s=\"%.60s\" of <%s> is not known%s%s%s", name, a->value, e->name, near.found ? ", did you mean " : "",
@@ -376,7 +383,9 @@ static void on_data(struct builder *b, const struct xml_element *e)
 
     if (!f)
         return;
-    f->in          = binary ? IN_BINARY : type_of(b, e, "inType", schema_in_find, schema_in_word, IN_UINT32);
+    f->in          = binary ? IN_BINARY : type_of(b, e, "inType", schema_in_find, schema_in_word, IN_NULL);
+    f->unlaid      = f->in == IN_NULL;
+    f->in          = f->unlaid ? IN_UINT32 : f->in;
     f->out         = type_of(b, e, "outType", schema_out_find, schema_out_word, schema_out_default(f->in));
     f->map_name    = value_of(b, e, "map");
     f->length_word = value_of(b, e, "length");
@@ -392,8 +401,10 @@ static void on_event(struct builder *b, const struct xml_element *e)
     if (!v)
         return;
     v->item           = item_of(b, e);
-    v->item.value     = number_of(b, e, "value", 0, 65535, 0);
-    v->version        = (uint8_t)number_of(b, e, "version", 0, 255, 0);
+    v->item.value     = number_of(b, e, "value", 0, 65535, MANIFEST_NO_NUMBER);
+    uint64_t version  = number_of(b, e, "version", 0, 255, find(e, "version") ? MANIFEST_NO_NUMBER : 0);
+    v->lost           = v->item.value == MANIFEST_NO_NUMBER || version == MANIFEST_NO_NUMBER;
+    v->version        = (uint8_t)version;
     v->tags           = (uint32_t)number_of(b, e, "tags", 0, 0x0FFFFFFF, 0);
     v->template_word  = value_of(b, e, "template");
     v->channel_word   = value_of(b, e, "channel");
@@ -437,8 +448,9 @@ static void on_string(struct builder *b, const struct xml_element *e)
     s->line  = e->line;
     if (!s->value)
         s->value = "";
-    if (!s->id) {
+    if (!s->id)
         s->id = "";
+    if (!*s->id && find(e, "id")) {
         manifest_error(b, e->line, "give it one", "id=\"\" of <string> is empty");
     }
 }
@@ -472,13 +484,18 @@ static void element_unknown(struct builder *b, const struct xml_element *e)
     enum element   parent = open_element(b);
     struct nearest near   = nearest_make(e->name, GUESS_FAR);
 
-    for (int i = 0; i < ROWS && b->problems->errors < MANIFEST_TOLD_MAX; i++)
+    if (manifest_forgives(b) && (parent == EL_TEMPLATE || parent == EL_STRUCT) && !pool_failed(b->m->pool))
+        field_unknown(b, e);
+    for (int i = 0; i < ROWS && b->problems->errors < MANIFEST_TOLD_MAX && (parent == EL_ROOT || !manifest_forgives(b)); i++)
         if (grammar[i].parents & UINT64_C(1) << parent && grammar[i].id != EL_FRAGMENT)
             nearest_try(&near, grammar[i].name);
-    if (near.found)
+    b->no_manifest |= parent == EL_ROOT;
+    if (near.found && parent == EL_ROOT)
+        manifest_fatal(b, e->line, NULL, "<%.60s> is not known here, did you mean <%s>?", e->name, near.found);
+    else if (near.found)
         manifest_error(b, e->line, NULL, "<%.60s> is not known here, did you mean <%s>?", e->name, near.found);
     else if (parent == EL_ROOT)
-        manifest_error(b, e->line, "a manifest begins with <instrumentationManifest>; autologger manifest template NAME writes one",
+        manifest_fatal(b, e->line, "a manifest begins with <instrumentationManifest>; autologger manifest template NAME writes one",
                        "<%.60s> is no manifest", e->name);
     else
         manifest_error(b, e->line, "remove it, or bring it to where it belongs", "<%.60s> may not stand in <%s>", e->name, grammar[b->stack[b->depth - 1]].name);
@@ -494,7 +511,7 @@ static void attributes_check(struct builder *b, const struct xml_element *e, enu
             if (attributes[i].id == id) {
                 any = true;
                 known = strcmp(attributes[i].name, a->name) == 0;
-                if (!known)
+                if (!known && !manifest_forgives(b))
                     nearest_try(&near, attributes[i].name);
             }
         if (any && !known)
@@ -587,7 +604,14 @@ static void on_text(void *ctx, const char *text, size_t length)
     }
 }
 
-static void on_wrong(void *ctx, uint32_t line, const char *what, const char *advice) { manifest_error(ctx, line, advice, "%s", what); }
+/* Told once: what follows a mistake in the XML is read wrongly, or not at all. */
+static void on_wrong(void *ctx, uint32_t line, const char *what, const char *advice)
+{
+    struct builder *b = ctx;
+    if (!b->not_xml && !b->no_manifest)
+        manifest_fatal(b, line, advice, "%s", what);
+    b->not_xml = true;
+}
 
 wstatus manifest_walk(struct builder *b, size_t length, struct reason *why)
 {

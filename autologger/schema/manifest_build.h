@@ -1,10 +1,14 @@
-/* manifest_build.h - what the steps of reading a manifest share: manifest_build.c makes the document of the elements, manifest_resolve.c
- * brings names and what they mean together, manifest_lint.c warns. Nobody else includes it. Threads: one per reading. */
+/* manifest_build.h - what the steps of reading a manifest share: manifest_build.c makes the document of the elements, manifest_told.c tells
+ * what is wrong, manifest_resolve.c brings names and what they mean together, manifest_lint.c warns. Nobody else includes it. Threads: one per reading. */
 #ifndef AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
 #define AUTOLOGGER_SCHEMA_MANIFEST_BUILD_H
 #include "autologger/schema/manifest.h"
 #include "autologger/schema/schema.h"
 #include "autologger/schema/xml_reader.h"
+
+enum { FLAW_KINDS = 96 };
+/* A number that is none: it is equal to no other, and no value of a payload. */
+#define MANIFEST_NO_NUMBER UINT64_MAX
 
 struct builder {
     struct manifest          *m;
@@ -17,11 +21,25 @@ struct builder {
     size_t                    value_length, inner; /* inner: offset of what stands in UserData */
     int                       task, map, field; /* what is open: indexes of its list, MANIFEST_NONE */
     const char               *setting;
+    bool                      not_xml, no_manifest; /* told; nothing else is worth to be */
+    struct flaw {
+        const char *format; /* the kind of it */
+        unsigned    count;
+        uint32_t    line; /* of the first */
+        const char *advice;
+        char        what[320];
+    } flaws[FLAW_KINDS];
+    unsigned flaw_kinds;
 };
 
 /* "FILE:LINE: what. Do: advice". Advice may be NULL. */
 void manifest_error(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same also where the reading is forgiving: nothing can be made of the file. */
+void manifest_fatal(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void manifest_warning(struct builder *b, uint32_t line, const char *advice, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Tells the flaws that were noted, each kind once. */
+void manifest_flaws_tell(struct builder *b);
+static inline bool manifest_forgives(const struct builder *b) { return b->problems->forgiving; }
 enum { GUESS_FAR = 3 }; /* letters that may differ */
 
 /* First step: the elements of b->text, `length` bytes and a NUL. */

@@ -23,6 +23,9 @@ static void unknown(struct builder *b, uint32_t line, const char *attribute, con
     manifest_error(b, line, *guess.text ? NULL : where, "%s=\"%.80s\" of <event> is not declared%s", attribute, word, guess.text);
 }
 
+/* What an event gets of a name whose value was refused. */
+static uint64_t number(uint64_t value) { return value == MANIFEST_NO_NUMBER ? 0 : value; }
+
 static void channel_resolve(struct builder *b, struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
 {
     const struct name_row *row = e->channel_word ? name_index_find(&n->channels, e->channel_word) : NULL;
@@ -37,6 +40,7 @@ static void channel_resolve(struct builder *b, struct manifest_provider *p, cons
         e->channel       = (uint8_t)p->channels.at[row->index].item.value;
         e->keyword |= p->channels.at[row->index].keyword;
     } else if (predefined_find(WORDS_CHANNEL, e->channel_word, &value)) {
+        e->channel = (uint8_t)value;
         manifest_error(b, e->item.line, "add <importChannel name=... chid=...> to <channels>", "channel=\"%.80s\" of <event> is predefined, and not imported",
                        e->channel_word);
     } else {
@@ -50,7 +54,7 @@ static void level_resolve(struct builder *b, const struct manifest_provider *p, 
     uint64_t               value = 0;
 
     if (row)
-        value = p->levels.at[row->index].value;
+        value = number(p->levels.at[row->index].value);
     else if (e->level_word && !predefined_find(WORDS_LEVEL, e->level_word, &value))
         unknown(b, e->item.line, "level", e->level_word, &n->levels, WORDS_LEVEL, "declare it in <levels>");
     e->level = (uint8_t)value;
@@ -63,7 +67,7 @@ static void task_resolve(struct builder *b, const struct manifest_provider *p, c
 
     if (row) {
         e->task_index = row->index;
-        value         = p->tasks.at[row->index].item.value;
+        value         = number(p->tasks.at[row->index].item.value);
     } else if (e->task_word && !predefined_find(WORDS_TASK, e->task_word, &value)) {
         unknown(b, e->item.line, "task", e->task_word, &n->tasks, WORDS_TASK, "declare it in <tasks>");
     }
@@ -87,7 +91,7 @@ static void opcode_resolve(struct builder *b, const struct manifest_provider *p,
             others = o;
     }
     if (found) {
-        value           = found->item.value;
+        value           = number(found->item.value);
         e->opcode_index = (int)(found - p->opcodes.at);
     }
     if (!found && others)
@@ -98,19 +102,33 @@ static void opcode_resolve(struct builder *b, const struct manifest_provider *p,
     e->opcode = (uint8_t)value;
 }
 
+/* The length of the first name in a list of keywords. Manifests that were made of metadata have names with blanks: the longest declared one. */
+static size_t keyword_length(const struct manifest_provider *p, const char *at)
+{
+    size_t longest = strcspn(at, " \t\r\n");
+
+    for (unsigned i = 0; i < p->keywords.count; i++) {
+        const char *name = p->keywords.at[i].name;
+        size_t      n    = name ? strlen(name) : 0;
+        if (n > longest && strncmp(at, name, n) == 0 && (!at[n] || strchr(" \t\r\n", at[n])))
+            longest = n;
+    }
+    return longest;
+}
+
 static void keywords_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n, struct manifest_event *e)
 {
     char word[256];
 
     for (const char *at = e->keyword_words; at && *(at += strspn(at, " \t\r\n"));) {
-        size_t   size = strcspn(at, " \t\r\n");
+        size_t   size = manifest_forgives(b) ? keyword_length(p, at) : strcspn(at, " \t\r\n");
         uint64_t value;
         if (size < sizeof word) {
             memcpy(word, at, size);
             word[size] = 0;
             const struct name_row *row = name_index_find(&n->keywords, word);
             if (row)
-                e->keyword |= p->keywords.at[row->index].value;
+                e->keyword |= number(p->keywords.at[row->index].value);
             else if (predefined_find(WORDS_KEYWORD, word, &value))
                 e->keyword |= value;
             else

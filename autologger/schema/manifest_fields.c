@@ -20,20 +20,36 @@ static bool is_whole(const struct manifest_field *f)
     return !(f->flags & FIELD_STRUCT) && ((f->in >= IN_INT8 && f->in <= IN_UINT64) || f->in == IN_HEXINT32 || f->in == IN_HEXINT64);
 }
 
+static bool is_size(const struct manifest_field *f) { return is_whole(f) && !(f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT)); }
+
+typedef bool same_name(const char *a, const char *b);
+static bool exactly(const char *a, const char *b) { return strcmp(a, b) == 0; }
+static bool but_for_blanks(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " \t");
+        b += strspn(b, " \t");
+        if (*a != *b || !*a)
+            return *a == *b;
+    }
+}
+
 /* The field of that name which is before `of` in the payload: of the same struct, or the template's own. */
-static int before(const struct manifest_template *t, unsigned of, const char *name)
+static int before_by(const struct manifest_template *t, unsigned of, const char *name, same_name *same)
 {
     const struct manifest_field *f   = &t->fields.at[of];
     int                          top = f->parent == MANIFEST_NONE ? (int)of : f->parent;
 
     for (int i = f->parent == MANIFEST_NONE ? MANIFEST_NONE : (int)t->fields.at[f->parent].first; i >= 0 && i < (int)of; i++)
-        if (t->fields.at[i].name && strcmp(t->fields.at[i].name, name) == 0)
+        if (t->fields.at[i].name && same(t->fields.at[i].name, name))
             return i;
     for (int i = 0; i < top; i++)
-        if (t->fields.at[i].name && strcmp(t->fields.at[i].name, name) == 0)
+        if (t->fields.at[i].name && same(t->fields.at[i].name, name))
             return i;
     return MANIFEST_NONE;
 }
+static int before(const struct manifest_template *t, unsigned of, const char *name) { return before_by(t, of, name, exactly); }
+static int before_nearly(const struct manifest_template *t, unsigned of, const char *name) { return before_by(t, of, name, but_for_blanks); }
 
 /* `word` as a number into *out with the flag `fixed`, or as the index of a field, with the flag `of`. */
 static void size_resolve(struct builder *b, struct manifest_template *t, unsigned i, const char *what, const char *word, unsigned of, unsigned fixed,
@@ -45,17 +61,26 @@ static void size_resolve(struct builder *b, struct manifest_template *t, unsigne
     if (!word)
         return;
     if (is_number(word, &n)) {
-        if (n < 1 || n > COUNT_MAX)
+        if (n < 1 || n > COUNT_MAX) {
             manifest_error(b, f->line, "choose one between 1 and 65535", "%s=\"%.60s\" of the field %s is out of bounds", what, word, f->name);
+            f->unlaid = true;
+        }
         *out = (uint16_t)n;
         f->flags |= (uint16_t)fixed;
         return;
     }
     int at = before(t, i, word);
+    if (at < 0 && (at = before_nearly(t, i, word)) >= 0) {
+        manifest_error(b, f->line, "write the name as the field has it", "%s=\"%.60s\" of the field %s names the field \"%.80s\" without its blanks", what, word,
+                       f->name, t->fields.at[at].name);
+        if (!manifest_forgives(b))
+            return;
+    }
+    f->unlaid |= at < 0 || !is_size(&t->fields.at[at]);
     if (at < 0)
         manifest_error(b, f->line, "name a field that stands before it, or write a number", "%s=\"%.60s\" of the field %s is no number and no field before it",
                        what, word, f->name);
-    else if (!is_whole(&t->fields.at[at]) || t->fields.at[at].flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT))
+    else if (!is_size(&t->fields.at[at]))
         manifest_error(b, f->line, "name a field with one whole number", "%s=\"%.60s\" of the field %s names a field that is no whole number", what, word,
                        f->name);
     else {
@@ -64,6 +89,7 @@ static void size_resolve(struct builder *b, struct manifest_template *t, unsigne
     }
 }
 
+static bool is_array(const struct manifest_field *f) { return f->flags & (FIELD_COUNT_OF | FIELD_FIXED_COUNT); }
 static bool has_length(uint16_t in) { return in == IN_UNICODESTRING || in == IN_ANSISTRING || in == IN_BINARY; }
 
 static void field_resolve(struct builder *b, const struct manifest_provider *p, const struct provider_names *n, struct manifest_template *t, unsigned i)
@@ -72,8 +98,10 @@ static void field_resolve(struct builder *b, const struct manifest_provider *p, 
 
     size_resolve(b, t, i, "count", f->count_word, FIELD_COUNT_OF, FIELD_FIXED_COUNT, &f->count);
     if (f->flags & FIELD_STRUCT) {
-        if (!f->members)
+        if (!f->members) {
             manifest_error(b, f->line, "put <data> into it", "the struct %s has no fields", f->name);
+            f->unlaid = true;
+        }
         return;
     }
     if (f->length_word && !has_length(f->in))
@@ -87,6 +115,10 @@ static void field_resolve(struct builder *b, const struct manifest_provider *p, 
             f->flags |= FIELD_FIXED_LENGTH;
         } else {
             manifest_error(b, f->line, "add length=\"...\": a number, or the name of a field before it", "the field %s of win:Binary has no length", f->name);
+            if (i + 1 == t->top_count && !is_array(f))
+                f->flags |= FIELD_TO_END; /* what is left is it */
+            else
+                f->unlaid = true;
         }
     }
     if (!f->map_name)
@@ -134,6 +166,48 @@ static bool fields_order(struct builder *b, struct manifest_template *t)
     return out && n == count;
 }
 
+/* The first of the template's own fields that cannot be laid out, itself or by a member; top_count: all can be. */
+static unsigned first_unlaid(const struct manifest_template *t)
+{
+    for (unsigned i = 0; i < t->top_count; i++) {
+        const struct manifest_field *f = &t->fields.at[i];
+        if (f->unlaid)
+            return i;
+        for (unsigned k = f->first; f->flags & FIELD_STRUCT && k < f->first + f->members; k++)
+            if (t->fields.at[k].unlaid)
+                return i;
+    }
+    return t->top_count;
+}
+
+/* Keeps the fields before that one. Members stand in the order of their structs, so those of the fields that are kept are the first ones. */
+static void fields_cut(struct manifest_template *t)
+{
+    unsigned keep = first_unlaid(t), gone = t->top_count - keep, members = 0;
+
+    if (!gone)
+        return;
+    for (unsigned i = 0; i < keep; i++) {
+        struct manifest_field *f = &t->fields.at[i];
+        if (!(f->flags & FIELD_STRUCT))
+            continue;
+        f->first = (uint16_t)(f->first - gone);
+        members += f->members;
+    }
+    memmove(&t->fields.at[keep], &t->fields.at[t->top_count], members * sizeof *t->fields.at);
+    for (unsigned i = keep; i < keep + members; i++) { /* what a member refers to is a kept field, or a member behind the top */
+        struct manifest_field *f = &t->fields.at[i];
+        if (f->flags & FIELD_LENGTH_OF && f->length >= t->top_count)
+            f->length = (uint16_t)(f->length - gone);
+        if (f->flags & FIELD_COUNT_OF && f->count >= t->top_count)
+            f->count = (uint16_t)(f->count - gone);
+    }
+    t->top_count    = keep;
+    t->fields.count = keep + members;
+    t->cut          = true;
+    t->user_data    = NULL; /* it may insert what is gone */
+}
+
 static void names_check(struct builder *b, const struct manifest_template *t)
 {
     struct name_index n = name_index_make(b, t->fields.at, t->fields.count, sizeof *t->fields.at);
@@ -149,8 +223,12 @@ void manifest_resolve_template(struct builder *b, struct manifest_provider *p, c
 {
     if (t->fields.count > FIELDS_MAX) {
         manifest_error(b, t->line, "spread them over several events", "template %s has %u fields, more than %d", t->tid ? t->tid : "?", t->fields.count, FIELDS_MAX);
+        t->cut          = true;
+        t->fields.count = 0;
         return;
     }
+    if (!t->tid)
+        t->tid = ""; /* was told */
     for (unsigned i = 0; i < t->fields.count; i++)
         if (!t->fields.at[i].name)
             t->fields.at[i].name = ""; /* was told */
@@ -159,4 +237,6 @@ void manifest_resolve_template(struct builder *b, struct manifest_provider *p, c
     names_check(b, t);
     for (unsigned i = 0; i < t->fields.count; i++)
         field_resolve(b, p, names, t, i);
+    if (manifest_forgives(b))
+        fields_cut(t);
 }

@@ -21,7 +21,7 @@ wstatus manifest_file(const char *path, struct manifest_problems *problems, mani
 
 void manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size)
 {
-    struct manifest_problems problems = {0};
+    struct manifest_problems problems = {.forgiving = true};
     struct manifest         *m;
     struct reason            why;
 

@@ -68,15 +68,18 @@ static void maps(struct model *d)
     for (unsigned i = 0; i < p->maps.count; i++) {
         const struct manifest_map *from = &p->maps.at[i];
         struct schema_map_row     *rows = schema_alloc(d->to, from->entries.count, sizeof *rows);
+        unsigned                   n    = 0;
         for (unsigned k = 0; k < from->entries.count && rows; k++) {
+            if (from->entries.at[k].value > UINT32_MAX) /* it was no number */
+                continue;
             const struct manifest_item *e    = &from->entries.at[k];
             const char                 *text = message(d, e);
             char                        number[24];
             snprintf(number, sizeof number, "%llu", (unsigned long long)e->value);
-            rows[k] = (struct schema_map_row){(uint32_t)e->value, text ? text : copy(d, e->symbol ? e->symbol : number)};
+            rows[n++] = (struct schema_map_row){(uint32_t)e->value, text ? text : copy(d, e->symbol ? e->symbol : number)};
         }
         d->failed |= !rows && from->entries.count;
-        d->to->maps[i] = (struct schema_map){copy(d, from->item.name ? from->item.name : ""), from->bits, rows ? from->entries.count : 0, rows};
+        d->to->maps[i] = (struct schema_map){copy(d, from->item.name ? from->item.name : ""), from->bits, n, rows};
     }
 }
 
@@ -142,7 +145,16 @@ static wstatus event(struct model *d, const struct manifest_event *e, struct rea
                                              .out = from->out, .flags = from->flags, .first = from->first, .members = from->members,
                                              .count = from->count, .length = from->length, .tags = from->tags};
     }
-    return d->failed ? W_NOT_ENOUGH_MEMORY : schema_event_finish(d->to, s, why);
+    if (d->failed)
+        return W_NOT_ENOUGH_MEMORY;
+    s->cut     = t && t->cut;
+    wstatus st = schema_event_finish(d->to, s, why);
+    if (st != W_INVALID_DATA)
+        return st;
+    s->field_count = s->top_count = s->slot_count = 0; /* its names are known, its payload stays bytes */
+    s->cut                        = true;
+    s->user_data                  = NULL;
+    return schema_event_finish(d->to, s, why);
 }
 
 struct schema_provider *manifest_schema(const struct manifest *m, const struct manifest_provider *p, int culture, struct reason *why)

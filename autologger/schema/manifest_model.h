@@ -5,7 +5,8 @@
 #include "autologger/schema/manifest.h"
 #include "autologger/schema/set.h"
 
-/* One provider; `culture` by manifest_culture_find. NULL: 8, or 13 where a template is not what a schema can be. */
+/* One provider; `culture` by manifest_culture_find. An event whose template is not
+ * what a schema can be has its names alone: its payload stays bytes. NULL: W_NOT_ENOUGH_MEMORY. */
 struct schema_provider *manifest_schema(const struct manifest *m, const struct manifest_provider *p, int culture, struct reason *why);
 /* A learn_manifest (learn.h): the XML of a manifest that is in a trace. ctx: the culture, const char *. Of al_manifest. */
 void manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size);

@@ -166,11 +166,17 @@ static void field(struct pack *p, struct manifest_field *f)
     NUMBER(p, f->tags);
 }
 
+enum { TAGS_MASK = 0x0FFFFFFF, TEMPLATE_CUT = 1 << 30 }; /* tags have 28 bits */
+
 static void template(struct pack *p, struct manifest_template *t)
 {
+    uint32_t tags = t->tags | (t->cut ? TEMPLATE_CUT : 0);
+
     text(p, &t->tid);
     text(p, &t->name);
-    NUMBER(p, t->tags);
+    NUMBER(p, tags);
+    t->tags = tags & TAGS_MASK;
+    t->cut  = tags & TEMPLATE_CUT;
     NUMBER(p, t->top_count);
     text(p, &t->user_data);
     LIST(p, t->fields, field);

@@ -55,7 +55,7 @@ struct name_guess name_guess(const struct builder *b, const struct name_index *n
     size_t                            count;
     const struct manifest_predefined *w = manifest_predefined(&count);
 
-    if (b->problems->errors > MANIFEST_TOLD_MAX)
+    if (b->problems->errors > MANIFEST_TOLD_MAX || manifest_forgives(b))
         return guess;
     for (unsigned i = 0; n && i < n->count && i < GUESS_MAX; i++)
         nearest_try(&near, n->rows[i].name);
@@ -116,7 +116,7 @@ static void items_twice(struct builder *b, const void *at, unsigned count, size_
         int                         task  = MANIFEST_NONE;
         if (task_at)
             memcpy(&task, place + task_at, sizeof task);
-        if (by == BY_NAME && !item->name)
+        if (by == BY_NAME ? !item->name : item->value == MANIFEST_NO_NUMBER)
             continue;
         rows[n++] = (struct seen){by == BY_NAME ? item->name : NULL, item->value, (uint32_t)(task + 1), item->line};
     }
@@ -128,11 +128,13 @@ static void items_twice(struct builder *b, const void *at, unsigned count, size_
 static void events_twice(struct builder *b, const struct manifest_provider *p)
 {
     struct seen *rows = malloc((p->events.count + 1) * sizeof *rows);
+    unsigned     n    = 0;
 
     for (unsigned i = 0; i < p->events.count && rows; i++)
-        rows[i] = (struct seen){NULL, p->events.at[i].item.value, p->events.at[i].version, p->events.at[i].item.line};
+        if (!p->events.at[i].lost)
+            rows[n++] = (struct seen){NULL, p->events.at[i].item.value, p->events.at[i].version, p->events.at[i].item.line};
     if (rows)
-        twice(b, rows, p->events.count, "an event of this id and version");
+        twice(b, rows, n, "an event of this id and version");
     free(rows);
 }
 
@@ -188,7 +190,7 @@ static void keywords_check(struct builder *b, const struct manifest_provider *p)
     for (unsigned i = 0; i < p->keywords.count; i++) {
         const struct manifest_item *k   = &p->keywords.at[i];
         bool                        own = k->name && strncmp(k->name, "win:", 4) == 0;
-        if (own)
+        if (own || k->value == MANIFEST_NO_NUMBER)
             continue;
         if (!k->value || k->value & (k->value - 1))
             manifest_error(b, k->line, "give each keyword a bit of its own: 0x1, 0x2, 0x4, 0x8, 0x10 ...", "mask=\"0x%llx\" of keyword %s is not one bit",
@@ -240,12 +242,18 @@ static int string_order(const void *a, const void *b)
 
 static void strings_sort(struct builder *b, struct manifest_culture *c)
 {
+    unsigned kept = 0;
+
     if (c->strings.count)
         qsort(c->strings.at, c->strings.count, sizeof *c->strings.at, string_order);
-    for (unsigned i = 1; i < c->strings.count; i++)
-        if (strcmp(c->strings.at[i].id, c->strings.at[i - 1].id) == 0)
+    for (unsigned i = 0; i < c->strings.count; i++) {
+        if (kept && strcmp(c->strings.at[i].id, c->strings.at[kept - 1].id) == 0) /* the first one counts */
             manifest_error(b, c->strings.at[i].line, "choose another id", "the string \"%.80s\" of %s is there twice, first in line %u", c->strings.at[i].id,
-                           c->name, c->strings.at[i - 1].line);
+                           c->name, c->strings.at[kept - 1].line);
+        else
+            c->strings.at[kept++] = c->strings.at[i];
+    }
+    c->strings.count = kept;
 }
 
 static void maps_check(struct builder *b, const struct manifest_provider *p)
@@ -255,7 +263,7 @@ static void maps_check(struct builder *b, const struct manifest_provider *p)
         items_twice(b, m->entries.at, m->entries.count, sizeof *m->entries.at, 0, BY_VALUE, "the value of a map's entry");
         for (unsigned k = 0; k < m->entries.count; k++) {
             const struct manifest_item *e = &m->entries.at[k];
-            if (m->bits && (!e->value || e->value & (e->value - 1)))
+            if (m->bits && e->value & (e->value - 1)) /* 0: the text of no bit */
                 manifest_error(b, e->line, "give each entry a bit of its own, or make it a valueMap", "value=\"0x%llx\" in the bitMap %s is not one bit",
                                (unsigned long long)e->value, m->item.name ? m->item.name : "?");
         }
@@ -268,7 +276,7 @@ static void provider_resolve(struct builder *b, struct manifest_provider *p)
 {
     struct provider_names n;
 
-    if (guid_is_zero(&p->guid))
+    if (guid_is_zero(&p->guid) && !manifest_forgives(b))
         manifest_error(b, p->line, "uuidgen makes one", "the provider %s has no GUID", p->name ? p->name : "?");
     channels_number(b, p);
     TWICE(p->channels, 0, BY_NAME, "the name of a channel");
@@ -316,12 +324,51 @@ static int message_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
+/* More of them than there can be numbers. */
+#define CUT(list, most, what)                                                                                                \
+    do {                                                                                                                     \
+        if ((list).count > (most))                                                                                           \
+            manifest_error(b, p->line, NULL, "the provider %s has %u %s, and %d can have a value", p->name ? p->name : "?",  \
+                           (list).count, (what), (most));                                                                    \
+        (list).count = (list).count > (most) ? (most) : (list).count;                                                        \
+    } while (0)
+
+/* Leaves out what describes no event: a provider without a GUID, an event without an id, keywords beyond their 64 bits. What the rest of the
+ * reading relies on is filled in. */
+static void sift(struct builder *b)
+{
+    struct manifest *m    = b->m;
+    unsigned         kept = 0;
+
+    for (unsigned i = 0; i < m->providers.count; i++) {
+        struct manifest_provider *p      = &m->providers.at[i];
+        unsigned                  events = 0;
+        if (guid_is_zero(&p->guid)) {
+            manifest_error(b, p->line, "give it one, or take it out", "the provider %s has no GUID: its events are not described", p->name ? p->name : "?");
+            continue;
+        }
+        for (unsigned k = 0; k < p->events.count; k++)
+            if (!p->events.at[k].lost)
+                p->events.at[events++] = p->events.at[k];
+        p->events.count = events;
+        CUT(p->keywords, 64, "keywords");
+        CUT(p->levels, 256, "levels");
+        CUT(p->channels, 256, "channels");
+        if (!p->name) {
+            char text[GUID_TEXT_SIZE];
+            p->name = pool_text(m->pool, guid_format(&p->guid, text), GUID_TEXT_SIZE - 1);
+        }
+        m->providers.at[kept++] = *p;
+    }
+    m->providers.count = kept;
+}
+
 void manifest_resolve(struct builder *b)
 {
     struct manifest *m = b->m;
 
     if (m->cultures.count > CULTURES_MAX || m->providers.count > PROVIDERS_MAX) {
-        manifest_error(b, 0, "make several files of it", "the manifest has %u cultures and %u providers; %d and %d are the most", m->cultures.count,
+        manifest_fatal(b, 0, "make several files of it", "the manifest has %u cultures and %u providers; %d and %d are the most", m->cultures.count,
                        m->providers.count, CULTURES_MAX, PROVIDERS_MAX);
         return;
     }
@@ -330,6 +377,8 @@ void manifest_resolve(struct builder *b)
             m->messages.at[i].name = "";
     if (m->messages.count)
         qsort(m->messages.at, m->messages.count, sizeof *m->messages.at, message_order);
+    if (manifest_forgives(b))
+        sift(b);
     for (unsigned i = 0; i < m->cultures.count; i++)
         strings_sort(b, &m->cultures.at[i]);
     for (unsigned i = 0; i < m->providers.count && !pool_failed(m->pool); i++) {
@@ -340,5 +389,5 @@ void manifest_resolve(struct builder *b)
     }
     symbols_twice(b);
     if (!m->providers.count && !b->problems->errors)
-        manifest_error(b, 0, "autologger manifest template NAME writes one", "the manifest has no provider");
+        manifest_fatal(b, 0, "autologger manifest template NAME writes one", "the manifest has no provider");
 }

@@ -122,14 +122,14 @@ static bool same_event(const struct schema_event *a, const struct schema_event *
     return same_key(a, classic ? &b->class_guid : &b->provider->guid, classic, classic ? b->opcode : b->id, b->version);
 }
 
-/* There is room. A better source wins, and of one source the later. */
+/* There is room. A better source wins, and of one source the later; within a provider the first. */
 static void enter(struct schema_set *s, const struct schema_event *e)
 {
     size_t i = hash_event(e) & (s->table_size - 1);
 
     for (; s->table[i]; i = (i + 1) & (s->table_size - 1))
         if (same_event(s->table[i], e)) {
-            if (e->source <= s->table[i]->source)
+            if (e->source <= s->table[i]->source && e->provider != s->table[i]->provider)
                 s->table[i] = e;
             return;
         }

@@ -231,11 +231,12 @@ enum decode_result walk_payload(const struct schema_event *event, const void *pa
 
 static void map_text(const struct schema_map *m, uint64_t number, struct text *out)
 {
-    size_t before = out->length;
+    const uint64_t whole  = number;
+    size_t         before = out->length;
 
     for (unsigned i = 0; i < m->count; i++) {
         const struct schema_map_row *row = &m->rows[i];
-        if (m->bits ? !row->value || (number & row->value) != row->value : number != row->value)
+        if (m->bits && row->value ? (number & row->value) != row->value : whole != row->value) /* an entry of 0: the text of no bit */
             continue;
         if (out->length > before)
             text_add(out, "|", 1);

@@ -17,7 +17,7 @@ struct walk {
     uint32_t line;
     unsigned depth, told;
 };
-enum { TOLD_MAX = 20 };
+enum { TOLD_MAX = 1 }; /* all that follows a mistake in XML follows from it */
 
 /* Elements come in order, so this is a short way from the last one, back or forth. */
 static uint32_t line_at(struct walk *w, size_t offset)

@@ -21,7 +21,7 @@ static inline void tell(void *ctx, const struct manifest_problem *p)
 
 static inline struct manifest *read_text(const char *text, size_t size, wstatus expected)
 {
-    struct manifest_problems problems = {tell, NULL, 0, 0};
+    struct manifest_problems problems = {.tell = tell};
     struct manifest         *m;
     struct reason            why = {0};
 
