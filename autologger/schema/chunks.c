@@ -42,6 +42,14 @@ static struct chunks_open *place(struct chunks *c, const struct etl_event *e, ui
     return number ? NULL : free_one;
 }
 
+/* A piece that is there already: several threads of a program may write its manifest at once. A first piece with other bytes begins anew. */
+static bool had(const struct chunks_open *o, uint16_t number, uint16_t total, const uint8_t *bytes, size_t size)
+{
+    if (!o->total || number >= o->next || total != o->total)
+        return false;
+    return number || (size <= o->xml.length && memcmp(text_get(&o->xml), bytes, size) == 0);
+}
+
 static void drop(struct chunks_open *o)
 {
     o->total = 0;
@@ -61,7 +69,7 @@ bool chunks_see(struct chunks *c, const struct etl_event *e)
     uint16_t            total = cur_u16(&p), number = cur_u16(&p);
     struct chunks_open *o     = format == FORMAT_XML && magic == MAGIC && total && number < total ? place(c, e, number) : NULL;
 
-    if (!o)
+    if (!o || had(o, number, total, e->payload + HEAD, e->payload_size - HEAD))
         return false;
     if (number == 0) {
         drop(o);

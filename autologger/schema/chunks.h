@@ -1,6 +1,6 @@
 /* chunks.h - manifests that a provider writes into its own trace: .NET's EventSource does, as XML in events 0xFFFE of one or several pieces
  * (a head of 8 bytes: Format 1, MajorVersion, MinorVersion, Magic 0x5B, TotalChunks, ChunkNumber; then bytes of UTF-8). Puts the pieces of
- * one program's provider together. A piece that does not fit what came before begins anew, or is left out.
+ * one program's provider together. A piece that was there already is left out; one that does not fit what came before begins anew, or is left out.
  * Bounded: CHUNKS_OPEN manifests at a time, MANIFEST_FILE_MAX bytes each. Threads: one. Ownership: zeros at first, chunks_finish at the end.
  * Not for: reading the XML (manifest.h). */
 #ifndef AUTOLOGGER_SCHEMA_CHUNKS_H

@@ -1,5 +1,6 @@
 /* Manifests that a provider writes into its own trace, as .NET's EventSource does: in pieces, of several programs at once, before and behind
  * the events that need them; pieces that are missing, twice, out of order, or lie.
+ * D-74: manifests with flaws (those that programs make of a registered provider's metadata), and pieces of several threads at once.
  * Proves: CON-05, CON-15, and issue 5 "embedded event metadata". */
 #include "autologger/schema/chunks.h"
 
@@ -35,6 +36,23 @@ static const char source[] =
     "   <string id=\"keyword_Loader\" value=\"Loader\"/>\n   <string id=\"task_EventSourceMessage\" value=\"EventSourceMessage\"/>\n"
     "   <string id=\"task_Load\" value=\"Load\"/>\n  </stringTable>\n </resources>\n</localization>\n</instrumentationManifest>\n";
 enum { ALL = sizeof source - 1 };
+
+/* The same event, as a program made it of what a registered provider's metadata say. */
+static const char flawed[] =
+    "<instrumentationManifest xmlns=\"http://schemas.microsoft.com/win/2004/08/events\">\n"
+    " <instrumentation xmlns:win=\"http://manifests.microsoft.com/win/2004/08/windows/events\"><events>\n"
+    "<provider name=\"Contoso-Net\" guid=\"{12345678-9abc-def0-1122-334455667788}\" resourceFileName=\"Contoso-Net\" symbol=\"Contoso Net\" source=\"Xml\">\n"
+    " <keywords><keyword name=\"Contoso-Net/Debug\" mask=\"0x8000000000000000\"/><keyword name=\"Net Load\" mask=\"0x1\"/></keywords>\n"
+    " <tasks><task name=\"task_0\" message=\"$(string.task_task_0)\" value=\"0\"/></tasks>\n"
+    " <events>\n"
+    "  <event value=\"7\" symbol=\"task_0 (7)\" version=\"0\" task=\"task_0\" level=\"win:Always\" keywords=\"Net Load\" message=\"$(string.event_Load)\""
+    " template=\"LoadArgs\"/>\n"
+    "  <event value=\"8\" symbol=\"Data\" version=\"0\" level=\"win:Always\" template=\"DataArgs\"/>\n </events>\n"
+    " <templates>\n  <template tid=\"LoadArgs\"><data name=\"base\" inType=\"win:UInt32\"/></template>\n"
+    "  <template tid=\"DataArgs\"><data name=\"raw\" inType=\"win:Binary\"/><data name=\"n\" inType=\"win:UInt32\"/></template>\n </templates>\n"
+    "</provider></events></instrumentation>\n"
+    "<localization><resources culture=\"en-US\"><stringTable><string id=\"event_Load\" value=\"Loaded at %1.\"/>\n"
+    "<string id=\"task_task_0\" value=\"\"/><string id=\"task_task_0\" value=\"\"/></stringTable></resources></localization></instrumentationManifest>\n";
 
 /* A piece of `text`, as an event of the provider in that process. */
 static struct etl_event piece(uint8_t payload[2048], const char *text, size_t size, uint16_t total, uint16_t number, uint32_t process)
@@ -77,6 +95,14 @@ static void pieces(void **state)
     assert_false(see(c, "1", 1, 2, 0, 1)); /* twice the first */
     assert_true(see(c, "2", 1, 2, 1, 1));
     assert_string_equal(text_get(&c->whole), "12");
+    /* two threads at once */
+    assert_false(see(c, "thr", 3, 3, 0, 1));
+    assert_false(see(c, "thr", 3, 3, 0, 1));
+    assert_false(see(c, "ea", 2, 3, 1, 1));
+    assert_false(see(c, "ea", 2, 3, 1, 1));
+    assert_true(see(c, "ds", 2, 3, 2, 1));
+    assert_string_equal(text_get(&c->whole), "threads");
+    assert_false(see(c, "ds", 2, 3, 2, 1));
     /* what is none */
     assert_false(see(c, "q", 1, 0, 0, 1));
     assert_false(see(c, "q", 1, 1, 1, 1));
@@ -142,19 +168,19 @@ static void take(void *self, const struct field *f)
 }
 
 /* A file whose manifest stands in pieces of `size` bytes, before or behind the event that it describes. */
-static void file_with(const char *path, size_t size, bool before)
+static void file_with(const char *path, const char *manifest, size_t all, size_t size, bool before)
 {
     struct etl_file_info info = build_info(8192);
     struct image         m    = image_start(&info);
-    const uint16_t       total = (uint16_t)((ALL + size - 1) / size);
+    const uint16_t       total = (uint16_t)((all + size - 1) / size);
 
     image_buffer(&m, 0, 1);
     if (!before)
         image_event(&m, 2000000, 77);
     for (uint16_t i = 0; i < total; i++) {
         uint8_t                 payload[2048];
-        const size_t            left = ALL - i * size;
-        struct etl_event        e    = piece(payload, source + i * size, left < size ? left : size, total, i, 5678);
+        const size_t            left = all - i * size;
+        struct etl_event        e    = piece(payload, manifest + i * size, left < size ? left : size, total, i, 5678);
         struct etl_event_header h    = build_event(2000010 + i, e.payload_size);
         h.id                         = CHUNKS_EVENT;
         image_add(&m, &h, sizeof h, payload, e.payload_size);
@@ -168,11 +194,11 @@ static void file_with(const char *path, size_t size, bool before)
     image_free(&m);
 }
 
-static void in_a_trace(void **state)
+static void trace_of(const char *manifest, size_t all)
 {
     char        path[] = "/tmp/al-chunks-XXXXXX";
     const char *paths[] = {path};
-    (void)state;
+
     close(mkstemp(path));
     for (size_t size = 300; size <= 2000; size += 850)
         for (int before = 0; before < 2; before++) {
@@ -182,7 +208,7 @@ static void in_a_trace(void **state)
             struct etl_event   e;
             struct reason      why;
             unsigned           n = 0, chunk = 0;
-            file_with(path, size, before);
+            file_with(path, manifest, all, size, before);
             schema_set_search(set, learn_search, &learn);
             assert_int_equal(etl_reader_open(path, &r, &why), W_SUCCESS);
             while (etl_next(r, &e)) {
@@ -209,11 +235,23 @@ static void in_a_trace(void **state)
                 n++;
             }
             assert_int_equal(n, 1);
-            assert_int_equal(chunk, (ALL + size - 1) / size);
+            assert_int_equal(chunk, (all + size - 1) / size);
             etl_reader_close(r);
             schema_set_free(set);
         }
     unlink(path);
+}
+
+static void in_a_trace(void **state)
+{
+    (void)state;
+    trace_of(source, ALL);
+}
+
+static void flawed_in_a_trace(void **state)
+{
+    (void)state;
+    trace_of(flawed, sizeof flawed - 1);
 }
 
 /* A manifest that is none describes nothing, and harms nothing. */
@@ -231,6 +269,7 @@ static void no_manifest(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces), cmocka_unit_test(bounds), cmocka_unit_test(in_a_trace), cmocka_unit_test(no_manifest)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces), cmocka_unit_test(bounds), cmocka_unit_test(in_a_trace),
+                                       cmocka_unit_test(flawed_in_a_trace), cmocka_unit_test(no_manifest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
