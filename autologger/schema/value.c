@@ -261,7 +261,7 @@ static bool take_sid_block(struct cursor *c, bool is_64bit, struct value *out)
     return cur_take(c, is_64bit ? 16 : 8) && take_sid(c, out);
 }
 
-/* With a NUL behind it, `width` bytes wide. */
+/* With a NUL behind it, `width` bytes wide; a payload may end instead, behind one letter at least. */
 static bool take_text(struct cursor *c, unsigned width, struct value *out)
 {
     size_t         left = cur_left(c), n;
@@ -275,7 +275,7 @@ static bool take_text(struct cursor *c, unsigned width, struct value *out)
     }
     out->data = p;
     out->size = (uint32_t)n;
-    return cur_take(c, n + width);
+    return cur_take(c, n && n + width > left ? n : n + width);
 }
 
 static bool take_bytes(struct cursor *c, size_t size, struct value *out)

@@ -80,7 +80,7 @@ static inline bool walk_simple(struct walk *w, const struct schema_field *f)
     if (f->text8) {
         nul    = left ? memchr(p, 0, left) : NULL;
         size   = nul ? (size_t)(nul - p) : left;
-        stored = size + 1;
+        stored = size + (nul || !size);
     }
     if (stored > left)
         return false;
@@ -172,7 +172,7 @@ enum decode_result walk_values(const struct schema_event *event, const void *pay
         size_t       shown = f->width, stored = shown;
         if (f->text8) {
             shown  = text_bytes(p, left);
-            stored = shown + 1;
+            stored = shown + (shown < left || !shown);
         }
         if (stored > left)
             break;

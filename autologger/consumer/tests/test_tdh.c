@@ -121,7 +121,16 @@ static void every_in_type_with_every_out_type(void **state)
                          ERROR_INSUFFICIENT_BUFFER);
         assert_int_equal(need, size);
         bool to_end = texts[i].in == TDH_INTYPE_NONNULLTERMINATEDSTRING || texts[i].in == TDH_INTYPE_NONNULLTERMINATEDANSISTRING;
-        for (size_t n = 0; !to_end && n < texts[i].size; n++) { /* cut anywhere, and exactly there */
+        bool to_nul = !texts[i].length && (texts[i].in == TDH_INTYPE_UNICODESTRING || texts[i].in == TDH_INTYPE_ANSISTRING);
+        size_t most = to_nul ? 1 : texts[i].size; /* D-73: it may end with the payload instead of its NUL */
+        if (to_nul) {
+            const size_t nul = texts[i].in == TDH_INTYPE_UNICODESTRING ? 2 : 1;
+            size             = sizeof text;
+            assert_int_equal(TdhFormatProperty(NULL, NULL, 8, texts[i].in, texts[i].out, 0, (USHORT)(texts[i].size - nul), data, &size, text, &used), 0);
+            assert_int_equal(used, texts[i].size - nul);
+            assert_string_equal(ascii(text), texts[i].text);
+        }
+        for (size_t n = 0; !to_end && n < most; n++) { /* cut anywhere, and exactly there */
             BYTE *exact = malloc(n ? n : 1);
             memcpy(exact, data, n);
             size = sizeof text;

@@ -84,8 +84,12 @@ static void process_start(void **state)
     e.payload_size -= 5; /* ends inside CommandLine */
     assert_int_equal(decode(&e, &used), DECODE_MISMATCH);
     assert_non_null(strstr(seen, "ImageFileName=sh"));
+    assert_non_null(strstr(seen, "CommandLine=sh x")); /* D-73: all of it that is there */
+    assert_null(strstr(seen, "PackageFullName"));
+    assert_int_equal(e.payload_size - used, 1); /* half a letter stays to be shown */
+    e.payload_size -= 8; /* ends inside ImageFileName */
+    assert_int_equal(decode(&e, &used), DECODE_MISMATCH);
     assert_null(strstr(seen, "CommandLine"));
-    assert_int_equal(e.payload_size - used, 9); /* what follows the last whole field stays to be shown */
 }
 
 static void other_events(void **state)

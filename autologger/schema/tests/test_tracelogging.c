@@ -1,4 +1,5 @@
 /* TraceLogging metadata to fields: every type, arrays, structs, hostile schemas.
+ * D-73: a last string without its NUL is as described.
  * Proves: TLG-01 and TLG-13 (decoded without a manifest), TLG-08 (all types), TLG-12 (arrays, structs), CON-05, CON-15 (mismatch reported). */
 #include "autologger/schema/set.h"
 #include "autologger/schema/tracelogging.h"
@@ -80,10 +81,17 @@ static void the_sample_event(void **state)
     assert_int_equal(decode(&schema, &payload, &used), DECODE_OK);
     assert_string_equal(seen, "a.b=Hello a.c=W!");
     assert_int_equal(used, payload.size);
-    payload.size--; /* the string has no end */
+    payload.size -= 2; /* the last string ends with the payload */
+    assert_int_equal(decode(&schema, &payload, &used), DECODE_OK);
+    assert_string_equal(seen, "a.b=Hello a.c=W!");
+    assert_int_equal(used, payload.size);
+    payload.size--; /* in the middle of a letter */
+    assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
+    assert_string_equal(seen, "a.b=Hello a.c=W");
+    payload.size -= 3; /* nothing of it is there */
     assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
     assert_string_equal(seen, "a.b=Hello");
-    payload.size++;
+    payload.size += 6;
     ADD(&payload, "xyz"); /* bytes left over */
     assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
     assert_int_equal(payload.size - used, 3);
@@ -135,11 +143,42 @@ static void every_type(void **state)
         add(&payload, rows[i].bytes, rows[i].size);
         if (decode(&schema, &payload, &used) != DECODE_OK || strcmp(seen, rows[i].text) != 0)
             fail_msg("in %u out %u: '%s', not '%s'", rows[i].in, rows[i].out, seen, rows[i].text);
-        for (; payload.size > 0;) { /* cut anywhere: a mismatch, and nothing made up */
+        for (; payload.size > 0 && rows[i].in > 2;) { /* cut anywhere: a mismatch, and nothing made up; strings have tests of their own */
             payload.size--;
             assert_int_equal(decode(&schema, &payload, &used), DECODE_MISMATCH);
             assert_string_equal(seen, "");
         }
+    }
+}
+
+/* D-73: a payload may end where the NUL of its last string would stand. */
+static void a_last_string_without_its_nul(void **state)
+{
+    static const struct {
+        const char *type, *payload;
+        size_t      size;
+        enum decode_result result;
+        const char *text;
+        unsigned    left;
+    } rows[] = {
+        {"\1", "h\0i\0\0\0", 6, DECODE_OK, "n=7# v=hi", 0},        {"\1", "h\0i\0", 4, DECODE_OK, "n=7# v=hi", 0},
+        {"\1", "h\0i\0\0", 5, DECODE_MISMATCH, "n=7# v=hi", 1},     {"\1", "h", 1, DECODE_MISMATCH, "n=7#", 1},
+        {"\1", "", 0, DECODE_MISMATCH, "n=7#", 0},                   {"\2", "hi\0", 3, DECODE_OK, "n=7# v=hi", 0},
+        {"\2", "hi", 2, DECODE_OK, "n=7# v=hi", 0},                  {"\2", "", 0, DECODE_MISMATCH, "n=7#", 0},
+        {"\2", "\0", 1, DECODE_OK, "n=7# v=", 0},                    {"\x42", "\2\0a\0b", 5, DECODE_OK, "n=7# v[0]=a v[1]=b", 0},
+        {"\x42", "\2\0ab", 4, DECODE_MISMATCH, "n=7# v[0]=ab", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct bytes schema = {{0}, 0}, payload = {{0}, 0};
+        uint32_t     used;
+        ADD(&schema, "E\0n\0\4v\0");
+        add(&schema, rows[i].type, 1);
+        ADD(&payload, "\7");
+        add(&payload, rows[i].payload, rows[i].size);
+        enum decode_result result = decode(&schema, &payload, &used);
+        if (result != rows[i].result || strcmp(seen, rows[i].text) != 0 || payload.size - used != rows[i].left)
+            fail_msg("row %zu: %d '%s', %zu left", i, result, seen, payload.size - used);
     }
 }
 
@@ -218,7 +257,7 @@ static void names_and_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_sample_event), cmocka_unit_test(every_type),
-                                       cmocka_unit_test(arrays_and_structs), cmocka_unit_test(hostile_schemas_end),
+                                       cmocka_unit_test(arrays_and_structs), cmocka_unit_test(a_last_string_without_its_nul), cmocka_unit_test(hostile_schemas_end),
                                        cmocka_unit_test(names_and_group)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
