@@ -113,7 +113,7 @@ static int install(const struct args *a, struct json *j)
             code = manifest_source_failed(&s, "autologger manifest", st, &why);
     if (!code && !(st = store_access_open(&a->common, true, &store, &why)))
         st = regstore_begin(store, &why);
-    publisher_folder(a->common.store, folder);
+    publishers_beside(a->common.store, folder);
     for (unsigned k = 0; !code && !st && k < s.count; k++)
         for (unsigned i = 0; i < s.list[k]->providers.count && !st; i++)
             st = install_one(a, store, folder, s.list[k], i, &why);
@@ -176,7 +176,7 @@ static int uninstall(const struct args *a, struct json *j)
     char             folder[PUBLISHERS_PATH];
     wstatus          st = store_access_open(&a->common, true, &store, &why);
 
-    publisher_folder(a->common.store, folder);
+    publishers_beside(a->common.store, folder);
     if (j)
         json_array(j, "uninstalled");
     for (unsigned i = 0; i < a->count && !st; i++)
@@ -231,7 +231,7 @@ static int list(const struct args *a, struct json *j)
 {
     static const char *const titles[] = {"PROVIDER", "GUID", "EVENTS", NULL};
     char                     folder[PUBLISHERS_PATH];
-    struct listing           l     = {.j = j, .folder = publisher_folder(a->common.store, folder)};
+    struct listing           l     = {.j = j, .folder = publishers_beside(a->common.store, folder)};
     struct regstore         *store = NULL;
     struct reason            why   = {0};
     wstatus                  st    = store_access_open(&a->common, false, &store, &why);
@@ -288,7 +288,7 @@ static int show_word(const struct args *a, const char *word, struct json *j)
     if (!st)
         st = publisher_find(store, word, &guid, NULL, &why);
     if (!st)
-        st = publishers_load(publisher_folder(a->common.store, folder), &guid, &m, &why);
+        st = publishers_load(publishers_beside(a->common.store, folder), &guid, &m, &why);
     if (!st)
         show_manifest(m, a, j);
     manifest_free(m);

@@ -11,7 +11,7 @@ bool describe_open(struct describe *d, const char *verb, int *code)
     struct reason          why = {0};
     wstatus                st  = (d->set = schema_set_new()) ? W_SUCCESS : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory for descriptions of events");
 
-    d->installed = (struct publishers){.folder = publishers_folder(), .culture = publishers_culture(d->culture)};
+    d->installed = (struct publishers){.folder = d->store ? publishers_beside(d->store, d->folder) : publishers_folder(), .culture = publishers_culture(d->culture)};
     for (unsigned i = 0; i < d->file_count && !st; i++)
         st = manifest_source_read(&s, d->files[i], &why);
     for (unsigned i = 0; i < s.count && !st; i++)

@@ -11,11 +11,13 @@ struct describe {
     const char        *files[DESCRIBE_FILES_MAX]; /* --manifest */
     unsigned           file_count;
     const char        *culture; /* --culture, or NULL */
+    const char        *store;   /* --store, or NULL: installed manifests are beside it */
     const char *const *traces; /* the files that are read: a merge put descriptions into them */
     unsigned           trace_count;
     struct learn_files learn;
     struct schema_set *set;
     struct publishers  installed;
+    char               folder[PUBLISHERS_PATH];
 };
 /* Reads the files. Mistakes in them are on standard error then; *code is the exit code of a failure. */
 bool describe_open(struct describe *d, const char *verb, int *code);

@@ -34,12 +34,13 @@ static bool configuration(void *ctx, const char *boot_id, uint64_t *change_numbe
 
 void merge_help_open(struct merge_help *h, const struct cmdline *common, struct merge_options *options)
 {
-    *h                         = (struct merge_help){common, progress_start("merging")};
+    *h                         = (struct merge_help){.common = common, .bar = progress_start("merging")};
     options->progress          = progress_tell;
     options->progress_ctx      = &h->bar;
     options->provenance        = !options->plain;
     options->configuration     = configuration;
     options->configuration_ctx = h;
+    options->publishers        = publishers_beside(common->store, h->publishers);
 }
 
 void merge_help_close(struct merge_help *h) { progress_end(&h->bar); }

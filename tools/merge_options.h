@@ -3,14 +3,16 @@
 #ifndef TOOLS_MERGE_OPTIONS_H
 #define TOOLS_MERGE_OPTIONS_H
 #include "autologger/consumer/merge.h"
+#include "autologger/schema/publishers.h"
 #include "tools/cmdline.h"
 #include "tools/progress.h"
 
 struct merge_help {
     const struct cmdline *common; /* the store */
     struct progress       bar;
+    char                  publishers[PUBLISHERS_PATH];
 };
-/* Sets progress, provenance and configuration of `options`, which must not live longer than `h`. */
+/* Sets progress, provenance, configuration and the folder of installed manifests of `options`, which must not live longer than `h`. */
 void merge_help_open(struct merge_help *h, const struct cmdline *common, struct merge_options *options);
 void merge_help_close(struct merge_help *h);
 #endif

@@ -9,17 +9,6 @@
 
 enum { KEY_MAX = 256, PUBLISHERS_MAX = 4096 };
 
-const char *publisher_folder(const char *store, char out[PUBLISHERS_PATH])
-{
-    const char *given = getenv("AUTOLOGGER_PUBLISHERS"), *slash = strrchr(store, '/');
-
-    if (given && *given)
-        snprintf(out, PUBLISHERS_PATH, "%s", given);
-    else
-        snprintf(out, PUBLISHERS_PATH, "%.*spublishers", slash ? (int)(slash - store + 1) : 0, store);
-    return out;
-}
-
 static const char *key_of(const struct guid *guid, char out[KEY_MAX])
 {
     char text[GUID_TEXT_SIZE];

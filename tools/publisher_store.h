@@ -9,9 +9,6 @@
 
 #define PUBLISHERS_KEY "HKEY_LOCAL_MACHINE\\SOFTWARE\\Microsoft\\Windows\\CurrentVersion\\WINEVT\\Publishers"
 
-/* "/x/registry.db" -> "/x/publishers"; $AUTOLOGGER_PUBLISHERS wins. */
-const char *publisher_folder(const char *store, char out[PUBLISHERS_PATH]);
-
 struct publisher_files {
     const char *resource, *message, *parameter; /* instead of what the manifest names; NULL: that */
 };

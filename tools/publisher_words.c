@@ -91,7 +91,7 @@ static const struct manifest_provider *provider_of(const struct guid *guid)
         manifest_free(last.manifest);
         last.manifest = NULL;
         described.of  = NULL; /* what it was made of is gone; it is made anew at the next question */
-        publishers_load(publisher_folder(cmdline_store(), folder), guid, &last.manifest, &ignored);
+        publishers_load(publishers_beside(cmdline_store(), folder), guid, &last.manifest, &ignored);
         last.guid  = *guid;
         last.asked = true;
     }

@@ -106,7 +106,7 @@ int report_run(const struct report_run *a)
 {
     struct made     m    = {0};
     struct reason   why  = {0};
-    struct describe d    = {.traces = &a->file, .trace_count = 1};
+    struct describe d    = {.traces = &a->file, .trace_count = 1, .store = a->common.store};
     int             code = VERB_FINE;
     if (!describe_open(&d, "autologger report", &code))
         return code;

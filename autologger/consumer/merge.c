@@ -539,7 +539,7 @@ wstatus merge_files_with(struct os *os, const char *const *files, unsigned count
     m.identity = identity_create();
     m.names    = kernel_names_create();
     m.unwinding = unwinding_create();
-    m.embedding = embedding_create(NULL);
+    m.embedding = embedding_create(options->publishers);
     if (asprintf(&temporary, "%s.merging-%d", target, (int)getpid()) < 0)
         temporary = NULL;
     if (!m.inputs || !m.heads || !m.identity || !m.names || !m.unwinding || !m.embedding || !temporary) {

@@ -35,6 +35,7 @@ struct merge_options {
     bool             provenance; /* the files' own counters, the host and the configuration are added; not with `plain` */
     provenance_configuration *configuration; /* NULL: nobody knows it */
     void                     *configuration_ctx;
+    const char *publishers; /* the folder of installed manifests; NULL: publishers_folder() */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room); /* NULL: buffers as they are (etl/writer.h) */
     void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
     void *progress_ctx;

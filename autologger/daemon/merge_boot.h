@@ -18,6 +18,7 @@ struct merge_parts {
     unsigned           own_count;
     char               target[1024];
     uint64_t           bytes; /* of all files together */
+    const char        *publishers; /* borrowed: the folder of installed manifests; NULL: the usual one */
     bool               configured; /* the next two are known */
     uint64_t           change_number;
     char               configuration[PROVENANCE_HASH]; /* of what was declared; "": the store was changed since */

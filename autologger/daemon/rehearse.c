@@ -2,6 +2,7 @@
 
 #include "autologger/control/client.h"
 #include "autologger/daemon/merge_boot.h"
+#include "autologger/schema/publishers.h"
 #include "registry-sim/base/os.h"
 
 #include <dirent.h>
@@ -298,10 +299,12 @@ static wstatus files_merge(struct rehearsal *r, struct regstore *store, struct r
 {
     struct merge_parts  parts;
     struct merge_counts merged;
+    char                publishers[PUBLISHERS_PATH];
 
     merge_parts_select(os_linux(), rows, &parts);
     if (!parts.count)
         return W_SUCCESS;
+    parts.publishers = publishers_beside(r->o->store_path, publishers);
     merge_parts_configuration(&parts, store, rows);
     wstatus st = merge_parts_run(os_linux(), &parts, &merged, why);
     if (st)

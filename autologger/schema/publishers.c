@@ -19,6 +19,17 @@ const char *publishers_folder(void)
     return given && *given ? given : PUBLISHERS_DEFAULT;
 }
 
+const char *publishers_beside(const char *store, char out[PUBLISHERS_PATH])
+{
+    const char *given = getenv("AUTOLOGGER_PUBLISHERS"), *slash = strrchr(store, '/');
+
+    if (given && *given)
+        snprintf(out, PUBLISHERS_PATH, "%s", given);
+    else
+        snprintf(out, PUBLISHERS_PATH, "%.*spublishers", slash ? (int)(slash - store + 1) : 0, store);
+    return out;
+}
+
 const char *publishers_culture(const char *given)
 {
     static const char *const names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};

@@ -18,6 +18,8 @@ struct publishers {
 };
 /* The folder: $AUTOLOGGER_PUBLISHERS where it is set, else PUBLISHERS_DEFAULT. */
 const char *publishers_folder(void);
+/* The one beside a store: "/x/registry.db" -> "/x/publishers"; $AUTOLOGGER_PUBLISHERS wins. Returns `out`. */
+const char *publishers_beside(const char *store, char out[PUBLISHERS_PATH]);
 /* The culture of a person: `given`, else that of LC_ALL, LC_MESSAGES or LANG, NULL where none is set. */
 const char *publishers_culture(const char *given);
 /* A schema_set_asker; ctx: struct publishers. */
