@@ -1,14 +1,12 @@
 /* autologger profile save: the sessions that run now, as a configuration of one's own. */
 #include "autologger/control/client.h"
-#include "autologger/kernel/flags.h"
 #include "autologger/plan/check.h"
-#include "autologger/plan/values.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/textbuf.h"
 #include "registry-sim/text/winpath.h"
-#include "registry-sim/win32/utf16.h"
 #include "tools/profile.h"
+#include "tools/profile_declare.h"
 #include "tools/store_access.h"
 #include "tools/system_check.h"
 #include "tools/verb.h"
@@ -21,11 +19,6 @@ struct profile_args {
     struct cmdline common;
     const char    *action, *name;
     bool           force;
-};
-struct saving {
-    struct regstore *memory; /* the declarations */
-    struct regstore *store;  /* the daemon's, for names of providers; NULL when it can't be read */
-    unsigned         sessions, providers;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -50,100 +43,25 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* ---- a session's declaration ---- */
-
-static wstatus put_binary(struct regstore *s, const char *key, const char *name, const uint8_t *data, uint32_t size, struct reason *why)
+static void left_out(void *ctx, const char *what)
 {
-    struct regvalue v = {.name = name, .type = REG_TYPE_BINARY, .data = data, .size = size};
-    return regstore_set(s, key, &v, why);
+    (void)ctx;
+    fprintf(stderr, "autologger profile: left out: %s\n", what);
 }
 
-static wstatus put_kernel(struct regstore *s, const struct ctl_declaration *d, struct reason *why)
-{
-    uint8_t  mask[32], hooks[sizeof d->hooks * 2];
-    uint32_t used = 0;
-    for (unsigned i = 0; i < 8; i++)
-        for (unsigned b = 0; b < 4; b++) {
-            mask[4 * i + b] = (uint8_t)(d->group_mask[i] >> 8 * b);
-            used            = d->group_mask[i] ? 4 * i + 4 : used;
-        }
-    for (unsigned i = 0; i < d->hook_count; i++) {
-        const uint8_t one[4] = {(uint8_t)d->hooks[i], (uint8_t)(d->hooks[i] >> 8), 0, 0};
-        memcpy(hooks + 4 * i, one, sizeof one);
-    }
-    wstatus st = used ? put_binary(s, d->key, "EnableKernelFlags", mask, used, why) : W_SUCCESS;
-    return st || !d->hook_count ? st : put_binary(s, d->key, "StackWalkingFilter", hooks, 4 * d->hook_count, why);
-}
-
-static wstatus put_session(struct regstore *s, const struct ctl_declaration *d, struct reason *why)
-{
-    const struct {
-        const char *name;
-        uint32_t    value;
-        bool        always;
-    } numbers[] = {
-        {"Start", 1, true},
-        {"BufferSize", d->buffer_kb, true},
-        {"MinimumBuffers", d->minimum_buffers, true},
-        {"MaximumBuffers", d->maximum_buffers, true},
-        {"MaxFileSize", d->max_file_size, true},
-        {"LogFileMode", d->log_file_mode, false},
-        {"DeviceEvents", d->devices, false},
-        {"FlushTimer", d->flush_timer, false},
-        {"ClockType", d->clock_type, false},
-    };
-    char    guid[GUID_TEXT_SIZE];
-    wstatus st = W_SUCCESS;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !st; i++)
-        if (numbers[i].always || numbers[i].value)
-            st = regstore_set_dword(s, d->key, numbers[i].name, numbers[i].value, why);
-    if (!st && d->file_name[0])
-        st = regstore_set_string(s, d->key, "FileName", d->file_name, why);
-    if (!st && value_scope_of(d->key) == IN_AUTOLOGGER)
-        st = regstore_set_string(s, d->key, "Guid", guid_format(&d->guid, guid), why);
-    return st ? st : put_kernel(s, d, why);
-}
-
-static wstatus put_provider(struct saving *v, const struct ctl_declaration *d, const struct ctl_enabled_row *row, struct reason *why)
-{
-    char  key[CTL_PATH + GUID_TEXT_SIZE], guid[GUID_TEXT_SIZE];
-    char *friendly = NULL;
-    snprintf(key, sizeof key, "%s\\%s", d->key, guid_format(&row->guid, guid));
-    if (v->store)
-        regstore_get_string_dup(v->store, row->key, "ProviderFriendlyName", &friendly, NULL);
-    const char *name = friendly && friendly[0] ? friendly : row->name;
-    wstatus     st   = regstore_set_dword(v->memory, key, "Enabled", 1, why);
-    st               = st ? st : regstore_set_dword(v->memory, key, "EnableLevel", row->level, why);
-    if (!st && name[0])
-        st = regstore_set_string(v->memory, key, "ProviderFriendlyName", name, why);
-    if (!st && row->any)
-        st = regstore_set_qword(v->memory, key, "MatchAnyKeyword", row->any, why);
-    if (!st && row->all)
-        st = regstore_set_qword(v->memory, key, "MatchAllKeyword", row->all, why);
-    free(friendly);
-    v->providers += !st;
-    return st;
-}
-
-static wstatus sessions_take(struct saving *v, struct control_client *c, struct reason *why)
+static wstatus sessions_take(struct declaring *v, struct control_client *c, struct reason *why)
 {
     struct ctl_session_info *list  = NULL;
     unsigned                 count = 0;
     wstatus                  st    = control_query_all(c, &list, &count, why);
     for (unsigned i = 0; i < count && !st; i++) {
-        struct ctl_declaration  d;
-        struct ctl_enabled_row *rows  = NULL;
-        unsigned                many  = 0;
-        st                            = control_declaration(c, list[i].name, &d, &rows, &many, why);
-        st                            = st ? st : put_session(v->memory, &d, why);
-        for (unsigned k = 0; k < many && !st; k++)
-            st = put_provider(v, &d, &rows[k], why);
-        v->sessions += !st;
-        free(rows);
+        st = declaring_session(v, c, list[i].name, why);
+        if (st == W_WMI_INSTANCE_NOT_FOUND)
+            st = W_SUCCESS; /* it ended meanwhile */
     }
     free(list);
     if (!st && !v->sessions)
-        st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "no session is running. Do: start one, see autologger sessions");
+        st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "no session is running that a boot could have. Do: start one, see autologger sessions");
     return st;
 }
 
@@ -158,9 +76,16 @@ static wstatus boot_put(struct regstore *s, struct reason *why)
 
 /* ---- the file ---- */
 
-static void count_failed(void *ctx, const struct check_row *row)
+struct failed {
+    unsigned      count;
+    struct reason first;
+};
+
+static void failed_count(void *ctx, const struct check_row *row)
 {
-    *(unsigned *)ctx += row->status != W_SUCCESS;
+    struct failed *f = ctx;
+    if (row->status && !f->count++)
+        reason_set(&f->first, row->status, "%s: %s", row->name, row->reason);
 }
 
 /* What was written must be a profile: it imports, and no row of it fails. */
@@ -169,12 +94,13 @@ static wstatus text_check(const char *text, size_t size, const char *file, struc
     struct regstore   *again  = NULL;
     struct diag_sink   sink   = {.fn = diag_print};
     struct plan_limits limits = system_limits("/var/log/autologger");
-    unsigned           failed = 0;
+    struct failed      failed = {.count = 0};
     wstatus            st     = regstore_open_memory(&again, why);
     st                        = st ? st : ini_import(again, text, size, file, plan_vocabulary(), &sink, why);
-    st                        = st ? st : plan_check(again, &limits, count_failed, &failed, why);
-    if (!st && failed)
-        st = reason_set(why, W_INVALID_DATA, "%u of the running sessions and providers could not be declared again", failed);
+    st                        = st ? st : plan_check(again, &limits, failed_count, &failed, why);
+    if (!st && failed.count)
+        st = reason_set(why, failed.first.status, "%u of the running sessions and providers cannot be declared for a boot, the first: %s. Do: stop it, and save again",
+                        failed.count, failed.first.text);
     regstore_close(again);
     return st;
 }
@@ -188,13 +114,13 @@ static wstatus file_write(const char *path, const char *text, size_t size, bool 
     return st ? st : machine_write(&here, path, text, size, 0644, why);
 }
 
-static wstatus save(struct saving *v, const struct profile_args *a, char path[PROFILE_PATH], struct reason *why)
+static wstatus save(struct declaring *v, const struct profile_args *a, char path[PROFILE_PATH], struct reason *why)
 {
     char          *ini  = NULL;
     size_t         size = 0;
     struct textbuf text = {0};
-    wstatus        st   = boot_put(v->memory, why);
-    st                  = st ? st : ini_export(v->memory, WINPATH_WMI, plan_vocabulary(), &ini, &size, why);
+    wstatus        st   = boot_put(v->to, why);
+    st                  = st ? st : ini_export(v->to, WINPATH_WMI, plan_vocabulary(), &ini, &size, why);
     st                  = st ? st : profile_own_path(a->name, path, why);
     if (!st) {
         textbuf_puts(&text, "; ");
@@ -214,19 +140,19 @@ static int run(const struct profile_args *a)
 {
     struct control_client  *client = NULL;
     struct ctl_state_answer state;
-    struct saving           v   = {0};
+    struct declaring         v   = {.left_out = left_out};
     struct reason           why = {0};
     char                    path[PROFILE_PATH];
     wstatus                 st = control_open(a->common.runtime_dir, &client, &why);
     if (st)
         return failure_print_about(ABOUT_DAEMON, "autologger profile", st, &why);
-    if (!control_state(client, &state, NULL) && regstore_open(state.store, false, &v.store, NULL))
-        v.store = NULL;
-    st = regstore_open_memory(&v.memory, &why);
+    if (!control_state(client, &state, NULL) && regstore_open(state.store, false, &v.from, NULL))
+        v.from = NULL;
+    st = regstore_open_memory(&v.to, &why);
     st = st ? st : sessions_take(&v, client, &why);
     st = st ? st : save(&v, a, path, &why);
-    regstore_close(v.memory);
-    regstore_close(v.store);
+    regstore_close(v.to);
+    regstore_close(v.from);
     control_close(client);
     if (st)
         return failure_print_about(ABOUT_RESULT, "autologger profile", st, &why);
@@ -243,10 +169,10 @@ int cmd_profile(int argc, char **argv)
     };
     static const struct argp argp = {
         options, parse, "save NAME",
-        CMDLINE_DOC("Save the sessions that run now (kernel flags, stacks, buffers, enabled providers with level and keywords) as a "
-                    "profile of your own, for one boot. It goes to the first folder of $AUTOLOGGER_PROFILES, else to /etc/autologger/profiles "
-                    "(root) or ~/.config/autologger/profiles.",
-                    "  autologger profile save mine\n  autologger apply mine"),
+        CMDLINE_DOC("Save the sessions that run now (kernel flags, stacks, buffers, enabled providers with level, keywords, properties and "
+                    "filters) as a profile of your own, for one boot. It goes to the first folder of $AUTOLOGGER_PROFILES, else to "
+                    "$XDG_CONFIG_HOME/autologger/profiles, else to /etc/autologger/profiles (root) or ~/.config/autologger/profiles.",
+                    "  autologger profile save mine\n  autologger apply mine\n  autologger start --config mine"),
         NULL, NULL, NULL};
     struct profile_args a = {0};
     int                 code;

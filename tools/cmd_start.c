@@ -3,6 +3,7 @@
 #include "autologger/plan/plan.h"
 #include "autologger/wire/etl.h"
 #include "tools/json_out.h"
+#include "tools/profile.h"
 #include "tools/publisher_words.h"
 #include "tools/session_start.h"
 #include "tools/session_view.h"
@@ -170,9 +171,12 @@ static int run(struct start_args *a, struct regstore *declared)
     struct diag_sink       sink   = {.fn = diag_print};
     struct reason          why    = {0};
     int                    code   = VERB_FAILED;
+    char                   path[PROFILE_PATH];
     wstatus                st     = a->config ? regstore_open_memory(&config, &why) : W_SUCCESS;
     if (!st && a->config)
-        st = dialect_import_file(config, a->config, 0, plan_vocabulary(), &sink, &why);
+        st = profile_resolve(a->config, path, &why);
+    if (!st && a->config)
+        st = dialect_import_file(config, path, 0, plan_vocabulary(), &sink, &why);
     if (st && sink.errors)
         fprintf(stderr, "autologger start: %s: %u mistake%s, nothing was started\n", a->config, sink.errors, plural(sink.errors));
     else if (st)
@@ -189,7 +193,7 @@ static int run(struct start_args *a, struct regstore *declared)
 int cmd_start(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"config", 'c', "FILE", 0, "start the sessions that this INI or .reg declares, or of them NAME alone", 0},
+        {"config", 'c', "FILE|PROFILE", 0, "start the sessions that this INI, .reg or profile declares, or of them NAME alone", 0},
         {"provider", 'p', "PROVIDER[:LEVEL[:KEYWORDS]]", 0, "enable a provider, by name or {GUID}; as often as wanted", 0},
         {"flags", 'f', "FLAGS", 0, "kernel events: keywords and groups joined by '+'", 0},
         {"stacks", 'k', "STACKS", 0, "the kernel events that get call stacks", 0},

@@ -223,10 +223,10 @@ wstatus profile_resolve(const char *word, char path[PROFILE_PATH], struct reason
 wstatus profile_own_path(const char *name, char path[PROFILE_PATH], struct reason *why)
 {
     struct folders f     = {.count = 0};
-    const char    *given = getenv("AUTOLOGGER_PROFILES");
+    const char    *given = getenv("AUTOLOGGER_PROFILES"), *config = getenv("XDG_CONFIG_HOME");
     if (given && strcspn(given, ":"))
         folder_add(&f, false, "%.*s", given, (int)strcspn(given, ":"));
-    else if (geteuid() == 0)
+    else if (geteuid() == 0 && !(config && *config))
         folder_add(&f, false, "/etc/autologger/profiles%.*s", "", 0);
     else
         own_add(&f);

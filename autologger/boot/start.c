@@ -47,18 +47,28 @@ static void all_of(struct condition_list *out, const struct condition_list *in)
 
 static const char *shown(const struct plan_provider *p, char guid[GUID_TEXT_SIZE]) { return p->name ? p->name : guid_format(&p->guid, guid); }
 
+/* No store has it, so no path: its GUID, and the name that the controller gave it. A name that does not fit is left out. */
+static void provider_key(const struct plan_provider *p, char out[STATE_KEY])
+{
+    char guid[GUID_TEXT_SIZE];
+    guid_format(&p->guid, guid);
+    if (!p->name || snprintf(out, STATE_KEY, "%s %s", guid, p->name) >= STATE_KEY)
+        snprintf(out, STATE_KEY, "%s", guid);
+}
+
 static void provider_start(struct session *s, const struct plan_provider *p, struct condition_list *found)
 {
     const struct enable_terms terms = {.level = p->level, .any = p->match_any, .all = p->match_all,
                                        .flags = directory_flags(p->enable_property), .units = p->units, .filter = p->filter};
-    char          key[GUID_TEXT_SIZE], guid[GUID_TEXT_SIZE];
+    char          key[STATE_KEY], guid[GUID_TEXT_SIZE];
     unsigned      slot, entry;
     struct reason why = p->reason;
     wstatus       st  = p->status;
 
     all_of(found, &p->conditions);
+    provider_key(p, key);
     if (!st && p->enabled)
-        st = session_enable(s, &p->guid, guid_format(&p->guid, key), &terms, &slot, &entry, &why);
+        st = session_enable(s, &p->guid, key, &terms, &slot, &entry, &why);
     if (st)
         condition_add(found, st, false, shown(p, guid), p->source_file ? p->source_file : "", p->source_line, wstatus_advice(st),
                       "the provider is not enabled: %s", why.text);

@@ -555,6 +555,35 @@ wstatus control_declaration(struct control_client *c, const char *name, struct c
     return W_SUCCESS;
 }
 
+static void terms_terminate(struct ctl_terms_answer *a)
+{
+    char *const  texts[] = {a->session.name, a->session.key, a->session.file_name, a->row.name, a->row.key, a->units, a->tracepoint, a->tracepoint_filter};
+    const size_t sizes[] = {sizeof a->session.name, sizeof a->session.key, sizeof a->session.file_name, sizeof a->row.name,
+                            sizeof a->row.key,      sizeof a->units,       sizeof a->tracepoint,        sizeof a->tracepoint_filter};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        texts[i][sizes[i] - 1] = 0;
+    if (a->session.hook_count > sizeof a->session.hooks / sizeof *a->session.hooks)
+        a->session.hook_count = sizeof a->session.hooks / sizeof *a->session.hooks;
+}
+
+wstatus control_terms(struct control_client *c, const char *name, uint32_t which, const struct ctl_terms_answer **out, struct reason *why)
+{
+    struct ctl_session_request r  = {.header = {.size = sizeof r, .type = CTL_TERMS}, .start = which};
+    struct ctl_terms_answer   *a  = (void *)c->buffer;
+    wstatus                    st = name_set(&r, name, why);
+    st                            = st ? st : ask(c, &r.header, sizeof *a, WAIT_MS, why);
+    if (st == W_NOT_SUPPORTED)
+        return reason_set(why, st, "the daemon is of an older version, which does not give all terms of a session. Do: restart autologgerd; its "
+                          "sessions go on");
+    if (st)
+        return st;
+    terms_terminate(a);
+    if (a->filter_bytes && a->filter_bytes > c->size - sizeof *a)
+        return reason_set(why, W_INVALID_DATA, "the daemon sent a filter of %u bytes in an answer of %zu", a->filter_bytes, c->size);
+    *out = a;
+    return W_SUCCESS;
+}
+
 static wstatus plain_ask(struct control_client *c, enum ctl_type type, size_t least, int wait_ms, struct reason *why)
 {
     struct ctl_header h = {.size = sizeof h, .type = (uint16_t)type};

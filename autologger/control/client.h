@@ -71,4 +71,7 @@ wstatus control_provider(struct control_client *c, const struct guid *provider, 
 /* One session as it could be declared again, and the providers that it enables: malloc, *count of them. 4201 when there is none. */
 wstatus control_declaration(struct control_client *c, const char *name, struct ctl_declaration *out, struct ctl_enabled_row **rows,
                             unsigned *count, struct reason *why);
+/* One session with all of its terms, and its provider number `which`, with its filter behind; one past the last: the session alone. *out is
+ * borrowed until the next call; the filter is checked for its size alone (filter_check). 4201; 50 the daemon is too old. */
+wstatus control_terms(struct control_client *c, const char *name, uint32_t which, const struct ctl_terms_answer **out, struct reason *why);
 #endif

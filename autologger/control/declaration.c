@@ -23,6 +23,17 @@ static void session_fill(const struct state_session *st, struct ctl_declaration 
     memcpy(out->hooks, st->hooks, sizeof out->hooks);
 }
 
+/* A provider that the session enables, at a place that the directory can have. */
+static bool enabled(const struct state_enable *e) { return e->in_use && e->slot < SHM_PROVIDERS && e->entry < SHM_PROVIDER_SESSIONS; }
+
+static void row_fill(const struct state_enable *e, const struct directory *d, struct ctl_enabled_row *row)
+{
+    const struct shm_provider *p = &d->shm->provider[e->slot];
+    *row = (struct ctl_enabled_row){.guid = p->guid, .level = p->enable[e->entry].level, .any = p->enable[e->entry].any, .all = p->enable[e->entry].all};
+    snprintf(row->name, sizeof row->name, "%s", d->name[e->slot] ? d->name[e->slot] : "");
+    snprintf(row->key, sizeof row->key, "%s", e->key);
+}
+
 void declaration_answer(const struct session *s, const struct directory *d, uint32_t start, struct ctl_declaration_answer *out,
                         size_t capacity)
 {
@@ -32,15 +43,44 @@ void declaration_answer(const struct session *s, const struct directory *d, uint
     session_fill(s->state, &out->session);
     for (unsigned k = 0; k < STATE_ENABLES; k++) {
         const struct state_enable *e = &s->state->enable[k];
-        if (!e->in_use || e->slot >= SHM_PROVIDERS || e->entry >= SHM_PROVIDER_SESSIONS)
-            continue;
-        if (out->total++ < start || out->count == room)
-            continue;
-        const struct shm_provider *p   = &d->shm->provider[e->slot];
-        struct ctl_enabled_row    *row = &out->row[out->count++];
-        *row = (struct ctl_enabled_row){.guid = p->guid, .level = p->enable[e->entry].level, .any = p->enable[e->entry].any,
-                                        .all = p->enable[e->entry].all};
-        snprintf(row->name, sizeof row->name, "%s", d->name[e->slot] ? d->name[e->slot] : "");
-        snprintf(row->key, sizeof row->key, "%s", e->key);
+        if (enabled(e) && out->total++ >= start && out->count < room)
+            row_fill(e, d, &out->row[out->count++]);
     }
+}
+
+static void provider_fill(const struct session *s, const struct state_enable *e, const struct directory *d, struct ctl_terms_answer *out)
+{
+    const struct filter_block *filter = directory_filter(d, e->slot, e->entry);
+    out->count                        = 1;
+    row_fill(e, d, &out->row);
+    out->property = directory_property(d, e->slot, e->entry);
+    snprintf(out->units, sizeof out->units, "%s", e->units);
+    for (unsigned k = 0; k < s->state->tracepoint_count; k++) {
+        const struct tracepoint_wish *w = &s->state->tracepoint[k];
+        if (!guid_equal(&w->guid, &e->guid))
+            continue;
+        snprintf(out->tracepoint, sizeof out->tracepoint, "%s", w->pattern);
+        snprintf(out->tracepoint_filter, sizeof out->tracepoint_filter, "%s", w->filter);
+        snprintf(out->row.name, sizeof out->row.name, "%s", w->name);
+        out->tracepoint_stacks = w->stacks;
+    }
+    if (filter && filter->size <= FILTER_BLOCK_MAX) {
+        out->filter_bytes = filter->size;
+        memcpy(out + 1, filter, filter->size);
+    }
+}
+
+void terms_answer(const struct session *s, const struct directory *d, uint32_t which, struct ctl_terms_answer *out)
+{
+    _Static_assert(sizeof *out + FILTER_BLOCK_MAX <= CTL_MAX && sizeof *out % 8 == 0, "a provider and its filter are one message");
+    memset(out, 0, sizeof *out);
+    session_fill(s->state, &out->session);
+    out->kernel              = s->state->kernel;
+    out->user_stack_bytes    = s->state->user_stack_bytes;
+    out->stack_cache_bytes   = s->state->stack_cache_bytes;
+    out->stack_cache_buckets = s->state->stack_cache_buckets;
+    out->forget_realtime     = !s->state->realtime.persistent;
+    for (unsigned k = 0; k < STATE_ENABLES; k++)
+        if (enabled(&s->state->enable[k]) && out->total++ == which)
+            provider_fill(s, &s->state->enable[k], d, out);
 }

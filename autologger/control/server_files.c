@@ -274,6 +274,19 @@ wstatus server_on_declaration(struct control_server *v, unsigned c, const void *
     return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
 }
 
+wstatus server_on_terms(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    const struct session             *s      = server_named(v, m);
+    struct ctl_terms_answer          *answer = (void *)v->out;
+    (void)size;
+
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    terms_answer(s, v->table->directory, m->start, answer);
+    return server_reply(v, c, m, answer, sizeof *answer + answer->filter_bytes, W_SUCCESS);
+}
+
 static bool is_group(const struct control_server *v, int slot)
 {
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)

@@ -33,6 +33,11 @@ wstatus server_on_declaration(struct control_server *v, unsigned c, const void *
     (void)v, (void)c, (void)message, (void)size;
     return none();
 }
+wstatus server_on_terms(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    (void)v, (void)c, (void)message, (void)size;
+    return none();
+}
 wstatus server_on_providers(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     (void)v, (void)c, (void)message, (void)size;

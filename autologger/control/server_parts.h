@@ -85,7 +85,7 @@ void            parts_living(const struct control_server *v, const struct sessio
 
 /* ---- server_controllers.c ---- */
 server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_snapshot, server_on_next_file,
-    server_on_state, server_on_providers, server_on_declaration, server_on_access;
+    server_on_state, server_on_providers, server_on_declaration, server_on_terms, server_on_access;
 
 /* ---- server_consumers.c ---- */
 server_request server_on_consume, server_on_consume_next;

@@ -34,6 +34,7 @@ enum ctl_type {
     CTL_SNAPSHOT = 30, /* controller: what a session has in its file or its ring, as a file of its own (ctl_snapshot_request); it goes on */
     CTL_NEXT_FILE = 31, /* controller: a NEWFILE session goes on in its next file (ctl_session_request) */
     CTL_PROVIDER = 32, /* one provider: the programs that have it registered, the sessions that enable it (ctl_provider_request) */
+    CTL_TERMS = 33,    /* one session with all of its terms, and one of the providers that it enables (ctl_session_request) */
     CTL_ACCESS = 40,   /* who may do what with a session or a provider: ask, change (ctl_access_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
@@ -284,7 +285,7 @@ struct ctl_enabled_row {
     uint32_t    reserved;
     uint64_t    any, all;
     char        name[CTL_NAME]; /* as a program registered it, or "" */
-    char        key[CTL_PATH];  /* registry path of the declaration */
+    char        key[CTL_PATH];  /* registry path of the declaration; of a controller's: "{GUID}", or "{GUID} NAME" where it gave a name */
 };
 struct ctl_declaration {
     char        name[CTL_NAME], key[CTL_PATH], file_name[CTL_PATH]; /* file_name: as declared, "" = none */
@@ -301,6 +302,24 @@ struct ctl_declaration_answer {
     uint32_t               count;
     struct ctl_declaration session;
     struct ctl_enabled_row row[];
+};
+/* CTL_TERMS, asked with ctl_session_request: CTL_DECLARATION has fixed rows, in which filters have no room. `start` is the number of the
+ * provider; one past the last gives the session alone. A session that no store declares has an empty key. */
+struct ctl_terms_answer {
+    struct ctl_header      header;
+    uint32_t               total; /* providers that the session enables */
+    uint32_t               count; /* 0 or 1: whether the fields from `row` on are set */
+    struct ctl_declaration session;
+    uint32_t               kernel; /* not 0: its events are the kernel's */
+    uint32_t               user_stack_bytes;                       /* UserStacks */
+    uint32_t               stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
+    uint32_t               forget_realtime;                        /* DisableRealtimePersistence */
+    uint32_t               property;                               /* EnableProperty */
+    struct ctl_enabled_row row;
+    char                   units[CTL_NAME];                                     /* Unit; "" = none */
+    char                   tracepoint[CTL_NAME], tracepoint_filter[CTL_NAME]; /* "" = none */
+    uint32_t               tracepoint_stacks;
+    uint32_t               filter_bytes; /* of a struct filter_block (wire/filter.h) that follows; 0: no filter */
 };
 /* Real-time consumers. A buffer is read in parts of at most CTL_MAX; it stays the session's until it is acknowledged. */
 enum { CTL_CONSUME_BUFFER = 0, CTL_CONSUME_HEADER = 1, CTL_CONSUME_ACKNOWLEDGE = 2 };

@@ -401,6 +401,7 @@ static void what_may_not_be_asked_after(void **state)
     for (unsigned hidden = 0; hidden < 2; hidden++) {
         assert_int_equal(ask(&b, c, peer, &named, sizeof named, CTL_QUERY, NULL), hidden ? W_ACCESS_DENIED : 0);
         assert_int_equal(ask(&b, c, peer, &named, sizeof named, CTL_DECLARATION, NULL), hidden ? W_ACCESS_DENIED : 0);
+        assert_int_equal(ask(&b, c, peer, &named, sizeof named, CTL_TERMS, NULL), hidden ? W_ACCESS_DENIED : 0);
         assert_int_equal(ask(&b, c, peer, &all, sizeof all, CTL_QUERY, NULL), 0);
         assert_int_equal(((const struct ctl_query_answer *)(const void *)answer)->total, 2 - hidden);
         assert_int_equal(ask(&b, c, peer, &provider, sizeof provider, CTL_PROVIDER, NULL), 0);

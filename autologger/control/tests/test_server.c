@@ -425,6 +425,48 @@ static void a_session_can_be_declared_again(void **state)
     server_fixture_finish(&f);
 }
 
+/* D-20: the fixed rows of CTL_DECLARATION have no room for filters; one message a provider has. */
+static void all_terms_of_a_session_are_given(void **state)
+{
+    static const uint16_t          ids[] = {17, 100};
+    struct server_fixture          f;
+    int                            peer;
+    uint8_t                        data[sizeof(struct filter_ids) + sizeof ids];
+    const struct filter_ids        head   = {.filter_in = 0, .count = 2};
+    struct filter_block           *filter = NULL;
+    unsigned                       slot, entry;
+    struct reason                  why = {0};
+    struct ctl_session_request     r = {.name = "one"}, beyond = {.name = "one", .start = 1}, none = {.name = "two"};
+    const struct ctl_terms_answer *a = (const void *)answer;
+    (void)state;
+    memcpy(data, &head, sizeof head);
+    memcpy(data + sizeof head, ids, sizeof ids);
+    assert_int_equal(filter_add(&filter, FILTER_EVENT_ID, data, sizeof data, &why), 0);
+    filter->property = PROPERTY_SID;
+    const struct enable_terms terms = {.level = 3, .any = 0x40, .all = 0x1, .flags = directory_flags(PROPERTY_IGNORE_KEYWORD_0), .filter = filter};
+    assert_true(server_fixture_init(&f));
+    int c = server_fixture_client(&f, NOBODY, &peer);
+    assert_int_equal(session_provider_set(table_find(&f.table, "one"), &fixture_provider, &terms, &slot, &entry, &why), 0);
+    assert_int_equal(ask(&f, c, peer, &r, sizeof r, CTL_TERMS), 0);
+    assert_string_equal(a->session.key, "key");
+    assert_int_equal(a->session.buffer_kb, 4);
+    assert_true(a->total == 1 && a->count == 1);
+    assert_true(guid_equal(&a->row.guid, &fixture_provider));
+    assert_true(a->row.level == 3 && a->row.any == 0x40 && a->row.all == 0x1);
+    assert_int_equal(a->property, PROPERTY_SID | PROPERTY_IGNORE_KEYWORD_0);
+    assert_int_equal(a->filter_bytes, filter->size);
+    assert_int_equal(a->header.size, sizeof *a + filter->size);
+    assert_int_equal(filter_check(a + 1, a->filter_bytes, &why), 0);
+    assert_memory_equal((const uint8_t *)(a + 1) + sizeof *filter, (const uint8_t *)filter + sizeof *filter, filter->size - sizeof *filter);
+    assert_int_equal(ask(&f, c, peer, &beyond, sizeof beyond, CTL_TERMS), 0);
+    assert_true(a->total == 1 && a->count == 0 && a->filter_bytes == 0);
+    assert_int_equal(ask(&f, c, peer, &none, sizeof none, CTL_TERMS), W_WMI_INSTANCE_NOT_FOUND);
+    assert_int_equal(ask(&f, c, peer, &none, sizeof(struct ctl_header), CTL_TERMS), W_BAD_LENGTH);
+    free(filter);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +477,7 @@ int main(void)
         cmocka_unit_test(filters_are_kept_and_told),
         cmocka_unit_test(providers_are_paged),
         cmocka_unit_test(a_session_can_be_declared_again),
+        cmocka_unit_test(all_terms_of_a_session_are_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,22 @@
+/* profile_declare.h - a session that runs, written into a store as the declaration that would start it again.
+ * What the daemon tells is what is in force; values that no running session shows (FileMax and the values that have no effect here) are
+ * taken from the session's own key in the daemon's store. Its opposite is plan_from_key (autologger/plan/plan.h).
+ * Threads: one. Ownership: the caller's stores. Not for: the file that a store becomes (registry-sim/text/dialect.h). */
+#ifndef TOOLS_PROFILE_DECLARE_H
+#define TOOLS_PROFILE_DECLARE_H
+#include "autologger/control/client.h"
+#include "registry-sim/store/regstore.h"
+
+struct declaring {
+    struct regstore *to;   /* gets the declarations */
+    struct regstore *from; /* the daemon's store; NULL when it cannot be read */
+    unsigned         sessions, providers;
+    /* A term that cannot be declared and is left out: "pid 12 of provider X: ...". NULL: nobody is told. */
+    void (*left_out)(void *ctx, const char *what);
+    void *ctx;
+};
+/* Declares the running session `name` with all of its providers. 4201; what the daemon and the store give. */
+wstatus declaring_session(struct declaring *d, struct control_client *c, const char *name, struct reason *why);
+/* The parts of a filter as values below `key`, the provider's `Filters` key. *pids: a list of process ids was in it, which is left out. */
+wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids, struct reason *why);
+#endif
