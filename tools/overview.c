@@ -107,9 +107,12 @@ static void text_print(const struct overview *o, const char *next)
         printf("store:      %s: %s\n", o->c.store, o->store_why);
     if (o->booted) {
         char     when[FILETIME_TEXT_SIZE];
-        unsigned failed = result_view_failed(&o->last), off = result_view_undone(&o->last) - failed;
+        unsigned failed = result_view_failed(&o->last), part = result_view_in_part(&o->last);
+        unsigned off = result_view_undone(&o->last) - failed - part;
         printf("last %s: %s: %u of %u row%s failed", o->last.rehearsal ? "run" : "boot", filetime_format(o->last.time, when), failed,
                o->last.count, plural(o->last.count));
+        if (part)
+            printf(", %u done in part", part);
         if (off)
             printf(", %u kept off", off);
         putchar('\n');

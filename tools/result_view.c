@@ -31,6 +31,14 @@ unsigned result_view_undone(const struct result_list *list)
     return n;
 }
 
+unsigned result_view_in_part(const struct result_list *list)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < list->count; i++)
+        n += result_in_part(&list->rows[i]);
+    return n;
+}
+
 const char *result_view_merged(const struct result_list *list)
 {
     for (unsigned i = 0; i < list->count; i++)
@@ -54,12 +62,13 @@ uint64_t result_view_lost(const struct result_row *r)
 static const struct loss {
     size_t      offset; /* of its count in a row */
     const char *where, *advice;
+    bool        explained; /* by a condition, as a rule: explain_lost() */
 } losses[] = {
-    {offsetof(struct result_row, lost_ring), "before the logger came to read them", "record fewer kinds of events at once"},
-    {offsetof(struct result_row, lost_memory), "at the memory bound", "raise MaximumBuffers"},
-    {offsetof(struct result_row, lost_conversion), "in the conversion of kernel records", "keep the store and the log, this is a mistake of autologger"},
-    {offsetof(struct result_row, lost_file), "on the way to the file", "free some space, or raise MaxFileSize"},
-    {offsetof(struct result_row, withheld), "withheld by a filter of this kernel", "nothing: no tracer gets them here"},
+    {offsetof(struct result_row, lost_ring), "before the logger came to read them", "record fewer kinds of events at once", true},
+    {offsetof(struct result_row, lost_memory), "at the memory bound", "raise MaximumBuffers", true},
+    {offsetof(struct result_row, lost_conversion), "in the conversion of kernel records", "keep the store and the log, this is a mistake of autologger", false},
+    {offsetof(struct result_row, lost_file), "on the way to the file", "free some space, or raise MaxFileSize", false},
+    {offsetof(struct result_row, withheld), "withheld: this kernel keeps the events of some tasks from every tracer", NULL, false},
 };
 
 static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
@@ -67,6 +76,15 @@ static uint64_t loss_of(const struct result_row *r, const struct loss *loss)
     uint64_t n;
     memcpy(&n, (const char *)r + loss->offset, sizeof n);
     return n;
+}
+
+/* A condition of the row says what helps. */
+static bool advised(const struct result_row *r)
+{
+    bool yes = false;
+    for (unsigned i = 0; i < r->conditions.count; i++)
+        yes |= r->conditions.items[i].number == W_NOT_ENOUGH_MEMORY && !r->conditions.items[i].note;
+    return yes;
 }
 
 /* A session that failed while it ran has numbers too. */
@@ -92,8 +110,10 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
         text_table_line(t, "    most memory in use: %" PRIu64 " KB; suggested: MinimumBuffers %u, MaximumBuffers %u",
                         (r->peak_bytes + 1023) / 1024, r->suggested_minimum, r->suggested_maximum);
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
-        if (loss_of(r, &losses[i]))
-            text_table_line(t, "    lost: %" PRIu64 " %s. Do: %s", loss_of(r, &losses[i]), losses[i].where, losses[i].advice);
+        if (loss_of(r, &losses[i])) {
+            const char *advice = losses[i].explained && advised(r) ? NULL : losses[i].advice;
+            text_table_line(t, "    lost: %" PRIu64 " %s%s%s", loss_of(r, &losses[i]), losses[i].where, advice ? ". Do: " : "", advice ? advice : "");
+        }
     const char *file = r->merged_path[0] ? r->merged_path : r->file_created ? r->log_path : "";
     if (*file)
         text_table_line(t, "    file: %s%s", file, access(file, F_OK) == 0 ? "" : " (not there any more)");
@@ -103,7 +123,7 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
 
 static struct outcome outcome_of(const struct result_row *r)
 {
-    return (struct outcome){result_level_name(result_level(r)), r->status, r->reason, &r->conditions, r->source_file, r->source_line};
+    return (struct outcome){result_row_word(r), r->status, r->reason, &r->conditions, r->source_file, r->source_line};
 }
 
 enum { SESSION_WIDTH = 16, PROVIDER_WIDTH = 18, NARROW = 80, CELL_SIZE = 300 };
@@ -216,7 +236,7 @@ void result_view_print(const struct result_list *list, const struct result_view 
 {
     static const char *const titles[] = {"SESSION", "PROVIDER", "EVENTS", "LOST", "PEAK/MAX", "STATUS", "RESULT", NULL};
     struct text_table        t;
-    unsigned                 undone = result_view_undone(list), levels[RESULT_LEVELS] = {0};
+    unsigned                 undone = result_view_undone(list), in_part = result_view_in_part(list), levels[RESULT_LEVELS] = {0};
     text_table_init(&t, titles);
     t.right = how->wide ? 1u << 2 | 1u << 3 | 1u << 4 : 1u << 2 | 1u << 3 | 1u << 4 | 1u << 5;
     t.width = how->wide ? 0 : NARROW;
@@ -229,7 +249,9 @@ void result_view_print(const struct result_list *list, const struct result_view 
     text_table_print(&t, to);
     fputc('\n', to);
     cost_print(list, how->wide, to);
-    fprintf(to, "%u ok, %u with a note, %u failed", levels[RESULT_OK], levels[RESULT_NOTE], levels[RESULT_FAILED]);
+    fprintf(to, "%u ok, %u with a note, %u failed", levels[RESULT_OK], levels[RESULT_NOTE] - in_part, levels[RESULT_FAILED]);
+    if (in_part)
+        fprintf(to, ", %u done in part", in_part);
     if (levels[RESULT_OFF])
         fprintf(to, ", %u off", levels[RESULT_OFF]);
     fputs(undone ? "\n" : !list->count ? ": nothing was declared\n" : ": everything that was asked for was done\n", to);
@@ -321,7 +343,8 @@ void result_view_json(const struct result_list *list, struct json *j)
     json_flag(j, "kernel_phase", list->kernel_phase);
     json_text(j, "merged", result_view_merged(list));
     json_number(j, "failed", result_view_failed(list));
-    json_number(j, "kept_off", result_view_undone(list) - result_view_failed(list));
+    json_number(j, "in_part", result_view_in_part(list));
+    json_number(j, "kept_off", result_view_undone(list) - result_view_failed(list) - result_view_in_part(list));
     json_array(j, "sessions");
     for (unsigned i = 0; i < list->count; i++) {
         const struct result_row *r = &list->rows[i];

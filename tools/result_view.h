@@ -19,6 +19,8 @@ void result_view_json(const struct result_list *list, struct json *j);
 /* Rows that are RESULT_FAILED; and those for which what was asked for was not done (result_undone). */
 unsigned result_view_failed(const struct result_list *list);
 unsigned result_view_undone(const struct result_list *list);
+/* Rows that were done in part (result_in_part). */
+unsigned result_view_in_part(const struct result_list *list);
 /* The merged file of the boot, "" when there is none. */
 const char *result_view_merged(const struct result_list *list);
 /* One object `name` of buffers: asked for or given. Sizes in KB. */

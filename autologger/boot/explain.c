@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 enum { NOTE = true, FAULT = false };
 
@@ -104,6 +105,27 @@ static bool silent(const struct result_row *p, struct condition *out)
     return true;
 }
 
+/* Declared beside others for "autologger mark" and "autologger write": when nobody used them, nothing is missing. */
+static bool is_on_demand(const char *provider)
+{
+    const struct guid mark = guid_from_name("autologger-mark");
+    struct guid       own;
+    return guid_parse(provider, &own) && guid_equal(&own, &mark);
+}
+
+static bool unregistered(const struct result_row *p, struct condition *out)
+{
+    static const char ready_boost[] = "{a6ad76e3-867a-4635-91b3-4904ba6374d7}";
+    if (is_on_demand(p->provider))
+        return false;
+    say(out, W_WMI_GUID_NOT_FOUND, FAULT, *p->name ? p->name : p->provider, "enabled, but no program registered this provider while the session ran");
+    if (strcasecmp(p->provider, ready_boost) == 0)
+        advise(out, "remove the provider: ReadyBoost is a part of Windows, and no program on Linux registers it; FILE_IO and DISK_IO show what is read");
+    else
+        advise(out, "start the program that registers it, check its GUID, or remove the provider");
+    return true;
+}
+
 bool explain_provider(const struct result_row *p, struct condition *out)
 {
     if (!p->start || p->status || p->written || (p->tracepoint && !p->tracepoints)) /* that none could be opened was said */
@@ -114,12 +136,8 @@ bool explain_provider(const struct result_row *p, struct condition *out)
         advise(out, "check the pattern, and TracepointFilter if there is one");
         return true;
     }
-    if (!p->registrations) {
-        say(out, W_WMI_GUID_NOT_FOUND, NOTE, *p->name ? p->name : p->provider,
-            "enabled, but no program registered this provider while the session ran");
-        advise(out, "start the program that registers it, check its GUID, or remove the provider");
-        return true;
-    }
+    if (!p->registrations)
+        return unregistered(p, out);
     return p->refused_by_level || p->refused_by_keywords || p->refused_by_filter ? kept_out(p, out) : silent(p, out);
 }
 

@@ -44,7 +44,7 @@ enum result_level result_level(const struct result_row *row)
         return RESULT_OFF;
     if (row->lost_ring || row->lost_memory || row->lost_conversion || row->lost_file)
         level = RESULT_FAILED; /* a loss is never just a note */
-    for (unsigned i = 0; i < row->conditions.count && level == RESULT_OK; i++)
+    if (level == RESULT_OK && (row->conditions.count || row->withheld)) /* the row says how many were withheld */
         level = RESULT_NOTE;
     return level;
 }
@@ -55,10 +55,23 @@ const char *result_level_name(enum result_level level)
     return names[level];
 }
 
+bool result_in_part(const struct result_row *row)
+{
+    bool fault = false;
+    for (unsigned i = 0; i < row->conditions.count; i++)
+        fault |= !row->conditions.items[i].note;
+    return fault && result_level(row) == RESULT_NOTE;
+}
+
 bool result_undone(const struct result_row *row)
 {
     enum result_level level = result_level(row);
-    return level == RESULT_FAILED || (level == RESULT_OFF && row->status);
+    return level == RESULT_FAILED || (level == RESULT_OFF && row->status) || result_in_part(row);
+}
+
+const char *result_row_word(const struct result_row *row)
+{
+    return result_in_part(row) ? "in part" : result_level_name(result_level(row));
 }
 
 struct result_row *result_add(struct result_list *list)

@@ -91,8 +91,12 @@ uint32_t    result_number(const char *name);
 
 enum result_level result_level(const struct result_row *row);
 const char       *result_level_name(enum result_level level); /* "ok", "note", "failed", "off" */
-/* What was asked for was not done: it failed, or was kept off. */
+/* It started, and a condition that is no note says what of its declaration was not done. */
+bool              result_in_part(const struct result_row *row);
+/* What was asked for was not done: it failed, was kept off, or was done in part. */
 bool              result_undone(const struct result_row *row);
+/* The level's name, or "in part". */
+const char       *result_row_word(const struct result_row *row);
 /* A new zeroed row at the end, or NULL when out of memory. Pointers to earlier rows may move. */
 struct result_row *result_add(struct result_list *list);
 /* The first row of these names; "" for the session itself. NULL when there is none. */

@@ -402,16 +402,6 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     update_providers(s, rows);
 }
 
-/* Not a loss of ours and nothing that an administrator can change: a note, never silent. */
-static void note_withheld(struct result_row *row)
-{
-    if (row->withheld)
-        condition_add(&row->conditions, W_ACCESS_DENIED, true, "kernel events", row->source_file, row->source_line,
-                      "nothing: this kernel keeps the events of some tasks from every tracer",
-                      "the kernel counted %llu events that it did not deliver and did not call lost; they are not in the trace",
-                      (unsigned long long)row->withheld);
-}
-
 /* What would have held what was lost too. Memory is given to CPUs as they need it: a burst can be faster, then there must be more
  * from the start. */
 static void suggest_after_loss(struct result_row *row, uint64_t lost, unsigned cpus)
@@ -485,6 +475,5 @@ void boot_conclude(struct result_list *rows, const char *key, unsigned cpus)
     struct result_row *end = rows->rows + rows->count;
     row->concluded         = true;
     suggest(row, cpus);
-    note_withheld(row);
     explain(row, end);
 }

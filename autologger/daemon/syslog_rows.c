@@ -74,7 +74,7 @@ static void say(struct message *m, const char *format, ...)
         m->length = m->length + (size_t)n < sizeof m->text ? m->length + (size_t)n : sizeof m->text - 1;
 }
 
-static const char *row_word(const struct result_row *r) { return result_level_name(result_level(r)); }
+static const char *row_word(const struct result_row *r) { return result_row_word(r); }
 
 static uint64_t row_lost(const struct result_row *r)
 {

@@ -166,17 +166,14 @@ static void condition(const struct klog_config *config, const char *item, const 
         config->condition(config->condition_ctx, W_NOT_SUPPORTED, false, item, reason, advice);
 }
 
-/* A field that a tracepoint has not. One that came with a newer kernel is nothing that anybody could put right. */
+/* A field that a tracepoint does not have. Those of newer kernels are absent by design and documented (docs/DIFFERENCES.md). */
 static void field_missing(const struct klog_config *config, const struct source_row *row, const char *field)
 {
     char text[160];
-    if (!(row->flags & SOURCE_NEWER)) {
-        snprintf(text, sizeof text, "the tracepoint has no field '%s' on this kernel; it is written as 0", field);
-        condition(config, row->name, text, "report the kernel version");
-    } else if (row == &source_table[SRC_RQ_ISSUE] && config->condition) { /* once, not for each of its neighbours */
-        snprintf(text, sizeof text, "the kernel's block tracepoints have no '%s' before 6.11: priorities are written as normal", field);
-        config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, row->name, text, "nothing to do");
-    }
+    if (row->flags & SOURCE_NEWER)
+        return;
+    snprintf(text, sizeof text, "the tracepoint has no field '%s' on this kernel; it is written as 0", field);
+    condition(config, row->name, text, "report the kernel version");
 }
 
 /* Samples can tell the cgroup: since 5.7, with CONFIG_CGROUP_PERF. */

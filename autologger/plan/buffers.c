@@ -60,10 +60,6 @@ static void buffer_counts(struct reading *r, uint32_t floor)
 
     p->asked.minimum_buffers = (uint32_t)(declared ? declared : floor);
     p->given.minimum_buffers = clamp(p->asked.minimum_buffers, floor, UINT32_MAX);
-    if (p->given.minimum_buffers != p->asked.minimum_buffers)
-        reading_condition(r, W_INVALID_PARAMETER, true, VALUE_MINIMUM_BUFFERS, "nothing to do",
-                          "MinimumBuffers %u is below the floor of 2 per processor: %u are used",
-                          p->asked.minimum_buffers, p->given.minimum_buffers);
     p->asked.maximum_buffers =
         clamp(declared_max ? declared_max : (uint64_t)p->asked.minimum_buffers + MAXIMUM_OVER_MINIMUM, 0, UINT32_MAX);
     p->given.maximum_buffers =

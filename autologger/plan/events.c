@@ -14,11 +14,23 @@ static const uint16_t stacks_now[] = {0x0f2e, 0x0524, 0x0532, 0x010c, 0x010d, 0x
 
 static bool flag_is_set(const struct plan *p, const struct kernel_flag *f) { return p->group_mask[f->word] & f->bits; }
 
-/* A part of a keyword that is delivered otherwise: DISK_FILE_IO beside DISK_IO, COMPACT_CSWITCH beside CSWITCH. */
-static bool came_with_more(const struct plan *p, const struct kernel_flag *f)
+/* Flags that are delivered in part: beside the keyword that gives the rest nothing is missing, and nothing is said. */
+static const struct partly {
+    unsigned    word;
+    uint32_t    bits;
+    const char *advice;
+} partly[] = {
+    {0, 0x00000200, "add FILE_IO"},
+    {1, 0x00000100, "add CSWITCH"},
+};
+
+static const char *partly_advice(const struct plan *p, const struct kernel_flag *f)
 {
-    static const uint32_t disk_io = 0x100; /* the keyword DISK_IO has both bits, so it can't be asked for one */
-    return f->word == 0 ? (p->group_mask[0] & disk_io) != 0 : group_mask_has(p->group_mask, "CSWITCH");
+    static const uint32_t disk_io = 0x100; /* the keyword DISK_IO has both bits, so it cannot be asked for one */
+    for (size_t i = 0; i < sizeof partly / sizeof *partly; i++)
+        if (partly[i].word == f->word && partly[i].bits == f->bits)
+            return (f->word == 0 && p->group_mask[0] & disk_io) || group_mask_has(p->group_mask, f->word ? "CSWITCH" : "FILE_IO") ? NULL : partly[i].advice;
+    return NULL;
 }
 
 static void report_flags(struct reading *r)
@@ -35,16 +47,11 @@ static void report_flags(struct reading *r)
         if (!flag_is_set(p, f))
             continue;
         unknown[f->word] &= ~f->bits;
-        if (f->offer == KERNEL_OFFER_NOW)
-            continue;
-        const char *item = f->keyword ? f->keyword : f->symbol;
-        bool        more = f->offer == KERNEL_OFFER_PARTLY && came_with_more(p, f);
-        if (more && f->word == 0)
-            item = "DISK_IO"; /* the keyword that was written */
-        if (f->offer == KERNEL_OFFER_PARTLY)
-            condition_add(&p->conditions, W_NOT_SUPPORTED, more, item, v->source_file, v->source_line,
-                          "nothing to do", "%s: %s", item, f->source);
-        else
+        const char *item   = f->keyword ? f->keyword : f->symbol;
+        const char *advice = f->offer == KERNEL_OFFER_PARTLY ? partly_advice(p, f) : NULL;
+        if (advice)
+            condition_add(&p->conditions, W_NOT_SUPPORTED, false, item, v->source_file, v->source_line, advice, "in part: %s", f->source);
+        else if (f->offer == KERNEL_OFFER_NONE)
             condition_add(&p->conditions, W_NOT_SUPPORTED, false, item, v->source_file, v->source_line,
                           "remove the flag", "%s gives no events: %s", item, f->source);
     }

@@ -32,7 +32,7 @@ static void report_properties(struct plan_provider *p, const struct value *v)
             continue;
         if (p->enable_property & bits[i].bit)
             condition_add(&p->conditions, W_NOT_SUPPORTED, false, bits[i].name, v->source_file, v->source_line,
-                          "nothing to do; remove the bit if it must have an effect now",
+                          "remove the bit: it has no effect here",
                           "EnableProperty %s is accepted and kept, this version does not act on it", bits[i].name);
     }
     if (unknown)

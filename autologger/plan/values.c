@@ -239,7 +239,7 @@ static void report_kept(const struct value_row *row, const struct value *v, stru
 
     if (v->present && row->state == STATE_KEPT && asks)
         condition_add(conditions, W_NOT_SUPPORTED, false, row->name, v->source_file, v->source_line,
-                      "nothing to do; remove it if it must have an effect now",
+                      "remove it: it has no effect here",
                       "%s is accepted and kept, this version does not act on it", row->name);
 }
 

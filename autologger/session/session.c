@@ -393,11 +393,6 @@ void session_stop(struct session *s)
         condition_add(&s->conditions, W_NOT_FOUND, true, "PROFILE", "", 0, "lengthen the profile interval, or raise kernel.perf_event_max_sample_rate",
                       "the kernel held sampling back %llu times: samples are missing between Throttled and Unthrottled of Autologger-Loss",
                       (unsigned long long)s->kernel_final.throttled);
-    if (s->kernel_final.no_command_line)
-        condition_add(&s->conditions, W_NOT_FOUND, true, "CommandLine", "", 0,
-                      "nothing: their Process Start events have an empty CommandLine",
-                      "%llu process%s gone before the command line could be read", (unsigned long long)s->kernel_final.no_command_line,
-                      s->kernel_final.no_command_line == 1 ? " was" : "es were");
 }
 
 static void drop_kept(struct session *s)

@@ -76,9 +76,9 @@ def run(cause, text, programs, provider, number, item, reason, instead):
         found = [c for c in row["conditions"] if c["number"] == number and c["item"].startswith(item)]
         check(len(found) == 1, cause, ": one condition", number, item, row)
         check(reason in found[0]["reason"] and found[0]["advice"], cause, ":", found[0])
-        check(row["result"] == ("failed" if row.get("lost", {}).get("total") else "note"), cause, row["result"])
+        check(row["result"] == ("failed" if row.get("lost", {}).get("total") else "in part" if number == 4200 else "note"), cause, row["result"])
         print(f"{cause}: {found[0]['reason']}. Do: {found[0]['advice']}")
-        shown = tool("status", "--store", os.path.join(folder, "out", "rehearsal.db"), expect=code).stdout
+        shown = tool("status", "--store", os.path.join(folder, "out", "rehearsal.db"), expect=1 if result["in_part"] else code).stdout
         wide = [x for x in shown.splitlines() if len(x) > 80 and "/" not in x]  # a path is never broken
         check(f"{number} {item}" in shown and not wide, "the table:", shown)
 
