@@ -125,15 +125,6 @@ static void kernel_json(struct json *j)
 
 /* ---- stack-walk events ---- */
 
-/* Has any source a call chain for it? */
-static bool stack_had(uint16_t hook)
-{
-    for (unsigned i = 0; i < SRC_COUNT; i++)
-        if (source_has_hook(&source_table[i], hook))
-            return true;
-    return false;
-}
-
 static void stacks_print(struct json *j)
 {
     static const char *const  titles[] = {"EVENT", "HOOK", "STACK", "NEEDS", NULL};
@@ -147,13 +138,13 @@ static void stacks_print(struct json *j)
         char hook[8];
         snprintf(hook, sizeof hook, "0x%04x", h[i].hook);
         if (!j) {
-            text_table_row(&t, h[i].name, hook, stack_had(h[i].hook) ? "yes" : "no", h[i].enabled_by);
+            text_table_row(&t, h[i].name, hook, hook_has_stack(h[i].hook) ? "yes" : "no", h[i].enabled_by);
             continue;
         }
         json_object(j, NULL);
         json_text(j, "name", h[i].name);
         json_text(j, "hook", hook);
-        json_flag(j, "stack", stack_had(h[i].hook));
+        json_flag(j, "stack", hook_has_stack(h[i].hook));
         json_text(j, "needs", h[i].enabled_by);
         json_object_end(j);
     }

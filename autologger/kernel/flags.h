@@ -53,6 +53,7 @@ size_t  hooks_format(const uint16_t *hooks, unsigned count, char *out, size_t ca
 /* The class and the type that hooks_parse reads as this hook; false: it is of no class that is known. */
 bool    hook_class(uint16_t hook, struct guid *out, uint8_t *type);
 const char *hook_name(uint16_t hook); /* keyword, or NULL */
+bool        hook_has_stack(uint16_t hook); /* a source of this version has the call stack of that event (stack_hooks.c) */
 /* The known word nearest to `word` by edit distance (at most 3), or NULL: for "did you mean". */
 const char *flag_suggest(const char *word);
 #endif

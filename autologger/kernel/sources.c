@@ -11,8 +11,6 @@
 
 #define WORDS(...) {__VA_ARGS__}
 #define ALL_WORDS {~0u, ~0u, ~0u, ~0u}
-#define HOOKS(...) {__VA_ARGS__}
-#define ONE(hook) {hook, hook}
 #define NEWER SOURCE_NEWER
 #define PHASE SOURCE_PHASE
 #define DEVICES SOURCE_DEVICES
@@ -22,7 +20,7 @@
 #define TAP SOURCE_TAP
 #define UNITS SOURCE_UNITS
 const struct source_row source_table[SRC_COUNT] = {
-#define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, hooks, flags},
+#define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, flags},
 #include "autologger/kernel/sources.def"
 #undef SOURCE
 };
@@ -37,8 +35,9 @@ bool source_wanted(const struct source_row *row, const struct klog_config *confi
 
 bool source_has_hook(const struct source_row *row, uint16_t hook)
 {
+    const struct hook_range *hooks = source_hooks[row - source_table];
     for (unsigned j = 0; j < SOURCE_HOOKS; j++)
-        if (hook && hook >= row->hooks[j].low && hook <= row->hooks[j].high)
+        if (hook && hook >= hooks[j].low && hook <= hooks[j].high)
             return true;
     return false;
 }

@@ -64,10 +64,10 @@ struct source_row {
     const char         *name;
     struct source_words words;
     const char         *fields;
-    struct hook_range   hooks[SOURCE_HOOKS];
     uint32_t            flags;
 };
 extern const struct source_row source_table[SRC_COUNT];
+extern const struct hook_range source_hooks[SRC_COUNT][SOURCE_HOOKS]; /* stack_hooks.c: of which events its call chain is the stack */
 
 /* Does the session want it; and its call chains? (By mask and hooks; whether perf has it is another matter.) */
 bool source_wanted(const struct source_row *row, const struct klog_config *config);

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stacks that this version records, as in kernel/sources.def: Profile, CSwitch, ReadyThread, the start of disk I/O, page
- * faults, file mappings undone, I/O that is split, memory, files, system calls. */
-static const uint16_t stacks_now[] = {0x0f2e, 0x0524, 0x0532, 0x010c, 0x010d, 0x010f, 0x020a, 0x020b, 0x020c, 0x020e, 0x020f, 0x0220, 0x0426, 0x1b20,
-                                      0x0262, 0x0263, 0x0440, 0x0441, 0x0442, 0x0443, 0x0444, 0x0445, 0x0446, 0x0447, 0x0448, 0x0449,
-                                      0x044a, 0x044b, 0x044c, 0x0f33, 0x0f34};
-
 static bool flag_is_set(const struct plan *p, const struct kernel_flag *f) { return p->group_mask[f->word] & f->bits; }
 
 /* Flags that are delivered in part: beside the keyword that gives the rest nothing is missing, and nothing is said. */
@@ -86,10 +80,8 @@ static void report_hook(struct reading *r, uint16_t hook)
     snprintf(item, sizeof item, "%s", row ? row->name : "");
     if (!row)
         snprintf(item, sizeof item, "0x%04x", hook);
-    for (size_t i = 0; i < sizeof stacks_now / sizeof *stacks_now; i++) {
-        if (stacks_now[i] != hook)
-            continue;
-        if (!group_mask_has(r->plan->group_mask, row->enabled_by))
+    if (hook_has_stack(hook)) {
+        if (row && !group_mask_has(r->plan->group_mask, row->enabled_by))
             condition_add(to, W_INVALID_PARAMETER, true, item, v->source_file, v->source_line,
                           "add the flag to EnableKernelFlags", "no stacks: the event needs the kernel flag %s",
                           row->enabled_by);
