@@ -18,7 +18,7 @@ int cmd_enable(int argc, char **argv)
     static const struct argp argp = {
         options, enablement_option, "SESSION PROVIDER",
         CMDLINE_DOC("Enable a provider in a session that runs; of one that is enabled already change level and keywords. PROVIDER is a name (its "
-                    "GUID is the hash of the name) or a {GUID}. Programs that have it registered know at once, others when they register it.",
+                    "GUID is that of its manifest, else the hash of the name) or a {GUID}. Programs that have it registered know at once, others when they register it.",
                     "  autologger enable web Contoso-Web --level Informational --keywords 0x40\n"
                     "  autologger enable web Contoso-Web --manifest web.man --keywords Network+Slow\n"
                     "  autologger enable web Contoso-Web --filter 'EventIds=not 17, 100-120'\n"

@@ -5,6 +5,7 @@
 #include "autologger/control/client.h"
 #include "tools/cmdline.h"
 #include "tools/json_out.h"
+#include "tools/provider_names.h"
 #include "tools/store_access.h"
 #include "tools/text_table.h"
 #include "tools/verb.h"
@@ -13,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OPT_FIELDS = 0x200, OPT_REGISTERED, FORMAT_MAX = 16384 };
+enum { OPT_FIELDS = 0x200, OPT_REGISTERED, OPT_INSTALLED, FORMAT_MAX = 16384 };
 struct args {
     struct cmdline common; /* first */
-    bool           kernel, stacks, tracepoints, fields, registered;
+    bool           kernel, stacks, tracepoints, fields, registered, installed;
     const char    *pattern;
 };
 
@@ -29,6 +30,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 't': a->tracepoints = true; return 0;
     case OPT_FIELDS: a->fields = true; return 0;
     case OPT_REGISTERED: a->registered = true; return 0;
+    case OPT_INSTALLED: a->installed = true; return 0;
     case ARGP_KEY_ARG:
         if (a->pattern)
             argp_error(state, "one pattern at a time: \"%s\"", arg);
@@ -253,11 +255,42 @@ static void programs_text(const struct ctl_provider_answer *p, char *out, size_t
     }
 }
 
-static void registered_json(struct json *j, const char *guid, const struct ctl_provider_answer *p)
+/* Built in, or of installed manifests: they can be asked for by name, whether a program has them registered or not. */
+static void installed_print(struct json *j)
+{
+    static const char *const titles[] = {"PROVIDER", "NAME", "FROM", NULL}, *const from[] = {"built in", "installed manifest"};
+    struct provider_names    names;
+    struct text_table        t;
+    char                     guid[GUID_TEXT_SIZE];
+    provider_names_load(&names, NULL);
+    text_table_init(&t, titles);
+    if (j)
+        json_array(j, "installed");
+    for (unsigned i = 0; i < names.count; i++) {
+        guid_format(&names.at[i].guid, guid);
+        if (!j) {
+            text_table_row(&t, guid, names.at[i].name, from[names.at[i].how]);
+            continue;
+        }
+        json_object(j, NULL);
+        json_text(j, "guid", guid);
+        json_text(j, "name", names.at[i].name);
+        json_text(j, "from", from[names.at[i].how]);
+        json_object_end(j);
+    }
+    if (j)
+        json_array_end(j);
+    else
+        text_table_print(&t, stdout);
+    text_table_finish(&t);
+    provider_names_finish(&names);
+}
+
+static void registered_json(struct json *j, const char *guid, const char *name, const struct ctl_provider_answer *p)
 {
     json_object(j, NULL);
     json_text(j, "guid", guid);
-    json_text(j, "name", p->name);
+    json_text(j, "name", name);
     json_array(j, "programs");
     for (uint32_t i = 0; i < p->program_count; i++)
         json_number(j, NULL, p->program[i].pid);
@@ -284,9 +317,11 @@ static int registered_print(const struct args *a, struct json *j)
     struct ctl_provider_row *rows     = NULL;
     unsigned                 count    = 0;
     struct reason            why      = {0};
+    struct provider_names    names;
     struct text_table        t;
     wstatus                  st = control_open(a->common.runtime_dir, &client, &why);
     st                          = st ? st : control_providers(client, &rows, &count, &why);
+    provider_names_load(&names, NULL);
     text_table_init(&t, titles);
     if (j)
         json_array(j, "registered");
@@ -298,16 +333,18 @@ static int registered_print(const struct args *a, struct json *j)
         guid_format(&rows[i].guid, guid);
         programs_text(p, programs, sizeof programs);
         sessions_text(p, sessions, sizeof sessions);
+        const char *known = provider_names_find(&names, &rows[i].guid), *name = *p->name ? p->name : known ? known : "";
         if (j)
-            registered_json(j, guid, p);
+            registered_json(j, guid, name, p);
         else
-            text_table_row(&t, guid, p->name, programs, sessions);
+            text_table_row(&t, guid, name, programs, sessions);
     }
     if (j)
         json_array_end(j);
     else if (!st)
         text_table_print(&t, stdout);
     text_table_finish(&t);
+    provider_names_finish(&names);
     free(rows);
     control_close(client);
     return st ? failure_print_about(ABOUT_DAEMON, "autologger providers", st, &why) : VERB_FINE;
@@ -320,7 +357,8 @@ int cmd_providers(int argc, char **argv)
         {"stacks", 'w', NULL, 0, "events that can have a call stack, for StackWalkingFilter", 0},
         {"tracepoints", 't', NULL, 0, "the kernel's tracepoints, for Tracepoint; all, or those of PATTERN", 0},
         {"fields", OPT_FIELDS, NULL, 0, "with their fields, for TracepointFilter", 0},
-        {"registered", OPT_REGISTERED, NULL, 0, "providers of programs: registered now, or enabled by a session that runs", 0}, OPT_RUNTIME_DIR, OPT_JSON, {0}};
+        {"registered", OPT_REGISTERED, NULL, 0, "providers of programs: registered now, or enabled by a session that runs", 0},
+        {"installed", OPT_INSTALLED, NULL, 0, "providers that are built in, or whose manifest is installed", 0}, OPT_RUNTIME_DIR, OPT_JSON, {0}};
     static const struct argp argp = {options, parse, "[PATTERN]",
                                      CMDLINE_DOC("What events there are to ask for: each keyword with what it gives here, or why it can't.",
                                                  "  autologger providers --kernel\n  autologger providers --tracepoints 'block:block_rq_*' --fields\n  autologger providers --registered"),
@@ -332,7 +370,7 @@ int cmd_providers(int argc, char **argv)
     struct json *j = a.common.json ? json_create(stdout, true) : NULL;
     if (a.common.json && !j)
         return VERB_REFUSED;
-    bool kernel = a.kernel || (!a.stacks && !a.tracepoints && !a.registered);
+    bool kernel = a.kernel || (!a.stacks && !a.tracepoints && !a.registered && !a.installed);
     code        = VERB_FINE;
     if (j)
         json_object(j, NULL);
@@ -344,6 +382,8 @@ int cmd_providers(int argc, char **argv)
         stacks_print(j);
     if (a.tracepoints)
         code = tracepoints_print(&a, j);
+    if (a.installed && !code)
+        installed_print(j);
     if (a.registered && !code)
         code = registered_print(&a, j);
     if (j) {

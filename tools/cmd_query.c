@@ -1,8 +1,11 @@
 /* autologger query: one running session in full. */
+#include "autologger/boot/explain.h"
+#include "tools/live_rows.h"
 #include "tools/session_request.h"
 #include "tools/session_view.h"
 #include "tools/verb.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +13,7 @@ static struct {
     struct session_enabled *at;
     unsigned                count;
 } enabled;
+static struct result_list rows_now; /* the session's, and its providers' */
 
 /* What the session enables of this provider, if it does. */
 static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name, struct reason *why)
@@ -39,20 +43,42 @@ static wstatus ask(struct control_client *c, const char *name, struct ctl_sessio
         if (rows[i].enabled_count)
             st = provider_take(c, &rows[i], out->name, why);
     free(rows);
+    if (!st && (st = live_rows_add(&rows_now, c, out, why)) == W_NOT_SUPPORTED)
+        st = W_SUCCESS; /* an older daemon: no notes */
     return st;
+}
+
+/* Why providers of it have no events so far. */
+static unsigned notes_take(struct condition **out)
+{
+    struct condition *notes = calloc(rows_now.count + 1, sizeof *notes);
+    unsigned          n     = 0;
+    for (unsigned i = 0; notes && i < rows_now.count; i++) {
+        const struct result_row *r = &rows_now.rows[i];
+        if (!*r->provider || !explain_provider(r, &notes[n]))
+            continue;
+        snprintf(notes[n].item, sizeof notes[n].item, "%s", *r->name ? r->name : r->provider);
+        n++;
+    }
+    *out = notes;
+    return n;
 }
 
 static void report(const struct ctl_session_info *s, const struct cmdline *c)
 {
-    session_view_show_enabled(s, enabled.at, enabled.count, c->json);
+    struct condition *notes;
+    const unsigned    count = notes_take(&notes);
+    session_view_show_enabled(s, enabled.at, enabled.count, notes, count, c->json);
+    free(notes);
     free(enabled.at);
+    result_list_finish(&rows_now);
 }
 
 int cmd_query(int argc, char **argv)
 {
     static const struct session_request request = {
         "autologger query",
-        CMDLINE_DOC("One running session in full: state, Status, buffers, events written and lost, and what it enables, with filters.",
+        CMDLINE_DOC("One running session in full: state, Status, buffers, events written and lost, and what it enables, with filters; of a provider without events, why.",
                     "  autologger query \"NT Kernel Logger\""),
         ask, report, NULL, NULL};
     return session_request_run(&request, argc, argv);

@@ -4,6 +4,7 @@
 #include "autologger/wire/etl.h"
 #include "tools/json_out.h"
 #include "tools/profile.h"
+#include "tools/provider_names.h"
 #include "tools/publisher_words.h"
 #include "tools/session_start.h"
 #include "tools/session_view.h"
@@ -164,6 +165,21 @@ static int start_all(const struct start_args *a, struct regstore *store, struct 
     return code;
 }
 
+/* Names that no provider has, and another one nearly. */
+static void names_check(const struct start_args *a, struct control_client *client)
+{
+    struct provider_names names;
+    provider_names_load(&names, client);
+    for (unsigned i = 0; i < a->wishes; i++) {
+        char name[CTL_NAME];
+        if (a->wish[i].value)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(a->wish[i].text, ":"), a->wish[i].text);
+        provider_names_warn(&names, "autologger start", name);
+    }
+    provider_names_finish(&names);
+}
+
 static int run(struct start_args *a, struct regstore *declared)
 {
     struct control_client *client = NULL;
@@ -183,8 +199,8 @@ static int run(struct start_args *a, struct regstore *declared)
         code = failure_print_about(ABOUT_CONFIGURATION, "autologger start", st, &why);
     else if ((st = control_open(a->common.runtime_dir, &client, &why)))
         code = failure_print_about(ABOUT_DAEMON, "autologger start", st, &why);
-    else
-        code = start_all(a, config ? config : declared, client);
+    else if ((code = start_all(a, config ? config : declared, client)) == VERB_FINE)
+        names_check(a, client);
     control_close(client);
     regstore_close(config);
     return code;

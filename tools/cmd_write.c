@@ -68,7 +68,7 @@ int cmd_write(int argc, char **argv)
     };
     static const struct argp argp = {
         options, parse, "PROVIDER EVENT [KEY=VALUE...]",
-        CMDLINE_DOC("Write a typed event. PROVIDER is a name (its GUID is the hash of the name) or a {GUID}. Whole numbers, 0x "
+        CMDLINE_DOC("Write a typed event. PROVIDER is a name (its GUID is that of its installed manifest, else the hash of the name) or a {GUID}. Whole numbers, 0x "
                     "numbers, decimals, true and false keep their type; everything else is a string, and so is what begins "
                     "with ' (a single quote). Exit code 1 when no session takes it, or filters keep it out.",
                     "  autologger write Contoso-Web Started port=80 host=www.contoso.com secure=true"),

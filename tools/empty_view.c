@@ -3,6 +3,7 @@
 
 #include "autologger/boot/explain.h"
 #include "tools/json_out.h"
+#include "tools/live_rows.h"
 #include "tools/store_access.h"
 #include "tools/untraced.h"
 #include "tools/verb.h"
@@ -82,6 +83,17 @@ static void step_file(struct session_steps *s)
     add(s, "file", STEP_FINE, text, "");
 }
 
+/* It runs, and no program has any of its providers registered: nothing can come. */
+static bool nobody_writes(const struct session_steps *s, struct condition *out)
+{
+    struct result_row as_ended = *s->row;
+    unsigned          writers  = s->row->kernel;
+    for (unsigned i = 0; i < s->provider_count; i++)
+        writers += s->providers[i].registrations || s->providers[i].tracepoint;
+    as_ended.stopped = true;
+    return !writers && explain_empty(&as_ended, s->providers, s->provider_count, out);
+}
+
 static void step_events(struct session_steps *s)
 {
     const struct result_row *r = s->row;
@@ -95,6 +107,8 @@ static void step_events(struct session_steps *s)
         snprintf(text, sizeof text, "none is in its file, and %" PRIu64 " were lost: buffers %" PRIu64 ", memory %" PRIu64 ", conversion %" PRIu64 ", file %" PRIu64,
                  lost(r), r->lost_ring, r->lost_memory, r->lost_conversion, r->lost_file);
         add(s, "events", STEP_WRONG, text, "raise MaximumBuffers, or make room on the disk");
+    } else if (!r->stopped && nobody_writes(s, &c)) {
+        add(s, "events", STEP_WRONG, c.reason, c.advice);
     } else if (!r->stopped) {
         add(s, "events", STEP_NOTE, "it still runs: what is in its file is not counted yet", "autologger flush, or autologger stop --merge");
     } else if (explain_empty(r, s->providers, s->provider_count, &c)) {
@@ -281,11 +295,29 @@ static int rows_view(const struct cmdline *common, const struct result_list *lis
     }
     if (!shown && session) {
         fflush(stdout);
-        fprintf(stderr, "autologger analyse: the last %s had no session \"%s\". Do: autologger status names those it had\n",
+        fprintf(stderr, "autologger analyse: the last %s had no session \"%s\", and no controller has started one. Do: see autologger status and autologger sessions\n",
                 list->rehearsal ? "rehearsal" : "boot", session);
         return VERB_FAILED;
     }
     return wrong ? VERB_FAILED : VERB_FINE;
+}
+
+/* Sessions that a controller started, which no boot and no store has: `session`, or all. A daemon that does not run has none. */
+static void live_add(struct result_list *list, const struct cmdline *common, const char *session)
+{
+    struct control_client   *client = NULL;
+    struct ctl_session_info *all    = NULL;
+    unsigned                 count  = 0;
+    if (control_open(common->runtime_dir, &client, NULL))
+        return;
+    if (!control_query_all(client, &all, &count, NULL))
+        for (unsigned i = 0; i < count; i++) {
+            const struct ctl_terms_answer *a;
+            if ((!session || !strcasecmp(all[i].name, session)) && !control_terms(client, all[i].name, UINT32_MAX, &a, NULL) && !*a->session.key)
+                live_rows_add(list, client, &all[i], NULL);
+        }
+    free(all);
+    control_close(client);
 }
 
 int empty_view(const struct cmdline *given, const char *session)
@@ -300,12 +332,11 @@ int empty_view(const struct cmdline *given, const char *session)
     wstatus            st = store_access_machine(&common, NULL, &m, path, &why);
 
     st = st ? st : store_access_open(&common, false, &store, &why);
-    if (st)
-        return failure_print_about(ABOUT_STORE, "autologger analyse", st, &why);
-    st = result_load(store, &list, &why);
-    if (st == W_FILE_NOT_FOUND)
+    st = st ? st : result_load(store, &list, &why);
+    live_add(&list, &common, session);
+    if (st == W_FILE_NOT_FOUND && store && !list.count)
         code = untraced_view(&common, &m, store);
-    else if (st)
+    else if (st && !list.count)
         code = failure_print_about(ABOUT_STORE, "autologger analyse", st, &why);
     else
         code = rows_view(&common, &list, session);

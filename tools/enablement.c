@@ -5,6 +5,7 @@
 #include "registry-sim/text/winpath.h"
 #include "tools/filter_words.h"
 #include "tools/json_out.h"
+#include "tools/provider_names.h"
 #include "tools/session_start.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -123,6 +124,12 @@ int enablement_run(const struct argp *argp, int argc, char **argv, struct enable
     if (st)
         return failure_print_about(ABOUT_DAEMON, verb, st, &why);
     st = control_enable_filtered(client, &a->request, a->filter, a->session, a->wait_ms, &why);
+    if (!st && a->request.code == CTL_CODE_ENABLE) {
+        struct provider_names names;
+        provider_names_load(&names, client);
+        provider_names_warn(&names, verb, a->provider);
+        provider_names_finish(&names);
+    }
     control_close(client);
     free(a->filter);
     if (st)

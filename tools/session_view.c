@@ -164,13 +164,16 @@ static void enabled_print(const struct session_enabled *e)
            *e->terms.filters ? "; " : "", e->terms.filters);
 }
 
-void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count, bool as_json)
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count,
+                               const struct condition *notes, unsigned note_count, bool as_json)
 {
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (!as_json)
         session_view_print(s, stdout);
     for (unsigned i = 0; i < count && !as_json; i++)
         enabled_print(&enabled[i]);
+    for (unsigned i = 0; i < note_count && !as_json; i++)
+        printf("note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason, notes[i].advice);
     if (!j)
         return;
     json_object(j, NULL);
@@ -178,6 +181,16 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
     json_array(j, "enables");
     for (unsigned i = 0; i < count; i++)
         enabled_json(&enabled[i], j);
+    json_array_end(j);
+    json_array(j, "notes");
+    for (unsigned i = 0; i < note_count; i++) {
+        json_object(j, NULL);
+        json_number(j, "number", notes[i].number);
+        json_text(j, "provider", notes[i].item);
+        json_text(j, "reason", notes[i].reason);
+        json_text(j, "advice", notes[i].advice);
+        json_object_end(j);
+    }
     json_array_end(j);
     json_object_end(j);
     json_destroy(j);

@@ -2,6 +2,7 @@
 #ifndef TOOLS_SESSION_VIEW_H
 #define TOOLS_SESSION_VIEW_H
 #include "autologger/control/client.h"
+#include "autologger/plan/plan.h"
 #include "tools/json_out.h"
 
 const char *session_file_text(const struct ctl_session_info *s); /* its file's path, or where its events go instead */
@@ -17,7 +18,9 @@ struct session_enabled {
     char                       name[CTL_NAME]; /* "" = not known */
     struct ctl_provider_enable terms;
 };
-void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count, bool as_json);
+/* `notes`: why some of them have no events so far. */
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count,
+                               const struct condition *notes, unsigned note_count, bool as_json);
 /* The same by --json or not, on stdout. */
 void session_view_show(const struct ctl_session_info *s, bool as_json);
 /* What "written" means, as a line: events that are in the file; the rest is in memory. */

@@ -3,6 +3,7 @@
 #include "tools/typed_event.h"
 #include "autologger/control/client.h"
 #include "autologger/include/evntprov.h"
+#include "autologger/plan/publishers.h"
 #include "autologger/provider/event_told.h"
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/win32/guid.h"
@@ -30,7 +31,7 @@ static wstatus metadata_add(struct typed_event *e, const char *name, const uint8
     return W_SUCCESS;
 }
 
-static wstatus payload_add(struct typed_event *e, const void *data, size_t size, struct reason *why)
+static wstatus event_bytes_add(struct typed_event *e, const void *data, size_t size, struct reason *why)
 {
     if (size > sizeof e->payload - e->payload_size)
         return reason_set(why, W_ARITHMETIC_OVERFLOW, "the values have more than %d bytes", TYPED_EVENT_PAYLOAD);
@@ -52,14 +53,14 @@ wstatus typed_event_add_text(struct typed_event *e, const char *key, const char 
 {
     static const uint8_t types[] = {IN_ANSISTRING | OUT_FOLLOWS, OUT_UTF8};
     wstatus              st      = metadata_add(e, key, types, sizeof types, why);
-    return st ? st : payload_add(e, text, strlen(text) + 1, why);
+    return st ? st : event_bytes_add(e, text, strlen(text) + 1, why);
 }
 
 static wstatus add_number(struct typed_event *e, const char *key, uint8_t type, const void *data, size_t size,
                           struct reason *why)
 {
     wstatus st = metadata_add(e, key, &type, 1, why);
-    return st ? st : payload_add(e, data, size, why);
+    return st ? st : event_bytes_add(e, data, size, why);
 }
 
 /* An integer, decimal or hex. False: not one, or too large for 64 bits. */
@@ -109,14 +110,14 @@ wstatus typed_event_add(struct typed_event *e, const char *assignment, struct re
     return typed_event_add_text(e, key, *text == '\'' ? text + 1 : text, why);
 }
 
-/* Provider traits: size, name. The GUID is the name's hash unless the name is a GUID. */
+/* Provider traits: size, name. A name has the GUID that it has in a configuration: of its manifest, or its hash. */
 static size_t traits_make(const char *provider, uint8_t *out, size_t capacity, GUID *id)
 {
     struct guid   guid;
     bool          by_guid = guid_parse(provider, &guid);
     struct writer w       = wr_make(out, capacity);
     if (!by_guid)
-        guid = guid_from_name(provider);
+        guid = plan_provider_guid(provider);
     memcpy(id, &guid, sizeof *id);
     wr_u16(&w, (uint16_t)(2 + strlen(provider) + 1));
     wr_bytes(&w, provider, strlen(provider) + 1);

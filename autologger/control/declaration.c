@@ -48,10 +48,28 @@ void declaration_answer(const struct session *s, const struct directory *d, uint
     }
 }
 
-static void provider_fill(const struct session *s, const struct state_enable *e, const struct directory *d, struct ctl_terms_answer *out)
+/* What came of it so far. */
+static void counts_fill(const struct session *s, unsigned place, struct ctl_terms_answer *out)
 {
+    struct session_provider p;
+    if (!session_provider(s, place, &p))
+        return;
+    out->tracepoints         = p.tracepoints;
+    out->registrations       = p.registrations;
+    out->events              = p.events;
+    out->refused_by_level    = p.refused.by_level;
+    out->refused_by_keywords = p.refused.by_keywords;
+    out->refused_by_filter   = p.refused.by_filter;
+    out->refused_level       = p.refused.level;
+    out->refused_keywords    = p.refused.keywords;
+}
+
+static void provider_fill(const struct session *s, unsigned place, const struct directory *d, struct ctl_terms_answer *out)
+{
+    const struct state_enable *e      = &s->state->enable[place];
     const struct filter_block *filter = directory_filter(d, e->slot, e->entry);
     out->count                        = 1;
+    counts_fill(s, place, out);
     row_fill(e, d, &out->row);
     out->property = directory_property(d, e->slot, e->entry);
     snprintf(out->units, sizeof out->units, "%s", e->units);
@@ -82,5 +100,5 @@ void terms_answer(const struct session *s, const struct directory *d, uint32_t w
     out->forget_realtime     = !s->state->realtime.persistent;
     for (unsigned k = 0; k < STATE_ENABLES; k++)
         if (enabled(&s->state->enable[k]) && out->total++ == which)
-            provider_fill(s, &s->state->enable[k], d, out);
+            provider_fill(s, k, d, out);
 }

@@ -30,6 +30,8 @@ bool publisher_guid(void *ctx, const char *name, struct guid *out);
 wstatus publisher_word_value(const char *key, enum publisher_word kind, const char *word, uint64_t *value, struct reason *why);
 /* As plan_publishers.layout. 1168: there is no manifest of the provider in the key's path. */
 wstatus publisher_event_layout(const char *key, bool id, unsigned nth, struct payload_clause *clause, bool *more, struct reason *why);
-/* The GUID of an installed provider, else the hash of the name. */
+/* The built-in providers, whose programs come with the daemon: the name of number `i` (from 0), and its GUID; NULL: there are no more. */
+const char *plan_own_provider(unsigned i, struct guid *out);
+/* The GUID of an installed or built-in provider, else the hash of the name. */
 struct guid plan_provider_guid(const char *name);
 #endif

@@ -319,6 +319,13 @@ struct ctl_terms_answer {
     char                   units[CTL_NAME];                                     /* Unit; "" = none */
     char                   tracepoint[CTL_NAME], tracepoint_filter[CTL_NAME]; /* "" = none */
     uint32_t               tracepoint_stacks;
+    uint32_t               tracepoints;   /* how many of them were opened */
+    uint32_t               registrations; /* programs that registered it while it was enabled */
+    uint8_t                refused_by_level, refused_by_keywords, refused_by_filter; /* programs wrote events that the enablement kept out, */
+    uint8_t                refused_level;    /* of this level or a higher one */
+    uint64_t               refused_keywords; /* and with these keywords, together */
+    uint64_t               events;           /* of it in the file */
+    uint32_t               reserved;
     uint32_t               filter_bytes; /* of a struct filter_block (wire/filter.h) that follows; 0: no filter */
 };
 /* Real-time consumers. A buffer is read in parts of at most CTL_MAX; it stays the session's until it is acknowledged. */

@@ -454,6 +454,7 @@ static void all_terms_of_a_session_are_given(void **state)
     assert_true(guid_equal(&a->row.guid, &fixture_provider));
     assert_true(a->row.level == 3 && a->row.any == 0x40 && a->row.all == 0x1);
     assert_int_equal(a->property, PROPERTY_SID | PROPERTY_IGNORE_KEYWORD_0);
+    assert_true(a->registrations == 0 && a->events == 0 && !a->refused_by_level);
     assert_int_equal(a->filter_bytes, filter->size);
     assert_int_equal(a->header.size, sizeof *a + filter->size);
     assert_int_equal(filter_check(a + 1, a->filter_bytes, &why), 0);

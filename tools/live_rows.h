@@ -1,0 +1,10 @@
+/* live_rows.h - a session that runs now as rows of a result, as autologger status has them of a boot: what explain.h needs.
+ * Threads: one. Ownership: the caller's list. Not for: sessions of the last boot (autologger/boot/result.h). */
+#ifndef TOOLS_LIVE_ROWS_H
+#define TOOLS_LIVE_ROWS_H
+#include "autologger/boot/result.h"
+#include "autologger/control/client.h"
+
+/* Appends the session's row and those of its providers. 4201; 50 the daemon is too old; 8. */
+wstatus live_rows_add(struct result_list *list, struct control_client *client, const struct ctl_session_info *session, struct reason *why);
+#endif

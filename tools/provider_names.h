@@ -1,0 +1,26 @@
+/* provider_names.h - the names of providers that are known here: built in, of installed manifests, and registered with the daemon.
+ * Threads: one. Ownership: load/finish. Not for: what a name means in a configuration (autologger/plan/publishers.h). */
+#ifndef TOOLS_PROVIDER_NAMES_H
+#define TOOLS_PROVIDER_NAMES_H
+#include "autologger/control/client.h"
+
+#include <stdbool.h>
+
+enum provider_how { PROVIDER_BUILT_IN, PROVIDER_INSTALLED, PROVIDER_REGISTERED };
+struct provider_name {
+    struct guid       guid;
+    char             *name;
+    enum provider_how how;
+};
+struct provider_names {
+    struct provider_name *at; /* built-in ones first, then installed ones, then registered ones */
+    unsigned              count;
+};
+/* `client` may be NULL: without those that are registered. What cannot be read is left out. */
+void provider_names_load(struct provider_names *n, struct control_client *client);
+void provider_names_finish(struct provider_names *n);
+/* The name of a GUID, or NULL. */
+const char *provider_names_find(const struct provider_names *n, const struct guid *guid);
+/* Says on standard error that no provider has this name, where one with a name near to it is known. False: nothing to say. */
+bool provider_names_warn(const struct provider_names *n, const char *verb, const char *text);
+#endif
