@@ -29,7 +29,8 @@ bool image_event_read(const struct etl_event *e, struct image_fields *out)
         !e->is_64bit || e->version < 2)
         return false;
     struct cursor c = cur_make(e->payload, e->payload_size);
-    *out            = (struct image_fields){.base = cur_u64(&c), .size = cur_u64(&c)};
+    *out            = (struct image_fields){.base = cur_u64(&c)};
+    out->size       = cur_u64(&c);
     out->process_id = cur_u32(&c);
     out->checksum   = cur_u32(&c);
     out->stamp      = cur_u32(&c);

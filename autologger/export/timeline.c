@@ -267,8 +267,10 @@ static uint32_t owner(const struct timeline *l, uint32_t tid)
 static void on_switch(struct timeline *l, const struct trace_event *x)
 {
     struct cursor          c = cur_make(x->e.payload, x->e.payload_size);
-    struct timeline_switch s = {.at = trace_ns(l->t, x->file, x->e.raw_time), .cpu = x->e.cpu, .next_tid = cur_u32(&c), .prev_tid = cur_u32(&c)};
+    struct timeline_switch s = {.at = trace_ns(l->t, x->file, x->e.raw_time), .cpu = x->e.cpu};
 
+    s.next_tid      = cur_u32(&c);
+    s.prev_tid      = cur_u32(&c);
     s.next_priority = (int8_t)cur_u8(&c);
     s.prev_priority = (int8_t)cur_u8(&c);
     cur_u32(&c);

@@ -246,7 +246,8 @@ void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     uint32_t                 checksum;
     cur_copy(&cur, &h, sizeof h);
     uint32_t     pid = cur_u32(&cur), tid = cur_u32(&cur);
-    struct image i = {.base = cur_u64(&cur), .size = cur_u64(&cur)};
+    struct image i = {.base = cur_u64(&cur)};
+    i.size         = cur_u64(&cur);
     cur_u64(&cur);
     cur_copy(&cur, id, sizeof id);
     uint32_t prot = cur_u32(&cur);

@@ -118,6 +118,42 @@ class Rules(unittest.TestCase):
         self.assertIn("is a range", out)
         self.assertIn("SES-02: neither", out)
 
+    def test_order(self):
+        """D-70: two reads of one cursor in no certain order, where C leaves it open, and nowhere else."""
+        head = "uint32_t cur_u32(struct cursor *c);\nuint32_t peek(const struct cursor *c);\n"
+        rows = [
+            ("struct s s = {.next = cur_u32(&c), .previous = cur_u32(&c)};", 1),
+            ("s = (struct s){cur_u32(c), {cur_u32(c)}};", 1),
+            ("f(cur_u32(&c), x, cur_u32(&c));", 1),
+            ("x = cur_u32(&c) | (uint64_t)cur_u32(&c) << 32;", 1),
+            ("a[cur_u8(&c)] = cur_u16(&c);", 1),
+            ("g(r->at.c, take(&p), take(&p));", 1),
+            ("uint32_t pid = cur_u32(&c), tid = cur_u32(&c);", 0),
+            ("struct s s = {.next = cur_u32(&c), .previous = cur_u32(&d)};", 0),
+            ("f(cur_u32(&c), peek(&c), peek(&c));", 0),
+            ("x = cur_u32(&c) ? cur_u32(&c) : cur_u16(&c);", 0),
+            ("if (cur_u32(&c) == 1 && cur_u32(&c) == 2)\n        return cur_u32(&c);", 0),
+            ("for (n = cur_u32(&c); n; n = cur_u32(&c))\n        x = cur_u32(&c);", 0),
+            ("(cur_u32(&c), cur_u32(&c)); /* f(cur_u32(&c), cur_u32(&c)) */", 0),
+            ("cur_take(&c, cur_u32(&c));", 0),
+            ('f("cur_u32(&c), cur_u32(&c)");', 0),
+        ]
+        self.put("a.h", head + "const void *cur_take(struct cursor *c, size_t n);\n")
+        for text, wanted in rows:
+            self.put("a.c", "static int take(const uint8_t **at)\n{\n    return *(*at)++;\n}\nint h(void)\n{\n    %s\n}\n" % text)
+            code, out = run("order", self.folder)
+            self.assertEqual((code, "a.c:7:" in out), (wanted, wanted == 1), text + out)
+
+
+class Chart(unittest.TestCase):
+    def test_the_chart_is_of_its_data(self):
+        with tempfile.TemporaryDirectory(prefix="al-chart-") as folder:
+            made = pathlib.Path(folder) / "chart.svg"
+            data = SOURCE / "docs/speed/sort-runs.json"
+            subprocess.run([sys.executable, str(SOURCE / "tools/dev/sort_chart.py"), str(data), str(made)], check=True)
+            self.assertEqual(made.read_text(encoding="utf-8"), (SOURCE / "docs/speed/sort-runs.svg").read_text(encoding="utf-8"))
+            self.assertEqual(made.read_text(encoding="utf-8").count("<circle"), 80)
+
 
 if __name__ == "__main__":
     unittest.main()
