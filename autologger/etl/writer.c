@@ -94,6 +94,11 @@ wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why)
     return W_SUCCESS;
 }
 
+bool etl_writer_full(const struct etl_writer *w)
+{
+    return !(w->ring && w->at.buffers_written >= w->at.slots) && w->at.file_offset + w->buffer_size > w->limit;
+}
+
 /* Room for one more buffer? `limit` first: a full file says so on a full volume too. */
 wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 {
@@ -101,7 +106,7 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 
     if (w->ring && w->at.buffers_written >= w->at.slots)
         return W_SUCCESS;
-    if (w->at.file_offset + w->buffer_size > w->limit)
+    if (etl_writer_full(w))
         return reason_set(why, W_LOG_FILE_FULL, "%s has reached its maximum size", w->path);
     if (w->preallocated || !w->free_floor || w->os->space(w->os, w->path, &space) < 0 || space.free_bytes >= w->free_floor + w->buffer_size)
         return W_SUCCESS;

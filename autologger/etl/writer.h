@@ -77,6 +77,8 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
  * Statuses: 112 full or floor reached, 1502 max_file_size reached, others by errno. On failure nothing of it is in the file. */
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
                        struct reason *why);
+/* True: the file has reached its maximum size, so that the next buffer gives 1502. */
+bool etl_writer_full(const struct etl_writer *w);
 /* What is written now is waited for: see writer_direct.c. */
 void etl_writer_hurry(struct etl_writer *w, bool hurry);
 /* Makes the buffer whole: its header, and the tail behind `filled`. `flags`: ETL_BUFFER_* beside PROC_INDEX. */

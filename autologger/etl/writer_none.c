@@ -33,6 +33,12 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     (void)w, (void)buffer, (void)filled, (void)cpu, (void)time;
     return none(why);
 }
+bool etl_writer_full(const struct etl_writer *w)
+{
+    (void)w;
+    return false;
+}
+void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers) { (void)w, (void)buffers; }
 void etl_writer_hurry(struct etl_writer *w, bool hurry) { (void)w, (void)hurry; }
 wstatus etl_writer_sync(struct etl_writer *w, struct reason *why)
 {

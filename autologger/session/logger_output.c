@@ -297,18 +297,21 @@ static bool buffer_deliver(struct logger *l, unsigned cpu, bool window)
     return false;
 }
 
-/* NEWFILE: what is too much for this file begins the next one. */
+/* NEWFILE: a buffer that has no room in this file is the first one of the next file; without a next file it is lost. */
 static wstatus file_put(struct logger *l, struct fill *f, unsigned cpu, struct reason *why)
 {
     const struct session_env *env = l->s->env;
     const int64_t             now = (int64_t)clock_read(&l->s->clock);
 
+    if (l->s->state->log_file_mode & ETL_MODE_NEWFILE && env->next_file && etl_writer_full(l->writer)) {
+        const wstatus st = env->next_file(l, why);
+        if (st) {
+            etl_writer_add_lost(l->writer, 1);
+            return st;
+        }
+    }
     etl_writer_hurry(l->writer, l->hurry);
-    wstatus st = etl_writer_put(l->writer, f->data, f->filled, buffer_cpu(l, cpu), now, why);
-    if (st != W_LOG_FILE_FULL || !(l->s->state->log_file_mode & ETL_MODE_NEWFILE) || !env->next_file)
-        return st;
-    st = env->next_file(l, why);
-    return st ? st : etl_writer_put(l->writer, f->data, f->filled, buffer_cpu(l, cpu), now, why);
+    return etl_writer_put(l->writer, f->data, f->filled, buffer_cpu(l, cpu), now, why);
 }
 
 /* While they are near: later, of a large buffer, each would have to be fetched again. */
