@@ -9,12 +9,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { PACKET = 256 << 10, PACKET_HEAD = 4 + 16 + 4 + 8 * 5, CTF_FIELDS = 4096, IDENTIFIER = 200 };
 #define FILETIME_UNIX UINT64_C(116444736000000000)
-static const uint8_t ctf_uuid[16] = {0x8e, 0x2f, 0x61, 0x0c, 0x4d, 0x0a, 0x4f, 0x52, 0x9b, 0x1f, 0x5a, 0x0e, 0x77, 0x21, 0x3c, 0x9d};
 
 enum ctf_type { CTF_UNSIGNED, CTF_HEX, CTF_SIGNED, CTF_REAL, CTF_TEXT };
 static const char *const ctf_words[] = {"u64", "x64", "s64", "f64", "string"};
@@ -30,6 +30,7 @@ struct ctf {
     struct trace       *t;
     struct convert_counts *counts;
     const char         *folder;
+    uint8_t             uuid[16]; /* of this export: readers take traces of one UUID for parts of one trace */
     struct stream      *stream;
     unsigned            streams;
     struct traced       machine;
@@ -62,7 +63,7 @@ static void put(struct ctf *c, struct stream *s, const void *data, size_t size)
     s->filled += size;
 }
 
-static void flush_packet(struct stream *s)
+static void flush_packet(const struct ctf *c, struct stream *s)
 {
     uint32_t magic = UINT32_C(0xC1FC1FC1), zero = 0;
     uint64_t bits[5] = {s->first, s->last, s->filled * 8, s->filled * 8, s->lost};
@@ -70,7 +71,7 @@ static void flush_packet(struct stream *s)
     if (!s->has)
         return;
     memcpy(s->data, &magic, 4);
-    memcpy(s->data + 4, ctf_uuid, sizeof ctf_uuid);
+    memcpy(s->data + 4, c->uuid, sizeof c->uuid);
     memcpy(s->data + 20, &zero, 4);
     memcpy(s->data + 24, bits, sizeof bits);
     fwrite(s->data, 1, s->filled, s->file);
@@ -225,7 +226,7 @@ static void write_event(struct ctf *c, const struct trace_event *x)
     ids[1] = traced_thread_of(&c->machine, &x->e);
     ids[2] = x->e.level | (uint32_t)x->e.opcode << 8;
     if (s->has && s->filled > PACKET)
-        flush_packet(s);
+        flush_packet(c, s);
     if (!s->has) {
         s->filled = 0;
         for (unsigned i = 0; i < PACKET_HEAD; i += 4)
@@ -255,7 +256,7 @@ static void write_metadata(struct ctf *c, struct reason *why)
         return;
     }
     for (unsigned i = 0, n = 0; i < 16; i++)
-        n += (unsigned)snprintf(uuid + n, sizeof uuid - n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", ctf_uuid[i]);
+        n += (unsigned)snprintf(uuid + n, sizeof uuid - n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", c->uuid[i]);
     fprintf(f,
             "/* CTF 1.8 */\n"
             "typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
@@ -286,7 +287,7 @@ static void finish(struct ctf *c)
         struct stream *s = &c->stream[i];
         if (!s->file)
             continue;
-        flush_packet(s);
+        flush_packet(c, s);
         wstatus st = convert_written(s->file, c->why);
         c->status  = c->status ? c->status : st;
         fclose(s->file);
@@ -302,6 +303,16 @@ static void finish(struct ctf *c)
     traced_finish(&c->machine);
 }
 
+/* A random UUID (RFC 4122, version 4). */
+static bool uuid_make(uint8_t uuid[16])
+{
+    if (getrandom(uuid, 16, 0) != 16)
+        return false;
+    uuid[6] = (uint8_t)((uuid[6] & 0x0F) | 0x40);
+    uuid[8] = (uint8_t)((uuid[8] & 0x3F) | 0x80);
+    return true;
+}
+
 wstatus convert_ctf(struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why)
 {
     const struct trace_event *x;
@@ -310,6 +321,8 @@ wstatus convert_ctf(struct trace *t, const char *folder, struct convert_counts *
     *counts     = (struct convert_counts){0};
     c.sink.self = &c;
     errno       = 0;
+    if (!uuid_make(c.uuid))
+        return reason_set(why, wstatus_from_errno(errno), "no random bytes for the trace's UUID: %s", strerror(errno));
     if (mkdir(folder, 0750) != 0)
         return reason_set(why, errno == EEXIST ? W_ALREADY_EXISTS : wstatus_from_errno(errno), "%s: %s", folder, strerror(errno));
     while (!c.status && !c.failed && trace_next(t, &x)) {

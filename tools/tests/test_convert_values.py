@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""D-70. What "autologger convert" wrote has the values of the trace: thread, time, processor and name of each context switch, wake-up,
+"""D-70, D-72. What "autologger convert" wrote has the values of the trace: thread, time, processor and name of each context switch, wake-up,
 sample, transfer and mark, decoded by programs that are not ours (protoc, Python's JSON, babeltrace2) and compared one by one with what
-"dump --json" says of the trace. Over a trace of tests/make_timeline.c, docs/examples/boot.etl.xz, and the files that are given.
+"dump --json" says of the trace. Several exports can be read together. Over a trace of tests/make_timeline.c, docs/examples/boot.etl.xz, and the files that are given.
 Proves: MRG-11 (readers of others give our values), CON-19 (viewers of others). Exit codes: 0 passed, 1 failed, 77 skipped."""
 import collections
 import decimal
@@ -248,6 +248,19 @@ def check_ctf(path, folder, events, model):
                 f"ctf: cpu {cpu}, event {number}: the trace has {wanted}, written is {m[4]}")
 
 
+def check_ctf_together(exports):
+    """One reader takes several exports, also two of one trace, and has all events of each, in order of time."""
+    events = sum(count for _, count in exports)
+    text = run("babeltrace2", "--names", "none", "--clock-cycles", *[path for path, _ in exports]).decode(errors="replace")
+    rows = re.findall(r"^\[\d{20}\] \(", text, re.M)
+    assert len(rows) == events, f"ctf: {len(exports)} exports together have {events} events, read were {len(rows)}"
+    said = [re.search(r'uuid = "([0-9a-f-]{36})"', (path / "metadata").read_text(encoding="utf-8"))[1] for path, _ in exports]
+    assert len(set(said)) == len(said) and all(u[14] == "4" and u[19] in "89ab" for u in said), said
+    for (path, _), uuid in zip(exports, said):  # each packet says it, too
+        for stream in path.glob("cpu_*"):
+            assert stream.read_bytes()[4:20].hex() == uuid.replace("-", ""), stream
+
+
 def main():
     missing = [p for p in ("babeltrace2", "protoc") if not shutil.which(p)]
     if missing:
@@ -260,6 +273,7 @@ def main():
             run(BINARY / "tests" / "make_timeline", folder / "timeline.etl")
             (folder / "boot.etl").write_bytes(lzma.decompress((SOURCE / "docs" / "examples" / "boot.etl.xz").read_bytes()))
             files = [folder / "timeline.etl", folder / "boot.etl"]
+        exports = []
         for number, path in enumerate(files):
             events = [json.loads(line) for line in run(BINARY / "autologger", "dump", "--json", path, ok=(0, 1)).splitlines()]
             model = Model(events)
@@ -267,9 +281,16 @@ def main():
                 counts = check_perfetto(path, folder / f"{number}.pftrace", model)
                 check_chrome(path, folder / f"{number}.json", model)
                 check_ctf(path, folder / f"{number}.ctf", events, model)
+                run(BINARY / "autologger", "convert", path, "--to", "ctf", "-o", folder / f"{number}-again.ctf", ok=(0, 1))
+                exports += [(folder / f"{number}.ctf", len(events)), (folder / f"{number}-again.ctf", len(events))]
             except AssertionError as e:
                 sys.exit(f"{path}: {e}")
             print(f"{path.name}: {len(events)} events as CTF; %d switches, %d samples, %d marks as Perfetto and Chrome" % counts)
+        try:
+            check_ctf_together(exports)
+        except AssertionError as e:
+            sys.exit(e)
+        print(f"{len(exports)} exports as CTF read together")
 
 
 main()
