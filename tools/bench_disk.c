@@ -51,9 +51,9 @@ static wstatus file_check(const struct disk *d, const char *path, struct reason 
 static wstatus ours_check(const struct disk *d, const struct ctl_session_info *last, double refused, struct reason *why)
 {
     char path[400];
-    if ((double)bench_session_lost(last) != refused)
+    if ((double)ctl_events_lost(last) != refused)
         return reason_set(why, W_GEN_FAILURE, "the session counts %llu lost events, the program was refused %.0f times",
-                          (unsigned long long)bench_session_lost(last), refused);
+                          (unsigned long long)ctl_events_lost(last), refused);
     wstatus st = file_check(d, bench_stand_path(&d->s, "logs/bench.etl", path), why);
     unlink(path);
     return st;

@@ -209,8 +209,8 @@ wstatus bench_latency(unsigned rounds, const struct bench_latency_size *size, co
     if (!st)
         st = sort_rounds(l, why);
     struct ctl_session_info last = {0};
-    if (!st && !(st = control_query(l->c, BENCH_SESSION, &last, why)) && bench_session_lost(&last))
-        st = reason_set(why, W_GEN_FAILURE, "the session lost %llu events: the figures mean nothing", (unsigned long long)bench_session_lost(&last));
+    if (!st && !(st = control_query(l->c, BENCH_SESSION, &last, why)) && ctl_events_lost(&last))
+        st = reason_set(why, W_GEN_FAILURE, "the session lost %llu events: the figures mean nothing", (unsigned long long)ctl_events_lost(&last));
     if (!st && runs_file)
         st = runs_save(l, runs_file, why);
     if (l->c)

@@ -322,7 +322,6 @@ wstatus bench_session_begin(struct bench_stand *s, enum bench_side side, enum be
     return side == BENCH_SIDE_OURS ? ours_begin(s, keep, why) : lttng_begin(s, keep, why);
 }
 
-uint64_t bench_session_lost(const struct ctl_session_info *i) { return i->lost_ring + i->lost_memory + i->lost_conversion + i->lost_file; }
 
 static wstatus ours_end(struct bench_stand *s, struct ctl_session_info *out, struct reason *why)
 {

@@ -39,7 +39,6 @@ const char *bench_stand_path(const struct bench_stand *s, const char *name, char
 wstatus bench_session_begin(struct bench_stand *s, enum bench_side side, enum bench_keep keep, struct reason *why);
 /* *out (may be NULL): the session's last numbers; of LTTng's events_lost alone, from what it says of discarded events. */
 wstatus bench_session_end(struct bench_stand *s, enum bench_side side, struct ctl_session_info *out, struct reason *why);
-uint64_t bench_session_lost(const struct ctl_session_info *info);
 /* Runs the command with `args` (NULL at the end) against the stand's daemon. */
 wstatus bench_self_run(const struct bench_stand *s, const char *const args[], struct reason *why);
 

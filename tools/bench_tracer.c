@@ -164,7 +164,7 @@ static wstatus ours_end(struct bench_bed *bed, struct bench_taken *out, struct r
         kill(bed->pid, SIGTERM);
     program_end(bed->pid, &out->cpu_ns);
     bed->pid      = 0;
-    uint64_t lost = last.lost_ring + last.lost_memory + last.lost_conversion + last.lost_file;
+    uint64_t lost = ctl_events_lost(&last);
     if (!st && lost)
         st = reason_set(why, W_RETRY, "the session lost %llu events", (unsigned long long)lost);
     below(bed, "logs/c/bench.etl", file);

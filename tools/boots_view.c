@@ -259,7 +259,7 @@ static const char *status_cell(const struct result_row *r, char out[CELL])
 
 static const char *events_cell(const struct result_row *r, char out[CELL])
 {
-    uint64_t lost = r && !*r->provider ? result_view_lost(r) : 0;
+    uint64_t lost = r && !*r->provider ? result_lost(r) : 0;
     if (!r)
         snprintf(out, CELL, "-");
     else if (lost)
@@ -343,7 +343,7 @@ static void side_json(struct json *j, const char *name, const struct result_row 
     json_number(j, "status", r->status);
     json_text(j, "result", result_level_name(result_level(r)));
     json_number(j, "written", r->written);
-    json_number(j, "lost", *r->provider ? 0 : result_view_lost(r));
+    json_number(j, "lost", *r->provider ? 0 : result_lost(r));
     json_number(j, "peak_bytes", r->peak_bytes);
     json_object_end(j);
 }

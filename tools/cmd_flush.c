@@ -29,7 +29,7 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
         session_view_show(s, true);
     else
         printf("flushed \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost%s%s\n", s->name, s->events_written, plural(s->events_written),
-               session_lost(s), *s->log_path ? "; file: " : "", s->log_path);
+               ctl_events_lost(s), *s->log_path ? "; file: " : "", s->log_path);
 }
 
 int cmd_flush(int argc, char **argv)

@@ -25,7 +25,7 @@ static void table_print(const struct ctl_session_info *rows, unsigned count)
         snprintf(status, sizeof status, "%u", s->status);
         snprintf(buffers, sizeof buffers, "%u x %u KB", s->number_of_buffers, s->buffer_kb);
         snprintf(written, sizeof written, "%" PRIu64, s->events_written);
-        snprintf(lost, sizeof lost, "%" PRIu64, session_lost(s));
+        snprintf(lost, sizeof lost, "%" PRIu64, ctl_events_lost(s));
         text_table_row(&t, s->name, session_state_name(s->state), status, buffers, written, lost, session_file_text(s));
     }
     text_table_print(&t, stdout);

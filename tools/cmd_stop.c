@@ -19,7 +19,7 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
         session_view_show(s, true);
         return;
     }
-    printf("stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written), session_lost(s));
+    printf("stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written), ctl_events_lost(s));
     if (s->log_path[0])
         printf("file: %s\n", s->log_path);
 }

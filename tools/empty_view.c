@@ -38,8 +38,6 @@ static struct step *add(struct session_steps *s, const char *name, enum step_sta
     return step;
 }
 
-static uint64_t lost(const struct result_row *r) { return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file; }
-
 static void step_start(struct session_steps *s)
 {
     const struct result_row *r = s->row;
@@ -103,9 +101,9 @@ static void step_events(struct session_steps *s)
     if (r->written) {
         snprintf(text, sizeof text, "%" PRIu64 " are in its file", r->written);
         add(s, "events", STEP_FINE, text, "");
-    } else if (lost(r)) {
-        snprintf(text, sizeof text, "none is in its file, and %" PRIu64 " were lost: buffers %" PRIu64 ", memory %" PRIu64 ", conversion %" PRIu64 ", file %" PRIu64,
-                 lost(r), r->lost_ring, r->lost_memory, r->lost_conversion, r->lost_file);
+    } else if (result_lost(r)) {
+        snprintf(text, sizeof text, "none is in its file, and %" PRIu64 " were lost: buffers %" PRIu64 ", memory %" PRIu64 ", conversion %" PRIu64 ", file %" PRIu64 ", withheld by the kernel %" PRIu64,
+                 result_lost(r), r->lost_ring, r->lost_memory, r->lost_conversion, r->lost_file, r->withheld);
         add(s, "events", STEP_WRONG, text, "raise MaximumBuffers, or make room on the disk");
     } else if (!r->stopped && nobody_writes(s, &c)) {
         add(s, "events", STEP_WRONG, c.reason, c.advice);
@@ -189,7 +187,7 @@ static bool print_json(struct json *j, const struct session_steps *s)
     json_text(j, "session", s->row->session);
     json_number(j, "status", s->row->status);
     json_number(j, "written", s->row->written);
-    json_number(j, "lost", lost(s->row));
+    json_number(j, "lost", result_lost(s->row));
     json_array(j, "steps");
     for (unsigned i = 0; i < s->count; i++) {
         json_object(j, NULL);

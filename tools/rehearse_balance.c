@@ -57,7 +57,7 @@ bool balance_of(const struct result_list *list, const struct result_row *row, co
     if (row->provider[0] || !row->start || (row->status && !row->stopped))
         return false;
     *out = (struct balance){.session = row->session};
-    out->lost    = row->lost_ring + row->lost_memory + row->lost_conversion + row->withheld;
+    out->lost    = result_lost(row);
     out->written = row->written;
     if (row->kernel) {
         /* the kernel counts records; one record may become several events, so records are compared with records */
@@ -65,9 +65,9 @@ bool balance_of(const struct result_list *list, const struct result_row *row, co
         out->attempted  = row->attempted;
         out->written    = row->converted;
         out->withheld   = row->withheld;
+        out->lost -= row->lost_file; /* events, of records that were converted */
         return true;
     }
-    out->lost += row->lost_file;
     for (unsigned i = 0; i < list->count; i++) {
         const struct result_row *p = &list->rows[i];
         if (p->provider[0] && p->start && !p->status && !strcmp(p->session, row->session))

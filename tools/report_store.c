@@ -53,7 +53,7 @@ static void row_json(const struct result_row *r, struct json *j)
     json_text(j, "level", result_level_name(result_level(r)));
     json_text(j, "reason", r->reason);
     json_number(j, "written", r->written);
-    json_number(j, "lost", *r->provider ? 0 : result_view_lost(r));
+    json_number(j, "lost", *r->provider ? 0 : result_lost(r));
     json_number(j, "peakBytes", r->peak_bytes);
     if (!*r->provider) {
         result_view_buffers_json(j, "asked", r->asked.buffer_kb, r->asked.minimum_buffers, r->asked.maximum_buffers);

@@ -53,11 +53,6 @@ static bool is_open(const struct result_row *r)
     return is_session(r) && r->start && !r->status && !r->concluded;
 }
 
-uint64_t result_view_lost(const struct result_row *r)
-{
-    return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file + r->withheld;
-}
-
 /* Where events can get lost, and what helps. */
 static const struct loss {
     size_t      offset; /* of its count in a row */
@@ -147,7 +142,7 @@ static void row_print(struct text_table *t, const struct result_row *r, const st
     if (has_numbers(r))
         snprintf(events, sizeof events, "%" PRIu64, r->written);
     if (has_numbers(r) && is_session(r)) {
-        snprintf(lost, sizeof lost, "%" PRIu64, result_view_lost(r));
+        snprintf(lost, sizeof lost, "%" PRIu64, result_lost(r));
         if (r->given.buffer_kb)
             snprintf(buffers, sizeof buffers, "%" PRIu64 "/%u", (r->peak_bytes + r->given.buffer_kb * UINT64_C(1024) - 1) /
                      (r->given.buffer_kb * UINT64_C(1024)), r->given.maximum_buffers);
@@ -309,7 +304,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "converted", r->converted);
     json_number(j, "written", r->written);
     json_object(j, "lost");
-    json_number(j, "total", result_view_lost(r));
+    json_number(j, "total", result_lost(r));
     json_number(j, "ring", r->lost_ring);
     json_number(j, "memory", r->lost_memory);
     json_number(j, "conversion", r->lost_conversion);

@@ -12,8 +12,6 @@ struct result_view {
 };
 /* The Status table: a line a row; below it why, what to do, where it was declared, asked and given, losses. */
 void result_view_print(const struct result_list *list, const struct result_view *how, FILE *to);
-/* All events that are missing in the file of a session, wherever they were lost. */
-uint64_t result_view_lost(const struct result_row *row);
 /* Members of the object that is open: boot_id, time, rehearsal, merged, failed, sessions [... providers [...]]. */
 void result_view_json(const struct result_list *list, struct json *j);
 /* Rows that are RESULT_FAILED; and those for which what was asked for was not done (result_undone). */

@@ -72,11 +72,6 @@ const char *session_state_name(uint32_t state)
     return state < sizeof names / sizeof names[0] ? names[state] : "unknown";
 }
 
-uint64_t session_lost(const struct ctl_session_info *s)
-{
-    return s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file + s->withheld;
-}
-
 static void events_text(const struct ctl_session_info *s, char *flags, size_t flags_size, char *stacks, size_t stacks_size)
 {
     group_mask_format(s->group_mask, flags, flags_size);
@@ -106,7 +101,7 @@ void session_view_print(const struct ctl_session_info *s, FILE *to)
         snprintf(label, sizeof label, "%s:", fields[i].text);
         fprintf(to, "%-26s %" PRIu64 "\n", label, field_get(s, &fields[i]));
     }
-    fprintf(to, "%-26s %" PRIu64 "\n", "events lost:", session_lost(s));
+    fprintf(to, "%-26s %" PRIu64 "\n", "events lost:", ctl_events_lost(s));
     fprintf(to, "(%s)\n", SESSION_WRITTEN_NOTE);
 }
 
@@ -133,7 +128,7 @@ static void members_json(const struct ctl_session_info *s, struct json *j)
     }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         json_number(j, fields[i].json, field_get(s, &fields[i]));
-    json_number(j, "events_lost", session_lost(s));
+    json_number(j, "events_lost", ctl_events_lost(s));
 }
 
 void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j)

@@ -7,7 +7,6 @@
 
 const char *session_file_text(const struct ctl_session_info *s); /* its file's path, or where its events go instead */
 const char *session_state_name(uint32_t state);
-uint64_t    session_lost(const struct ctl_session_info *s);
 /* One session, a "name: value" line each. */
 void session_view_print(const struct ctl_session_info *s, FILE *to);
 /* One object; `name` as in json_out.h. */

@@ -61,7 +61,7 @@ static wstatus boot_add_row(struct history_boot *b, const struct result_row *r)
         return W_SUCCESS;
     b->sessions += r->start && !r->status;
     b->written += r->written;
-    b->lost += r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file;
+    b->lost += result_lost(r);
     b->peak_bytes += r->peak_bytes;
     if (!r->file_created)
         return W_SUCCESS;

@@ -63,6 +63,11 @@ bool result_in_part(const struct result_row *row)
     return fault && result_level(row) == RESULT_NOTE;
 }
 
+uint64_t result_lost(const struct result_row *row)
+{
+    return row->lost_ring + row->lost_memory + row->lost_conversion + row->lost_file + row->withheld;
+}
+
 bool result_undone(const struct result_row *row)
 {
     enum result_level level = result_level(row);

@@ -93,6 +93,8 @@ enum result_level result_level(const struct result_row *row);
 const char       *result_level_name(enum result_level level); /* "ok", "note", "failed", "off" */
 /* It started, and a condition that is no note says what of its declaration was not done. */
 bool              result_in_part(const struct result_row *row);
+/* EventsLost, as ctl_events_lost() has it: all events that are missing in the session's file, wherever they were lost. */
+uint64_t          result_lost(const struct result_row *row);
 /* What was asked for was not done: it failed, was kept off, or was done in part. */
 bool              result_undone(const struct result_row *row);
 /* The level's name, or "in part". */

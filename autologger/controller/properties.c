@@ -144,7 +144,7 @@ wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_s
     p->EnableFlags         = s->kernel ? s->group_mask[0] : 0;
     p->NumberOfBuffers     = s->number_of_buffers;
     p->FreeBuffers         = s->free_buffers;
-    p->EventsLost          = fits(s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file);
+    p->EventsLost          = fits(ctl_events_lost(s));
     p->BuffersWritten      = s->buffers_written;
     p->LogBuffersLost      = s->log_buffers_lost;
     p->RealTimeBuffersLost = s->realtime_buffers_lost;

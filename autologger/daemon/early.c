@@ -407,7 +407,7 @@ static int status(const struct early *e)
     for (unsigned i = 0; i < count; i++)
         printf("%-24s %s  kernel events %llu, lost %llu, memory %llu KB\n", rows[i].name,
                rows[i].state == SESSION_HELD ? "held in memory" : "running", (unsigned long long)rows[i].attempted_kernel,
-               (unsigned long long)(rows[i].lost_ring + rows[i].lost_memory + rows[i].lost_conversion + rows[i].lost_file),
+               (unsigned long long)ctl_events_lost(&rows[i]),
                (unsigned long long)rows[i].peak_bytes / 1024);
     free(rows);
     control_close(client);

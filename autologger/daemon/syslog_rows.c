@@ -76,11 +76,6 @@ static void say(struct message *m, const char *format, ...)
 
 static const char *row_word(const struct result_row *r) { return result_row_word(r); }
 
-static uint64_t row_lost(const struct result_row *r)
-{
-    return r->lost_ring + r->lost_memory + r->lost_conversion + r->lost_file;
-}
-
 /* The file that its events are in, "" = none. */
 static const char *row_trace(const struct result_row *r)
 {
@@ -100,8 +95,8 @@ static void row_message(const struct result_row *r, struct message *m)
         say(m, ", %" PRIu64 " event%s", r->written, r->written == 1 ? "" : "s");
     if (*row_trace(r))
         say(m, ", file %s", row_trace(r));
-    if (r->start && !*r->provider && row_lost(r))
-        say(m, ", %" PRIu64 " lost", row_lost(r));
+    if (r->start && !*r->provider && result_lost(r))
+        say(m, ", %" PRIu64 " lost", result_lost(r));
     if (r->status && *r->source_file)
         say(m, " (%s:%u)", r->source_file, r->source_line);
     for (unsigned i = 0; i < r->conditions.count; i++) {
@@ -156,7 +151,7 @@ static bool send_entry(const struct sink *s, const struct result_list *list, con
         field_number(&e, "AUTOLOGGER_STATUS", r->status);
         field(&e, "AUTOLOGGER_RESULT", row_word(r));
         field_number(&e, "AUTOLOGGER_EVENTS", r->written);
-        field_number(&e, "AUTOLOGGER_LOST", row_lost(r));
+        field_number(&e, "AUTOLOGGER_LOST", result_lost(r));
         field(&e, "AUTOLOGGER_TRACE", row_trace(r));
         field(&e, "AUTOLOGGER_FILE", r->source_file);
         field_number(&e, "AUTOLOGGER_LINE", r->source_line);

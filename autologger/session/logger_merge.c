@@ -38,6 +38,14 @@ static void sid_correct(uint8_t *record, uint32_t size, uint32_t uid)
     }
 }
 
+/* A record that no buffer can hold, or that makes no sense. */
+static uint8_t *drop(struct logger *l)
+{
+    l->master->corrupt++;
+    l->master->lost_file++;
+    return NULL;
+}
+
 /* Where it is in the buffer; NULL: nowhere. */
 static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, uint32_t size, uint64_t time, bool from_program)
 {
@@ -46,18 +54,14 @@ static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, ui
 
     if (f->filled + need > l->buffer_bytes)
         logger_write(l, cpu, false);
-    if (f->filled + need > l->buffer_bytes) { /* larger than a whole buffer: a hostile or kernel record */
-        l->master->corrupt++;
-        return NULL;
-    }
+    if (f->filled + need > l->buffer_bytes) /* larger than a whole buffer: a hostile or kernel record */
+        return drop(l);
     uint8_t *at = f->data + f->filled;
     if (from_program && classic_is(record)) {
         size = classic_unwrap(record, size, at);
         need = (size + 7u) & ~7u;
-        if (!size) {
-            l->master->corrupt++;
-            return NULL;
-        }
+        if (!size)
+            return drop(l);
         if (l->numbers && at[3] == ETL_MARKER_MESSAGE && at[6] & MESSAGE_SEQUENCE) {
             const uint32_t number = l->s->env->modes->message_number(l);
             memcpy(at + 8, &number, sizeof number);

@@ -218,13 +218,13 @@ static uint64_t fallback_done(const struct logger *l, unsigned u)
     return least;
 }
 
-/* Whatever was lost, and where. */
+/* EventsLost, see ctl_events_lost(). */
 uint64_t logger_events_lost(const struct logger *l)
 {
     struct klog_counters k = {0};
     if (l->s->klog)
         klog_counters(l->s->klog, &k);
-    return l->master->lost_file + l->s->totals.lost + k.lost_ring + k.lost_memory + k.lost_conversion;
+    return l->master->lost_file + l->s->totals.lost + k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld;
 }
 
 /* Positions, file offset and counters become one fact; then memory is given back. */
@@ -394,15 +394,10 @@ void logger_complete(struct logger *l)
 {
     if (l->delivers)
         logger_deliver_end(l, l->s->env->realtime->finish, "no consumer had read them when the session ended, and they are not to be kept");
-    struct session      *s    = l->s;
-    struct reason        why  = {0};
-    uint64_t             lost = l->master->lost_file + l->master->corrupt + s->totals.lost;
-    struct klog_counters k    = {0};
+    struct session *s    = l->s;
+    struct reason   why  = {0};
+    uint64_t        lost = logger_events_lost(l);
 
-    if (s->klog) {
-        klog_counters(s->klog, &k);
-        lost += k.lost_ring + k.lost_memory + k.lost_conversion + k.withheld; /* not in the file, whoever kept it */
-    }
     lost -= l->master->lost_before < lost ? l->master->lost_before : lost;
     if (s->ring_fd >= 0) { /* what it kept goes with it */
         l->master->overwritten = l->master->events_written;

@@ -137,15 +137,15 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint32_t    kernel; /* 1 = kernel session */
     uint32_t    provider_count;
     uint64_t    events_written; /* in the file; of a real-time session without one: delivered, or in the backup */
-    uint64_t    lost_ring, lost_memory, lost_conversion, lost_file; /* EventsLost is their sum */
+    uint64_t    lost_ring, lost_memory, lost_conversion, lost_file; /* parts of EventsLost: ctl_events_lost() */
     uint64_t    attempted_kernel; /* raw records counted by the kernel; 0 for user sessions */
-    uint64_t    corrupt; /* records of hostile or damaged streams that were skipped */
+    uint64_t    corrupt; /* records of hostile or damaged streams that were skipped, or were not as they should be; no part of EventsLost */
     uint64_t    bytes_written;
     uint64_t    peak_bytes; /* most memory in use */
     uint64_t    late_events; /* found after a quiesce: must be 0 */
     uint64_t    clock_error_ns;
     uint64_t    overwritten; /* part of events_written: no longer in the file, or the ring, which keeps the newest; not lost */
-    uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not lost by us, not in the file */
+    uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not in the file, the fifth part of EventsLost */
     uint64_t    filtered; /* events of programs that filters of providers kept out: attempted = written + lost + filtered */
     union {
         uint32_t group_mask[8]; /* in force: flags and stacks of kernel events */
@@ -157,6 +157,12 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint32_t updates; /* how often these were changed since the session began */
     uint16_t hooks[256];
 };
+/* EventsLost has one meaning everywhere: events that were written and are not in the file, whatever the reason. Filters of the session keep events
+ * out before that. The file's header has the same sum. */
+static inline uint64_t ctl_events_lost(const struct ctl_session_info *s)
+{
+    return s->lost_ring + s->lost_memory + s->lost_conversion + s->lost_file + s->withheld;
+}
 /* CTL_UPDATE: what is not named in `what` stays. */
 enum {
     CTL_UPDATE_FLAGS = 1, CTL_UPDATE_STACKS = 2, CTL_UPDATE_FLUSH_TIMER = 4,

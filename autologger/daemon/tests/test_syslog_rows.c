@@ -1,5 +1,5 @@
 /* The rows of a boot in the system's log: against private sockets, in both protocols.
- * Proves: REG-09, REG-11. */
+ * D-27: what the kernel withheld is lost, too. Proves: REG-09, REG-11, ANA-12. */
 #include "autologger/daemon/syslog_rows.h"
 
 #include <setjmp.h>
@@ -86,6 +86,7 @@ static struct result_list rows_make(void)
     strcpy(r->session, "web");
     r->start   = true;
     r->written = 12;
+    r->withheld = 4;
     r          = result_add(&list);
     strcpy(r->session, "web");
     strcpy(r->provider, "{0}");
@@ -119,7 +120,8 @@ static void the_journal_gets_an_entry_a_row(void **state)
         assert_string_equal(value_of(entry[i], size[i], "MESSAGE_ID", v, sizeof v), SYSLOG_ROWS_MESSAGE_ID);
         assert_string_equal(value_of(entry[i], size[i], "AUTOLOGGER_BOOT", v, sizeof v), "b-1");
     }
-    assert_string_equal(value_of(entry[0], size[0], "MESSAGE", v, sizeof v), "web: ok, 12 events");
+    assert_string_equal(value_of(entry[0], size[0], "MESSAGE", v, sizeof v), "web: ok, 12 events, 4 lost");
+    assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_LOST", v, sizeof v), "4");
     assert_string_equal(value_of(entry[0], size[0], "PRIORITY", v, sizeof v), "6");
     assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_EVENTS", v, sizeof v), "12");
     assert_null(value_of(entry[0], size[0], "AUTOLOGGER_PROVIDER", v, sizeof v));
@@ -151,7 +153,7 @@ static void without_a_journal_there_are_lines(void **state)
     assert_int_equal(syslog_rows_send(&list, &to), 4);
     ssize_t n = recv(l.syslog_fd, line, sizeof line - 1, 0);
     line[n > 0 ? n : 0] = 0;
-    assert_string_equal(line, "<30>autologger: web: ok, 12 events");
+    assert_string_equal(line, "<30>autologger: web: ok, 12 events, 4 lost");
     n                   = recv(l.syslog_fd, line, sizeof line - 1, 0);
     line[n > 0 ? n : 0] = 0;
     assert_null(strchr(line, '\n'));

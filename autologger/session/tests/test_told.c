@@ -169,6 +169,7 @@ static void others_may_not_tell(void **state)
     assert_int_equal(n.told, 1);
     assert_int_equal(n.told_cpu, 0);
     assert_int_equal(info.corrupt, 1);
+    assert_int_equal(file_read(t.path).lost, 0); /* D-27: it is in the file, so it is not lost */
     fixture_finish(&f);
 }
 
