@@ -181,10 +181,12 @@ static int dump(struct dump_args *a)
     }
     if (!st && symbols)
         symbols_show(a, symbols);
-    if (st)
+    if (st) {
         code = failure_print_about(reader ? ABOUT_ANY : ABOUT_TRACE, "autologger dump", st, &why);
-    else if (damage_print("autologger dump", a->file, reader))
-        code = VERB_FAILED;
+    } else {
+        losses_banner("autologger dump", a->file, reader);
+        code = damage_print("autologger dump", a->file, reader) ? VERB_FAILED : VERB_FINE;
+    }
     if (!st && (counts.unknown || counts.mismatch)) {
         fflush(stdout);
         fprintf(stderr, "autologger dump: %" PRIu64 " of %" PRIu64 " events written without names of fields (%" PRIu64

@@ -4,6 +4,7 @@
 #include "tools/merge_options.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
+#include "tools/summary_view.h"
 #include "tools/verb.h"
 
 #include <inttypes.h>
@@ -133,6 +134,7 @@ static void metadata_print(const struct merge_counts *n)
 
 static void why_not_fine(const struct merge_counts *n, const char *out)
 {
+    lacks_print("autologger merge", out, n->events_lost, n->buffers_lost, out);
     fflush(stdout);
     if (n->unfinished)
         fprintf(stderr, "autologger merge: %u of the files %s never finished: what was lost last is not counted in %s\n", n->unfinished,

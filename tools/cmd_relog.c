@@ -9,6 +9,7 @@
 #include "tools/merge_options.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
+#include "tools/summary_view.h"
 #include "tools/verb.h"
 #include "autologger/wire/merged.h"
 #include "autologger/wire/names.h"
@@ -197,6 +198,8 @@ static int relog(struct relog_args *a)
         code = failure_print_about(n.opened ? ABOUT_RESULT : ABOUT_TRACE, "autologger relog", st, &why);
     } else {
         print(a, &n);
+        /* the result may be without the events that tell where the losses are */
+        lacks_print("autologger relog", a->out, n.events_lost, n.buffers_lost, a->count == 1 ? a->files[0] : a->out);
         fflush(stdout);
         if (n.damage || n.inversions)
             fprintf(stderr, "autologger relog: %s%s\n", n.damage ? n.first_damage : n.first_inversion, n.damage ? ": what lies there is not in the result" : "");

@@ -29,15 +29,20 @@ bool damage_print(const char *verb, const char *path, const struct etl_reader *r
     return count != 0;
 }
 
+void lacks_print(const char *verb, const char *path, uint64_t events, uint64_t buffers, const char *analyse)
+{
+    if (!events && !buffers)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "%s: %s lacks %" PRIu64 " event%s and %" PRIu64 " buffer%s that were lost when it was recorded. Do: autologger analyse losses %s\n", verb, path,
+            events, plural(events), buffers, plural(buffers), analyse);
+}
+
 bool losses_banner(const char *verb, const char *path, const struct etl_reader *reader)
 {
     const struct etl_file_header *h = etl_reader_header(reader);
-    if (!h->raw.events_lost && !h->raw.buffers_lost)
-        return false;
-    fflush(stdout);
-    fprintf(stderr, "%s: %s lacks %" PRIu32 " event%s and %" PRIu32 " buffer%s that were lost when it was recorded. Do: autologger analyse losses %s\n", verb, path,
-            h->raw.events_lost, plural(h->raw.events_lost), h->raw.buffers_lost, plural(h->raw.buffers_lost), path);
-    return true;
+    lacks_print(verb, path, h->raw.events_lost, h->raw.buffers_lost, path);
+    return h->raw.events_lost || h->raw.buffers_lost;
 }
 
 struct watcher {

@@ -14,6 +14,9 @@ struct summary_view {
     unsigned           folder_count;
 };
 int summary_view_file(const char *verb, const char *path, const struct summary_view *how);
+/* Says on stderr that `path` lacks events or buffers that were lost when it was recorded; nothing when both are 0. `analyse`: the file to look into.
+ * The exit code stays: the loss is the recording's, what was asked for is done. */
+void lacks_print(const char *verb, const char *path, uint64_t events, uint64_t buffers, const char *analyse);
 /* Says on stderr that the file lacks events that were lost when it was recorded; true when it does. */
 bool losses_banner(const char *verb, const char *path, const struct etl_reader *reader);
 /* Says on stderr where the file is damaged; true when it is. */
