@@ -144,11 +144,12 @@ static const struct registration *enabled_in(TRACEHANDLE handle, const struct sh
 
 static ULONG write_event(TRACEHANDLE handle, struct etl_event_header *h, const struct ring_piece *piece, unsigned count)
 {
-    const struct shm_enable *enable;
-    uint64_t                 total = 0;
-    bool                     written;
+    const struct shm_enable   *enable;
+    uint64_t                   total = 0;
+    bool                       written;
+    const struct registration *r = enabled_in(handle, &enable);
 
-    if (!enabled_in(handle, &enable))
+    if (!r)
         return ERROR_INVALID_HANDLE;
     const uint64_t          ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
     const struct ring_view *view   = __atomic_load_n(&al_views[(uint16_t)handle % SHM_SESSIONS], __ATOMIC_ACQUIRE);
@@ -163,6 +164,7 @@ static ULONG write_event(TRACEHANDLE handle, struct etl_event_header *h, const s
     h->flags       = SHM_CLASSIC;
     h->thread_id   = al_thread.tid;
     h->process_id  = al_thread.pid;
+    classic_slot_set(h, r->slot_number);
     return ring_write(view, enable, ticket, h, piece, count, (uint32_t)total, &written);
 }
 

@@ -4,12 +4,14 @@
  *   provider    the class GUID              id     Class.Version; MessageNumber     task  option flags of a message
  *   level, opcode  Class.Level, Class.Type  keyword  InstanceId and, above, ParentInstanceId; of a message: its component id
  *   activity    ParentGuid; the message GUID
+ *   version, channel  the slot of the provider in the directory + 1, 0 not known: a file has the class GUID alone, and the logger counts by provider
  * Threads: pure, any. Not for: telling whether a program may say so (it may). */
 #ifndef AUTOLOGGER_RING_CLASSIC_H
 #define AUTOLOGGER_RING_CLASSIC_H
 #include "autologger/wire/etl.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum { SHM_CLASSIC = 0x0100 }; /* EVENT_HEADER_FLAG_CLASSIC_HEADER, which no file has */
 enum classic_kind { CLASSIC_FULL = 1, CLASSIC_INSTANCE = 2, CLASSIC_MESSAGE = 3 };
@@ -20,6 +22,16 @@ enum {
 };
 
 static inline bool classic_is(const uint8_t *record) { return record[5] & (SHM_CLASSIC >> 8); }
+static inline void classic_slot_set(struct etl_event_header *h, uint32_t slot)
+{
+    h->version = (uint8_t)(slot + 1);
+    h->channel = (uint8_t)((slot + 1) >> 8);
+}
+/* -1: not known. */
+static inline int classic_slot(const uint8_t *record)
+{
+    return (record[offsetof(struct etl_event_header, version)] | record[offsetof(struct etl_event_header, channel)] << 8) - 1;
+}
 /* Writes the record of `size` bytes (80 or more) to `out` (as many) as it stands in a file. Its size there; 0 for a kind that is not known. */
 uint32_t classic_unwrap(const uint8_t *record, uint32_t size, uint8_t *out);
 #endif

@@ -62,6 +62,7 @@ static uint8_t *append(struct logger *l, unsigned cpu, const uint8_t *record, ui
         need = (size + 7u) & ~7u;
         if (!size)
             return drop(l);
+        provider_count_classic(&l->providers, l->s->state, classic_slot(record), f->provider_events);
         if (l->numbers && at[3] == ETL_MARKER_MESSAGE && at[6] & MESSAGE_SEQUENCE) {
             const uint32_t number = l->s->env->modes->message_number(l);
             memcpy(at + 8, &number, sizeof number);

@@ -42,6 +42,19 @@ void provider_count_row(const struct provider_count *c, const uint64_t guid[2], 
         events[place] += count;
 }
 
+/* A slot may have been another provider's before: an enablement in force goes before one that has ended. */
+void provider_count_classic(struct provider_count *c, const struct state_session *st, int slot, uint64_t events[STATE_ENABLES])
+{
+    int place = -1;
+
+    provider_count_learn(c, st);
+    for (unsigned i = 0; slot >= 0 && i < c->known; i++)
+        if (st->enable[i].slot == (uint32_t)slot && (place < 0 || __atomic_load_n(&st->enable[i].in_use, __ATOMIC_ACQUIRE)))
+            place = (int)i;
+    if (place >= 0)
+        events[place]++;
+}
+
 void provider_count_add(struct provider_count *c, const struct state_session *st, const uint8_t *records, uint32_t size,
                         uint64_t events[STATE_ENABLES])
 {

@@ -18,9 +18,12 @@ struct provider_count {
 };
 /* New enablements, before either of the two that follow. */
 void provider_count_learn(struct provider_count *c, const struct state_session *st);
+/* Adds an event of the older API, of the provider that has this slot in the directory; -1: not known. Learns first. */
+void provider_count_classic(struct provider_count *c, const struct state_session *st, int slot, uint64_t events[STATE_ENABLES]);
 /* Adds `count` events of one provider. */
 void provider_count_row(const struct provider_count *c, const uint64_t guid[2], uint64_t count, uint64_t events[STATE_ENABLES]);
-/* Adds the events among the `size` bytes of records at `records` to events[place]; learns first. */
+/* Adds the events among the `size` bytes of records at `records` to events[place]; learns first. Records of the older API do not say whose
+ * they are: provider_count_classic() adds these. */
 void provider_count_add(struct provider_count *c, const struct state_session *st, const uint8_t *records, uint32_t size,
                         uint64_t events[STATE_ENABLES]);
 #endif

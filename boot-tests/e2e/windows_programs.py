@@ -157,6 +157,21 @@ def classic(m):
         verify(m, name, flags)
 
 
+def classic_counted(m):
+    """D-79: Status has the events of a provider of the older API, whose records have a class GUID and not its own. Proves: REG-10."""
+    program, rounds = linked(m, C[0], "classic_provider.c"), 100
+    ini, lines, out = (os.path.join(m.dir, name) for name in ("classic.ini", "lines", "rehearsal"))
+    with open(ini, "w") as f:
+        f.write("[Autologger/old]\nStart = 1\nBufferSize = 64 KB\n[Autologger/old/%s]\nEnableLevel = Verbose\n" % (GUID % 5))
+    with open(lines, "w") as f:
+        f.write("\n" * (rounds - 1))
+    said = json.loads(m.tool("rehearse", ini, "--run", f"{program} < {lines} > {lines}.out", "--out", out, "--json").stdout)
+    session = said["sessions"][0]
+    print("rehearsed", session["written"], [p["written"] for p in session["providers"]])
+    check(session["written"] == 3 * rounds, "an event, an instance and a message a round", session)
+    check([p["written"] for p in session["providers"]] == [3 * rounds], "the provider's row", session)
+
+
 def verify(m, name, flags):
     """The headers themselves: FULL64, INSTANCE64 and MESSAGE, in this order."""
     with open(os.path.join(m.logs, name + ".etl"), "rb") as f:
@@ -327,6 +342,7 @@ with Machine() as m:
     library(m)
     managed(m)
     classic(m)
+    classic_counted(m)
     nine(m)
     group(m)
     minimal(m)

@@ -1,5 +1,5 @@
 /* Proves: API-27 API-28 ENB-14: providers of the older API against a daemon in a thread: registration, the callback's handle with level and flags,
- * one session at a time, events, instances and messages with the headers of the older kinds byte for byte, and every error. */
+ * D-79: each record says whose it is; one session at a time, events, instances and messages with the headers of the older kinds byte for byte, and every error. */
 #include "autologger/include/evntrace.h"
 #include "autologger/provider/tests/fakedaemon.h"
 #include "autologger/ring/classic.h"
@@ -60,6 +60,9 @@ static uint32_t next(unsigned s, uint8_t out[65536])
     const struct stream_record *r = fakedaemon_next(&daemon_, s);
     assert_non_null(r);
     assert_true(classic_is(r->data));
+    struct guid control;
+    memcpy(&control, &control_id, sizeof control);
+    assert_int_equal(classic_slot(r->data), fake_slot(&daemon_, &control));
     return classic_unwrap(r->data, r->size, out);
 }
 
