@@ -56,16 +56,13 @@ bool balance_of(const struct result_list *list, const struct result_row *row, co
 {
     if (row->provider[0] || !row->start || (row->status && !row->stopped))
         return false;
-    *out = (struct balance){.session = row->session};
-    out->lost    = result_lost(row);
-    out->written = row->written;
+    *out = (struct balance){.session = row->session, .written = row->written, .lost = result_lost(row), .lost_file = row->lost_file};
     if (row->kernel) {
-        /* the kernel counts records; one record may become several events, so records are compared with records */
+        out->kernel     = true;
         out->counted_by = "the kernel";
         out->attempted  = row->attempted;
-        out->written    = row->converted;
+        out->converted  = row->converted;
         out->withheld   = row->withheld;
-        out->lost -= row->lost_file; /* events, of records that were converted */
         return true;
     }
     for (unsigned i = 0; i < list->count; i++) {
@@ -80,21 +77,36 @@ bool balance_holds(const struct balance *b)
 {
     if (!b->counted_by)
         return true;
+    if (b->kernel)
+        return b->attempted == b->converted + b->lost - b->lost_file;
     return b->filtered ? b->attempted >= b->written + b->lost : b->attempted == b->written + b->lost;
+}
+
+static void kernel_print(const struct balance *b, FILE *to)
+{
+    fprintf(to, "%s: attempted %" PRIu64 " %s converted %" PRIu64 " + lost %" PRIu64 "   (records, counted by the kernel", b->session, b->attempted,
+            balance_holds(b) ? "=" : "DIFFERS FROM", b->converted, b->lost - b->lost_file);
+    if (b->withheld)
+        fprintf(to, "; %" PRIu64 " of the lost were withheld by a filter of this kernel", b->withheld);
+    fprintf(to, "); events written %" PRIu64, b->written);
+    if (b->lost_file)
+        fprintf(to, " + lost on the way to the file %" PRIu64, b->lost_file);
+    fputc('\n', to);
 }
 
 void balance_print(const struct balance *b, FILE *to)
 {
+    if (b->kernel) {
+        kernel_print(b, to);
+        return;
+    }
     if (!b->counted_by) {
         fprintf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written, b->lost);
         return;
     }
-    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s", b->session,
+    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s)\n", b->session,
             b->attempted, b->attempted == b->written + b->lost ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost,
             b->counted_by, b->filtered ? "; the session filters" : "");
-    if (b->withheld)
-        fprintf(to, "; %" PRIu64 " of the lost were withheld by a filter of this kernel", b->withheld);
-    fputs(")\n", to);
 }
 
 void balance_json(const struct balance *b, struct json *j)
@@ -103,8 +115,11 @@ void balance_json(const struct balance *b, struct json *j)
     json_text(j, "session", b->session);
     json_text(j, "counted_by", b->counted_by);
     json_number(j, "attempted", b->attempted);
+    if (b->kernel)
+        json_number(j, "converted", b->converted);
     json_number(j, "written", b->written);
     json_number(j, "lost", b->lost);
+    json_number(j, "lost_file", b->lost_file);
     json_number(j, "withheld", b->withheld);
     json_flag(j, "filtered", b->filtered);
     json_flag(j, "balanced", balance_holds(b));

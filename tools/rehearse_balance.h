@@ -1,4 +1,4 @@
-/* rehearse_balance.h - attempted = written + lost, where attempted was counted by somebody else than the session: the kernel
+/* rehearse_balance.h - attempted = written + lost, where attempted was counted by another program than the session: the kernel
  * (kernel sessions) or the demo program itself (user sessions).
  * Threads: one. Ownership: init/finish by the caller's array. */
 #ifndef TOOLS_REHEARSE_BALANCE_H
@@ -17,8 +17,10 @@ struct balance {
     const char *session; /* borrowed from the row */
     const char *counted_by; /* "the kernel", "autologger-demo", or NULL: nobody */
     bool        filtered; /* the session's filters keep some events out: the sum may stay below attempted */
-    uint64_t    attempted, written, lost;
-    uint64_t    withheld; /* part of lost: the kernel counted them and kept them back; 0 for user sessions */
+    bool        kernel; /* attempted are records, of which each may become several events: attempted = converted + (lost - lost_file) */
+    uint64_t    attempted, converted;
+    uint64_t    written, lost; /* events in the file; EventsLost */
+    uint64_t    lost_file, withheld; /* parts of lost: events on the way to the file; what the kernel counted and kept back */
 };
 
 /* Reads "provider={guid} attempted=N ..." lines; a missing file leaves an empty report. */

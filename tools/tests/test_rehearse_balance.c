@@ -1,4 +1,5 @@
-/* Proves: COR-20 attempted = written + lost, where attempted is another's count; a difference is not called balanced. */
+/* Proves: COR-20 attempted = written + lost, where attempted is another's count; a difference is not called balanced. D-76: "written" is what is in
+ * the file, also of a kernel session whose file was full. */
 #include "tools/rehearse_balance.h"
 
 #include <stdarg.h>
@@ -59,6 +60,18 @@ static void test_user_session(void **state)
     }
 }
 
+static void line_is(const struct balance *b, const char *wanted)
+{
+    char  *text = NULL;
+    size_t size = 0;
+    FILE  *to   = open_memstream(&text, &size);
+    assert_non_null(to);
+    balance_print(b, to);
+    fclose(to);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
 static void test_kernel_session(void **state)
 {
     (void)state;
@@ -74,6 +87,22 @@ static void test_kernel_session(void **state)
     row->lost_conversion     = 2;
     assert_true(balance_of(&list, row, &demo, NULL, &b));
     assert_true(balance_holds(&b));
+    assert_int_equal(b.written, 1000);
+    assert_int_equal(b.lost, 6);
+    row->written   = 700; /* the file was full */
+    row->lost_file = 300;
+    assert_true(balance_of(&list, row, &demo, NULL, &b));
+    assert_true(balance_holds(&b));
+    assert_int_equal(b.written, 700);
+    assert_int_equal(b.lost, 306);
+    line_is(&b, ": attempted 50 = converted 44 + lost 6   (records, counted by the kernel); events written 700 + lost on the way to the file 300\n");
+    row->withheld  = 2;
+    row->lost_ring = 2;
+    row->lost_file = 0;
+    assert_true(balance_of(&list, row, &demo, NULL, &b));
+    assert_true(balance_holds(&b));
+    line_is(&b, ": attempted 50 = converted 44 + lost 6   (records, counted by the kernel; 2 of the lost were withheld by a filter of this kernel); "
+                "events written 700\n");
     row->converted = 43;
     assert_true(balance_of(&list, row, &demo, NULL, &b));
     assert_false(balance_holds(&b));
