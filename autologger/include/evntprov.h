@@ -131,8 +131,11 @@ typedef enum _EVENT_INFO_CLASS {
     MaxEventInfo                   = 4
 } EVENT_INFO_CLASS;
 
-/* IsEnabled: EVENT_CONTROL_CODE_*. FilterData is the session's SCHEMATIZED filter, good during the call, or NULL when there is none. A session
- * whose filters do not mean this program is not told of. */
+/* Reports a change of the sessions that enable the provider. IsEnabled: EVENT_CONTROL_CODE_ENABLE_PROVIDER while one session or more enable it,
+ * also where another one has just ended; DISABLE_PROVIDER when none is left; CAPTURE_STATE. Level is the highest of all sessions, MatchAnyKeyword
+ * the union and MatchAllKeyword the intersection; a session that states no level counts as 0xFF, one without keywords as all ones. SourceId and
+ * FilterData (its SCHEMATIZED filter, valid during the call, or NULL) are those of the session that changed. A session whose filters exclude this
+ * program is not reported. */
 typedef VOID(NTAPI *PENABLECALLBACK)(LPCGUID SourceId, ULONG IsEnabled, UCHAR Level, ULONGLONG MatchAnyKeyword,
                                      ULONGLONG MatchAllKeyword, PEVENT_FILTER_DESCRIPTOR FilterData,
                                      PVOID CallbackContext);

@@ -156,8 +156,7 @@ static PEVENT_FILTER_DESCRIPTOR own_filter(const struct registration *r, const s
 }
 
 /* Lock held on entry and exit, not during the callback. EventUnregister waits for `calling`. */
-static void run_callback(unsigned index, const struct guid *source, uint32_t code, uint8_t level, uint64_t any, uint64_t all,
-                         PEVENT_FILTER_DESCRIPTOR filter)
+static void run_callback(unsigned index, const struct guid *source, uint32_t code, const struct enable_terms *terms, PEVENT_FILTER_DESCRIPTOR filter)
 {
     struct registration *r        = &al_table[index];
     PENABLECALLBACK      callback = r->callback;
@@ -168,10 +167,32 @@ static void run_callback(unsigned index, const struct guid *source, uint32_t cod
     memcpy(&id, source, sizeof id);
     LIFE.calling = index + 1;
     process_unlock();
-    callback(&id, code, level, any, all, filter, context);
+    callback(&id, code, terms->level, terms->any, terms->all, filter, context);
     process_lock();
     LIFE.calling = 0;
     pthread_cond_broadcast(&LIFE.changed);
+}
+
+/* Calls the provider back about a change of one session. As on Windows the callback gets the composite of all sessions that enable the provider,
+ * and "enabled" as long as there is one: a program that keeps the last callback's values must not stop writing for the sessions that remain.
+ * The message comes before or after the daemon's change of the directory, so the message decides about its own session. */
+static void tell_change(const struct ctl_enable *m, uint32_t code)
+{
+    const struct registration *r    = &al_table[m->index];
+    const uint32_t             bit  = 1u << (m->enable_index & 31);
+    const struct shm_provider *slot = r->slot && r->slot->generation == r->slot_generation ? r->slot : NULL;
+    bool                       filtered;
+    const struct enable_terms  one    = {m->level ? m->level : UINT8_MAX, m->any ? m->any : UINT64_MAX, m->any ? m->all : 0};
+    struct enable_terms        terms  = registration_terms(slot, registration_enabled(r, slot, &filtered) & ~bit);
+    PEVENT_FILTER_DESCRIPTOR   filter = code ? own_filter(r, m) : NULL;
+    if (code == EVENT_CONTROL_CODE_DISABLE_PROVIDER) {
+        code = terms.level ? EVENT_CONTROL_CODE_ENABLE_PROVIDER : EVENT_CONTROL_CODE_DISABLE_PROVIDER;
+    } else {
+        terms.all   = terms.level ? terms.all & one.all : one.all;
+        terms.level = one.level > terms.level ? one.level : terms.level;
+        terms.any |= one.any;
+    }
+    run_callback(m->index, &m->source, code, &terms, filter);
 }
 
 /* The same of a provider of the older API. */
@@ -216,7 +237,7 @@ static void on_enable(const struct ctl_enable *m)
             if (tell && r->classic)
                 run_classic(m->index, code, m->enable_index, m->level, m->any);
             else if (tell)
-                run_callback(m->index, &m->source, code, m->level, m->any, m->all, code ? own_filter(r, m) : NULL);
+                tell_change(m, code);
             if (r->handle == handle && r->owed) {
                 r->owed--;
                 pthread_cond_broadcast(&LIFE.changed);
@@ -311,7 +332,8 @@ static int receive(struct message *m)
 /* The daemon is gone for good: everything is detached, the registrations stay. Lock held. */
 static void disconnect(void)
 {
-    static const struct guid nobody;
+    static const struct guid         nobody;
+    static const struct enable_terms none;
     known_fd_close(&LIFE.socket);
     process_keep_socket();
     attach_drop_all();
@@ -327,7 +349,7 @@ static void disconnect(void)
         if (told && r->handle && r->classic)
             run_classic(i, 0, r->classic->entry, 0, 0);
         else if (told && r->handle)
-            run_callback(i, &nobody, 0, 0, 0, 0, NULL);
+            run_callback(i, &nobody, 0, &none, NULL);
     }
     pthread_cond_broadcast(&LIFE.changed);
 }

@@ -143,6 +143,15 @@ void registration_set_plain(struct registration *r); /* from what it is made of 
 bool registration_filter(const struct shm_provider *slot, unsigned entry, struct filter_view *out);
 /* Whether an enablement with a filter is for this program: one that is not does not even see it. */
 bool registration_in_scope(const struct registration *r, const struct shm_provider *slot, unsigned entry);
+/* The enablements that are for this program, a bit each; and whether one of them has a filter. `slot`: or NULL. */
+uint32_t registration_enabled(const struct registration *r, const struct shm_provider *slot, bool *filtered);
+/* What a program is told of the sessions that enable its provider: the highest level, the keywords of any, and those that all of them require.
+ * As on Windows a session that states no level or no keywords asks for all: 0xFF, all ones. Level 0: no session. */
+struct enable_terms {
+    uint8_t  level;
+    uint64_t any, all;
+};
+struct enable_terms registration_terms(const struct shm_provider *slot, uint32_t entries);
 /* Sessions of the slot that are enabled: a bit each; those among them with a filter have one in the second byte as well. */
 static inline uint32_t slot_word(const struct shm_provider *slot)
 {

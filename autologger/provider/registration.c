@@ -48,8 +48,7 @@ void registration_set_plain(struct registration *r)
     __atomic_store_n(&r->plain, !r->use_types && !r->traits && !r->filtered, __ATOMIC_RELEASE);
 }
 
-/* The enablements that are for this program, and whether one of them has a filter. */
-static uint32_t enabled_here(const struct registration *r, const struct shm_provider *slot, bool *filtered)
+uint32_t registration_enabled(const struct registration *r, const struct shm_provider *slot, bool *filtered)
 {
     const uint32_t word = slot ? slot_word(slot) : 0;
     uint32_t       here = word & 0xFF;
@@ -66,23 +65,29 @@ static uint32_t enabled_here(const struct registration *r, const struct shm_prov
     return here;
 }
 
-/* The inline check of a TraceLogging provider passes whatever at least one session might want. */
-static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provider *slot, uint32_t here)
+struct enable_terms registration_terms(const struct shm_provider *slot, uint32_t entries)
 {
-    ULONG    level = 0;
-    uint64_t any = 0, all = UINT64_MAX;
+    struct enable_terms t = {.all = UINT64_MAX};
     for (unsigned i = 0; slot && i < SHM_PROVIDER_SESSIONS; i++) {
         const struct shm_enable *e = &slot->enable[i];
-        if (!e->enabled || !(here & 1u << i))
+        if (!e->enabled || !(entries & 1u << i))
             continue;
-        ULONG plus1 = e->level ? e->level + 1u : 256u;
-        level       = plus1 > level ? plus1 : level;
-        any |= e->any ? e->any : UINT64_MAX;
-        all &= e->any ? e->all : 0;
+        const uint8_t level = e->level ? e->level : UINT8_MAX;
+        t.level             = level > t.level ? level : t.level;
+        t.any |= e->any ? e->any : UINT64_MAX;
+        t.all &= e->any ? e->all : 0;
     }
-    __atomic_store_n(&tlg->KeywordAny, any, __ATOMIC_RELAXED);
-    __atomic_store_n(&tlg->KeywordAll, level ? all : 0, __ATOMIC_RELAXED);
-    __atomic_store_n(&tlg->LevelPlus1, level, __ATOMIC_RELEASE);
+    t.all = t.level ? t.all : 0;
+    return t;
+}
+
+/* The inline check of a TraceLogging provider passes every event that at least one session might want. */
+static void recompute_inline(struct _tlgProvider_t *tlg, const struct shm_provider *slot, uint32_t here)
+{
+    const struct enable_terms t = registration_terms(slot, here);
+    __atomic_store_n(&tlg->KeywordAny, t.any, __ATOMIC_RELAXED);
+    __atomic_store_n(&tlg->KeywordAll, t.all, __ATOMIC_RELAXED);
+    __atomic_store_n(&tlg->LevelPlus1, t.level ? t.level + 1u : 0, __ATOMIC_RELEASE);
 }
 
 static void note_next(struct registration *r, const struct ring_view *view)
@@ -101,7 +106,7 @@ void registration_recompute(unsigned index)
     if (slot && slot->generation != r->slot_generation)
         slot = NULL;
     bool     filtered;
-    uint32_t here   = enabled_here(r, slot, &filtered);
+    uint32_t here   = registration_enabled(r, slot, &filtered);
     bool     wanted = r->handle && here != 0;
     if (wanted)
         note_next(r, al_views[slot->enable[__builtin_ctz(here)].session % SHM_SESSIONS]);

@@ -1,5 +1,6 @@
 /* Proves: API-05 API-06 API-09 API-10 API-28 ENB-02 ENB-07 ENB-09 ENB-12 ENB-13 ENB-14: what a provider writes while none, one, or all eight sessions
  * enable it, each by its own level and keywords, in every order of enabling and registering; a provider that nobody asks for costs nothing.
+ * D-61 API-08: the callback gets the composite of all sessions, 0xFF and all ones where a session states no level or keywords.
  * The daemon is a thread of the test. */
 // timeout: 120
 #include "autologger/include/evntprov.h"
@@ -171,6 +172,50 @@ static void test_both_orders(void **state)
     }
 }
 
+struct called {
+    unsigned  count;
+    ULONG     code;
+    UCHAR     level;
+    ULONGLONG any, all;
+};
+static VOID on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID context)
+{
+    struct called *c = context;
+    (void)source, (void)filter;
+    c->code = code, c->level = level, c->any = any, c->all = all;
+    __atomic_add_fetch(&c->count, 1, __ATOMIC_RELEASE);
+}
+/* Enables or disables in one session, and compares what the callback gets. */
+static void told(struct called *c, unsigned session, int enable, UCHAR level, ULONGLONG any, ULONGLONG all, struct called want)
+{
+    const unsigned before = __atomic_load_n(&c->count, __ATOMIC_ACQUIRE);
+    if (enable)
+        fakedaemon_enable(&daemon_, session, &provider_id, level, any, all, 0);
+    else
+        fakedaemon_disable(&daemon_, session, &provider_id);
+    assert_int_equal(__atomic_load_n(&c->count, __ATOMIC_ACQUIRE), before + 1);
+    assert_int_equal(c->code, want.code);
+    assert_int_equal(c->level, want.level);
+    assert_true(c->any == want.any);
+    assert_true(c->all == want.all);
+}
+static void test_callback_terms(void **state)
+{
+    struct called c = {0};
+    const ULONG   on = EVENT_CONTROL_CODE_ENABLE_PROVIDER;
+    (void)state;
+    assert_int_equal(EventRegister((LPCGUID)(const void *)&provider_id, on_enable, &c, &handle), 0);
+    assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1));
+    told(&c, 0, 1, 0, 0, 0, (struct called){0, on, 0xFF, UINT64_MAX, 0});
+    told(&c, 0, 1, 3, 0x10, 0x10, (struct called){0, on, 3, 0x10, 0x10});
+    told(&c, 1, 1, 1, 0x21, 0x11, (struct called){0, on, 3, 0x31, 0x10}); /* the lower level does not replace the higher one */
+    told(&c, 2, 1, 0, 0, 0x7, (struct called){0, on, 0xFF, UINT64_MAX, 0}); /* "all of" without "any of" has no effect */
+    told(&c, 2, 0, 0, 0, 0, (struct called){0, on, 3, 0x31, 0x10}); /* two sessions remain */
+    told(&c, 0, 0, 0, 0, 0, (struct called){0, on, 1, 0x21, 0x11});
+    told(&c, 1, 0, 0, 0, 0, (struct called){0, EVENT_CONTROL_CODE_DISABLE_PROVIDER, 0, 0, 0});
+    assert_int_equal(EventUnregister(handle), 0);
+}
+
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define OWN_MEMORY_GROWS /* ThreadSanitizer's, with every access */
@@ -215,7 +260,8 @@ int main(void)
 {
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-    const struct CMUnitTest tests[] = {T(test_multicast), T(test_write_ex), T(test_own_terms), T(test_both_orders), T(test_nobody)};
+    const struct CMUnitTest tests[] = {T(test_multicast), T(test_write_ex), T(test_own_terms), T(test_both_orders),
+                                       T(test_callback_terms), T(test_nobody)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     fakedaemon_finish(&daemon_);
     return failed;

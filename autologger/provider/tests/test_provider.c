@@ -206,13 +206,14 @@ static void test_callback(void **state)
     assert_int_equal(fakedaemon_count(&daemon_, 0), 1);
     fakedaemon_enable(&daemon_, 1, &provider_id, 2, 0, 0, 0);
     assert_int_equal(c.count, 2);
-    assert_int_equal(c.level, 2);
     fakedaemon_disable(&daemon_, 0, &provider_id);
     assert_int_equal(c.count, 3);
+    fakedaemon_disable(&daemon_, 1, &provider_id);
+    assert_int_equal(c.count, 4);
     assert_int_equal(c.code, EVENT_CONTROL_CODE_DISABLE_PROVIDER);
     assert_int_equal(EventUnregister(c.handle), 0);
     fakedaemon_enable(&daemon_, 0, &provider_id, 2, 0, 0, 0);
-    assert_int_equal(c.count, 3);
+    assert_int_equal(c.count, 4);
     assert_int_equal(EventUnregister(warm), 0);
 }
 
