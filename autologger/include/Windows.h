@@ -129,11 +129,6 @@ typedef union _ULARGE_INTEGER {
     uint64_t QuadPart;
 } ULARGE_INTEGER, *PULARGE_INTEGER;
 
-#if __SIZEOF_WCHAR_T__ == 2
-#define AUTOLOGGER_WIDE(text) L##text
-#else
-#define AUTOLOGGER_WIDE(text) u##text
-#endif
 #ifdef UNICODE
 typedef WCHAR  TCHAR, *PTCHAR;
 typedef LPWSTR LPTSTR, PTSTR;

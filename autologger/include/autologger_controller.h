@@ -5,6 +5,7 @@
  * Threads: any; each call has a connection of its own. Link with -lautologger-trace. */
 #ifndef AUTOLOGGER_CONTROLLER_H
 #define AUTOLOGGER_CONTROLLER_H
+#include "autologger_kernel.h"
 #include "autologger_types.h"
 
 #ifndef ERROR_ALREADY_EXISTS
@@ -20,13 +21,6 @@
 
 typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
 
-/* EnableFlags: {Offset : 16, Length : 8, 0x80}: the flags are Length ULONGs at Offset, behind the struct. */
-#define EVENT_TRACE_FLAG_EXTENSION 0x80000000u
-#define KERNEL_LOGGER_NAMEA "NT Kernel Logger"
-#define KERNEL_LOGGER_NAMEW u"NT Kernel Logger"
-/* {9e814aad-3204-11d2-9a82-006008a86939} */
-#define AUTOLOGGER_SYSTEM_TRACE_CONTROL_GUID {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}}
-
 /* LogFileMode: the bits that evntrace.h does not have yet */
 #define EVENT_TRACE_FILE_MODE_NEWFILE 0x00000008
 #define EVENT_TRACE_USE_MS_FLUSH_TIMER 0x00000010
@@ -35,11 +29,19 @@ typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
 #define EVENT_TRACE_SECURE_MODE 0x00000080
 #define EVENT_TRACE_PRIVATE_LOGGER_MODE 0x00000800
 #define EVENT_TRACE_USE_KBYTES_FOR_SIZE 0x00002000
+#define EVENT_TRACE_USE_GLOBAL_SEQUENCE 0x00004000
+#define EVENT_TRACE_USE_LOCAL_SEQUENCE 0x00008000
+#define EVENT_TRACE_RELOG_MODE 0x00010000 /* of files that were relogged; StartTrace refuses it */
 #define EVENT_TRACE_PRIVATE_IN_PROC 0x00020000
+#define EVENT_TRACE_MODE_RESERVED 0x00100000
+#define EVENT_TRACE_STOP_ON_HYBRID_SHUTDOWN 0x00400000
+#define EVENT_TRACE_PERSIST_ON_HYBRID_SHUTDOWN 0x00800000
 #define EVENT_TRACE_USE_PAGED_MEMORY 0x01000000
 #define EVENT_TRACE_SYSTEM_LOGGER_MODE 0x02000000
+#define EVENT_TRACE_COMPRESSED_MODE 0x04000000
 #define EVENT_TRACE_INDEPENDENT_SESSION_MODE 0x08000000
 #define EVENT_TRACE_NO_PER_PROCESSOR_BUFFERING 0x10000000
+#define EVENT_TRACE_ADDTO_TRIAGE_DUMP 0x80000000
 
 /* ControlTrace */
 #define EVENT_TRACE_CONTROL_QUERY 0
@@ -257,7 +259,6 @@ AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfo
                                            ULONG OutBufferSize, PULONG ReturnLength);
 
 #ifdef UNICODE
-#define KERNEL_LOGGER_NAME KERNEL_LOGGER_NAMEW
 #define StartTrace StartTraceW
 #define ControlTrace ControlTraceW
 #define QueryTrace QueryTraceW
@@ -266,7 +267,6 @@ AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfo
 #define FlushTrace FlushTraceW
 #define QueryAllTraces QueryAllTracesW
 #else
-#define KERNEL_LOGGER_NAME KERNEL_LOGGER_NAMEA
 #define StartTrace StartTraceA
 #define ControlTrace ControlTraceA
 #define QueryTrace QueryTraceA

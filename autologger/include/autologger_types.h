@@ -52,6 +52,12 @@ typedef char16_t WCHAR, *PWCHAR, *PWSTR, *LPWSTR;
 typedef const char16_t *PCWSTR, *LPCWSTR;
 #endif
 
+#if __SIZEOF_WCHAR_T__ == 2
+#define AUTOLOGGER_WIDE(text) L##text
+#else
+#define AUTOLOGGER_WIDE(text) u##text
+#endif
+
 #ifndef TRUE
 #define TRUE 1
 #define FALSE 0
@@ -67,6 +73,21 @@ typedef struct _GUID {
 } GUID, *LPGUID;
 #endif
 typedef const GUID *LPCGUID;
+
+/* Defines a GUID; definitions in several files of one program become one. It may stand in a C++ namespace, where g++ takes "weak" in a declaration
+ * with `extern` alone. The last declaration takes the semicolon. */
+#ifdef __cplusplus
+#define AUTOLOGGER_DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) \
+    extern "C" {                                                                \
+    extern const GUID name __attribute__((weak));                               \
+    const GUID        name = {l, w1, w2, {b1, b2, b3, b4, b5, b6, b7, b8}};     \
+    }                                                                           \
+    extern "C" const GUID name
+#else
+#define AUTOLOGGER_DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) \
+    extern const GUID name __attribute__((weak));                               \
+    const GUID        name = {l, w1, w2, {b1, b2, b3, b4, b5, b6, b7, b8}}
+#endif
 
 typedef union _LARGE_INTEGER {
     __extension__ struct {

@@ -1,6 +1,6 @@
 /* evntrace.h - controlling sessions and reading traces, with the SDK's names, types and layouts. The controller's functions (StartTrace,
  * ControlTrace, EnableTraceEx2 ...) are in autologger_controller.h, those of the older providers (TraceEvent ...) in autologger_classic.h,
- * both of which this header includes; the consumer's are:
+ * EVENT_TRACE_FLAG_* in autologger_kernel.h; this header includes all three; the consumer's are:
  *
  *   OpenTrace      names a log file, or a real-time session of the running daemon
  *   ProcessTrace   gives its events to a callback, in time order, until the end
@@ -39,7 +39,9 @@
 #define EVENT_TRACE_FILE_MODE_CIRCULAR 0x00000002
 #define EVENT_TRACE_FILE_MODE_APPEND 0x00000004
 #define EVENT_TRACE_REAL_TIME_MODE 0x00000100
+#define EVENT_TRACE_DELAY_OPEN_FILE_MODE 0x00000200
 #define EVENT_TRACE_BUFFERING_MODE 0x00000400
+#define EVENT_TRACE_ADD_HEADER_MODE 0x00001000
 
 /* {68fdd900-4a3e-11d1-84f4-0000f80464e3}: the header event of a file (opcode 0) */
 #define AUTOLOGGER_EVENT_TRACE_GUID {0x68fdd900, 0x4a3e, 0x11d1, {0x84, 0xf4, 0x00, 0x00, 0xf8, 0x04, 0x64, 0xe3}}

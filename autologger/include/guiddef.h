@@ -3,9 +3,7 @@
 
 #undef DEFINE_GUID
 #ifdef INITGUID
-#define DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) \
-    AUTOLOGGER_EXTERN __attribute__((weak)) const GUID name;         \
-    __attribute__((weak)) const GUID name = {l, w1, w2, {b1, b2, b3, b4, b5, b6, b7, b8}}
+#define DEFINE_GUID AUTOLOGGER_DEFINE_GUID
 #else
 #define DEFINE_GUID(name, l, w1, w2, b1, b2, b3, b4, b5, b6, b7, b8) AUTOLOGGER_EXTERN const GUID name
 #endif
