@@ -12,12 +12,11 @@
 
 #define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type "." #field)
 _Static_assert(sizeof(EVENT_PROPERTY_INFO) == 24 && sizeof(EVENT_MAP_ENTRY) == 8 && sizeof(PROPERTY_DATA_DESCRIPTOR) == 16, "properties");
-_Static_assert(sizeof(TRACE_PROVIDER_INFO) == 24 && sizeof(TDH_CONTEXT) == 16, "providers, contexts");
+_Static_assert(sizeof(TDH_CONTEXT) == 16, "contexts");
 AT(TRACE_EVENT_INFO, DecodingSource, 48);
 AT(TRACE_EVENT_INFO, EventNameOffset, 92);
 AT(TRACE_EVENT_INFO, EventPropertyInfoArray, 112);
 AT(EVENT_MAP_INFO, MapEntryArray, 16);
-AT(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray, 8);
 AT(EVENT_PROPERTY_INFO, count, 16);
 
 enum { NAME_MAX_UNITS = 4096, WHOLE = 0xFFFFFFFF };
@@ -69,8 +68,7 @@ static TDHSTATUS describe(const EVENT_RECORD *r, const struct schema_event **out
     return ERROR_NOT_FOUND;
 }
 
-/* Gives the bytes to the caller's buffer, and frees them. */
-static TDHSTATUS deliver(struct text *bytes, bool made, void *buffer, ULONG *size)
+TDHSTATUS tdh_deliver(struct text *bytes, bool made, void *buffer, ULONG *size)
 {
     TDHSTATUS st = ERROR_SUCCESS;
 
@@ -104,7 +102,7 @@ TDHSTATUS TdhGetEventInformation(PEVENT_RECORD r, ULONG contexts, PTDH_CONTEXT c
     memcpy(&of.provider, &r->EventHeader.ProviderId, sizeof of.provider);
     bool made = event_info_build(e, &of, &out);
     tdh_unlock();
-    return deliver(&out, made, buffer, size);
+    return tdh_deliver(&out, made, buffer, size);
 }
 
 TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD r, LPWSTR map_name, PEVENT_MAP_INFO buffer, PULONG size)
@@ -123,7 +121,7 @@ TDHSTATUS TdhGetEventMapInformation(PEVENT_RECORD r, LPWSTR map_name, PEVENT_MAP
                 map = e->fields[i].map;
         bool made = map && map_info_build(map, &out);
         tdh_unlock();
-        st = map ? deliver(&out, made, buffer, size) : ERROR_NOT_FOUND;
+        st = map ? tdh_deliver(&out, made, buffer, size) : ERROR_NOT_FOUND;
     }
     free(name);
     return st;
@@ -319,73 +317,7 @@ TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO info, PEVENT_MAP_INFO map, ULONG p
     return st;
 }
 
-/* ---- providers and manifests ---- */
-
-struct listing {
-    struct text heads, names;
-    ULONG       count;
-};
-
-static void list_provider(struct listing *l, const struct schema_provider *p, ULONG source)
-{
-    TRACE_PROVIDER_INFO info = {.SchemaSource = source, .ProviderNameOffset = (ULONG)l->names.length};
-    size_t              n = strlen(p->name), bytes = utf8_to_utf16le(p->name, n, NULL, 0);
-    uint8_t            *units = calloc(1, bytes + 2);
-
-    if (!units) {
-        l->names.failed = true;
-        return;
-    }
-    utf8_to_utf16le(p->name, n, units, bytes);
-    memcpy(&info.ProviderGuid, &p->guid, sizeof info.ProviderGuid);
-    text_add(&l->heads, &info, sizeof info);
-    text_add(&l->names, units, bytes + 2);
-    free(units);
-    l->count++;
-}
-
-static TDHSTATUS deliver_listing(struct listing *l, PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
-{
-    size_t    head = offsetof(PROVIDER_ENUMERATION_INFO, TraceProviderInfoArray), need = head + l->heads.length + l->names.length;
-    TDHSTATUS st   = l->heads.failed || l->names.failed ? ERROR_NOT_ENOUGH_MEMORY : *size < need || !buffer ? ERROR_INSUFFICIENT_BUFFER : ERROR_SUCCESS;
-
-    if (!st) {
-        buffer->NumberOfProviders = l->count;
-        buffer->Reserved          = 0;
-        memcpy((PBYTE)buffer + head, text_get(&l->heads), l->heads.length);
-        memcpy((PBYTE)buffer + head + l->heads.length, text_get(&l->names), l->names.length);
-        for (ULONG i = 0; i < l->count; i++)
-            buffer->TraceProviderInfoArray[i].ProviderNameOffset += (ULONG)(head + l->heads.length);
-    }
-    if (st != ERROR_NOT_ENOUGH_MEMORY)
-        *size = (ULONG)need;
-    text_finish(&l->heads);
-    text_finish(&l->names);
-    return st;
-}
-
-TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO buffer, PULONG size)
-{
-    const struct schema_provider *p;
-    struct schema_set            *set;
-    enum schema_source            source;
-    struct listing                l = {.count = 0};
-    unsigned                      n;
-
-    if (!size)
-        return ERROR_INVALID_PARAMETER;
-    tdh_installed();
-    if (!(set = tdh_lock()))
-        return ERROR_NOT_ENOUGH_MEMORY;
-    for (size_t i = 0; (p = schema_set_provider(set, i, &source)); i++)
-        list_provider(&l, p, 0);
-    tdh_unlock();
-    const struct schema_provider *const *classes = classic_providers(&n);
-    for (unsigned i = 0; i < n; i++)
-        if (classes[i])
-            list_provider(&l, classes[i], 1);
-    return deliver_listing(&l, buffer, size);
-}
+/* ---- manifests ---- */
 
 TDHSTATUS TdhLoadManifest(PWSTR manifest)
 {
@@ -398,6 +330,23 @@ TDHSTATUS TdhLoadManifest(PWSTR manifest)
     TDHSTATUS st = ERROR_NOT_ENOUGH_MEMORY;
     if ((set = tdh_lock())) {
         st = tdh_manifest_load(set, path, &why);
+        tdh_unlock();
+    }
+    free(path);
+    return st;
+}
+
+TDHSTATUS TdhLoadManifestFromBinary(PWSTR binary)
+{
+    struct schema_set *set;
+    struct reason      why;
+    char              *path = utf8_of_wide(binary, NAME_MAX_UNITS);
+
+    if (!path)
+        return ERROR_INVALID_PARAMETER;
+    TDHSTATUS st = ERROR_NOT_ENOUGH_MEMORY;
+    if ((set = tdh_lock())) {
+        st = tdh_binary_load(set, path, &why);
         tdh_unlock();
     }
     free(path);

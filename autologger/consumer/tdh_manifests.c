@@ -2,6 +2,7 @@
 #include "autologger/consumer/tdh_state.h"
 #include "autologger/schema/manifest_file.h"
 #include "autologger/schema/manifest_model.h"
+#include "autologger/schema/manifest_pack.h"
 
 #include <locale.h>
 #include <string.h>
@@ -28,6 +29,22 @@ wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reaso
 
     schema_set_remove(set, SCHEMA_MANIFEST, path); /* a second time: what it says now */
     return manifest_file(path, &problems, take, set, why);
+}
+
+wstatus tdh_binary_load(struct schema_set *set, const char *path, struct reason *why)
+{
+    struct file_bytes f;
+    wstatus           st = file_bytes_read(path, &f, why);
+
+    if (st)
+        return st;
+    schema_set_remove(set, SCHEMA_MANIFEST, path);
+    if (f.elf || manifest_is_packed(f.data, f.size))
+        st = manifest_unpack_all(f.data, f.size, path, take, set, why);
+    else
+        st = reason_set(why, W_INVALID_DATA, "%s is neither an ELF file nor a compiled manifest", path);
+    file_bytes_free(&f);
+    return st;
 }
 
 void tdh_manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size)

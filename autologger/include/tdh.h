@@ -14,12 +14,6 @@
 #define __TDH_H__
 #include "evntcons.h"
 
-#define ERROR_INSUFFICIENT_BUFFER 122u
-#define ERROR_NOT_FOUND 1168u
-#ifndef ERROR_ALREADY_EXISTS
-#define ERROR_ALREADY_EXISTS 183u
-#endif
-#define ERROR_EVT_INVALID_EVENT_DATA 15005u /* the payload is not as it is described */
 
 typedef ULONG TDHSTATUS;
 
@@ -280,6 +274,30 @@ typedef struct _PROVIDER_ENUMERATION_INFO {
     TRACE_PROVIDER_INFO TraceProviderInfoArray[1];
 } PROVIDER_ENUMERATION_INFO, *PPROVIDER_ENUMERATION_INFO;
 
+typedef enum _EVENT_FIELD_TYPE {
+    EventKeywordInformation,
+    EventLevelInformation,
+    EventChannelInformation,
+    EventTaskInformation,
+    EventOpcodeInformation,
+    EventInformationMax
+} EVENT_FIELD_TYPE;
+typedef struct _PROVIDER_FIELD_INFO {
+    ULONG     NameOffset;        /* from the beginning of the array */
+    ULONG     DescriptionOffset; /* its message; 0: it has none */
+    ULONGLONG Value;             /* of an opcode: the task in bits 0 to 15 (0: of all tasks), the opcode in bits 16 to 23 */
+} PROVIDER_FIELD_INFO, *PPROVIDER_FIELD_INFO;
+typedef struct _PROVIDER_FIELD_INFOARRAY {
+    ULONG               NumberOfElements;
+    EVENT_FIELD_TYPE    FieldType;
+    PROVIDER_FIELD_INFO FieldInfoArray[1];
+} PROVIDER_FIELD_INFOARRAY, *PPROVIDER_FIELD_INFOARRAY;
+typedef struct _PROVIDER_EVENT_INFO {
+    ULONG            NumberOfEvents;
+    ULONG            Reserved;
+    EVENT_DESCRIPTOR EventDescriptorsArray[1];
+} PROVIDER_EVENT_INFO, *PPROVIDER_EVENT_INFO;
+
 /* ---- payload filters: which events a session gets, by what is in them ---- */
 typedef enum _PAYLOAD_OPERATOR {
     PAYLOADFIELD_EQ,
@@ -326,9 +344,27 @@ AUTOLOGGER_API TDHSTATUS TdhFormatProperty(PTRACE_EVENT_INFO EventInfo, PEVENT_M
                                            PULONG BufferSize, PWCHAR Buffer, PUSHORT UserDataConsumed);
 /* The providers that are known here: manifests that are loaded or installed, and the kernel's classes. 122; 87. */
 AUTOLOGGER_API TDHSTATUS TdhEnumerateProviders(PPROVIDER_ENUMERATION_INFO Buffer, PULONG BufferSize);
+/* The providers of one source: DecodingSourceXMLFile, DecodingSourceWbem; 50 another one. *BufferRequired gets what is used, or needed with 122. */
+AUTOLOGGER_API TDHSTATUS TdhEnumerateProvidersForDecodingSource(DECODING_SOURCE Filter, PPROVIDER_ENUMERATION_INFO Buffer, ULONG BufferSize,
+                                                                PULONG BufferRequired);
+/* The keywords, levels, channels, tasks or opcodes that the provider's manifest declares. 1168 nothing describes the provider, or it declares none
+ * of them; 50 no such type; 122; 87. */
+AUTOLOGGER_API TDHSTATUS TdhEnumerateProviderFieldInformation(LPGUID Guid, EVENT_FIELD_TYPE EventFieldType, PPROVIDER_FIELD_INFOARRAY Buffer,
+                                                              PULONG BufferSize);
+/* Of these, the one with the value; of keywords, all whose bits are in EventFieldValue. 1168 also when there is none. */
+AUTOLOGGER_API TDHSTATUS TdhQueryProviderFieldInformation(LPGUID Guid, ULONGLONG EventFieldValue, EVENT_FIELD_TYPE EventFieldType,
+                                                          PPROVIDER_FIELD_INFOARRAY Buffer, PULONG BufferSize);
+/* The events of a provider with a manifest, in its order. 1168 nothing describes the provider; 4306 it has no events; 122; 87. */
+AUTOLOGGER_API TDHSTATUS TdhEnumerateManifestProviderEvents(LPGUID ProviderGuid, PPROVIDER_EVENT_INFO Buffer, PULONG BufferSize);
+/* What its manifest tells of one event, found by Id and Version. The same numbers; 1168 also: no such event. */
+AUTOLOGGER_API TDHSTATUS TdhGetManifestEventInformation(LPGUID ProviderGuid, PEVENT_DESCRIPTOR EventDescriptor, PTRACE_EVENT_INFO Buffer,
+                                                        PULONG BufferSize);
 /* Reads a manifest, for this process. 2, 3, 5 the file; 13 it is no manifest, or a mistaken one; 50 the library is built without manifests. */
 AUTOLOGGER_API TDHSTATUS TdhLoadManifest(PWSTR Manifest);
 AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromMemory(LPCVOID Data, ULONG Size);
+/* Reads what mc compiled: a program or library that holds a manifest, or the .bin file. 1168 a program
+ * without one; 13 for all else, XML and Windows' programs too. */
+AUTOLOGGER_API TDHSTATUS TdhLoadManifestFromBinary(PWSTR BinaryPath);
 /* Forgets what was read from that path. 1168: nothing was. */
 AUTOLOGGER_API TDHSTATUS TdhUnloadManifest(PWSTR Manifest);
 /* What the event of that Id and Version must say: all predicates, or (EventMatchANY) one of them. Of the event's manifest, loaded or installed.

@@ -58,8 +58,10 @@
 #define ERROR_WMI_GUID_NOT_FOUND 4200u
 #define ERROR_WMI_INSTANCE_NOT_FOUND 4201u
 #define ERROR_WMI_ALREADY_ENABLED 4206u
+#define ERROR_EMPTY 4306u
 #define ERROR_INVALID_OPERATION 4317u
 #define ERROR_CTX_CLOSE_PENDING 7007u
+#define ERROR_EVT_INVALID_EVENT_DATA 15005u /* the payload is not as it is described */
 #define NO_ERROR 0u
 
 #define S_OK ((int32_t)0)
