@@ -33,6 +33,7 @@ struct _tlgProvider_t {
     GUID            ProviderId;
 };
 typedef struct _tlgProvider_t *TraceLoggingHProvider;
+typedef PENABLECALLBACK TLG_PENABLECALLBACK;
 
 /* 0; 87 for a provider that is registered already; else as EventRegister. */
 AUTOLOGGER_API ULONG _tlgRegister(struct _tlgProvider_t *provider, PENABLECALLBACK callback, PVOID context);
@@ -48,7 +49,7 @@ AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
 #define _TLG_VISIBILITY "hidden"
 #endif
 /* (handle variable, "name", (GUID), options...). The GUID: eleven numbers in parentheses, as in GUID initialisers without the
- * inner braces. An option: TraceLoggingOptionGroup(eleven numbers), the provider group that it belongs to. */
+ * inner braces. An option: TraceLoggingOptionGroup(eleven numbers), the provider group that it belongs to; an empty one counts for nothing. */
 #define TRACELOGGING_DEFINE_PROVIDER(handleVariable, providerName, ...)                          \
     TRACELOGGING_DEFINE_PROVIDER_STORAGE(handleVariable##_tlgStorage, providerName, __VA_ARGS__); \
     TRACELOGGING_DECLARE_PROVIDER(handleVariable);                                               \
@@ -65,15 +66,30 @@ AUTOLOGGER_API VOID  _tlgUnregister(struct _tlgProvider_t *provider);
     static struct _tlgProvider_t storageVariable = {                                                            \
         0, 0, 0, 0, 0, &storageVariable##_tlgMeta._tlg_size, _TLG_GUID_OF(_TLG_FIRST(__VA_ARGS__, 0))}
 #define TraceLoggingOptionGroup(...) (__VA_ARGS__)
+/* Open programs define this option as nothing; it stands for a group that is Microsoft's own. */
+#ifndef TraceLoggingOptionMicrosoftTelemetry
+#define TraceLoggingOptionMicrosoftTelemetry()
+#endif
 #define _TLG_GUID(a, b, c, d, e, f, g, h, i, j, k) {a, b, c, {d, e, f, g, h, i, j, k}}
 #define _TLG_GUID_OF(list) _TLG_GUID_OF_(list)
 #define _TLG_GUID_OF_(list) _TLG_GUID list
-#define _TLG_TRAIT_MEMBER(i, group)                \
+/* An option is a group's GUID in parentheses, or nothing at all. */
+#define _TLG_SECOND(...) _TLG_SECOND_(__VA_ARGS__, 0, 0)
+#define _TLG_SECOND_(first, second, ...) second
+#define _TLG_PROBE(...) ~, 1
+#define _TLG_IF_GROUP(prefix, i, group) _TLG_CAT(prefix, _TLG_SECOND(_TLG_PROBE group))(i, group)
+#define _TLG_TRAIT_MEMBER(i, group) _TLG_IF_GROUP(_TLG_TRAIT_MEMBER_, i, group)
+#define _TLG_TRAIT_MEMBER_0(i, nothing)
+#define _TLG_TRAIT_MEMBER_1(i, group)              \
     UINT16 _tlg_s##i __attribute__((packed));      \
     UINT8  _tlg_t##i;                              \
     GUID   _tlg_g##i __attribute__((packed));
-#define _TLG_TRAIT_SIZE(i, group) + 3 + sizeof(GUID)
-#define _TLG_TRAIT_INIT(i, group) , 3 + sizeof(GUID), 1, _TLG_GUID group
+#define _TLG_TRAIT_SIZE(i, group) _TLG_IF_GROUP(_TLG_TRAIT_SIZE_, i, group)
+#define _TLG_TRAIT_SIZE_0(i, nothing)
+#define _TLG_TRAIT_SIZE_1(i, group) + 3 + sizeof(GUID)
+#define _TLG_TRAIT_INIT(i, group) _TLG_IF_GROUP(_TLG_TRAIT_INIT_, i, group)
+#define _TLG_TRAIT_INIT_0(i, nothing)
+#define _TLG_TRAIT_INIT_1(i, group) , 3 + sizeof(GUID), 1, _TLG_GUID group
 
 #define TraceLoggingRegister(hProvider) _tlgRegister(hProvider, NULL, NULL)
 #define TraceLoggingRegisterEx(hProvider, callback, context) _tlgRegister(hProvider, callback, context)
@@ -153,12 +169,29 @@ FORCEINLINE BOOLEAN _tlgKeywordOn(const struct _tlgProvider_t *provider, ULONGLO
 #define _TLG_FIELD_2(how, ctype, in, out, value, name) (FIELD, how, ctype, value, 0, name, in, out, 0)
 #define _TLG_FIELD_3(how, ctype, in, out, value, name, text) (FIELD, how, ctype, value, 0, name, in, out, 0)
 #define _TLG_FIELD_4(how, ctype, in, out, value, name, text, tag) (FIELD, how, ctype, value, 0, name, in, out, tag)
-#define _TLG_MANY(how, ctype, in, out, pointer, count, ...) \
-    _TLG_CAT(_TLG_MANY_, _TLG_N(__VA_ARGS__))(how, ctype, in, out, pointer, count, __VA_ARGS__)
-#define _TLG_MANY_1(how, ctype, in, out, pointer, count, name) (FIELD, how, ctype, pointer, count, name, in, out, 0)
-#define _TLG_MANY_2(how, ctype, in, out, pointer, count, name, text) (FIELD, how, ctype, pointer, count, name, in, out, 0)
-#define _TLG_MANY_3(how, ctype, in, out, pointer, count, name, text, tag) \
+/* (pointer, count, name, description, tag): the same */
+#define _TLG_MANY(how, ctype, in, out, pointer, ...) \
+    _TLG_CAT(_TLG_MANY_, _TLG_N(__VA_ARGS__))(how, ctype, in, out, pointer, __VA_ARGS__)
+#define _TLG_MANY_1(how, ctype, in, out, pointer, count) (FIELD, how, ctype, pointer, count, #pointer, in, out, 0)
+#define _TLG_MANY_2(how, ctype, in, out, pointer, count, name) (FIELD, how, ctype, pointer, count, name, in, out, 0)
+#define _TLG_MANY_3(how, ctype, in, out, pointer, count, name, text) (FIELD, how, ctype, pointer, count, name, in, out, 0)
+#define _TLG_MANY_4(how, ctype, in, out, pointer, count, name, text, tag) \
     (FIELD, how, ctype, pointer, count, name, in, out, tag)
+/* (pointer, count, out-type, name, description, tag) */
+#define _TLG_SHOWN(how, ctype, in, pointer, count, ...) \
+    _TLG_CAT(_TLG_SHOWN_, _TLG_N(__VA_ARGS__))(how, ctype, in, pointer, count, __VA_ARGS__)
+#define _TLG_SHOWN_1(how, ctype, in, pointer, count, out) (FIELD, how, ctype, pointer, count, #pointer, in, out, 0)
+#define _TLG_SHOWN_2(how, ctype, in, pointer, count, out, name) (FIELD, how, ctype, pointer, count, name, in, out, 0)
+#define _TLG_SHOWN_3(how, ctype, in, pointer, count, out, name, text) (FIELD, how, ctype, pointer, count, name, in, out, 0)
+#define _TLG_SHOWN_4(how, ctype, in, pointer, count, out, name, text, tag) (FIELD, how, ctype, pointer, count, name, in, out, tag)
+#define _TLG_PACKED_1(pointer, size, in) (FIELD, RAW, BYTE, pointer, size, #pointer, in, 0, 0)
+#define _TLG_PACKED_2(pointer, size, in, name) (FIELD, RAW, BYTE, pointer, size, name, in, 0, 0)
+#define _TLG_PACKED_3(pointer, size, in, name, text) (FIELD, RAW, BYTE, pointer, size, name, in, 0, 0)
+#define _TLG_PACKED_4(pointer, size, in, name, text, tag) (FIELD, RAW, BYTE, pointer, size, name, in, 0, tag)
+#define _TLG_IPV6_1(pointer) (FIELD, BYTES, BYTE, pointer, 16, #pointer, TlgInBINARY, TlgOutIPV6, 0)
+#define _TLG_IPV6_2(pointer, name) (FIELD, BYTES, BYTE, pointer, 16, name, TlgInBINARY, TlgOutIPV6, 0)
+#define _TLG_IPV6_3(pointer, name, text) (FIELD, BYTES, BYTE, pointer, 16, name, TlgInBINARY, TlgOutIPV6, 0)
+#define _TLG_IPV6_4(pointer, name, text, tag) (FIELD, BYTES, BYTE, pointer, 16, name, TlgInBINARY, TlgOutIPV6, tag)
 
 /* What each argument contributes to the options: OR-ed together. */
 #define _TLG_DISPATCH(prefix, i, ...) _TLG_DISPATCH_(prefix, i, __VA_ARGS__)

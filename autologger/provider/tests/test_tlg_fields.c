@@ -1,6 +1,7 @@
 /* Proves: TLG-06 TLG-07 TLG-08 TLG-10 TLG-12 TLG-13 ENB-15: every field type of TraceLoggingProvider.h, as one value, an array and an
  * array of a constant count, with an out-type and with tags: its metadata and payload equal what an encoder written by the facts'
- * tables makes; packed data, custom fields, groups; the most arguments there can be. */
+ * tables makes; packed data, custom fields, groups; the most arguments there can be.
+ * D-64: fields with a count take the pointer's text where no name is given. D-68: an option that is nothing. */
 #include "autologger/include/Windows.h"
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/provider/tests/fakedaemon.h"
@@ -11,8 +12,8 @@
 #include <cmocka.h>
 
 TRACELOGGING_DEFINE_PROVIDER(g_provider, "Fields", (0x11111111, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
-                             TraceLoggingOptionGroup(0xA1A2A3A4, 0xB1B2, 0xC1C2, 1, 2, 3, 4, 5, 6, 7, 8));
-TRACELOGGING_DEFINE_PROVIDER_STORAGE(g_storage, "Storage", (0x22222222, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+                             TraceLoggingOptionMicrosoftTelemetry(), TraceLoggingOptionGroup(0xA1A2A3A4, 0xB1B2, 0xC1C2, 1, 2, 3, 4, 5, 6, 7, 8));
+TRACELOGGING_DEFINE_PROVIDER_STORAGE(g_storage, "Storage", (0x22222222, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11), TraceLoggingOptionMicrosoftTelemetry());
 
 static struct fakedaemon daemon_;
 
@@ -140,7 +141,8 @@ static void test_every_type(void **state)
         ctype const *v = (ctype const *)(const void *)&value;                                                                        \
         TraceLoggingWrite(g_provider, #name, TraceLogging##name(v[0], "one"), TraceLogging##name##Array(v, 2, "some", "described"),  \
                           TraceLogging##name##FixedArray(v, 3, "three"), TraceLogging##name(v[1], "tagged", "", 0x1234567),          \
-                          TraceLogging##name##FixedArray(v, 1, "both", "", 0x0200000), TraceLogging##name(v[2]));                    \
+                          TraceLogging##name##FixedArray(v, 1, "both", "", 0x0200000), TraceLogging##name(v[2]),                     \
+                          TraceLogging##name##Array(v, 2), TraceLogging##name##FixedArray(v, 3));                                    \
         begin(#name);                                                                                                                \
         field("one", in, out, 0, 0), payload(v, sizeof *v);                                                                          \
         field("some", in | 0x40, out, 0, 0), payload_u16(2), payload(v, 2 * sizeof *v);                                              \
@@ -148,6 +150,8 @@ static void test_every_type(void **state)
         field("tagged", in, out, 0x1234567, 0), payload(v + 1, sizeof *v);                                                           \
         field("both", in | 0x20, out, 0x0200000, 1), payload(v, sizeof *v);                                                          \
         field("v[2]", in, out, 0, 0), payload(v + 2, sizeof *v);                                                                     \
+        field("v", in | 0x40, out, 0, 0), payload_u16(2), payload(v, 2 * sizeof *v);                                                 \
+        field("v", in | 0x20, out, 0, 3), payload(v, 3 * sizeof *v);                                                                 \
         expect(#name);                                                                                                               \
         count++;                                                                                                                     \
     }
@@ -192,6 +196,25 @@ static void test_strings(void **state)
     field("i", 14, 9, 0, 0), payload_u16(16), payload(sid, 16);
     field("j", 14, 10, 0, 0), payload_u16(4), payload(sid, 4);
     expect("counted");
+    TraceLoggingWrite(g_provider, "N", TraceLoggingCountedString(text, 1), TraceLoggingCountedUtf8String(text, 2), TraceLoggingCountedWideString(wide, 1),
+                      TraceLoggingCountedString16(wide, 2), TraceLoggingBinary(text, 3), TraceLoggingBinaryEx(text, 2, TlgOutPKCS7_WITH_TYPE_INFO),
+                      TraceLoggingCountedBinary(text + 1, 1), TraceLoggingCountedBinaryEx(text, 1, TlgOutIPV6), TraceLoggingIPv6Address(sid),
+                      TraceLoggingSocketAddress(sid, 4, "described", "", 5), TraceLoggingPackedField("ab", 3, TlgInANSISTRING),
+                      TraceLoggingPackedFieldEx(text, 1, TlgInUINT8, TlgOutHEX));
+    begin("N");
+    field("text", 23, 0, 0, 0), payload_u16(1), payload("a", 1);
+    field("text", 23, 35, 0, 0), payload_u16(2), payload("ab", 2);
+    field("wide", 22, 0, 0, 0), payload_u16(2), payload(u"x", 2);
+    field("wide", 22, 0, 0, 0), payload_u16(4), payload(u"xy", 4);
+    field("text", 14, 0, 0, 0), payload_u16(3), payload("abc", 3);
+    field("text", 14, 36, 0, 0), payload_u16(2), payload("ab", 2);
+    field("text + 1", 25, 0, 0, 0), payload_u16(1), payload("b", 1);
+    field("text", 25, 9, 0, 0), payload_u16(1), payload("a", 1);
+    field("sid", 14, 9, 0, 0), payload_u16(16), payload(sid, 16);
+    field("described", 14, 10, 5, 0), payload_u16(4), payload(sid, 4);
+    field("\"ab\"", 2, 0, 0, 0), payload("ab", 3);
+    field("text", 4, 4, 0, 0), payload("a", 1);
+    expect("without names");
 }
 
 /* Structs in structs, arrays of structs, what a program packed by itself, and a field of a serializer of its own. */
