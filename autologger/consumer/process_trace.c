@@ -34,6 +34,7 @@ static uint64_t          generations;
 static _Thread_local DWORD last_error;
 
 DWORD GetLastError(VOID) { return last_error; }
+VOID  SetLastError(DWORD error) { last_error = error; }
 
 static void trace_free(struct trace *t, bool done)
 {

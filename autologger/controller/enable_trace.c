@@ -162,3 +162,42 @@ ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID In
     free(out);
     return st;
 }
+
+/* The first session that enables the provider, and its terms. */
+static wstatus guid_properties(struct control_client *client, const struct guid *id, TRACE_GUID_PROPERTIES *out)
+{
+    const struct ctl_provider_answer *a;
+    struct reason                     why;
+    wstatus                           st = control_provider(client, id, &a, &why);
+    memset(out, 0, sizeof *out);
+    memcpy(&out->Guid, id, sizeof out->Guid);
+    if (st)
+        return st == W_WMI_GUID_NOT_FOUND ? W_SUCCESS : st; /* it went meanwhile */
+    if (a->enable_count) {
+        out->IsEnable    = TRUE;
+        out->LoggerId    = a->enable[0].logger_id;
+        out->EnableLevel = a->enable[0].level;
+        out->EnableFlags = (ULONG)a->enable[0].any;
+    }
+    return W_SUCCESS;
+}
+
+ULONG EnumerateTraceGuids(PTRACE_GUID_PROPERTIES *GuidPropertiesArray, ULONG PropertyArrayCount, PULONG GuidCount)
+{
+    struct control_client   *client = NULL;
+    struct ctl_provider_row *rows   = NULL;
+    unsigned                 count  = 0;
+    struct reason            why;
+    if (!GuidPropertiesArray || !PropertyArrayCount || !GuidCount)
+        return W_INVALID_PARAMETER;
+    wstatus st = control_open(NULL, &client, &why);
+    st         = st ? st : control_providers(client, &rows, &count, &why);
+    for (unsigned i = 0; !st && i < count && i < PropertyArrayCount; i++)
+        st = GuidPropertiesArray[i] ? guid_properties(client, &rows[i].guid, GuidPropertiesArray[i]) : W_INVALID_PARAMETER;
+    control_close(client);
+    free(rows);
+    if (st)
+        return st;
+    *GuidCount = count;
+    return count > PropertyArrayCount ? W_MORE_DATA : W_SUCCESS;
+}

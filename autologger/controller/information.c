@@ -83,6 +83,34 @@ static wstatus query_max_loggers(const struct ctl_session_info *s, uint8_t *out,
     return W_SUCCESS;
 }
 
+/* The input says whose interval. Sources other than the clock are not there. */
+static wstatus interval_check(const void *in, ULONG length, TRACE_PROFILE_INTERVAL *out)
+{
+    if (length < sizeof *out)
+        return W_BAD_LENGTH;
+    if (!in)
+        return W_INVALID_PARAMETER;
+    memcpy(out, in, sizeof *out);
+    return out->Source == 0 ? W_SUCCESS : W_INVALID_PARAMETER;
+}
+static wstatus query_interval(const void *in, ULONG in_length, uint8_t *out, ULONG *length)
+{
+    TRACE_PROFILE_INTERVAL i;
+    wstatus                st = interval_check(in, in_length, &i);
+    if (st)
+        return st;
+    i.Interval = KERNEL_PROFILE_INTERVAL;
+    memcpy(out, &i, sizeof i);
+    *length = sizeof i;
+    return W_SUCCESS;
+}
+static wstatus set_interval(const void *in, ULONG length)
+{
+    TRACE_PROFILE_INTERVAL i;
+    wstatus                st = interval_check(in, length, &i);
+    return st ? st : i.Interval == KERNEL_PROFILE_INTERVAL ? W_SUCCESS : W_NOT_SUPPORTED;
+}
+
 static const struct {
     TRACE_INFO_CLASS class;
     bool             of_session;
@@ -94,6 +122,22 @@ static const struct {
     {TraceMaxLoggersQuery, false, NULL, query_max_loggers},
 };
 
+/* Classes of the machine, whose query has an input. */
+static const struct {
+    TRACE_INFO_CLASS class;
+    wstatus (*set)(const void *in, ULONG length);
+    wstatus (*query)(const void *in, ULONG in_length, uint8_t *out, ULONG *length);
+} machine[] = {
+    {TraceSampledProfileIntervalInfo, set_interval, query_interval},
+};
+
+static int find_machine(TRACE_INFO_CLASS class)
+{
+    for (size_t i = 0; i < sizeof machine / sizeof *machine; i++)
+        if (machine[i].class == class)
+            return (int)i;
+    return -1;
+}
 static int find(TRACE_INFO_CLASS class)
 {
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
@@ -104,11 +148,13 @@ static int find(TRACE_INFO_CLASS class)
 
 ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation, ULONG InformationLength)
 {
-    const int                 row     = find(InformationClass);
+    const int                 row     = find(InformationClass), own = find_machine(InformationClass);
     struct ctl_update_request request = {.what = 0};
     struct ctl_session_info   info;
     struct control_client    *client = NULL;
     struct reason             why;
+    if (own >= 0)
+        return machine[own].set(TraceInformation, InformationLength);
     if (row < 0 || !classes[row].set)
         return W_NOT_SUPPORTED;
     if (!TraceInformation && InformationLength)
@@ -128,23 +174,24 @@ ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS Informatio
 ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation, ULONG InformationLength,
                             PULONG ReturnLength)
 {
-    const int               row = find(InformationClass);
+    const int               row = find(InformationClass), own = find_machine(InformationClass);
     uint8_t                 out[HOOK_MAX * sizeof(CLASSIC_EVENT_ID)];
     ULONG                   length;
     struct ctl_session_info info   = {.hook_count = 0};
     struct control_client  *client = NULL;
     struct reason           why;
     wstatus                 st = W_SUCCESS;
-    if (row < 0)
+    if (row < 0 && own < 0)
         return W_NOT_SUPPORTED;
     if (!TraceInformation && InformationLength)
         return W_INVALID_PARAMETER;
-    if (classes[row].of_session) {
+    if (own < 0 && classes[row].of_session) {
         st = control_open(NULL, &client, &why);
         st = st ? st : session_named(client, NULL, SessionHandle, &info);
         control_close(client);
     }
-    st = st ? st : classes[row].query(&info, out, &length);
+    if (!st)
+        st = own >= 0 ? machine[own].query(TraceInformation, InformationLength, out, &length) : classes[row].query(&info, out, &length);
     if (st)
         return st;
     if (ReturnLength)

@@ -1,5 +1,6 @@
 /* Windows.h - what small programs that write events take from the SDK's header of this name: types, annotations, the words of function
- * declarations, and a few functions that are one call of libc. It is no port of Windows: what is not here is not there.
+ * declarations, and a few functions that are one call of libc or a few lines. GetLastError, SetLastError and the
+ * functions for modules are in libautologger-trace. It is no port of Windows: what is not here is not there.
  *
  * Strings: WCHAR has 16 bits. Programs that write L"text" are compiled with -fshort-wchar (wprintf and the other functions of libc
  * for wide text take 32 bits, and must not be used then); else write u"text", or TEXT("text").
@@ -8,8 +9,12 @@
 #ifndef AUTOLOGGER_WINDOWS_H
 #define AUTOLOGGER_WINDOWS_H
 #include "autologger_types.h"
+#include "autologger_modules.h"
 #include "guiddef.h"
+#include "sal.h"
 #include "winerror.h"
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/syscall.h>
@@ -54,41 +59,18 @@
 #define DECLSPEC_SELECTANY __declspec(selectany)
 #define DECLSPEC_NOINLINE __declspec(noinline)
 #define DECLSPEC_ALIGN(n) __declspec(align(n))
+#define SYSTEM_CACHE_ALIGNMENT_SIZE 64
+#define DECLSPEC_CACHEALIGN DECLSPEC_ALIGN(SYSTEM_CACHE_ALIGNMENT_SIZE)
+#define UNALIGNED
+#define __unaligned
+#ifndef __int64
+#define __int8 char
+#define __int16 short
+#define __int32 int
+#define __int64 long long
+#endif
 #define UNREFERENCED_PARAMETER(x) ((void)(x))
 #define DBG_UNREFERENCED_PARAMETER(x) ((void)(x))
-
-/* ---- annotations: for a checker that is not here ---- */
-#ifndef _In_
-#define _In_
-#define _In_opt_
-#define _In_z_
-#define _In_opt_z_
-#define _In_range_(low, high)
-#define _In_reads_(n)
-#define _In_reads_opt_(n)
-#define _In_reads_bytes_(n)
-#define _In_reads_bytes_opt_(n)
-#define _Inout_
-#define _Inout_opt_
-#define _Inout_updates_(n)
-#define _Out_
-#define _Out_opt_
-#define _Out_writes_(n)
-#define _Out_writes_bytes_(n)
-#define _Out_writes_opt_(n)
-#define _Outptr_
-#define _Pre_satisfies_(x)
-#define _Success_(x)
-#define _Ret_maybenull_
-#define _Check_return_
-#define _Use_decl_annotations_
-#define _Printf_format_string_
-#define _Field_size_(n)
-#define _Field_size_bytes_(n)
-#define IN
-#define OUT
-#define OPTIONAL
-#endif
 
 /* ---- types beyond autologger_types.h ---- */
 typedef int32_t   NTSTATUS;
@@ -105,7 +87,9 @@ typedef ULONG_PTR *PULONG_PTR, *PSIZE_T;
 typedef LONG_PTR  SSIZE_T;
 typedef LONG_PTR  LPARAM, LRESULT;
 typedef UINT_PTR  WPARAM;
-typedef HANDLE    HINSTANCE, HMODULE, HWND;
+typedef HANDLE    HWND, HLOCAL;
+typedef WCHAR     OLECHAR, *LPOLESTR;
+typedef const WCHAR *LPCOLESTR;
 typedef struct _UNICODE_STRING {
     USHORT Length; /* bytes */
     USHORT MaximumLength;
@@ -218,6 +202,96 @@ FORCEINLINE VOID GetSystemTime(LPSYSTEMTIME time)
     time->wSecond       = (uint16_t)utc.tm_sec;
     time->wMilliseconds = (uint16_t)(t.tv_nsec / 1000000);
 }
+/* FALSE: the time is behind the year 30827, as Windows has it. */
+FORCEINLINE BOOL FileTimeToSystemTime(const FILETIME *from, LPSYSTEMTIME time)
+{
+    const uint64_t ticks = (uint64_t)from->dwHighDateTime << 32 | from->dwLowDateTime;
+    const time_t   s     = (time_t)(ticks / 10000000u) - (time_t)INT64_C(11644473600);
+    struct tm      utc;
+    if (ticks >> 63 || !gmtime_r(&s, &utc))
+        return FALSE;
+    time->wYear         = (uint16_t)(utc.tm_year + 1900);
+    time->wMonth        = (uint16_t)(utc.tm_mon + 1);
+    time->wDayOfWeek    = (uint16_t)utc.tm_wday;
+    time->wDay          = (uint16_t)utc.tm_mday;
+    time->wHour         = (uint16_t)utc.tm_hour;
+    time->wMinute       = (uint16_t)utc.tm_min;
+    time->wSecond       = (uint16_t)utc.tm_sec;
+    time->wMilliseconds = (uint16_t)(ticks / 10000u % 1000u);
+    return TRUE;
+}
+/* FALSE: no such date, or before 1601. */
+FORCEINLINE BOOL SystemTimeToFileTime(const SYSTEMTIME *from, LPFILETIME time)
+{
+    struct tm utc, back;
+    time_t    s;
+    memset(&utc, 0, sizeof utc);
+    utc.tm_year = from->wYear - 1900;
+    utc.tm_mon  = from->wMonth - 1;
+    utc.tm_mday = from->wDay;
+    utc.tm_hour = from->wHour;
+    utc.tm_min  = from->wMinute;
+    utc.tm_sec  = from->wSecond;
+    s           = timegm(&utc); /* which makes 31 February a day of March */
+    if (from->wYear < 1601 || from->wMilliseconds > 999 || !gmtime_r(&s, &back) || back.tm_mday != from->wDay || back.tm_mon + 1 != from->wMonth ||
+        back.tm_hour != from->wHour || back.tm_min != from->wMinute || back.tm_sec != from->wSecond)
+        return FALSE;
+    const uint64_t ticks = (uint64_t)(s + (time_t)INT64_C(11644473600)) * 10000000u + from->wMilliseconds * 10000u;
+    time->dwLowDateTime  = (uint32_t)ticks;
+    time->dwHighDateTime = (uint32_t)(ticks >> 32);
+    return TRUE;
+}
+/* "{...}" in capital letters; how many characters with the NUL, or 0: fewer than 39 are there. */
+FORCEINLINE int StringFromGUID2(REFGUID guid, LPOLESTR text, int room)
+{
+#ifdef __cplusplus
+    const GUID *g = &guid;
+#else
+    const GUID *g = guid;
+#endif
+    char bytes[40];
+    int  i;
+    if (room < 39)
+        return 0;
+    snprintf(bytes, sizeof bytes, "{%08X-%04X-%04X-%02X%02X-%02X%02X%02X%02X%02X%02X}", (unsigned)g->Data1, (unsigned)g->Data2, (unsigned)g->Data3,
+             g->Data4[0], g->Data4[1], g->Data4[2], g->Data4[3], g->Data4[4], g->Data4[5], g->Data4[6], g->Data4[7]);
+    for (i = 0; i < 39; i++)
+        text[i] = (WCHAR)bytes[i];
+    return 39;
+}
+/* 0; EINVAL for NULL, ERANGE where it does not fit: then nothing but a NUL is written. */
+FORCEINLINE int AutologgerCopyWide(WCHAR *to, size_t room, const WCHAR *from)
+{
+    size_t n = 0;
+    if (!to || !room)
+        return EINVAL;
+    while (from && n < room && from[n])
+        n++;
+    if (!from || n == room) {
+        to[0] = 0;
+        return from ? ERANGE : EINVAL;
+    }
+    memcpy(to, from, (n + 1) * sizeof *to);
+    return 0;
+}
+#ifdef __cplusplus
+inline int wcscpy_s(WCHAR *to, size_t room, const WCHAR *from) { return AutologgerCopyWide(to, room, from); }
+template <size_t N> int wcscpy_s(WCHAR (&to)[N], const WCHAR *from) { return AutologgerCopyWide(to, N, from); }
+#else
+#define wcscpy_s AutologgerCopyWide
+#endif
+#define LMEM_FIXED 0x0000
+#define LMEM_ZEROINIT 0x0040
+#define LPTR (LMEM_FIXED | LMEM_ZEROINIT)
+FORCEINLINE HLOCAL LocalAlloc(UINT flags, SIZE_T bytes) { return flags & LMEM_ZEROINIT ? calloc(1, bytes ? bytes : 1) : malloc(bytes ? bytes : 1); }
+FORCEINLINE HLOCAL LocalFree(HLOCAL memory)
+{
+    free(memory);
+    return NULL;
+}
+#define _byteswap_ushort(x) __builtin_bswap16(x)
+#define _byteswap_ulong(x) __builtin_bswap32(x)
+#define _byteswap_uint64(x) __builtin_bswap64(x)
 FORCEINLINE LONG InterlockedIncrement(volatile LONG *x) { return __atomic_add_fetch(x, 1, __ATOMIC_SEQ_CST); }
 FORCEINLINE LONG InterlockedDecrement(volatile LONG *x) { return __atomic_sub_fetch(x, 1, __ATOMIC_SEQ_CST); }
 FORCEINLINE LONG InterlockedExchange(volatile LONG *x, LONG value) { return __atomic_exchange_n(x, value, __ATOMIC_SEQ_CST); }

@@ -20,6 +20,7 @@
 #endif
 
 typedef ULONG64 TRACEHANDLE, *PTRACEHANDLE;
+typedef ULONG64 CONTROLTRACE_ID, PROCESSTRACE_HANDLE; /* newer names of the same */
 
 /* LogFileMode: the bits that evntrace.h does not have yet */
 #define EVENT_TRACE_FILE_MODE_NEWFILE 0x00000008
@@ -239,14 +240,40 @@ typedef struct _TRACE_ENABLE_INFO {
     ULONGLONG MatchAnyKeyword;
     ULONGLONG MatchAllKeyword;
 } TRACE_ENABLE_INFO, *PTRACE_ENABLE_INFO;
+/* How often the source samples: TraceSampledProfileIntervalInfo. */
+typedef struct _TRACE_PROFILE_INTERVAL {
+    ULONG Source;   /* 0: the clock, as EVENT_TRACE_FLAG_PROFILE takes it; there is no other */
+    ULONG Interval; /* 100 ns units */
+} TRACE_PROFILE_INTERVAL, *PTRACE_PROFILE_INTERVAL;
+/* Classes without a comment are known by name alone: 50. */
 typedef enum _TRACE_QUERY_INFO_CLASS {
-    TraceGuidQueryList             = 0, /* EnumerateTraceGuidsEx: GUIDs of the providers that are registered or enabled */
-    TraceGuidQueryInfo             = 1, /* EnumerateTraceGuidsEx: of one of them, whose GUID is the input */
-    TraceStackTracingInfo          = 3, /* set, query: CLASSIC_EVENT_ID[] */
+    TraceGuidQueryList              = 0, /* EnumerateTraceGuidsEx: GUIDs of the providers that are registered or enabled */
+    TraceGuidQueryInfo              = 1, /* EnumerateTraceGuidsEx: of one of them, whose GUID is the input */
+    TraceGuidQueryProcess           = 2,
+    TraceStackTracingInfo           = 3, /* set, query: CLASSIC_EVENT_ID[] */
     TraceSystemTraceEnableFlagsInfo = 4, /* set, query: ULONG[8], the group mask */
-    TraceGroupQueryList            = 12, /* EnumerateTraceGuidsEx: GUIDs of the groups that registered providers have joined */
-    TraceGroupQueryInfo            = 13, /* EnumerateTraceGuidsEx: of one of them, as of a provider: its members' programs, and what enables it */
-    TraceMaxLoggersQuery           = 19 /* query, no session: ULONG */
+    TraceSampledProfileIntervalInfo = 5, /* query, set, no session: TRACE_PROFILE_INTERVAL, whose Source is the input. Only the interval that
+                                            there is can be set: 50 for another one */
+    TraceProfileSourceConfigInfo     = 6,
+    TraceProfileSourceListInfo       = 7,
+    TracePmcEventListInfo            = 8,
+    TracePmcCounterListInfo          = 9,
+    TraceSetDisallowList             = 10,
+    TraceVersionInfo                 = 11,
+    TraceGroupQueryList              = 12, /* EnumerateTraceGuidsEx: GUIDs of the groups that registered providers have joined */
+    TraceGroupQueryInfo              = 13, /* EnumerateTraceGuidsEx: of one of them, as of a provider: its members' programs, and what enables it */
+    TraceDisallowListQuery           = 14,
+    TraceInfoReserved15              = 15,
+    TracePeriodicCaptureStateListInfo = 16,
+    TracePeriodicCaptureStateInfo    = 17,
+    TraceProviderBinaryTracking      = 18,
+    TraceMaxLoggersQuery             = 19, /* query, no session: ULONG */
+    TraceLbrConfigurationInfo        = 20,
+    TraceLbrEventListInfo            = 21,
+    TraceMaxPmcCounterQuery          = 22,
+    TraceStreamCount                 = 23,
+    TraceStackCachingInfo            = 24,
+    MaxTraceSetInfoClass             = 25
 } TRACE_QUERY_INFO_CLASS, TRACE_INFO_CLASS;
 /* 87; 24 the length does not fit the class; 4201; 50 another class, or a stack event that is not known; and what the change may fail with. */
 AUTOLOGGER_API ULONG TraceSetInformation(TRACEHANDLE SessionHandle, TRACE_INFO_CLASS InformationClass, PVOID TraceInformation,
@@ -257,6 +284,18 @@ AUTOLOGGER_API ULONG TraceQueryInformation(TRACEHANDLE SessionHandle, TRACE_INFO
 /* 122: no room, *ReturnLength says how much it takes; 87; 4200 the provider is not known; 50 another class. */
 AUTOLOGGER_API ULONG EnumerateTraceGuidsEx(TRACE_QUERY_INFO_CLASS TraceQueryInfoClass, PVOID InBuffer, ULONG InBufferSize, PVOID OutBuffer,
                                            ULONG OutBufferSize, PULONG ReturnLength);
+/* One provider that is registered or enabled, as EnumerateTraceGuids gives it. */
+typedef struct _TRACE_GUID_PROPERTIES {
+    GUID    Guid;
+    ULONG   GuidType; /* 0 */
+    ULONG   LoggerId; /* of the first session that enables it, and its terms: the low 32 bits of MatchAnyKeyword are the flags */
+    ULONG   EnableLevel;
+    ULONG   EnableFlags;
+    BOOLEAN IsEnable;
+} TRACE_GUID_PROPERTIES, *PTRACE_GUID_PROPERTIES;
+/* Fills the structures that the array points to; *GuidCount gets how many providers there are. 234: more than PropertyArrayCount, which are
+ * filled; 87 no array, no room, or no *GuidCount. EnumerateTraceGuidsEx tells more. */
+AUTOLOGGER_API ULONG EnumerateTraceGuids(PTRACE_GUID_PROPERTIES *GuidPropertiesArray, ULONG PropertyArrayCount, PULONG GuidCount);
 
 #ifdef UNICODE
 #define StartTrace StartTraceW

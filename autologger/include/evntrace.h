@@ -173,8 +173,9 @@ AUTOLOGGER_API TRACEHANDLE OpenTraceA(PEVENT_TRACE_LOGFILEA Logfile);
 AUTOLOGGER_API ULONG ProcessTrace(PTRACEHANDLE HandleArray, ULONG HandleCount, LPFILETIME StartTime, LPFILETIME EndTime);
 /* 0; 6; 7007 while ProcessTrace uses the handle: it ends after the events that it has, and then closes. */
 AUTOLOGGER_API ULONG CloseTrace(TRACEHANDLE TraceHandle);
-/* Why OpenTrace failed, of this thread. */
+/* Why OpenTrace failed, or a function for modules (autologger_modules.h), of this thread; or what SetLastError said since. */
 AUTOLOGGER_API DWORD GetLastError(VOID);
+AUTOLOGGER_API VOID  SetLastError(DWORD Error);
 
 #ifdef UNICODE
 typedef EVENT_TRACE_LOGFILEW          EVENT_TRACE_LOGFILE;

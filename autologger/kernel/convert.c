@@ -31,7 +31,7 @@ wstatus convert_init(struct convert *c, const struct klog_config *config, struct
     *c = (struct convert){.config = config, .log = log, .cpus = log->header->cpus, .next_key = 1, .next_irp = 1};
     convert_terms(c, config->mask, config->hooks, config->hook_count);
     c->alone            = config->tracepoint_count && !(c->mask[0] & ~0x10000000u) && !c->mask[1] && !c->mask[2] && !c->mask[4];
-    c->profile_interval = config->profile_interval ? config->profile_interval : 10000;
+    c->profile_interval = config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL;
     clockmap_init(&c->map, config->clock.freq);
     c->stream   = calloc(c->cpus + 1, sizeof *c->stream);
     c->queue    = calloc(c->cpus, sizeof *c->queue);

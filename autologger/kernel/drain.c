@@ -68,7 +68,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
                    struct reason *why)
 {
     *d = (struct drain){.rings = rings, .log = log, .clock = config->clock, .proc = -1, .devices_fd = -1,
-                        .profile_interval = config->profile_interval ? config->profile_interval : 10000};
+                        .profile_interval = config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL};
     pthread_mutex_init(&d->lock, NULL);
     d->proc  = proc_open(config->proc_fd);
     d->elves = calloc(1, sizeof *d->elves);

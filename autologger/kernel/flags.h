@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GROUP_MASK_WORDS = 8, HOOK_MAX = 256 };
+enum { GROUP_MASK_WORDS = 8, HOOK_MAX = 256,
+       KERNEL_PROFILE_INTERVAL = 10000 /* of sampling, unless a session says otherwise: 100 ns units */ };
 
 enum kernel_offer {
     KERNEL_OFFER_NOW,    /* delivered */

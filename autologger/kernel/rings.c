@@ -100,7 +100,7 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
     if (s->kind == SRC_CLOCK) {
         attr.type          = PERF_TYPE_SOFTWARE;
         attr.config        = PERF_COUNT_SW_CPU_CLOCK;
-        attr.sample_period = (config->profile_interval ? config->profile_interval : 10000) * UINT64_C(100);
+        attr.sample_period = (config->profile_interval ? config->profile_interval : KERNEL_PROFILE_INTERVAL) * UINT64_C(100);
     } else if (s->kind == SRC_PMC) {
         attr.type          = PERF_TYPE_HARDWARE;
         attr.config        = PERF_COUNT_HW_CPU_CYCLES;

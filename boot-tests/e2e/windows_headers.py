@@ -1,6 +1,6 @@
 """Programs that take names from the SDK's headers (boot-tests/windows), built by gcc and clang in C and C++, with wchar_t of 16 and of 32 bits, then
 run: a controller of the kernel's events with EVENT_TRACE_FLAG_* and SystemTraceControlGuid (D-40); GUIDs that are defined in C++ namespaces, and in
-two files of one program (D-66).
+two files of one program (D-66); words, modules and functions of Windows' headers (D-68).
 Proves: CTL-18, KRN-02, LEG-07."""
 import os
 import shutil
@@ -54,8 +54,20 @@ def guid_scopes(m):
             run(m, build(m, compiler, "guid_scopes", *options, source, other))
 
 
+def everyday_words(m):
+    source = os.path.join(WINDOWS, "everyday_words.c")
+    m.tool("start", "words", "--output", "words.etl", "--set", "BufferSize=64KB")
+    m.tool("enable", "words", "{5ea7c0de-000e-4a5b-8c6d-111111111111}", "--level", "3", "--keywords", "0x5")
+    for compiler in C + tuple(c + " -x c++" for c in CPP):
+        for wide in WIDE:
+            options = [wide] if wide else []
+            run(m, build(m, compiler, "everyday_words", *options, source, "-x", "none", *LIBRARIES), "query")
+    m.tool("stop", "words")
+
+
 with Machine() as m:
     m.start()
     kernel_controller(m)
     guid_scopes(m)
+    everyday_words(m)
     m.shutdown()

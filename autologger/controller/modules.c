@@ -1,0 +1,161 @@
+/* modules.c - autologger_modules.h: Windows' names of modules as our two libraries. A handle is the place of a row of the table, so that any value
+ * that a program passes can be checked. Threads: any; the libraries are opened once. Not for: other libraries (dlopen). */
+#include "autologger/include/autologger_modules.h"
+#include "registry-sim/win32/utf16.h"
+#include "registry-sim/win32/wstatus.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <strings.h>
+
+enum { PROVIDER = 1, TRACE = 2, LIBRARIES = 2, NAME_MAX_BYTES = 512, ORDINALS = 0x10000 };
+enum { MOD_NOT_FOUND = 126, PROC_NOT_FOUND = 127 };
+
+static const struct module {
+    const char *name;
+    bool        beginning;
+    unsigned    libraries;
+} modules[] = {
+#define M(name, beginning, libraries) {name, beginning, libraries},
+#include "autologger/controller/modules.def"
+#undef M
+};
+
+static const struct {
+    const char *soname, *own; /* a function of its own: tells the library's place from that of another one of the same name */
+} library_names[LIBRARIES] = {{"libautologger.so.0", "EventRegister"}, {"libautologger-trace.so.0", "StartTraceW"}};
+static pthread_once_t opened = PTHREAD_ONCE_INIT;
+static void          *library[LIBRARIES];
+
+static void open_all(void)
+{
+    for (unsigned i = 0; i < LIBRARIES; i++)
+        library[i] = dlopen(library_names[i].soname, RTLD_NOW | RTLD_LOCAL);
+}
+
+/* The row of a name such as "C:\Windows\System32\ADVAPI32.dll"; NULL: there is none, or not all of its libraries are here. */
+static const struct module *module_find(const char *name)
+{
+    const char *base = name;
+    for (const char *c = name; *c; c++)
+        if (*c == '\\' || *c == '/')
+            base = c + 1;
+    size_t n = strlen(base);
+    if (n > 4 && strcasecmp(base + n - 4, ".dll") == 0)
+        n -= 4;
+    pthread_once(&opened, open_all);
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        const size_t length = strlen(modules[i].name);
+        if ((modules[i].beginning ? n <= length : n != length) || strncasecmp(base, modules[i].name, length) != 0)
+            continue;
+        for (unsigned k = 0; k < LIBRARIES; k++)
+            if (modules[i].libraries & 1u << k && !library[k])
+                return NULL;
+        return &modules[i];
+    }
+    return NULL;
+}
+
+static const struct module *module_check(HMODULE handle)
+{
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++)
+        if (handle == &modules[i])
+            return &modules[i];
+    return NULL;
+}
+
+static HMODULE fail(DWORD error)
+{
+    SetLastError(error);
+    return NULL;
+}
+
+static HMODULE open_name(const char *name)
+{
+    const struct module *m = module_find(name);
+    return m ? (HMODULE)(uintptr_t)m : fail(MOD_NOT_FOUND);
+}
+
+static HMODULE open_wide(LPCWSTR name)
+{
+    char   text[NAME_MAX_BYTES];
+    size_t n = 0;
+    while (name && name[n] && n < NAME_MAX_BYTES)
+        n++;
+    if (!name || n == NAME_MAX_BYTES || utf16le_to_utf8(name, n * sizeof *name, text, sizeof text) >= sizeof text)
+        return fail(name ? MOD_NOT_FOUND : W_INVALID_PARAMETER);
+    return open_name(text);
+}
+
+HMODULE LoadLibraryA(LPCSTR FileName) { return FileName ? open_name(FileName) : fail(W_INVALID_PARAMETER); }
+HMODULE LoadLibraryW(LPCWSTR FileName) { return open_wide(FileName); }
+HMODULE GetModuleHandleA(LPCSTR ModuleName) { return LoadLibraryA(ModuleName); }
+HMODULE GetModuleHandleW(LPCWSTR ModuleName) { return open_wide(ModuleName); }
+HMODULE LoadLibraryExA(LPCSTR FileName, HANDLE File, DWORD Flags)
+{
+    (void)Flags; /* where to look: these libraries are found by the loader */
+    return File ? fail(W_INVALID_PARAMETER) : LoadLibraryA(FileName);
+}
+HMODULE LoadLibraryExW(LPCWSTR FileName, HANDLE File, DWORD Flags)
+{
+    (void)Flags;
+    return File ? fail(W_INVALID_PARAMETER) : LoadLibraryW(FileName);
+}
+
+BOOL GetModuleHandleExA(DWORD Flags, LPCSTR ModuleName, HMODULE *Module)
+{
+    if (Flags & GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS || !Module) {
+        SetLastError(Module ? W_NOT_SUPPORTED : W_INVALID_PARAMETER);
+        return FALSE;
+    }
+    *Module = LoadLibraryA(ModuleName);
+    return *Module != NULL;
+}
+BOOL GetModuleHandleExW(DWORD Flags, LPCWSTR ModuleName, HMODULE *Module)
+{
+    if (Flags & GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS || !Module) {
+        SetLastError(Module ? W_NOT_SUPPORTED : W_INVALID_PARAMETER);
+        return FALSE;
+    }
+    *Module = open_wide(ModuleName);
+    return *Module != NULL;
+}
+
+/* The library's own function: dlsym would also find those of the libraries that it needs. */
+static void *own_symbol(unsigned i, const char *name)
+{
+    Dl_info of_library, of_symbol;
+    void   *own    = dlsym(library[i], library_names[i].own);
+    void   *symbol = dlsym(library[i], name);
+    if (!own || !symbol || !dladdr(own, &of_library) || !dladdr(symbol, &of_symbol) || of_library.dli_fbase != of_symbol.dli_fbase)
+        return NULL;
+    return symbol;
+}
+
+FARPROC GetProcAddress(HMODULE Module, LPCSTR ProcName)
+{
+    const struct module *m = module_check(Module);
+    FARPROC              found;
+    void                *symbol = NULL;
+    if (!m) {
+        SetLastError(W_INVALID_HANDLE);
+        return NULL;
+    }
+    for (unsigned i = 0; i < LIBRARIES && (uintptr_t)ProcName >= ORDINALS && !symbol; i++)
+        if (m->libraries & 1u << i)
+            symbol = own_symbol(i, ProcName);
+    if (!symbol)
+        SetLastError(PROC_NOT_FOUND);
+    memcpy(&found, &symbol, sizeof found);
+    return found;
+}
+
+BOOL FreeLibrary(HMODULE Module)
+{
+    if (module_check(Module))
+        return TRUE;
+    SetLastError(W_INVALID_HANDLE);
+    return FALSE;
+}

@@ -1,0 +1,2 @@
+/* Evntcons.h - evntcons.h, by its other spelling. */
+#include "evntcons.h"

@@ -1,0 +1,2 @@
+/* Evntprov.h - evntprov.h, by its other spelling. */
+#include "evntprov.h"

@@ -1,0 +1,2 @@
+/* Evntrace.h - evntrace.h, by its other spelling. */
+#include "evntrace.h"

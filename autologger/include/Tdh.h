@@ -1,0 +1,2 @@
+/* Tdh.h - tdh.h, by its other spelling. */
+#include "tdh.h"

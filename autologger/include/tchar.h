@@ -1,0 +1,2 @@
+/* tchar.h - TCHAR and TEXT are in Windows.h. */
+#include "Windows.h"
