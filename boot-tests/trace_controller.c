@@ -248,6 +248,50 @@ static void life(void)
     EventUnregister(reg);
 }
 
+/* D-65: a caller has room for the names that it passed, and no more: the mapped name of the file is longer. */
+struct narrow {
+    EVENT_TRACE_PROPERTIES p;
+    char                   name[8], file[12];
+};
+static struct narrow narrow_block(void)
+{
+    struct narrow n = {.p = {.Wnode = {.BufferSize = sizeof n, .Flags = WNODE_FLAG_TRACED_GUID}, .BufferSize = 64,
+                             .LoggerNameOffset = offsetof(struct narrow, name), .LogFileNameOffset = offsetof(struct narrow, file)}};
+    snprintf(n.file, sizeof n.file, "narrow.etl");
+    return n;
+}
+static void narrow_room(void)
+{
+    struct narrow            n = narrow_block(), q = narrow_block();
+    struct block             wide = fresh(NULL, 0);
+    TRACEHANDLE              handle;
+    ULONG                    total = 0;
+    PEVENT_TRACE_PROPERTIES  all[1] = {&q.p};
+    expect("start with just enough room", StartTraceA(&handle, "narrow", &n.p), ERROR_SUCCESS);
+    memset(q.name, 'x', sizeof q.name);
+    memset(q.file, 'x', sizeof q.file);
+    expect("query with just enough room", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), ERROR_SUCCESS);
+    expect_true("the names as they were given", strcmp(q.name, "narrow") == 0 && strcmp(q.file, "narrow.etl") == 0);
+    memset(q.file, 'x', sizeof q.file);
+    expect("query all with just enough room", QueryAllTracesA(all, 1, &total), ERROR_SUCCESS);
+    expect_true("as given there", total == 1 && strcmp(q.file, "narrow.etl") == 0);
+    q.p.Wnode.BufferSize = offsetof(struct narrow, file) + 10;
+    expect("a byte less", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), 234);
+    wide.p.LoggerNameOffset  = 0;
+    wide.p.LogFileNameOffset = offsetof(struct block, file);
+    wide.p.Wnode.BufferSize  = offsetof(struct block, file) + 22; /* 10 characters and a NUL */
+    expect("query W with just enough room", ControlTraceW(handle, NULL, &wide.p, EVENT_TRACE_CONTROL_QUERY), ERROR_SUCCESS);
+    expect_true("in UTF-16", memcmp(wide.file, u"narrow.etl", 22) == 0);
+    q = narrow_block();
+    memset(q.file, 'x', sizeof q.file);
+    expect("stop with just enough room", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
+    expect_true("the name of what was stopped", strcmp(q.file, "narrow.etl") == 0 && q.p.NumberOfBuffers > 0);
+    struct block outside        = fresh("", 0);
+    outside.p.LogFileNameOffset = 5000;
+    all[0]                      = &outside.p;
+    expect("query all, nothing runs", QueryAllTracesA(all, 1, &total), ERROR_SUCCESS);
+}
+
 /* ---- errors of the others ---- */
 
 static void other_errors(void)
@@ -493,6 +537,7 @@ int main(int argc, char **argv)
     start_errors();
     own_filters();
     life();
+    narrow_room();
     other_errors();
     modes();
     update_errors();

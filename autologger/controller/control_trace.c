@@ -129,12 +129,29 @@ static control_act *const acts[] = {
     [EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME] = act_convert,
 };
 
+/* The file's name as the session was given it, for a caller that has no room for the mapped one: malloc; NULL: there is room, or nobody says. */
+static char *given_file(struct control_client *c, const EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *info)
+{
+    struct ctl_declaration *d    = NULL;
+    struct ctl_enabled_row *rows = NULL;
+    char                   *file = NULL;
+    unsigned                count;
+    struct reason           why;
+    if (properties_file_fits(p, wide, info->log_path) || !(d = malloc(sizeof *d)))
+        return NULL;
+    if (!control_declaration(c, info->name, d, &rows, &count, &why) && *d->file_name)
+        file = strdup(d->file_name);
+    free(rows);
+    free(d);
+    return file;
+}
+
 static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERTIES *p, ULONG code, bool wide)
 {
     struct control_client  *client = NULL;
     struct ctl_session_info info;
     struct reason           why;
-    char                   *name = NULL;
+    char                   *name = NULL, *file = NULL;
     EVENT_TRACE_PROPERTIES  given;
     wstatus                 st = p && p->Wnode.BufferSize >= sizeof *p ? W_SUCCESS : p ? W_BAD_LENGTH : W_INVALID_PARAMETER;
 
@@ -151,10 +168,13 @@ static wstatus control(TRACEHANDLE handle, const void *text, EVENT_TRACE_PROPERT
         st = W_INVALID_PARAMETER;
     st = st ? st : control_open(NULL, &client, &why);
     st = st ? st : session_named(client, name, handle, &info);
+    if (!st)
+        file = given_file(client, p, wide, &info); /* asked now: a session that is stopped tells no more */
     st = st ? st : acts[code](client, p, wide, &info);
-    st = st ? st : properties_fill(p, wide, &info);
+    st = st ? st : properties_fill(p, wide, &info, file);
     control_close(client);
     free(name);
+    free(file);
     return st;
 }
 
@@ -203,8 +223,11 @@ static wstatus query_all(PEVENT_TRACE_PROPERTIES *array, ULONG count, PULONG tot
         if (!(rows[i].log_file_mode & EVENT_TRACE_PRIVATE_IN_PROC) && (rows[i].kernel || !rows[i].processes.kind))
             rows[shown++] = rows[i];
     have = st ? have : shown;
-    for (unsigned i = 0; !st && i < have && i < count; i++)
-        st = properties_fill(array[i], wide, &rows[i]);
+    for (unsigned i = 0; !st && i < have && i < count; i++) {
+        char *file = given_file(client, array[i], wide, &rows[i]);
+        st         = properties_fill(array[i], wide, &rows[i], file);
+        free(file);
+    }
     if (rows || !st)
         *total = have;
     if (!st && have > count)

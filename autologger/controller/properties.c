@@ -100,26 +100,39 @@ wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_bloc
     return filters_from(v2.FilterDesc, v2.FilterDescCount, out, &why);
 }
 
+/* The bytes from `offset` to the end, or to the other name. */
+static size_t text_room(const EVENT_TRACE_PROPERTIES *p, uint32_t offset)
+{
+    const uint32_t other = offset == p->LogFileNameOffset ? p->LoggerNameOffset : p->LogFileNameOffset;
+    size_t         room  = offset < p->Wnode.BufferSize ? p->Wnode.BufferSize - offset : 0;
+    return other > offset && other - offset < room ? other - offset : room;
+}
+static size_t text_needed(bool wide, const char *text)
+{
+    const size_t n = strlen(text);
+    return wide ? utf8_to_utf16le(text, n, NULL, 0) + 2 : n + 1;
+}
+
 /* False: no room, and nothing is written. */
 static bool text_put(EVENT_TRACE_PROPERTIES *p, uint32_t offset, bool wide, const char *text)
 {
-    uint8_t *at    = (uint8_t *)p + offset;
-    size_t   room  = p->Wnode.BufferSize - offset, n = strlen(text);
-    size_t   bytes = wide ? utf8_to_utf16le(text, n, NULL, 0) : n;
+    uint8_t     *at    = (uint8_t *)p + offset;
+    const size_t bytes = text_needed(wide, text) - (wide ? 2 : 1);
     if (!offset)
         return true;
-    /* the other name ends the room of this one */
-    const uint32_t other = offset == p->LogFileNameOffset ? p->LoggerNameOffset : p->LogFileNameOffset;
-    if (other > offset && other - offset < room)
-        room = other - offset;
-    if (bytes + (wide ? 2 : 1) > room)
+    if (text_needed(wide, text) > text_room(p, offset))
         return false;
     if (wide)
-        utf8_to_utf16le(text, n, at, bytes);
+        utf8_to_utf16le(text, strlen(text), at, bytes);
     else
-        memcpy(at, text, n);
+        memcpy(at, text, bytes);
     memset(at + bytes, 0, wide ? 2 : 1);
     return true;
+}
+
+bool properties_file_fits(const EVENT_TRACE_PROPERTIES *p, bool wide, const char *file)
+{
+    return !p->LogFileNameOffset || text_needed(wide, file) <= text_room(p, p->LogFileNameOffset);
 }
 
 wstatus properties_name_put(EVENT_TRACE_PROPERTIES *p, bool wide, const char *name)
@@ -129,7 +142,7 @@ wstatus properties_name_put(EVENT_TRACE_PROPERTIES *p, bool wide, const char *na
 
 static uint32_t fits(uint64_t n) { return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX; }
 
-wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s)
+wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s, const char *given)
 {
     p->Wnode.HistoricalContext = session_handle(s);
     p->Wnode.ClientContext     = s->clock_type;
@@ -149,7 +162,9 @@ wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_s
     p->LogBuffersLost      = s->log_buffers_lost;
     p->RealTimeBuffersLost = s->realtime_buffers_lost;
     p->LoggerThreadId      = (HANDLE)(uintptr_t)s->logger_thread_id;
-    bool file = text_put(p, p->LogFileNameOffset, wide, s->log_path), name = text_put(p, p->LoggerNameOffset, wide, s->name);
+    const bool mapped = !given || properties_file_fits(p, wide, s->log_path);
+    const bool file   = text_put(p, p->LogFileNameOffset, wide, mapped ? s->log_path : given);
+    const bool name   = text_put(p, p->LoggerNameOffset, wide, s->name);
     return file && name ? W_SUCCESS : W_MORE_DATA;
 }
 

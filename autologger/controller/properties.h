@@ -23,8 +23,11 @@ wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_bloc
 wstatus name_take(const void *text, bool wide, char **out);
 /* StartTrace puts the session's name there. 24: no room. */
 wstatus properties_name_put(EVENT_TRACE_PROPERTIES *p, bool wide, const char *name);
-/* All outputs, names where there is room for them. 234: there is not. */
-wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s);
+/* Whether the log file's name would fit where LogFileNameOffset says; also where it says nothing. */
+bool    properties_file_fits(const EVENT_TRACE_PROPERTIES *p, bool wide, const char *file);
+/* All outputs, names where there is room for them. 234: there is not. `given`, or NULL: the file's name as the caller knows it, put where the
+ * mapped one does not fit. */
+wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s, const char *given);
 
 /* A session's handle: its place among sessions, and a hash of what it is, so that a later session at that place is another one. */
 TRACEHANDLE session_handle(const struct ctl_session_info *s);

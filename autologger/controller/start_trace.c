@@ -190,7 +190,7 @@ static wstatus start_named(PTRACEHANDLE handle, char **text, EVENT_TRACE_PROPERT
         st = W_NOT_ENOUGH_MEMORY;
     st = st ? st : start(&d, name, processes, &info);
     if (!st) {
-        properties_fill(p, wide, &info);
+        properties_fill(p, wide, &info, NULL);
         *handle = session_handle(&info);
     }
     for (unsigned i = 0; i < d.texts; i++)

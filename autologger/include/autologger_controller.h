@@ -151,7 +151,8 @@ typedef struct _EVENT_TRACE_PROPERTIES_V2 {
  * own, the first the one that is named, the others with `_PID` behind it; QUERY, STOP and FLUSH are about all of them. */
 AUTOLOGGER_API ULONG StartTraceW(PTRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
 AUTOLOGGER_API ULONG StartTraceA(PTRACEHANDLE TraceHandle, LPCSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties);
-/* The session is named by InstanceName, or where that is NULL by the handle. QUERY, STOP, UPDATE and FLUSH fill *Properties, names too.
+/* The session is named by InstanceName, or where that is NULL by the handle. QUERY, STOP, UPDATE and FLUSH fill *Properties, names too:
+ * LogFileName is the path of the file, or where that does not fit the name as the session was given it.
  * UPDATE: EnableFlags of a system logger, MaximumBuffers and FlushTimer, 0 of the two keeps; it returns 50 for what can't be changed here.
  * 24; 87; 4201 it does not run; 234 no room for the names (after STOP the session is stopped all the same); 5; 50 other codes. */
 AUTOLOGGER_API ULONG ControlTraceW(TRACEHANDLE TraceHandle, LPCWSTR InstanceName, PEVENT_TRACE_PROPERTIES Properties, ULONG ControlCode);

@@ -15,7 +15,7 @@ static ULONG events_lost(const struct ctl_session_info *s)
         EVENT_TRACE_PROPERTIES p;
         char                   text[256];
     } x = {.p = {.Wnode = {.BufferSize = sizeof x, .Flags = WNODE_FLAG_TRACED_GUID}, .LoggerNameOffset = sizeof x.p}};
-    assert_int_equal(properties_fill(&x.p, false, s), W_SUCCESS);
+    assert_int_equal(properties_fill(&x.p, false, s, NULL), W_SUCCESS);
     return x.p.EventsLost;
 }
 
