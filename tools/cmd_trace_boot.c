@@ -4,6 +4,7 @@
 #include "tools/runs.h"
 #include "tools/setup.h"
 #include "tools/store_access.h"
+#include "tools/under_way.h"
 #include "tools/verb.h"
 
 #include <stdlib.h>
@@ -140,31 +141,23 @@ static int prepare(struct trace_args *a)
     return a->reboot ? reboot_now(&a->options.machine) : VERB_FINE;
 }
 
-/* Nothing more becomes of the boot: its sessions have ended, and its files are merged, or it is said why not. */
-static bool is_over(struct regstore *store, uint32_t number)
+static bool is_over(const struct machine *m, struct regstore *store, uint32_t number)
 {
     struct result_list list = {0};
-    bool               over = !result_load_number(store, number, &list, NULL) && result_list_final(&list);
-    bool               said = false, files = false;
-    for (unsigned i = 0; i < list.count; i++) {
-        files |= list.rows[i].file_created && !*list.rows[i].merged_path;
-        for (unsigned c = 0; c < list.rows[i].conditions.count; c++)
-            said |= !strcmp(list.rows[i].conditions.items[c].item, "merge");
-    }
+    bool               over = !result_load_number(store, number, &list, NULL) && under_way_over(m, &list);
     result_list_finish(&list);
-    return over && (said || !files);
+    return over;
 }
 
 /* The present boot is one of these, and over. */
 static bool this_boot_over(const struct trace_args *a, const struct runs *r, struct regstore *store, const struct history *h)
 {
-    char *now  = machine_read(&a->options.machine, "/proc/sys/kernel/random/boot_id", NULL);
-    bool  over = false;
-    if (now)
-        now[strcspn(now, "\n")] = 0;
-    for (unsigned i = 0; now && i < h->count; i++)
-        over |= runs_has(r, &h->boots[i]) && !strcmp(now, h->boots[i].list.boot_id) && is_over(store, h->boots[i].list.number);
-    free(now);
+    const struct machine *m = &a->options.machine;
+    char                  now[64];
+    bool                  over = false;
+    under_way_boot_id(m, now);
+    for (unsigned i = 0; *now && i < h->count; i++)
+        over |= runs_has(r, &h->boots[i]) && !strcmp(now, h->boots[i].list.boot_id) && is_over(m, store, h->boots[i].list.number);
     return over;
 }
 

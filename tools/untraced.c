@@ -1,6 +1,8 @@
 /* untraced.c - see untraced.h. */
 #include "tools/untraced.h"
 
+#include "tools/under_way.h"
+
 #include "autologger/daemon/guard.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/store/key_names.h"
@@ -19,13 +21,6 @@
 #define SNAPSHOT_PATH "/var/lib/autologger/boot.snapshot"
 
 /* ---- looking ---- */
-
-void untraced_boot_id(const struct machine *m, char out[64])
-{
-    char *text = machine_read(m, "/proc/sys/kernel/random/boot_id", NULL);
-    snprintf(out, 64, "%.*s", text ? (int)strcspn(text, "\n") : 0, text ? text : "");
-    free(text);
-}
 
 static bool switched_off(const struct machine *m)
 {
@@ -71,10 +66,12 @@ static void look_at_guard(const struct machine *m, struct regstore *store, struc
     struct guard         g;
     struct boot_settings settings;
     struct reason        why = {0};
-    char                 path[MACHINE_PATH];
+    char                 path[MACHINE_PATH], boot_id[64];
     guard_read(AT_FDCWD, machine_path(m, "/" GUARD_PATH, path), &g);
+    under_way_boot_id(m, boot_id);
+    f->begun  = guard_open(&g, boot_id);
     bool once = boot_settings_read(store, &settings, NULL) == W_SUCCESS && settings.once;
-    if (!guard_verdict(&g, g.change, once, guard_limit(once), "", &why)) {
+    if (!guard_verdict(&g, g.change, once, guard_limit(once), boot_id, &why)) {
         f->guard_failed = why.status != W_SUCCESS;
         snprintf(f->guard, sizeof f->guard, "%s", why.text);
     }
@@ -132,6 +129,9 @@ static void say(struct untraced *u, bool failed, const char *advice, const char 
     va_start(args, format);
     vsnprintf(u->reason, sizeof u->reason, format, args);
     va_end(args);
+    char *own = strstr(u->reason, ". Do: "); /* a reason that is passed on may have an advice of its own */
+    if (own)
+        *own = 0;
     snprintf(u->advice, sizeof u->advice, "%s", advice);
     u->failed = failed;
 }
@@ -150,6 +150,9 @@ void untraced_explain(const struct untraced_facts *f, struct untraced *u)
         say(u, true, "see why that boot did not finish; autologger apply starts afresh", "%s", f->guard);
     else if (*f->guard)
         say(u, false, "autologger apply, for another boot", "%s", f->guard);
+    else if (f->begun && !f->daemon_runs)
+        say(u, true, "systemctl status autologgerd; autologger apply starts afresh",
+            "this boot began to be traced, and neither the early program nor the daemon runs any more");
     else if (f->snapshot == SNAPSHOT_DAMAGED)
         say(u, true, "autologger apply seals it anew, then reboot", "%s", f->snapshot_reason);
     else if (f->systemd && !f->daemon_enabled)

@@ -13,6 +13,7 @@ struct untraced_facts {
     bool     off;       /* autologger=off on the kernel command line */
     char     guard[512]; /* why the guard lets nothing start, "" = it does */
     bool     guard_failed; /* ... because boots did not finish */
+    bool     begun;        /* the guard has counted this very boot, and it has not reached its end */
     unsigned declared;  /* sessions with Start 1 in the store */
     unsigned idle;      /* sessions with another Start */
     bool     systemd, daemon_enabled, daemon_runs;
@@ -28,6 +29,4 @@ struct untraced {
 /* Looks at `m` and at its store. */
 void untraced_look(const struct machine *m, struct regstore *store, struct untraced_facts *out);
 void untraced_explain(const struct untraced_facts *f, struct untraced *out);
-/* The id of the boot that `m` runs, "" when it can't be read. */
-void untraced_boot_id(const struct machine *m, char out[64]);
 #endif

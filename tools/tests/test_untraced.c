@@ -19,6 +19,9 @@ static const struct obstacle {
     {"no session is declared", "autologger apply boot", false, {.guard = "off: once, done in boot 6"}},
     {"2 sessions are declared, none with Start 1", "set Start to 1", false, {.idle = 2}},
     {"off: boot 6 did not finish", "starts afresh", true, {.declared = 1, .guard = "off: boot 6 did not finish", .guard_failed = true}},
+    {"off: boot 6 did not finish", "starts afresh", true,
+     {.declared = 1, .guard = "off: boot 6 did not finish. Do: find out why", .guard_failed = true}},
+    {"neither the early program nor the daemon runs", "systemctl status", true, {.declared = 1, .begun = true}},
     {"off: once, done in boot 6", "for another boot", false, {.declared = 1, .guard = "off: once, done in boot 6"}},
     {"the snapshot is cut", "seals it anew", true, {.declared = 1, .snapshot = SNAPSHOT_DAMAGED, .snapshot_reason = "the snapshot is cut"}},
     {"autologgerd is not enabled", "systemctl enable autologgerd", true, {.declared = 1, .systemd = true, .snapshot = SNAPSHOT_CURRENT}},
@@ -42,6 +45,7 @@ static void the_first_obstacle_is_named(void **state)
             print_error("%zu: \"%s\"\n", i, u.reason);
         assert_non_null(strstr(u.reason, obstacles[i].reason));
         assert_non_null(strstr(u.advice, obstacles[i].advice));
+        assert_null(strstr(u.reason, "Do: ")); /* D-80: what to do is said once */
         assert_int_equal(u.failed, obstacles[i].failed);
     }
 }
