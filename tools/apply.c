@@ -5,6 +5,7 @@
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/win32/filetime.h"
 #include "tools/check_view.h"
+#include "tools/put_back.h"
 #include "tools/setup.h"
 #include "tools/store_access.h"
 #include "tools/store_tree.h"
@@ -187,15 +188,22 @@ static wstatus store_change(const struct proposal *p, struct regstore *store, st
 
 static wstatus steps(const struct proposal *p, struct regstore *store, struct setup *s, struct reason *why)
 {
-    const struct initramfs *i  = &p->need.initramfs;
-    wstatus                 st = store_change(p, store, why);
+    const struct initramfs *i       = &p->need.initramfs;
+    struct put_in_place     in      = put_in_place_load(store);
+    bool                    image   = i->hook && !p->o->no_initramfs;
+    wstatus                 st      = store_change(p, store, why);
     st                         = st ? st : setup_snapshot(s, store, p->o->store, p->o->log_dir, why);
     st                         = st ? st : setup_entry(s, why);
     st                         = st ? st : setup_unit(s, why);
     if (st)
         return st;
     setup_logs(s, p->o->log_dir);
-    if (i->hook && !p->o->no_initramfs)
+    in.unit |= s->unit_enabled;
+    in.image |= image;
+    st = put_in_place_save(store, &in, why);
+    if (st)
+        return st;
+    if (image)
         st = setup_initramfs(s, why);
     else
         setup_say(s, i->hook ? "initramfs: left as it is (--no-initramfs); the next boot follows the old image" : "initramfs: autologger has no part in it");
@@ -208,6 +216,9 @@ static wstatus carry_out(const struct proposal *p, struct setup *s, struct reaso
     int              rc    = os_mkdir_parents(os_linux(), p->o->store, 0755);
     wstatus          st    = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", p->o->store, strerror(-rc)) : W_SUCCESS;
     bool             fresh = access(p->o->store, F_OK) != 0;
+    char             snapshot[MACHINE_PATH];
+    os_mkdir_parents(os_linux(), machine_path(&p->o->machine, "/" SETUP_SNAPSHOT, snapshot), 0755);
+    st                     = st ? st : setup_lock(s, why);
     st                     = st ? st : regstore_open(p->o->store, true, &store, why);
     st                     = st ? st : regstore_begin(store, why);
     if (!st && (st = steps(p, store, s, why)) != W_SUCCESS) {

@@ -31,6 +31,7 @@ int apply_run(const struct apply_options *o, struct apply_result *out);
 struct clean_options {
     const char    *store, *log_dir;
     struct machine machine;
+    bool           once; /* see put_back.h */
     bool           all, no_initramfs, json; /* all: the history of boots and the log files that it names, too */
 };
 int clean_run(const struct clean_options *o);

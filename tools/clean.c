@@ -149,6 +149,7 @@ static wstatus machine_clean(struct cleaning *c, struct reason *why)
     bool                    entry = false;
     wstatus                 st    = file_clean(c, "/" SETUP_SNAPSHOT, "sealed snapshot", why);
     st                            = st ? st : file_clean(c, "/" GUARD_PATH, "guard file", why);
+    st                            = st ? st : machine_remove(m, "/" SETUP_PUT_BACK, NULL, why);
     st                            = st ? st : boot_entry_remove(m, &c->need.entry, &entry, why);
     if (entry)
         said(c, "boot entry 'autologger'");
@@ -193,7 +194,8 @@ int clean_run(const struct clean_options *o)
     boot_entry_find(&o->machine, &c.need.entry);
     initramfs_find(&o->machine, &c.need.initramfs);
     setup_begin(&c.setup, &o->machine, &c.need);
-    if (!access(o->store, F_OK)) {
+    st = setup_lock(&c.setup, &why);
+    if (!st && !access(o->store, F_OK)) {
         st = regstore_open(o->store, true, &store, &why);
         st = st ? st : regstore_begin(store, &why);
         st = st ? st : store_clean(&c, store, &why);

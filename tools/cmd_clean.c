@@ -1,5 +1,5 @@
 /* autologger clean: takes away what apply made. */
-#include "tools/apply.h"
+#include "tools/put_back.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
@@ -14,8 +14,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     struct clean_args *a = state->input;
     switch (key) {
     case 'a': a->options.all = true; return 0;
+    case 'o': a->options.once = true; return 0;
     case 'I': a->options.no_initramfs = true; return 0;
     case 'R': a->root = arg; return 0;
+    case ARGP_KEY_END:
+        if (a->options.once && (a->options.all || a->options.no_initramfs))
+            argp_error(state, "--once leaves declarations and logs alone, and puts the initramfs back: not with --all or --no-initramfs");
+        return 0;
     case ARGP_KEY_ARG: argp_error(state, "\"%s\": clean takes no arguments", arg); return EINVAL;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -26,6 +31,8 @@ int cmd_clean(int argc, char **argv)
     static const struct argp_option options[] = {
         OPT_STORE,
         {"all", 'a', NULL, 0, "also the history of boots and the log files it names", 0},
+        {"once", 'o', NULL, 0, "what was in place for one boot, when that boot was traced: early program, unit, boot entry; declarations stay "
+                               "(autologger-once.service does it)", 0},
         {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
         {"root", 'R', "DIR", 0, "of the machine whose root is DIR (an image)", 0},
         OPT_JSON,
@@ -48,5 +55,5 @@ int cmd_clean(int argc, char **argv)
         return failure_print("autologger clean", st, &why);
     a.options.json  = a.common.json;
     a.options.store = a.common.store;
-    return clean_run(&a.options);
+    return a.options.once ? put_back_run(&a.options) : clean_run(&a.options);
 }

@@ -30,6 +30,7 @@ struct shown {
     bool                      booted;   /* the list is of some boot or rehearsal */
     bool                      untraced; /* the machine's present boot is not the one of the list */
     struct untraced           why_not;  /* of `untraced` */
+    bool                      used_up;  /* the machine's present boot was the one that was asked for: why_not says so */
     struct under_way          under_way; /* the machine's present boot */
 };
 
@@ -97,6 +98,8 @@ static int show_text(const struct shown *s)
         show_under_way(s);
     } else if (s->untraced && s->booted && !a->check) {
         printf("\nNot of this boot, which was not traced: %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
+    } else if (s->used_up && !a->check) {
+        printf("\nThis boot was %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
     }
     return failed || (!anything(s) && !a->check) ? VERB_FAILED : VERB_FINE;
 }
@@ -114,6 +117,7 @@ static int show_json(const struct shown *s)
     json_text(j, "advice", s->why_not.advice);
     json_flag(j, "failed", s->why_not.failed);
     json_object_end(j);
+    json_flag(j, "used_up", s->used_up);
     json_object(j, "under_way");
     json_flag(j, "now", s->under_way.now);
     json_number(j, "number", s->under_way.number);
@@ -145,10 +149,14 @@ static wstatus look(struct status_args *a, struct regstore **store, struct shown
     s->untraced = machines && (!s->booted || s->list.rehearsal || strcmp(s->list.boot_id, boot_id) != 0);
     if (machines)
         under_way_look(&m, *store, s->booted ? &s->list : NULL, &s->under_way);
-    if (s->untraced && !s->under_way.now) {
+    if (machines && !s->under_way.now) {
         struct untraced_facts facts;
         untraced_look(&m, *store, &facts);
-        untraced_explain(&facts, &s->why_not);
+        s->used_up = !s->untraced && facts.used_up;
+        if (s->untraced)
+            untraced_explain(&facts, &s->why_not);
+        else if (s->used_up)
+            untraced_used_up(&facts, &s->why_not);
     }
     return W_SUCCESS;
 }

@@ -125,6 +125,12 @@ static void folder_sync(const char *path)
     }
 }
 
+void machine_folder_sync(const struct machine *m, const char *path)
+{
+    char full[MACHINE_PATH];
+    folder_sync(machine_path(m, path, full));
+}
+
 wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode, struct reason *why)
 {
     char full[MACHINE_PATH], beside[MACHINE_PATH + 8];

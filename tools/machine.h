@@ -13,6 +13,8 @@
 
 /* Where the sealed snapshot is, without the leading '/'; the same in the initramfs. */
 #define SETUP_SNAPSHOT "var/lib/autologger/boot.snapshot"
+/* What became of putting back what apply put in place for one boot (put_back.h); while it is there no new image has the early program. */
+#define SETUP_PUT_BACK "var/lib/autologger/put-back"
 enum { MACHINE_PATH = 1024, MACHINE_KERNEL = 128 };
 
 struct machine {
@@ -29,6 +31,8 @@ bool        machine_has(const struct machine *m, const char *path);
 char *machine_read(const struct machine *m, const char *path, size_t *size);
 /* M1; makes missing folders. 5, 19, 112 ... with the path. */
 wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode, struct reason *why);
+/* The names in the folder of `path` are on the disk. */
+void machine_folder_sync(const struct machine *m, const char *path);
 /* Fine when there is none; *was (may be NULL) says whether there was. */
 wstatus machine_remove(const struct machine *m, const char *path, bool *was, struct reason *why);
 /* The command of this name is installed: below the root's four program folders, or, on this machine, in PATH. */

@@ -1,10 +1,14 @@
 /* setup.c - see setup.h. */
 #include "tools/setup.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 void setup_say(struct setup *s, const char *format, ...)
 {
@@ -19,7 +23,7 @@ void setup_say(struct setup *s, const char *format, ...)
 void setup_begin(struct setup *s, const struct machine *m, const struct system_need *need)
 {
     sigset_t wait;
-    *s = (struct setup){.machine = m, .need = need};
+    *s = (struct setup){.machine = m, .need = need, .lock_fd = -1};
     sigemptyset(&wait);
     sigaddset(&wait, SIGINT);
     sigaddset(&wait, SIGTERM);
@@ -27,8 +31,27 @@ void setup_begin(struct setup *s, const struct machine *m, const struct system_n
     sigprocmask(SIG_BLOCK, &wait, &s->signals);
 }
 
+/* The folder itself is the lock: nothing is left behind. Without the folder nothing was ever set up; without the right to open it a later
+ * step fails, with a better reason. */
+wstatus setup_lock(struct setup *s, struct reason *why)
+{
+    enum { WAIT_S = 120 };
+    char path[MACHINE_PATH];
+    s->lock_fd = open(machine_path(s->machine, "/var/lib/autologger", path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (unsigned waited = 0; s->lock_fd >= 0 && flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK; waited++) {
+        if (waited == WAIT_S)
+            return reason_set(why, W_BUSY, "another autologger has been setting this machine up for %u s. Do: try again when it has ended", waited);
+        if (!waited)
+            fputs("waiting for another autologger that sets this machine up ...\n", stderr);
+        sleep(1);
+    }
+    return W_SUCCESS;
+}
+
 void setup_finish(struct setup *s)
 {
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
     for (unsigned i = 0; i < s->file_count; i++)
         free(s->files[i].data);
     s->file_count = 0;
@@ -115,7 +138,7 @@ wstatus setup_initramfs(struct setup *s, struct reason *why)
 static void put_back(const struct setup *s, const struct setup_file *f)
 {
     struct reason why = {0};
-    wstatus       st  = f->data ? machine_write(s->machine, f->path, f->data, f->size, strstr(f->path, "snapshot") ? 0600 : 0644, &why)
+    wstatus       st  = f->data ? machine_write(s->machine, f->path, f->data, f->size, strstr(f->path, "snapshot") || strstr(f->path, "guard") ? 0600 : 0644, &why)
                                 : machine_remove(s->machine, f->path, NULL, &why);
     if (st)
         fprintf(stderr, "could not be put back: %s. Do: autologger clean\n", why.text);

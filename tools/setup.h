@@ -8,7 +8,7 @@
 
 #include <signal.h>
 
-enum { SETUP_FILES = 3 };
+enum { SETUP_FILES = 5 };
 struct setup_file { /* a file as it was */
     char   path[MACHINE_PATH];
     char  *data; /* malloc; NULL: there was none */
@@ -23,9 +23,12 @@ struct setup {
     char                      lines[32][MACHINE_PATH + 64]; /* what was done, in words */
     unsigned                  line_count;
     sigset_t                  signals; /* as they were */
+    int                       lock_fd; /* -1: none */
 };
 
 void setup_begin(struct setup *s, const struct machine *m, const struct system_need *need);
+/* One at a time sets a machine up: waits up to two minutes for another one. 170 when that one goes on. Held until setup_finish. */
+wstatus setup_lock(struct setup *s, struct reason *why);
 /* What the next boot reads: of the store as it is in its open transaction, under a new change number. */
 wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *store_path, const char *log_dir, struct reason *why);
 /* The log folder is for root and the group "autologger", where the machine has that group; what is made below it is, too. Whatever else the

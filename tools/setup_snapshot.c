@@ -28,6 +28,8 @@ wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *stor
     struct snapshot_head head = {0};
     char                 path[MACHINE_PATH];
     wstatus              st = setup_remember(s, "/" SETUP_SNAPSHOT, why);
+    st                      = st ? st : setup_remember(s, "/" GUARD_PATH, why);
+    st                      = st ? st : setup_remember(s, "/" SETUP_PUT_BACK, why);
     st                      = st ? st : change_number_bump(store, &head.change_number, why);
     if (st)
         return st;
@@ -36,8 +38,10 @@ wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *stor
     int rc = os_mkdir_parents(os_linux(), machine_path(s->machine, "/" SETUP_SNAPSHOT, path), 0755);
     st     = rc < 0 ? reason_set(why, wstatus_from_errno(-rc), "the folder of %s cannot be made: %s", path, strerror(-rc))
                     : snapshot_seal(os_linux(), store, &head, path, why);
-    if (!st) /* what is applied starts afresh, also where a damaged guard does not know which change it is about */
+    if (!st) { /* what is applied starts afresh, also where a damaged guard does not know which change it is about */
         unlink(machine_path(s->machine, "/" GUARD_PATH, path));
+        unlink(machine_path(s->machine, "/" SETUP_PUT_BACK, path));
+    }
     if (!st)
         setup_say(s, "snapshot: change %" PRIu64 ", sealed in /" SETUP_SNAPSHOT, head.change_number);
     return st;

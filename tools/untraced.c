@@ -1,6 +1,7 @@
 /* untraced.c - see untraced.h. */
 #include "tools/untraced.h"
 
+#include "tools/put_back.h"
 #include "tools/under_way.h"
 
 #include "autologger/daemon/guard.h"
@@ -74,6 +75,8 @@ static void look_at_guard(const struct machine *m, struct regstore *store, struc
     if (!guard_verdict(&g, g.change, once, guard_limit(once), boot_id, &why)) {
         f->guard_failed = why.status != W_SUCCESS;
         snprintf(f->guard, sizeof f->guard, "%s", why.text);
+        f->used_up = once && guard_used_up(&g, g.change);
+        put_back_look(m, f->left, sizeof f->left);
     }
     boot_settings_finish(&settings);
 }
@@ -136,6 +139,14 @@ static void say(struct untraced *u, bool failed, const char *advice, const char 
     u->failed = failed;
 }
 
+void untraced_used_up(const struct untraced_facts *f, struct untraced *u)
+{
+    if (*f->left)
+        say(u, false, "autologger clean takes all of it away; autologger apply, for another boot", "%.200s. Not put back: %.400s", f->guard, f->left);
+    else
+        say(u, false, "autologger apply, for another boot", "%s", f->guard);
+}
+
 void untraced_explain(const struct untraced_facts *f, struct untraced *u)
 {
     memset(u, 0, sizeof *u);
@@ -148,6 +159,8 @@ void untraced_explain(const struct untraced_facts *f, struct untraced *u)
         say(u, false, "autologger apply boot, or see: autologger profiles", "no session is declared in the store");
     else if (*f->guard && f->guard_failed)
         say(u, true, "see why that boot did not finish; autologger apply starts afresh", "%s", f->guard);
+    else if (f->used_up)
+        untraced_used_up(f, u);
     else if (*f->guard)
         say(u, false, "autologger apply, for another boot", "%s", f->guard);
     else if (f->begun && !f->daemon_runs)

@@ -13,6 +13,8 @@ struct untraced_facts {
     bool     off;       /* autologger=off on the kernel command line */
     char     guard[512]; /* why the guard lets nothing start, "" = it does */
     bool     guard_failed; /* ... because boots did not finish */
+    bool     used_up;      /* ... because it was for one boot, and that was traced */
+    char     left[512];    /* what is still in place of it, and why; "" = nothing */
     bool     begun;        /* the guard has counted this very boot, and it has not reached its end */
     unsigned declared;  /* sessions with Start 1 in the store */
     unsigned idle;      /* sessions with another Start */
@@ -28,5 +30,7 @@ struct untraced {
 
 /* Looks at `m` and at its store. */
 void untraced_look(const struct machine *m, struct regstore *store, struct untraced_facts *out);
+/* Of facts that are `used_up`: that one boot was traced as it was asked for, and what is still in place. Pure. */
+void untraced_used_up(const struct untraced_facts *f, struct untraced *out);
 void untraced_explain(const struct untraced_facts *f, struct untraced *out);
 #endif

@@ -43,7 +43,8 @@ unsigned changed_note(struct result_list *rows, struct regstore *store)
 
     for (unsigned i = 0; i < rows->count; i++) {
         struct result_row *row = &rows->rows[i];
-        if (!*row->key || (row->status && !row->start)) /* what could not even be read was not started either */
+        /* what could not even be read was not started either; what was kept off for a reason that is no failure says that reason */
+        if (!*row->key || (row->status && !row->start) || (!row->start && *row->reason))
             continue;
         bool there = regstore_key_exists(store, row->key);
         if (there)

@@ -29,6 +29,8 @@ enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPT
        OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT,
        OPTION_SYSTEMD_BUS, OPTION_CONFINE };
 #define RUNTIME_DIR "/run/autologger"
+#define SYSTEMD_DIR "/run/systemd/system"
+#define SNAPSHOT_PATH "var/lib/autologger/boot.snapshot"
 enum { EXIT_FAILED = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, SHUTDOWN_MERGE_MS = 3000 };
 
 struct arguments {
@@ -196,23 +198,47 @@ static void log_rows(void *ctx, const struct result_list *rows)
     syslog_rows_send(rows, &syslog_sockets_default);
 }
 
-/* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would do it while the
- * machine boots, and its work for it is more than that for the daemon's unit. Nobody waits for it. */
-static void row_watch_start(const struct arguments *a)
+/* Nobody waits for it. */
+static void aside(const char *const *argv)
 {
-    sigset_t none;
-    if (!a->is_boot || !getenv("NOTIFY_SOCKET") || access(a->systemd_dir, F_OK) < 0 || strcmp(a->service.runtime_dir, RUNTIME_DIR) != 0)
-        return;
+    char *const        *words;
+    const char *const **given = &argv;
+    sigset_t            none;
+    memcpy(&words, given, sizeof words); /* execvp leaves them alone */
     pid_t pid = fork();
     if (pid == 0 && fork() == 0) {
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        execlp("systemctl", "systemctl", "--quiet", "--no-block", "start", "autologger-status.path", (char *)NULL);
+        execvp(argv[0], words);
     }
     if (pid == 0)
         _exit(0);
     if (pid > 0)
         waitpid(pid, NULL, 0);
+}
+
+/* What apply put in place for one boot is put back by a unit of its own, with rights and priority of its own: it builds the initramfs. A
+ * daemon of a test has a folder of its own that says that systemd runs. */
+static void used_up(void *ctx)
+{
+    static const char *const unit[]   = {"systemctl", "--quiet", "--no-block", "start", "autologger-once.service", NULL};
+    static const char *const direct[] = {"/usr/bin/autologger", "clean", "--once", NULL};
+    const struct arguments  *a        = ctx;
+    bool                     systemd  = access(a->systemd_dir, F_OK) == 0, machines = strcmp(a->service.runtime_dir, RUNTIME_DIR) == 0;
+    if (systemd && (machines || strcmp(a->systemd_dir, SYSTEMD_DIR) != 0))
+        aside(unit);
+    else if (!systemd && machines && access("/" SNAPSHOT_PATH, F_OK) == 0)
+        aside(direct);
+}
+
+/* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would do it while the
+ * machine boots, and its work for it is more than that for the daemon's unit. */
+static void row_watch_start(const struct arguments *a)
+{
+    static const char *const unit[] = {"systemctl", "--quiet", "--no-block", "start", "autologger-status.path", NULL};
+    if (!a->is_boot || !getenv("NOTIFY_SOCKET") || access(a->systemd_dir, F_OK) < 0 || strcmp(a->service.runtime_dir, RUNTIME_DIR) != 0)
+        return;
+    aside(unit);
 }
 
 int main(int argc, char **argv)
@@ -225,7 +251,7 @@ int main(int argc, char **argv)
                                       .store_open = regstore_open, .save = results_save, .update = update_now, .update_answer = update_answer,
                                       .start = start_now, .file = file_now, .next_file = logger_next_file, .modes = &logger_modes, .gone = private_gone, .part = private_part, .ended = private_ended, .enabling = &control_enabling, .rights = &rights,
                                       .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
-                          .guard_path = "/" GUARD_PATH, .systemd_dir = "/run/systemd/system", .proc_stat = "/proc/stat"};
+                          .guard_path = "/" GUARD_PATH, .systemd_dir = SYSTEMD_DIR, .proc_stat = "/proc/stat"};
     const struct argp argp = {options, parse, NULL,
                               "The autologger daemon: boots the declared sessions and serves programs and controllers.\v"
                               "Example: autologgerd --store r.db --log-dir /tmp/logs --runtime-dir /tmp/run\n"
@@ -250,7 +276,7 @@ int main(int argc, char **argv)
     }
     const struct boot_end_options boot_options = {a.service.store_path, a.service.runtime_dir, a.guard_path, a.systemd_dir, a.proc_stat,
                                                   a.keep_premerge, a.merge_wait ? (unsigned)atoi(a.merge_wait) * 1000 : SHUTDOWN_MERGE_MS,
-                                                  a.service.store_open};
+                                                  a.service.store_open, used_up, &a};
     struct boot_end              *boot         = a.is_boot ? boot_end_create(os_linux(), &boot_options) : NULL;
     a.service.boot                             = boot ? boot_end_part(boot) : NULL;
     const struct companion_options units_options = {.needs = a.systemd_dir, .option = "--bus", .option_value = a.systemd_bus};

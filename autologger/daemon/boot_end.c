@@ -32,6 +32,8 @@ struct boot_end {
     bool                    attached, began, gave_up, had_sessions, refused; /* refused: a merge failed, it is not tried again */
     bool                    rows_final; /* nothing but the removal of merged files is left to do */
     bool                    once; /* the configuration is for one boot */
+    bool                    used_up_told;
+    uint64_t                change; /* the configuration that the guard is about */
     struct boot_settings    settings;
     struct guard            guard;
     struct boot_watch      *watch;
@@ -161,11 +163,12 @@ static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *
         return BOOT_AGAIN;
     if (!anything_declared(store))
         return BOOT_START;
-    uint64_t change = configuration(b, store);
+    uint64_t change = b->change = configuration(b, store);
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     if (*b->guard.note)
         fprintf(stderr, "autologgerd: %s\n", b->guard.note);
-    if (guard_traced(&b->guard, boot_id))
+    /* used up: the rows of the boot that was traced stay, and `status` says of which boot they are */
+    if (guard_traced(&b->guard, boot_id) || (b->once && guard_used_up(&b->guard, change)))
         return BOOT_AGAIN;
     if (!guard_verdict(&b->guard, change, b->once, guard_limit(b->once), boot_id, why))
         return BOOT_OFF;
@@ -375,6 +378,15 @@ static bool traces(const struct boot_end *b)
     return state(b)->phase == BOOT_WAITING ? b->had_sessions : state(b)->phase != BOOT_ENDED;
 }
 
+/* The last boot that was asked for is over: what was put in place for it goes. */
+static void used_up_step(struct boot_end *b)
+{
+    if (b->used_up_told || !b->o.used_up || !b->once || traces(b) || !guard_used_up(&b->guard, b->change))
+        return;
+    b->used_up_told = true;
+    b->o.used_up(b->o.used_up_ctx);
+}
+
 static void step(void *ctx)
 {
     struct boot_end *b = ctx;
@@ -394,6 +406,7 @@ static void step(void *ctx)
     }
     if (!traces(b))
         unmerged_step(&b->unmerged, b->host.epoll_fd);
+    used_up_step(b);
     if (read(b->timer_fd, &expired, sizeof expired) < 0 && errno != EAGAIN)
         return;
     now = b->os->raw_ns(b->os);
@@ -436,7 +449,7 @@ static void timer_begin(struct boot_end *b)
 static void guard_begin(struct boot_end *b, struct regstore *store)
 {
     const char *id     = b->host.state->boot_id;
-    uint64_t    change = configuration(b, store);
+    uint64_t    change = b->change = configuration(b, store);
 
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     bool changed = b->had_sessions && state(b)->phase == BOOT_WAITING && !guard_traced(&b->guard, id) && !guard_open(&b->guard, id) &&

@@ -22,6 +22,9 @@ struct boot_end_options {
     bool        keep_premerge;
     unsigned    shutdown_merge_ms; /* how long a shutdown waits for the merge; 0: it does not begin one */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
+    /* A configuration for one boot is used up, and nothing more becomes of that boot; at a later boot: still so. Once. NULL: untold */
+    void (*used_up)(void *ctx);
+    void *used_up_ctx;
 };
 
 /* The strings are the caller's, and stay. NULL when out of memory. */

@@ -242,6 +242,8 @@ static void name_tries(const struct guard *g, unsigned tries, struct reason *why
         reason_set(why, W_CANCELLED, "off: the last boot did not finish" AGAIN);
 }
 
+bool guard_used_up(const struct guard *g, uint64_t change) { return !g->damaged && g->change == change && g->consumed; }
+
 bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned limit, const char *boot_id, struct reason *why)
 {
     if (g->damaged && limit <= 1) {
@@ -250,8 +252,8 @@ bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned l
     }
     if (g->damaged || g->change != change)
         return true;
-    if (once && g->consumed) {
-        reason_set(why, W_SUCCESS, "off: once, done in boot %" PRIu64, g->consumed);
+    if (once && guard_used_up(g, change)) {
+        reason_set(why, W_SUCCESS, "traced once in boot %" PRIu64 "; nothing is declared for the next boot", g->consumed);
         return false;
     }
     if (guard_traced(g, boot_id)) {

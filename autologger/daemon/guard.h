@@ -42,9 +42,11 @@ void   guard_parse(const char *text, size_t size, struct guard *out);
 /* How many boots in a row may stay unfinished: 1 for a configuration for one boot, 2 for one that traces every boot. */
 unsigned guard_limit(bool once);
 /* May boot `boot_id` be traced by the configuration of change number `change`? Status 0: yes. Else *why has the Status of the rows
- * that say so and "off: boot 6 did not finish" (1223, with what to do), "off: once, done in boot 6" or "off: boot 6 was traced already" (0 in
- * why->status: nothing is wrong). */
+ * that say so and "off: boot 6 did not finish" (1223, with what to do), "traced once in boot 6; nothing is declared for the next boot" or "off: boot 6
+ * was traced already" (0 in why->status: nothing is wrong). */
 bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned limit, const char *boot_id, struct reason *why);
+/* The configuration of that change number was for one boot, and that boot was traced: g->consumed. */
+bool guard_used_up(const struct guard *g, uint64_t change);
 /* Has this very boot been traced already, up to its end? */
 bool guard_traced(const struct guard *g, const char *boot_id);
 /* Is it a try that has not reached its end yet? */

@@ -1,5 +1,5 @@
 """A boot that ends by itself, with the real daemon on this machine: StopAfter, boot-done, MaxWait, merging, Once, boots that did not
-finish, a daemon that is killed while it waits. Private to the test: the boot id, a systemctl of its own in PATH, the folder that says
+finish, a daemon that is killed while it waits; what follows on a boot that was asked for once (D-81, D-82). Private to the test: the boot id, a systemctl of its own in PATH, the folder that says
 that systemd runs, and the processors' counters. Proves: COR-20, CTL-09, CTL-17."""
 import json
 import os
@@ -75,13 +75,14 @@ def boot_done_once():
         check(sum(phases[p]["events"] for p in ("user space", "settling", "after boot-done")) == 300 and
               phases["user space"]["events"] == 200 and phases["settling"]["events"] == 100, phases)
         m.idle_end()
+        check(m.asked() == ["--quiet --no-block start autologger-once.service"], "D-82: asked of systemd, once the files were merged:", m.asked())
         m.shutdown()
         check("consumed 1" in open(m.guard).read(), open(m.guard).read())
         check(m.boot(again=True) == set(), "booted twice in a boot")
         m.shutdown()
         check(m.status()["stop_reason"] == "boot-done + 1 s", "the rows of the boot were replaced")
-        m.off("off: once, done in boot 1", 0, 0)
-        m.off("off: once, done in boot 1", 0, 0)
+        m.used_up(1)
+        m.used_up(1)
         check(os.path.exists(m.merged), "the trace is gone")
 
 

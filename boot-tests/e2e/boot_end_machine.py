@@ -49,7 +49,8 @@ class Boots(Machine):
     def systemctl(self, wait, jobs=""):
         path = os.path.join(self.bin, "systemctl")
         with open(path + ".new", "w") as f:
-            f.write(f"#!/bin/sh\ncase $1 in is-system-running) {wait};; list-jobs) echo '{jobs}';; esac\n")
+            f.write(f"#!/bin/sh\ncase $1 in is-system-running) {wait};; list-jobs) echo '{jobs}';; esac\n"
+                    f"case \"$*\" in *start*) echo \"$*\" >>{self.dir}/asked;; esac\n")
         os.chmod(path + ".new", 0o755)
         os.rename(path + ".new", path)
 
@@ -126,6 +127,25 @@ class Boots(Machine):
 
     def status_of(self, number):
         return json.loads(self.tool("status", "--store", self.store, "--boot", str(number), "--json", expect=None).stdout)
+
+    def asked(self):
+        """What systemd was asked to start."""
+        path = os.path.join(self.dir, "asked")
+        return open(path).read().splitlines() if os.path.exists(path) else []
+
+    def used_up(self, number):
+        """Another boot, after the one that was asked for: nothing starts, the rows of that one stay, and putting back is asked for."""
+        before, asked = self.status(), len(self.asked())
+        check(self.boot() == set(), "sessions started, and one boot was asked for")
+        end = time.time() + 10
+        while len(self.asked()) == asked and time.time() < end:
+            time.sleep(0.05)
+        check(self.asked()[asked:] == ["--quiet --no-block start autologger-once.service"], "asked of systemd:", self.asked()[asked:])
+        self.shutdown()
+        check(self.status() == before and before["number"] == number, "the rows of the boot that was traced do not stay")
+        check(not any(c["number"] == 1306 for s in before["sessions"] for c in s["conditions"]), "Status says the opposite", before)
+        boots = json.loads(self.tool("boots", "--store", self.store, "--json").stdout)["boots"]
+        check(max(b["number"] for b in boots) == number, "boots says", boots)
 
     def off(self, text, status, expect):
         check(self.boot() == set(), "sessions started, and should be off")

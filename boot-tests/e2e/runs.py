@@ -73,7 +73,7 @@ with Runs() as m:
         values = sorted(b[column] for b in found["boots"])
         check(found[column] == {"median": values[1], "least": values[0], "most": values[2]} and values[0] > 0, column, found)
     check(all(b["boot_done_ms"] >= b["target_ms"] + 9000 for b in found["boots"]), found)
-    m.off("off: once, done in boot 3", 0, 0)
+    m.used_up(3)
 
 with Runs() as m:  # a boot that is not traced to its end: nothing is prepared, and the unit ends
     m.trace_boot(f"one.ini --runs {RUNS}")

@@ -5,7 +5,7 @@ import tempfile
 import time
 
 from qemu import cuts as power_cuts
-from qemu import between, disk, initramfs, kernel, machine, roots
+from qemu import between, debian, disk, initramfs, kernel, machine, roots
 from qemu.expect import Checker
 from qemu.places import Failed, Stuck
 from qemu.remains import Remains
@@ -78,6 +78,8 @@ def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
         parts = prepare(scenario, work)
         say(f"images made in {time.monotonic() - begun:.1f} s")
         for number in range(1, scenario.boots + 1):
+            if number > 1:
+                debian.image_of(scenario, work)
             _boot_and_check(scenario, number, parts, work, outcome, say)
             between.follow(scenario, number, outcome.remains, work)
     except (Failed, Stuck) as e:

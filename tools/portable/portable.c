@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 {
     static const char *const installs[] = {"apply", "trace-boot", NULL}, *const cleans[] = {"clean", NULL},
                      *const besides[]   = {"rehearse", "profiles", "check", "apply", "trace-boot", NULL},
-                     *const only_says[] = {"--dry-run", "-n", "--help", "-?", "--usage", "--root", "-R", NULL};
+                     *const only_says[] = {"--dry-run", "-n", "--help", "-?", "--usage", "--root", "-R", "--once", NULL};
     struct machine machine;
     const char    *name = argc > 0 ? base_name(argv[0]) : "";
 

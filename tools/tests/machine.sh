@@ -49,7 +49,8 @@ if ! has keep; then
         mkdir -p m/usr/share/initramfs-tools/hooks
         touch m/usr/share/initramfs-tools/hooks/autologger
         stub autologger-early ''
-        build='if [ -f m/var/lib/autologger/boot.snapshot ]; then cp m/var/lib/autologger/boot.snapshot m/image; else rm -f m/image; fi'
+        image=m/boot/initrd.img-6.1.0-9-amd64
+        build='if [ -f m/var/lib/autologger/boot.snapshot ] && [ ! -e m/var/lib/autologger/put-back ]; then cp m/var/lib/autologger/boot.snapshot m/image; echo early; else rm -f m/image; echo plain; fi >'$image.new'; mv '$image.new' '$image
         ! has broken || build='echo "no space left" >&2; exit 3'
         stub update-initramfs "$build"
         stub lsinitramfs '[ ! -f m/image ] || echo usr/sbin/autologger-early'
@@ -58,8 +59,8 @@ if ! has keep; then
         mkdir -p m/usr/lib/dracut/modules.d/90autologger
         touch m/usr/lib/dracut/modules.d/90autologger/module-setup.sh
         stub autologger-early ''
-        stub dracut 'cp m/var/lib/autologger/boot.snapshot m/image'
-        stub lsinitrd 'echo usr/sbin/autologger-early'
+        stub dracut 'if [ -e m/var/lib/autologger/put-back ]; then rm -f m/image; echo plain; else cp m/var/lib/autologger/boot.snapshot m/image; echo early; fi >"m$2"'
+        stub lsinitrd '[ ! -f m/image ] || echo usr/sbin/autologger-early'
     fi
     if has installed; then
         mkdir -p m/usr/lib/systemd/system

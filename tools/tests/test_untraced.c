@@ -16,13 +16,16 @@ static const struct obstacle {
     struct untraced_facts facts;
 } obstacles[] = {
     {"autologger=off is on", "without autologger=off", false, {.off = true, .declared = 1, .guard = "x"}},
-    {"no session is declared", "autologger apply boot", false, {.guard = "off: once, done in boot 6"}},
+    {"no session is declared", "autologger apply boot", false, {.guard = "traced once in boot 6", .used_up = true}},
     {"2 sessions are declared, none with Start 1", "set Start to 1", false, {.idle = 2}},
     {"off: boot 6 did not finish", "starts afresh", true, {.declared = 1, .guard = "off: boot 6 did not finish", .guard_failed = true}},
     {"off: boot 6 did not finish", "starts afresh", true,
      {.declared = 1, .guard = "off: boot 6 did not finish. Do: find out why", .guard_failed = true}},
     {"neither the early program nor the daemon runs", "systemctl status", true, {.declared = 1, .begun = true}},
-    {"off: once, done in boot 6", "for another boot", false, {.declared = 1, .guard = "off: once, done in boot 6"}},
+    {"traced once in boot 6; nothing is declared for the next boot", "for another boot", false,
+     {.declared = 1, .guard = "traced once in boot 6; nothing is declared for the next boot", .used_up = true}},
+    {"boot 6. Not put back: /boot is read-only", "autologger clean", false,
+     {.declared = 1, .guard = "traced once in boot 6", .used_up = true, .left = "/boot is read-only. Do: x"}},
     {"the snapshot is cut", "seals it anew", true, {.declared = 1, .snapshot = SNAPSHOT_DAMAGED, .snapshot_reason = "the snapshot is cut"}},
     {"autologgerd is not enabled", "systemctl enable autologgerd", true, {.declared = 1, .systemd = true, .snapshot = SNAPSHOT_CURRENT}},
     {"never applied", "then reboot", true, {.declared = 1, .systemd = true, .daemon_enabled = true}},

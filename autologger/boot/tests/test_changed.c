@@ -52,6 +52,8 @@ static void nothing_changed(void **state)
     fixture_make(&f);
     row_add(&f, WINPATH_WMI "\\Autologger\\unread", "", false)->status = W_INVALID_PARAMETER;
     assert_int_equal(regstore_set_dword(f.store, WINPATH_WMI "\\Autologger\\unread", "Start", 1, NULL), 0);
+    snprintf(row_add(&f, WINPATH_WMI "\\Autologger\\used", "", false)->reason, 100, "traced once in boot 1"); /* D-81 */
+    assert_int_equal(regstore_set_dword(f.store, WINPATH_WMI "\\Autologger\\used", "Start", 1, NULL), 0);
     row_add(&f, WINPATH_WMI "\\Autologger\\refused", "", true)->status = W_INVALID_PARAMETER; /* a line that no store took */
     assert_int_equal(changed_note(&f.rows, f.store), 0);
     fixture_finish(&f);

@@ -68,7 +68,7 @@ static char begins(char id, uint64_t change, bool once, unsigned limit)
 
     guard_read(root_fd, GUARD_PATH, &g);
     if (!guard_verdict(&g, change, once, limit, name, &why)) {
-        assert_int_equal(strncmp(why.text, "off: ", 5), 0);
+        assert_true(strncmp(why.text, "off: ", 5) == 0 || strncmp(why.text, "traced once in boot ", 20) == 0);
         return strstr(why.text, "once") ? 'o' : strstr(why.text, "already") ? 't' : 'u';
     }
     if (guard_count_try(&g, change, 0, name))
@@ -168,7 +168,7 @@ static void reasons_name_the_boots(void **state)
     assert_true(guard_consume(&g, "seven"));
     assert_false(guard_verdict(&g, 7, true, 1, "ten", &why));
     assert_int_equal(why.status, W_SUCCESS);
-    assert_string_equal(why.text, "off: once, done in boot 9");
+    assert_string_equal(why.text, "traced once in boot 9; nothing is declared for the next boot");
     assert_true(guard_verdict(&g, 7, false, 2, "ten", &why)); /* consumed means nothing to one that traces always */
 }
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # dracut module of autologger: the early program, the sealed snapshot of the store, and the unit that starts it, at the paths that
-# they have in the root. Without a snapshot (nothing was applied, or all was cleaned) it is left out.
+# they have in the root. Without a snapshot (nothing was applied, or all was cleaned) it is left out; also when it was for one boot, and
+# that is over (put-back).
 # dracut sets: moddir, initdir, dracutsysrootdir, systemdsystemunitdir, SYSTEMCTL.
 
 early=/usr/sbin/autologger-early
@@ -9,6 +10,7 @@ snapshot=/var/lib/autologger/boot.snapshot
 # called by dracut
 check() {
     [[ -s ${dracutsysrootdir-}$snapshot && -x ${dracutsysrootdir-}$early ]] || return 1
+    [[ ! -e ${dracutsysrootdir-}/var/lib/autologger/put-back ]] || return 1
     return 0
 }
 
