@@ -97,6 +97,7 @@ static wstatus judge(struct proposal *p, struct json *j, struct reason *why)
     wstatus           st  = system_check(&ask, &p->need, &p->system, why);
     boot_settings_read(p->after, &p->settings, NULL);
     check_view_begin(&p->rows, j);
+    p->rows.failed_only = p->o->brief;
     return st ? st : check_view_rows(&p->rows, p->after, p->o->log_dir, NULL, why);
 }
 
@@ -104,6 +105,21 @@ static wstatus judge(struct proposal *p, struct json *j, struct reason *why)
 
 /* What is applied, in words. */
 static const char *what(const struct proposal *p) { return p->o->file ? p->new.file : "what the store declares, as it is"; }
+
+static void brief_print(const struct proposal *p)
+{
+    unsigned failed = p->system.failed + p->rows.failed;
+    printf("%s %s\n", p->o->dry_run ? "would apply" : "applying", what(p));
+    if (p->system.failed)
+        system_report_print(&p->system, SYSTEM_FAILED, stdout);
+    if (p->rows.failed)
+        check_view_print(&p->rows, stdout);
+    printf("%u value%s of the store change%s; %u check%s, %u session%s and provider%s: %s%u failed, %u note%s%s\n", p->changes.count,
+           plural(p->changes.count), p->changes.count == 1 ? "s" : "", p->system.count, plural(p->system.count), p->rows.rows,
+           plural(p->rows.rows), plural(p->rows.rows), failed ? "" : "fine, ", failed, p->system.notes + p->rows.conditions,
+           plural(p->system.notes + p->rows.conditions), p->o->dry_run ? "" : " (all of them: --verbose)");
+    fflush(stdout);
+}
 
 static void proposal_print(const struct proposal *p)
 {
@@ -118,7 +134,7 @@ static void proposal_print(const struct proposal *p)
     else
         puts("no value changes");
     puts("");
-    system_report_print(&p->system, stdout);
+    system_report_print(&p->system, SYSTEM_OK, stdout);
     puts("\nExpected after the reboot:\n");
     check_view_print(&p->rows, stdout);
     puts("");
@@ -252,6 +268,16 @@ static void done_json(struct json *j, const struct proposal *p, const struct set
     json_array_end(j);
 }
 
+/* Briefly: "done: snapshot, daemon, initramfs", by the first words of the lines. */
+static void done_print(const struct setup *s, bool brief)
+{
+    for (unsigned i = 0; i < s->line_count; i++)
+        if (brief)
+            printf("%s%.*s%s", i ? ", " : "done: ", (int)strcspn(s->lines[i], ":"), s->lines[i], i + 1 == s->line_count ? "\n" : "");
+        else
+            puts(s->lines[i]);
+}
+
 static int conclude(struct proposal *p, struct json *j, struct apply_result *out)
 {
     const struct apply_options *o   = p->o;
@@ -260,7 +286,7 @@ static int conclude(struct proposal *p, struct json *j, struct apply_result *out
     struct setup                s;
     wstatus                     st = W_SUCCESS;
     if (!j)
-        proposal_print(p);
+        (o->brief ? brief_print : proposal_print)(p);
     refusal_of(p, refused, sizeof refused);
     setup_begin(&s, &o->machine, &p->need);
     if (!o->dry_run && !refused[0])
@@ -269,8 +295,8 @@ static int conclude(struct proposal *p, struct json *j, struct apply_result *out
     out->once    = p->settings.once;
     if (j)
         done_json(j, p, &s, refused[0] ? refused : why.text, out->applied);
-    for (unsigned i = 0; !j && out->applied && i < s.line_count; i++)
-        puts(s.lines[i]);
+    if (!j && out->applied)
+        done_print(&s, o->brief);
     if (!j && !st && !refused[0])
         meaning_print(p);
     if (!j && o->dry_run)

@@ -17,6 +17,7 @@ struct apply_options {
     const char    *log_dir; /* of the machine */
     struct machine machine;
     bool           dry_run, force, accept_tpm, no_initramfs, json;
+    bool           brief; /* what matters in a few lines: of checks and rows those that failed */
     bool           tune; /* with the buffers that the last boot suggests instead of the file's */
 };
 /* What came of it, for whoever goes on from there. */

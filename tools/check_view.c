@@ -92,6 +92,8 @@ static void show_row(void *ctx, const struct check_row *row)
         row_json(row, &o, r->json);
         return;
     }
+    if (r->failed_only && !row->status)
+        return;
     bool        provider = row->kind == CHECK_PROVIDER;
     const char *session  = provider ? row->plan->name : row->name;
     const char *who      = provider ? row->name : row->kind == CHECK_BOOT ? "(settings)" : row->plan->kernel ? "(kernel session)"

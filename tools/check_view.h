@@ -10,6 +10,7 @@
 struct check_view {
     struct text_table table;
     struct json      *json; /* NULL: text */
+    bool              failed_only; /* the table has no other rows; all are counted */
     unsigned          rows, failed, conditions;
 };
 void check_view_begin(struct check_view *v, struct json *json);

@@ -67,7 +67,7 @@ static wstatus show_system(const struct check_args *a, struct regstore *store, c
     if (r->json) {
         system_report_json(&found, r->json);
     } else {
-        system_report_print(&found, stdout);
+        system_report_print(&found, SYSTEM_OK, stdout);
         printf("\n%u check%s, %u failed, %u note%s\n\nExpected after the reboot:\n\n", found.count, plural(found.count), found.failed, found.notes,
                plural(found.notes));
     }

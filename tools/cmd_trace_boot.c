@@ -41,6 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'w': a->wait_s = number_parse(arg, "--wait", 86400, state); return 0;
     case 'u': a->results = true; return 0;
     case 'n': a->options.dry_run = true; return 0;
+    case 'v': a->options.brief = false; return 0;
     case 'f': a->options.force = true; return 0;
     case 'T': a->options.accept_tpm = true; return 0;
     case 'I': a->options.no_initramfs = true; return 0;
@@ -111,11 +112,9 @@ static int reboot_now(const struct machine *m)
 
 static void say_next(const struct trace_args *a)
 {
-    puts("\nWhat happens: the next boot is recorded from the initramfs on, nothing is written before the log folder can be, and it stops by\n"
-         "itself. A boot that does not finish is not traced again; autologger=off on the kernel command line switches all of it off.\n"
-         "Then: autologger status");
-    if (!a->reboot)
-        puts("Nothing reboots by itself: reboot when it suits.");
+    puts("It is recorded from the initramfs on, and stops by itself. One that does not finish is not traced again; autologger=off on the\n"
+         "kernel command line switches all of it off.");
+    puts(a->reboot ? "Rebooting. Then: autologger status --wait" : "Nothing reboots by itself: reboot when it suits. Then: autologger status --wait");
 }
 
 static int prepare(struct trace_args *a)
@@ -237,6 +236,7 @@ int cmd_trace_boot(int argc, char **argv)
         {"continue", 'c', NULL, 0, "after a boot of several: prepare the next one, or show the results", 0},
         {"wait", 'w', "SECONDS", 0, "with --continue: wait so long for this boot's results", 0},
         {"dry-run", 'n', NULL, 0, "say what would change, and change nothing", 0},
+        {"verbose", 'v', NULL, 0, "every change of the store, every check, every session and provider as apply shows them", 0},
         {"force", 'f', NULL, 0, "go on although a check or a session failed; never where a check found a danger", 0},
         {"accept-tpm", 'T', NULL, 0, "go on although the root is unlocked by a TPM: have the recovery key at hand", 0},
         {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
@@ -250,7 +250,7 @@ int cmd_trace_boot(int argc, char **argv)
         CMDLINE_DOC("Trace the next boot. Without a FILE or PROFILE: profile boot. The same as apply, and says what will happen.",
                     "  autologger trace-boot\n  autologger trace-boot --runs 5 --reboot"),
         NULL, NULL, NULL};
-    struct trace_args a   = {.options = {.verb = "autologger trace-boot", .log_dir = "/var/log/autologger"}};
+    struct trace_args a   = {.options = {.verb = "autologger trace-boot", .log_dir = "/var/log/autologger", .brief = true}};
     struct reason     why = {0};
     char              store[MACHINE_PATH];
     int               code;

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define BUILDING "building the initramfs"
 enum { LISTING_MAX = 4 << 20 };
 
 static const struct {
@@ -80,7 +81,7 @@ static wstatus dracut_rebuild(const struct machine *m, const struct initramfs *i
     char              fresh[MACHINE_PATH];
     const char *const argv[] = {"dracut", "-f", fresh, m->kernel, NULL};
     snprintf(fresh, sizeof fresh, "%.900s.autologger-new", i->image);
-    wstatus st = machine_run(m, argv, NULL, 0, false, why);
+    wstatus st = machine_run_told(m, argv, BUILDING, why);
     st         = st ? st : place(m, fresh, i->image, why);
     if (st)
         machine_remove(m, fresh, NULL, NULL);
@@ -94,7 +95,7 @@ wstatus initramfs_rebuild(const struct machine *m, const struct initramfs *i, st
         return reason_set(why, W_NOT_SUPPORTED, "no kernel is installed, so there is no image to build. Do: install a kernel, or use --no-initramfs");
     if (i->tool == INITRAMFS_DRACUT && !i->image[0])
         return reason_set(why, W_NOT_SUPPORTED, "there is no image of the kernel %s below /boot. Do: build one with dracut, or use --no-initramfs", m->kernel);
-    return i->tool == INITRAMFS_TOOLS ? machine_run(m, debian, NULL, 0, false, why) : dracut_rebuild(m, i, why);
+    return i->tool == INITRAMFS_TOOLS ? machine_run_told(m, debian, BUILDING, why) : dracut_rebuild(m, i, why);
 }
 
 /* rename() leaves both names of one file. */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { READ_MAX = 16 << 20, ARGUMENTS_MAX = 32 };
@@ -230,7 +231,26 @@ static void collect(int fd, char *out, size_t size)
     out[have] = 0;
 }
 
-wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, struct reason *why)
+/* Waits for a child that takes long; at a terminal the seconds are told in one line, else a line now and then. */
+static void wait_told(pid_t pid, int *status, const char *what)
+{
+    enum { STEP_MS = 100, QUIET_S = 2, EVERY_S = 5 };
+    const struct timespec step     = {0, STEP_MS * 1000000L};
+    bool                  terminal = isatty(STDERR_FILENO) == 1, told = false;
+    pid_t                 ended;
+    for (unsigned steps = 1; (ended = waitpid(pid, status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR); steps++) {
+        nanosleep(&step, NULL);
+        unsigned seconds = steps * STEP_MS / 1000;
+        if (steps * STEP_MS % 1000 || seconds < QUIET_S || (!terminal && seconds % EVERY_S))
+            continue;
+        told = true;
+        fprintf(stderr, terminal ? "\r%s: %u s " : "%s: %u s so far\n", what, seconds);
+    }
+    if (terminal && told)
+        fprintf(stderr, "\r%*s\r", 70, "");
+}
+
+static wstatus run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, const char *what, struct reason *why)
 {
     int pipe_fd[2] = {-1, -1}, status = 0;
     if (out && pipe2(pipe_fd, O_CLOEXEC) < 0)
@@ -248,12 +268,25 @@ wstatus machine_run(const struct machine *m, const char *const *argv, char *out,
     }
     if (pid < 0)
         return failed(why, error, argv[0]);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
+    if (what)
+        wait_told(pid, &status, what);
+    else
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return W_SUCCESS;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
         return reason_set(why, W_FILE_NOT_FOUND, "%s could not be run", argv[0]);
     return reason_set(why, W_GEN_FAILURE, "%s ended %s %d", argv[0], WIFEXITED(status) ? "with exit code" : "by signal",
                       WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+}
+
+wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, struct reason *why)
+{
+    return run(m, argv, out, size, quiet, NULL, why);
+}
+
+wstatus machine_run_told(const struct machine *m, const char *const *argv, const char *what, struct reason *why)
+{
+    return run(m, argv, NULL, 0, false, what, why);
 }

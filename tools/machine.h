@@ -41,4 +41,6 @@ bool machine_has_command(const struct machine *m, const char *name);
  * progress when `out` is NULL; its errors always to standard error, or nowhere with `quiet`. Status 0 when it ended with 0; 2 when it
  * could not be run. */
 wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, struct reason *why);
+/* The same for what takes long: its output goes to standard error, and so does how long "what" has taken so far. */
+wstatus machine_run_told(const struct machine *m, const char *const *argv, const char *what, struct reason *why);
 #endif

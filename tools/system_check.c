@@ -110,13 +110,15 @@ wstatus system_check(const struct system_ask *ask, struct system_need *need, str
     return st;
 }
 
-void system_report_print(const struct system_report *r, FILE *to)
+void system_report_print(const struct system_report *r, enum system_level least, FILE *to)
 {
     static const char *const titles[] = {"CHECK", "RESULT", "FOUND", NULL};
     struct text_table        t;
     text_table_init(&t, titles);
     for (unsigned i = 0; i < r->count; i++) {
         const struct system_finding *f = &r->items[i];
+        if (f->level < least)
+            continue;
         text_table_row(&t, f->name, level_names[f->level], f->found);
         if (f->advice[0])
             text_table_line(&t, "    Do: %s", f->advice);

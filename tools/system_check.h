@@ -50,8 +50,8 @@ struct system_need {
 };
 
 wstatus system_check(const struct system_ask *ask, struct system_need *need, struct system_report *out, struct reason *why);
-/* A table of all checks. */
-void system_report_print(const struct system_report *r, FILE *to);
+/* A table of the checks of that level and worse. */
+void system_report_print(const struct system_report *r, enum system_level least, FILE *to);
 /* An array "system" of {check, result, found, advice}. */
 void system_report_json(const struct system_report *r, struct json *j);
 /* The limits of plan_check for this machine. */
