@@ -14,14 +14,17 @@ struct merge_args {
     const char    *out;
     const char    *files[MERGE_FILES_MAX];
     unsigned       count;
+    bool           one_boot;
     struct redact_option redact;
 };
+enum { OPTION_ONE_BOOT = 0x400 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct merge_args *a = state->input;
     switch (key) {
     case 'o': a->out = arg; return 0;
+    case OPTION_ONE_BOOT: a->one_boot = true; return 0;
     case ARGP_KEY_ARG:
         if (a->count == MERGE_FILES_MAX)
             argp_error(state, "at most %d files", MERGE_FILES_MAX);
@@ -152,7 +155,8 @@ static void why_not_fine(const struct merge_counts *n, const char *out)
 int cmd_merge(int argc, char **argv)
 {
     static const struct argp_option options[] = {
-        {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0}, OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
+        {"output", 'o', "FILE", 0, "the file to make; it appears whole or not at all", 0},
+        {"one-boot", OPTION_ONE_BOOT, NULL, 0, "they are of one boot, though their dates do not fit: the date was set between them", 0}, OPT_REDACT, OPT_STORE, OPT_JSON, {0}};
     static const struct argp argp = {
         options, parse, "FILE...",
         CMDLINE_DOC("One file out of several that were written in one boot with one clock, in time order. Files of different "
@@ -169,7 +173,7 @@ int cmd_merge(int argc, char **argv)
         redact_option_close(&a.redact);
         return code;
     }
-    struct merge_options how = {.redactor = a.redact.redactor};
+    struct merge_options how = {.redactor = a.redact.redactor, .one_boot = a.one_boot};
     struct merge_help    help;
     merge_help_open(&help, &a.common, &how);
     wstatus st = merge_files_with(os_linux(), a.files, a.count, a.out, &how, &n, &why);

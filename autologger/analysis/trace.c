@@ -29,7 +29,8 @@ wstatus trace_open(const char *const *paths, unsigned count, struct trace **out,
 {
     if (!count || count > TRACE_FILES_MAX)
         return reason_set(why, W_INVALID_PARAMETER, "%u files: 1 to %d can be read together", count, TRACE_FILES_MAX);
-    struct trace *t = calloc(1, sizeof *t);
+    struct etl_reader *readers[TRACE_FILES_MAX];
+    struct trace      *t = calloc(1, sizeof *t);
     if (!t)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);
     t->last = -1;
@@ -44,8 +45,12 @@ wstatus trace_open(const char *const *paths, unsigned count, struct trace **out,
             trace_close(t);
             return st;
         }
-        uint64_t start = (uint64_t)etl_reader_header(s->reader)->raw.start_time;
-        uint64_t end   = (uint64_t)etl_reader_header(s->reader)->raw.end_time;
+        readers[t->count] = s->reader;
+    }
+    etl_readers_join(readers, count);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t start = (uint64_t)etl_reader_header(readers[i])->raw.start_time;
+        uint64_t end   = (uint64_t)etl_reader_header(readers[i])->raw.end_time;
         t->last_end    = end > t->last_end ? end : t->last_end;
         if (!t->start || start < t->start)
             t->start = start;

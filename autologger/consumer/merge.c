@@ -6,6 +6,7 @@
 #include "autologger/consumer/redact.h"
 #include "autologger/consumer/write_behind.h"
 #include "autologger/etl/header.h"
+#include "autologger/etl/line.h"
 #include "autologger/etl/reader.h"
 #include "autologger/etl/writer.h"
 
@@ -18,8 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { HEAD = sizeof(struct etl_buffer_header), BUFFER_LEAST = 128 << 10, BUFFER_MOST = 16 << 20, PEEK = 1000,
-       ANCHOR_SLACK = 500000 /* 50 ms */, ANCHOR_PER_MILLION = 500 };
+enum { HEAD = sizeof(struct etl_buffer_header), BUFFER_LEAST = 128 << 10, BUFFER_MOST = 16 << 20, PEEK = 1000 };
 
 struct input {
     const char                   *path;
@@ -95,24 +95,38 @@ static const char *clock_name(const struct etl_file_header *h, char text[64])
 }
 
 /* One clock, one line? */
-static wstatus check_clock(const struct input *a, const struct input *b, struct reason *why)
+static wstatus check_clock(const struct merge *m, const struct input *a, const struct input *b, struct reason *why)
 {
-    char one[64], two[64];
+    char     one[64], two[64];
+    uint64_t off;
 
-    if (strcmp(clock_name(a->header, one), clock_name(b->header, two)) != 0)
+    switch (etl_lines_compare(a->header, b->header, &off)) {
+    case ETL_LINES_CLOCKS:
         return reason_set(why, W_INVALID_PARAMETER,
-                          "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge only files of one boot", a->path, one, b->path, two);
-    if (a->header->raw.clock_type != 1 && a->header->raw.clock_type != 3)
-        return W_SUCCESS; /* raw values are times */
-    uint64_t want = etl_filetime(a->header, b->header->start_raw), got = (uint64_t)b->header->raw.start_time;
-    uint64_t from = (uint64_t)a->header->raw.start_time;
-    uint64_t off = want > got ? want - got : got - want, distance = want > from ? want - from : from - want;
-    if (off <= ANCHOR_SLACK + distance / 1000000 * ANCHOR_PER_MILLION)
-        return W_SUCCESS;
-    return reason_set(why, W_INVALID_PARAMETER,
-                      "%s and %s are not of one boot: by the first one's clock the second starts %" PRIu64
-                      ".%03" PRIu64 " s away from where it says. Do: merge only files of one boot",
-                      a->path, b->path, off / 10000000, off / 10000 % 1000);
+                          "%s has the clock %s, %s has %s: files of different clocks can't be merged. Do: merge only files of one boot", a->path,
+                          clock_name(a->header, one), b->path, clock_name(b->header, two));
+    case ETL_LINES_APART:
+        if (m->options->one_boot)
+            return W_SUCCESS;
+        return reason_set(why, W_INVALID_PARAMETER,
+                          "%s and %s are not of one boot: by the first one's clock the second starts %" PRIu64
+                          ".%03" PRIu64 " s away from where it says. Do: merge only files of one boot; if they are, and the date was set "
+                          "between them, say --one-boot",
+                          a->path, b->path, off / 10000000, off / 10000 % 1000);
+    default: return W_SUCCESS;
+    }
+}
+
+/* All get the line whose date was written last: the system's date may have been set, or corrected, since the others were. */
+static void lines_join(struct merge *m)
+{
+    const struct etl_file_header *line = m->inputs[m->leader].header;
+    for (unsigned i = 0; i < m->count; i++)
+        if (etl_line_later(line, m->inputs[i].header))
+            line = m->inputs[i].header;
+    const struct etl_file_header to = *line;
+    for (unsigned i = 0; i < m->count; i++)
+        etl_reader_follow(m->inputs[i].reader, &to);
 }
 
 /* The one file under two names, too, would give every event twice. */
@@ -130,9 +144,10 @@ static wstatus check_once(const struct merge *m, unsigned i, struct reason *why)
     return W_SUCCESS;
 }
 
+/* Of one boot they are: else they would not be merged. */
 static bool same_newfile(const struct etl_file_header *a, const struct etl_file_header *b)
 {
-    return a->raw.log_file_mode & b->raw.log_file_mode & ETL_MODE_NEWFILE && a->raw.boot_time == b->raw.boot_time && a->logger_name && b->logger_name &&
+    return a->raw.log_file_mode & b->raw.log_file_mode & ETL_MODE_NEWFILE && a->logger_name && b->logger_name &&
            strcmp(a->logger_name, b->logger_name) == 0;
 }
 
@@ -169,7 +184,7 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
     }
     for (unsigned i = 0; i < m->count; i++) {
         const struct etl_file_header *h  = m->inputs[i].header;
-        wstatus                       st = check_clock(&m->inputs[m->leader], &m->inputs[i], why);
+        wstatus                       st = check_clock(m, &m->inputs[m->leader], &m->inputs[i], why);
         if (st != W_SUCCESS)
             return st;
         uint32_t cpus = h->highest_cpu > h->raw.processors ? h->highest_cpu + 1u : h->raw.processors;
@@ -185,6 +200,7 @@ static wstatus open_inputs(struct merge *m, const char *const *files, struct rea
         m->counts.buffers_lost += h->raw.buffers_lost;
         m->counts.events_lost += lost_since(m, i);
     }
+    lines_join(m);
     return W_SUCCESS;
 }
 

@@ -5,8 +5,8 @@
  * Invariants: M1 in - headers_dropped - left_out + added = out; records are copied unchanged, but for a stack in the place of its copy, and
  * for what a redactor replaces in them. M2 two events of one CPU keep their order.
  * M3 the target appears whole or not at all (temporary name beside it, then rename).
- * One anchor: the files' (raw, time) pairs must lie on one line of the clock, within 50 ms plus 500 ppm of the distance
- * between the two pairs: what a slewed system clock can explain; another boot can't.
+ * One anchor: the files' (raw, time) pairs must lie on one line of the clock (etl/line.h), unless `one_boot` says that they are of one
+ * boot all the same. The target has the line of the file that ended last: its date is the most corrected one.
  * Threads: one. */
 #ifndef AUTOLOGGER_CONSUMER_MERGE_H
 #define AUTOLOGGER_CONSUMER_MERGE_H
@@ -26,6 +26,7 @@ enum { MERGE_FILES_MAX = 1000 };
 struct redactor;
 /* All zeros: everything, with what a merge adds. */
 struct merge_options {
+    bool             one_boot; /* of one boot, whatever their dates say: the system's was set between them */
     bool             plain; /* nothing is added, and copies of stacks stay: relog */
     bool (*keep)(void *ctx, const struct etl_event *e); /* NULL: all. The files' header events are not asked for */
     /* NULL, or called behind keep: events that come before this one, not earlier than the one before it */

@@ -317,12 +317,18 @@ static void release_all(const TRACEHANDLE *handles, unsigned count, struct trace
 /* Files or a session, with what they say of their events within reach of tdh.h. */
 static wstatus process(struct trace **traces, unsigned count, uint64_t from, uint64_t to)
 {
-    const char *paths[HANDLES_MAX];
+    const char        *paths[HANDLES_MAX];
+    struct etl_reader *readers[HANDLES_MAX];
 
     if (traces[0]->session)
         return process_live(traces[0]);
-    for (unsigned i = 0; i < count; i++)
-        paths[i] = traces[i]->path;
+    for (unsigned i = 0; i < count; i++) {
+        paths[i]   = traces[i]->path;
+        readers[i] = traces[i]->reader;
+    }
+    etl_readers_join(readers, count);
+    for (unsigned i = 0; i < count; i++) /* read when it was opened */
+        traces[i]->event.filetime = etl_filetime(etl_reader_header(readers[i]), traces[i]->event.raw_time);
     tdh_reads(paths, count);
     wstatus st = process_files(traces, count, from, to);
     tdh_reads_end();

@@ -101,7 +101,7 @@ static bool configuration(void *ctx, const char *boot_id, uint64_t *change_numbe
 
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why)
 {
-    const struct merge_options options = {.provenance = true, .configuration = configuration, .configuration_ctx = (void *)(uintptr_t)parts,
+    const struct merge_options options = {.provenance = true, .one_boot = true, .configuration = configuration, .configuration_ctx = (void *)(uintptr_t)parts,
                                           .publishers = parts->publishers};
     const char                *paths[MERGE_PARTS];
     for (unsigned i = 0; i < parts->count; i++)

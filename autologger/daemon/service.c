@@ -1,6 +1,8 @@
+#include "autologger/daemon/date_watch.h"
 #include "autologger/daemon/service_parts.h"
 
 #include "autologger/daemon/file_numbers.h"
+#include "autologger/session/anchor.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/win32/filetime.h"
 
@@ -55,6 +57,19 @@ static void cpus_watch(struct service *v)
     v->cpu_fd = e.data.fd = v->options.cpus_open ? v->options.cpus_open() : -1;
     if (v->cpu_fd >= 0)
         epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->cpu_fd, &e);
+    v->date_fd = e.data.fd = date_watch_open();
+    if (v->date_fd >= 0)
+        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->date_fd, &e);
+}
+
+/* Each session's file has the date that the system has. */
+static void date_step(struct service *v)
+{
+    if (!date_watch_was_set(v->date_fd))
+        return;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (v->table.slot[i])
+            session_date_set(v->table.slot[i]);
 }
 
 static void cpus_step(struct service *v)
@@ -461,7 +476,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the daemon");
     v->options  = *options;
     v->handed   = handed;
-    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = v->cpu_fd = -1;
+    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
     limit_raise();
     struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = update, .update_answer = v->options.update_answer,
@@ -555,6 +570,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
         }
         private_step(v);
         cpus_step(v);
+        date_step(v);
         if (read(v->consumers_fd, &count, sizeof count) == sizeof count)
             server_consumers(v->server);
         if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
@@ -588,7 +604,7 @@ void service_destroy(struct service *v)
     result_list_finish(&v->results);
     if (v->state)
         munmap(v->state, sizeof *v->state);
-    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->consumers_fd, v->cpu_fd, v->env.proc_fd ? v->env.proc_fd : -1};
+    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->consumers_fd, v->cpu_fd, v->date_fd, v->env.proc_fd ? v->env.proc_fd : -1};
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);

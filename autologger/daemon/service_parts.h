@@ -14,6 +14,7 @@ struct service {
     struct state_daemon   *state;
     int                    state_fd, listen_fd, signal_fd, epoll_fd;
     int                    cpu_fd; /* readable: processors came or went; -1 */
+    int                    date_fd; /* readable: the system's date was set; -1 */
     int                    consumers_fd; /* eventfd: a session has something for its consumers */
     struct created         edge;
     struct session_env     env;

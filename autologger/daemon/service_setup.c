@@ -3,6 +3,7 @@
 #include "autologger/daemon/service_parts.h"
 
 #include "autologger/kernel/kphase.h"
+#include "registry-sim/base/clock_kept.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,6 +151,14 @@ wstatus service_signals_open(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
+/* What was handed over is of a boot that this machine is not in: it is recovered from a file. */
+static bool of_another_boot(const struct service *v)
+{
+    char here[sizeof v->state->boot_id];
+    boot_id_read(here, sizeof here);
+    return !v->state->rehearsal && strcmp(v->state->boot_id, v->options.boot_id ? v->options.boot_id : here) != 0;
+}
+
 void service_env_fill(struct service *v, bool adopted)
 {
     struct clock_anchor *anchor = &v->env.anchor;
@@ -180,7 +189,12 @@ void service_env_fill(struct service *v, bool adopted)
         memcpy(anchor, v->state->anchor, sizeof *anchor);
         v->env.machine.tsc_usable &= anchor->tsc_hz != 0; /* a boot that is recovered may have been another machine's */
         v->env.machine.tsc_hz = anchor->tsc_hz;
+        v->env.clock_gone     = of_another_boot(v);
+        if (v->env.machine.tsc_usable && !v->env.clock_gone)
+            clock_kept_write(clock_kept_path(), anchor->tsc_hz);
     } else {
+        if (v->env.machine.tsc_usable)
+            v->env.machine.tsc_hz = clock_kept_write(clock_kept_path(), v->env.machine.tsc_hz);
         clock_anchor_take(&v->env.machine, anchor);
         if (v->env.kernel_phase)
             clock_anchor_back(anchor, 0); /* then no event of this boot is older than the files say that they begin */

@@ -2,6 +2,7 @@
 
 #include "autologger/etl/buffers.h"
 #include "autologger/etl/header.h"
+#include "autologger/etl/line.h"
 #include "autologger/etl/record_usual.h"
 
 #include <errno.h>
@@ -42,28 +43,6 @@ struct etl_reader {
     struct items_cache     items;
     bool                   handed_out; /* heap[0]'s event is with the caller: step before the next one */
 };
-
-/* 10^7 x d / f without overflow; saturates. */
-static int64_t scale(int64_t d, int64_t f)
-{
-    __int128 t = (__int128)d * 10000000 / f;
-    return t > INT64_MAX ? INT64_MAX : t < INT64_MIN ? INT64_MIN : (int64_t)t;
-}
-
-uint64_t etl_filetime(const struct etl_file_header *h, int64_t raw)
-{
-    int64_t frequency = h->raw.perf_freq > 0 ? h->raw.perf_freq : 10000000, d, t;
-
-    if (h->raw.clock_type == 2 || h->raw.clock_type == 0)
-        return raw < 0 ? 0 : (uint64_t)raw;
-    if (h->raw.clock_type == 3)
-        frequency = (h->raw.cpu_mhz ? h->raw.cpu_mhz : 1) * INT64_C(1000000);
-    if (__builtin_sub_overflow(raw, h->start_raw, &d))
-        d = raw < 0 ? INT64_MIN : INT64_MAX;
-    if (__builtin_add_overflow(h->raw.start_time, scale(d, frequency), &t))
-        t = d < 0 ? 0 : INT64_MAX;
-    return t < 0 ? 0 : (uint64_t)t;
-}
 
 static uint64_t divide(const struct time_line *l, uint64_t n)
 {
@@ -315,6 +294,23 @@ void etl_reader_close(struct etl_reader *r)
     free((char *)r->header.logger_name);
     free((char *)r->header.file_name);
     free(r);
+}
+
+void etl_reader_follow(struct etl_reader *r, const struct etl_file_header *to)
+{
+    etl_line_follow(&r->header, to);
+    line_make(&r->line, &r->header);
+}
+
+void etl_readers_join(struct etl_reader *const *readers, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        const struct etl_file_header *mine = &readers[i]->header, *to = mine;
+        for (unsigned j = 0; j < count; j++)
+            if (etl_lines_compare(mine, &readers[j]->header, NULL) == ETL_LINES_ONE && etl_line_later(to, &readers[j]->header))
+                to = &readers[j]->header;
+        etl_reader_follow(readers[i], to);
+    }
 }
 
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r) { return &r->header; }

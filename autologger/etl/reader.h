@@ -75,6 +75,11 @@ void    etl_reader_close(struct etl_reader *r); /* NULL is fine */
  * truncates the file meanwhile. Not for libraries. No effect where the file can't be mapped. Memory stays bounded: pages are let go behind. */
 void    etl_reader_map(struct etl_reader *r);
 const struct etl_file_header *etl_reader_header(const struct etl_reader *r);
+/* From now on its dates are those of another file of its clock (line.h): several files that are read together have one order. Before the
+ * first event. */
+void etl_reader_follow(struct etl_reader *r, const struct etl_file_header *to);
+/* The same for all of `count` that are on one line: each gets that of the file whose date was written last. */
+void etl_readers_join(struct etl_reader *const *readers, unsigned count);
 /* By the headers of its buffers: those of a CPU, and the bytes of events in them. */
 void etl_reader_cpu(const struct etl_reader *r, uint16_t cpu, uint64_t *buffers, uint64_t *bytes);
 /* Next event in time order (equal stamps: lower CPU, then sequence). False at the end. */

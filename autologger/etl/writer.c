@@ -398,6 +398,30 @@ struct etl_write_state etl_writer_state(const struct etl_writer *w)
     return at;
 }
 
+void etl_writer_date(struct etl_writer *w, int64_t value, uint64_t filetime, uint64_t boot_time)
+{
+    struct {
+        uint64_t boot_time, perf_freq, start_time;
+        uint32_t clock_type, buffers_lost;
+    } h;
+    int64_t  start_raw;
+    uint32_t mhz;
+    if (w->os->pread(w->os, w->fd, &h, sizeof h, HEADER_AT_BOOT_TIME) != sizeof h ||
+        w->os->pread(w->os, w->fd, &start_raw, sizeof start_raw, HEADER_AT_START_RAW) != sizeof start_raw ||
+        w->os->pread(w->os, w->fd, &mhz, sizeof mhz, HEADER_AT_CPU_MHZ) != sizeof mhz)
+        return;
+    const uint64_t frequency = h.clock_type == 3 ? mhz * UINT64_C(1000000) : h.clock_type == 1 ? h.perf_freq : 0;
+    if (!frequency)
+        return;
+    __extension__ typedef __int128 wide; /* a file that is gone on with began before this session */
+    const wide start = (wide)filetime - ((wide)value - start_raw) * 10000000 / (wide)frequency;
+    if (start <= 0 || start > INT64_MAX)
+        return;
+    h.boot_time  = boot_time;
+    h.start_time = w->start_time = (uint64_t)start;
+    patch(w, HEADER_AT_BOOT_TIME, &h, offsetof(struct etl_logfile_header, clock_type) - offsetof(struct etl_logfile_header, boot_time));
+}
+
 /* Where the newest buffer begins. */
 static uint64_t newest(const struct etl_writer *w)
 {

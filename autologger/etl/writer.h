@@ -90,6 +90,10 @@ wstatus etl_writer_sync(struct etl_writer *w, struct reason *why);
 void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers);
 /* Where the file stands now. */
 struct etl_write_state etl_writer_state(const struct etl_writer *w);
+/* The system's date was set since the header was written: `value` of the raw clock is `filetime`, and the boot began at `boot_time`.
+ * StartTime becomes what the file's own start on that clock is by this. ClockType 2 has dates for a clock, and stays. What cannot be
+ * written is left as it was. */
+void etl_writer_date(struct etl_writer *w, int64_t value, uint64_t filetime, uint64_t boot_time);
 /* Rewrites EventsLost / BuffersLost / BuffersWritten / EndTime in buffer 0, marks the last buffer; keeps the file open. */
 wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why);
 /* Closes; NULL is fine. Does not finish. */

@@ -1,5 +1,6 @@
 /* writer_modes.c - what the file writer does beside a plain sequential file: rings, files that are set aside, files that go on, copies.
  * See writer.h. */
+#include "autologger/etl/line.h"
 #include "autologger/etl/writer_private.h"
 
 #include <errno.h>
@@ -70,6 +71,9 @@ wstatus writer_preallocate(struct etl_writer *w, const struct etl_file_info *inf
 static wstatus same_kind(const struct etl_writer *w, const struct etl_file_header *h, const struct etl_file_info *info, struct reason *why)
 {
     enum { OTHER_KINDS = ETL_MODE_CIRCULAR | ETL_MODE_BUFFERING | ETL_MODE_COMPRESSED };
+    const struct etl_file_header mine = {.raw = {.clock_type = info->clock_type, .perf_freq = (int64_t)info->perf_freq, .cpu_mhz = info->cpu_mhz,
+                                                 .start_time = (int64_t)info->start_time},
+                                         .start_raw = info->start_raw};
     const char *what = NULL;
     if (h->raw.buffer_size != info->buffer_size)
         return reason_set(why, W_INVALID_USER_BUFFER, "%s has buffers of %u KB. Do: set BufferSize to that", w->path, h->raw.buffer_size / 1024);
@@ -79,8 +83,8 @@ static wstatus same_kind(const struct etl_writer *w, const struct etl_file_heade
         what = "is a 32-bit, circular, buffering or compressed trace";
     else if (h->raw.clock_type != info->clock_type)
         what = "has another ClockType";
-    else if (info->clock_type != 2 && ((uint64_t)h->raw.boot_time != info->boot_time || (uint64_t)h->raw.perf_freq != info->perf_freq))
-        what = "is of another boot, whose clock does not go on";
+    else if (etl_lines_compare(h, &mine, NULL) != ETL_LINES_ONE)
+        what = "is of another boot, whose clock does not go on, or of another date: the system's was set since";
     return what ? reason_set(why, W_INVALID_PARAMETER, "%s %s. Do: choose another FileName, or ClockType 2 for a file that goes on over boots", w->path, what)
                 : W_SUCCESS;
 }

@@ -50,6 +50,10 @@ struct etl_write_state etl_writer_state(const struct etl_writer *w)
     (void)w;
     return (struct etl_write_state){.file_offset = 0};
 }
+void etl_writer_date(struct etl_writer *w, int64_t value, uint64_t filetime, uint64_t boot_time)
+{
+    (void)w, (void)value, (void)filetime, (void)boot_time;
+}
 wstatus etl_writer_finish(struct etl_writer *w, uint64_t end_time, uint64_t events_lost, bool sync, struct reason *why)
 {
     (void)w, (void)end_time, (void)events_lost, (void)sync;

@@ -1,6 +1,7 @@
 /* create.c - a session of a plan: its state, in memory that outlives this process, and what else it begins with. See session.h.
  * Invariants  a name or a path that is too long for the state is refused, never cut: rows and controllers find a session by them
  * Threads: the controlling thread. Not for: a predecessor's session (adopt.c), what a session does (session.c). */
+#include "autologger/session/anchor.h"
 #include "autologger/session/internal.h"
 
 #include <errno.h>
@@ -146,6 +147,7 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         goto out;
     if ((st = ring_make(s, why)) || (st = session_setup(s, why)))
         goto out;
+    session_anchor_take(s);
     if (session_wants_kernel(s) && !env->kernel_later) { /* else session_kernel_open, later */
         if ((st = session_kernel_open(s, &s->klog, &s->conditions, why)) && plan->kernel)
             goto out;

@@ -1,6 +1,7 @@
 /* log_files.c - more files of a session that runs: snapshots of what it has, the next one of a NEWFILE session, another one in its place; and
  * whether consumers get its events. See session.h.
  * All are errands of the logger's thread, which alone may touch the writer: it flushes first, so that what was written until now is in. */
+#include "autologger/session/anchor.h"
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
@@ -22,6 +23,7 @@ wstatus logger_next_file(struct logger *l, struct reason *why)
     struct etl_writer *full = l->writer;
     char               path[CTL_PATH];
 
+    session_anchor_stamp(s, full);
     wstatus st = etl_writer_finish(full, now_filetime(s), logger_events_lost(l), true, why);
     if (st)
         return st;
@@ -56,6 +58,7 @@ static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
     wstatus st = session_owner_begin(s->env, &e->owner, &e->why);
     if (st)
         return st;
+    session_anchor_stamp(s, l->writer);
     st = etl_writer_copy(l->writer, e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l) - l->master->lost_before, &e->why);
     session_owner_end(s->env, &e->owner);
     return st;
@@ -74,6 +77,7 @@ static void path_change(struct logger *l, const char *path)
 static void file_leave(struct logger *l, struct etl_writer *old, struct reason *why)
 {
     const uint64_t lost = logger_events_lost(l);
+    session_anchor_stamp(l->s, old);
     if (old && etl_writer_finish(old, now_filetime(l->s), lost - l->master->lost_before, true, why) != W_SUCCESS)
         fprintf(stderr, "autologgerd: %s\n", why->text);
     l->master->lost_before = lost;
@@ -124,7 +128,7 @@ static void key_put(void *ctx, const struct klog_record *r) { logger_put(ctx, 0,
 static void keys_tell(struct logger *l)
 {
     struct session *s     = l->s;
-    const uint64_t  start = clock_anchor_on(&s->env->anchor, &s->clock), last = l->fill[0].last_time;
+    const uint64_t  start = s->state->anchor.value, last = l->fill[0].last_time;
     if (!s->klog || !s->state->stack_cache_bytes)
         return;
     klog_stack_keys(s->klog, last > start ? last : start, key_put, l);

@@ -10,6 +10,7 @@
  *   G5 where an enablement asks for users' SIDs, an event that carries one carries that of the user in whose stream it was.
  * Threads: the session's logger thread alone, except creation. The files: logger.h. */
 #include "autologger/ring/quiesce.h"
+#include "autologger/session/anchor.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
 
@@ -314,6 +315,8 @@ void *logger_main(void *ctx)
             l->next_flush_ns = now + period;
         }
         logger_pass(l, false, flush);
+        if (atomic_exchange(&s->date_set, false))
+            session_anchor_stamp(s, l->writer);
         atomic_store(&s->flush_done, asked);
         errand_run(l, errand, true);
     }

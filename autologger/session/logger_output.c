@@ -1,6 +1,7 @@
 /* logger_output.c - where a logger's buffers go: the log file, the consumers; and the positions that a successor goes on from. See
  * logger.h, and G2 and G3 of logger.c. */
 #include "autologger/etl/xpress.h"
+#include "autologger/session/anchor.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/filetime.h"
@@ -33,8 +34,8 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
         .processors = session_single(s) ? 1 : st->cpus, .logger_id = (uint16_t)st->index,
         .log_file_mode = session_single(s) ? st->log_file_mode : st->log_file_mode & ~(uint32_t)ETL_MODE_NO_PER_PROCESSOR,
         .max_file_size = st->max_file_size, .clock_type = st->clock_type, .perf_freq = s->clock.freq,
-        .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = s->env->anchor.boot_filetime,
-        .start_time = s->env->anchor.filetime, .start_raw = (int64_t)clock_anchor_on(&s->env->anchor, &s->clock),
+        .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = st->anchor.boot_filetime,
+        .start_time = st->anchor.filetime, .start_raw = (int64_t)st->anchor.value,
         .thread_id = (uint32_t)getpid(), .process_id = (uint32_t)getpid(),
         .ring_buffers = st->log_file_mode & ETL_MODE_BUFFERING ? st->minimum_buffers : 0,
         .direct = true,
@@ -69,6 +70,7 @@ wstatus logger_file_make(struct logger *l, const char *path, struct reason *why)
     struct session      *s = l->s;
     struct os_stat       there;
     struct etl_file_info info;
+    session_anchor_renew(s);
     logger_file_info(s, path, &info);
     const bool goes_on = info.log_file_mode & ETL_MODE_APPEND && s->env->os->lstat(s->env->os, path, &there) == 0;
     wstatus    st      = etl_writer_create(s->env->os, path, &info, s->env->free_floor, &l->writer, why);
@@ -405,6 +407,7 @@ void logger_complete(struct logger *l)
         return;
     }
     /* also after a failure: what is in the file is made whole, and its header says what is not */
+    session_anchor_stamp(s, l->writer);
     if (l->writer &&
         etl_writer_finish(l->writer, filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)), lost, true, &why) != W_SUCCESS &&
         !l->failed)

@@ -40,7 +40,8 @@ struct session_env {
     struct os          *os;
     unsigned            cpus;
     struct clock_machine machine;
-    struct clock_anchor  anchor;
+    struct clock_anchor  anchor; /* of the boot: how long after its beginning a moment was. Sessions have anchors of their own (anchor.h) */
+    bool                 clock_gone; /* a boot is recovered: its clock is not this machine's, and its dates stay as they are */
     const char         *log_dir; /* links below it are refused; NULL: no check */
     uint64_t            free_floor; /* bytes of a volume that are never used up */
     int                 changed_fd; /* eventfd: a logger has something to tell the controlling thread */
@@ -125,6 +126,7 @@ struct session {
     atomic_int             phase; /* enum session_phase */
     atomic_bool            sids;  /* an enablement asks for users' SIDs, or did; set before its terms are */
     atomic_bool            fs_ready, stop, drain_stop;
+    atomic_bool            date_set; /* the system's date was set: the logger writes it down (anchor.h) */
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
     atomic_int             logger_tid;
     struct logger         *logger;

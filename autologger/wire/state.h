@@ -143,6 +143,14 @@ struct state_processes {
 #undef X
     } ended;
 };
+/* One instant on the clocks that a session's times come from (session/anchor.h). The date may be another one later: it follows the
+ * system's. */
+struct state_anchor {
+    uint64_t value;         /* on the session's clock: the StartTime of its files; never changes */
+    uint64_t raw_ns;        /* CLOCK_MONOTONIC_RAW; never changes */
+    uint64_t filetime;      /* the date of `value` */
+    uint64_t boot_filetime; /* the date of the boot, by the same line */
+};
 enum { STATE_KERNEL_OPEN = 1, STATE_KERNEL_REFUSED = 2 };
 struct state_session {
     uint32_t    magic, version, size, in_use;
@@ -150,6 +158,7 @@ struct state_session {
     struct guid guid;
     char        name[STATE_NAME], key[STATE_KEY], file_name[1024], log_path[1024];
     char        other_path[1024]; /* log_path and this take turns when the file is changed; see state_slot.path */
+    struct state_anchor anchor;
     uint32_t    buffer_kb, minimum_buffers, maximum_buffers;
     uint32_t    clock_type, log_file_mode, max_file_size, flush_timer;
     uint64_t    memory_bytes;

@@ -1,5 +1,6 @@
 /* clock.c - machine clocks, the boot's anchor, and the map from CLOCK_MONOTONIC_RAW to a session's clock. See clock.h. */
 #include "registry-sim/base/clock.h"
+#include "registry-sim/base/clock_kept.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <fcntl.h>
@@ -125,7 +126,9 @@ void clock_machine_find(struct clock_machine *out)
     slurp("/proc/cpuinfo", cpuinfo, sizeof cpuinfo);
     tsc_check(out, cpuinfo);
     if (out->tsc_usable) {
-        out->tsc_hz = hz_from_perf();
+        out->tsc_hz = clock_kept_read(clock_kept_path());
+        if (!out->tsc_hz)
+            out->tsc_hz = hz_from_perf();
         if (!out->tsc_hz)
             out->tsc_hz = hz_from_fit();
         out->cpu_mhz = (uint32_t)((out->tsc_hz + 500000) / 1000000);

@@ -2,8 +2,7 @@
  * ClockType 1 (QPC) is the raw TSC with its calibrated frequency where the kernel's clocksource is tsc and the CPU has
  * constant_tsc and nonstop_tsc, else CLOCK_MONOTONIC_RAW at 1 GHz; 2 is CLOCK_REALTIME_COARSE as FILETIME; 3 is the TSC.
  * perf records carry CLOCK_MONOTONIC_RAW; a clockmap brings them to the TSC piecewise, by sync pairs.
- * Invariants: K1 clockmap results never go backwards for inputs that don't. K2 one anchor per boot: every file of a boot
- * holds the same (raw, FILETIME) line.
+ * Invariants: K1 clockmap results never go backwards for inputs that don't. K2 one frequency a boot.
  * Threads: reading any; adding pairs one. Not for: time zones and text (filetime.h). */
 #ifndef REGISTRY_SIM_BASE_CLOCK_H
 #define REGISTRY_SIM_BASE_CLOCK_H
@@ -20,8 +19,8 @@ struct session_clock {
     uint64_t freq; /* ticks a second */
 };
 
-/* Machine facts, found once: is the TSC usable, and its frequency (perf's time_mult where it can be had, else a fit of
- * about 100 ms against CLOCK_MONOTONIC_RAW). */
+/* Machine facts, found once: is the TSC usable, and its frequency (the one that is kept for this boot, clock_kept.h; else perf's
+ * time_mult where it can be had, else a fit of about 100 ms against CLOCK_MONOTONIC_RAW). */
 struct clock_machine {
     bool     tsc_usable;
     uint64_t tsc_hz; /* 0 when not usable */
@@ -33,7 +32,7 @@ void clock_machine_find(struct clock_machine *out);
 struct session_clock clock_for_type(uint32_t clock_type, const struct clock_machine *machine, bool *slow);
 uint64_t clock_read(const struct session_clock *clock);
 
-/* The one anchor of a boot: three clocks at one instant, and how far apart the readings may be. */
+/* An anchor: three clocks at one instant, and how far apart the readings may be. */
 struct clock_anchor {
     uint64_t tsc;
     uint64_t raw_ns; /* CLOCK_MONOTONIC_RAW */

@@ -165,6 +165,35 @@ static void refusals(void **state)
     assert_int_equal(merge_files(os_linux(), files, 2, target, &c, &why), W_ALREADY_EXISTS);
 }
 
+/* What two daemons of one boot make (D-09), and what was written before and after the date was set (D-05). */
+static void one_boot(void **state)
+{
+    const char          *files[] = {kernel_path, user_path};
+    const uint64_t       set     = 60 * UINT64_C(10000000);
+    struct merge_counts  c;
+    struct reason        why;
+    struct etl_file_info info = build_info(8192);
+    struct etl_reader   *r;
+    (void)state;
+
+    info.perf_freq += info.perf_freq / 50000; /* 20 ppm */
+    save_file(user_path, false, &info, 2000000);
+    assert_int_equal(merge_files(os_linux(), files, 2, target, &c, &why), W_SUCCESS);
+    unlink(target);
+    info = build_info(8192);
+    info.start_time += set;
+    info.boot_time += set;
+    save_file(user_path, false, &info, 2000000);
+    assert_int_equal(merge_files(os_linux(), files, 2, target, &c, &why), W_INVALID_PARAMETER);
+    assert_non_null(strstr(why.text, "--one-boot"));
+    assert_int_equal(merge_files_with(os_linux(), files, 2, target, &(struct merge_options){.one_boot = true}, &c, &why), W_SUCCESS);
+    assert_int_equal(c.out, 3001);
+    assert_int_equal(etl_reader_open(target, &r, &why), W_SUCCESS);
+    const struct etl_file_header *h = etl_reader_header(r); /* neither was finished: the date is that of the file that started last */
+    assert_int_equal(h->raw.start_time, BUILD_START_TIME);
+    etl_reader_close(r);
+}
+
 static int     writes_left;
 static ssize_t some_writes(struct os *os, int fd, const void *data, size_t size, uint64_t offset)
 {
@@ -319,7 +348,7 @@ static void errors_name_the_target(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(two_files_in_order), T(refusals), T(a_full_disk_leaves_nothing),
+    const struct CMUnitTest tests[] = {T(two_files_in_order), T(refusals), T(one_boot), T(a_full_disk_leaves_nothing),
                                        T(damage_is_counted), T(inversions_are_named), T(one_file_counts_once),
                                        T(many_files_in_order), T(errors_name_the_target)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -431,7 +431,7 @@ static void a_file_goes_on(void **state)
     }
     static const struct { const char *what; uint32_t buffer, processors, clock; uint64_t boot; uint32_t kb; wstatus status; } wrong[] = {
         {"BufferSize", 2 * BUFFER, 0, 0, 0, 0, W_INVALID_USER_BUFFER}, {"processors", 0, 3, 0, 0, 0, W_INVALID_PARAMETER},
-        {"clock", 0, 0, 3, 0, 0, W_INVALID_PARAMETER},                 {"boot", 0, 0, 0, 77, 0, W_INVALID_PARAMETER},
+        {"clock", 0, 0, 3, 0, 0, W_INVALID_PARAMETER},                 {"boot", 0, 0, 0, 10000000, 0, W_INVALID_PARAMETER},
         {"full", 0, 0, 0, 0, 28, W_LOG_FILE_FULL},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -439,7 +439,7 @@ static void a_file_goes_on(void **state)
         as.buffer_size          = wrong[i].buffer ? wrong[i].buffer : as.buffer_size;
         as.processors           = wrong[i].processors ? wrong[i].processors : as.processors;
         as.clock_type           = wrong[i].clock ? wrong[i].clock : as.clock_type;
-        as.boot_time            = wrong[i].boot ? wrong[i].boot : as.boot_time;
+        as.start_time += wrong[i].boot;
         as.max_file_size        = wrong[i].kb;
         as.log_file_mode |= wrong[i].kb ? ETL_MODE_KBYTES : 0;
         assert_int_equal(etl_writer_create(os_linux(), path, &as, 0, &w, &why), wrong[i].status);

@@ -1,0 +1,148 @@
+/* The anchor of a session's times (D-05): its files start when it started, whatever the daemon's age; their dates follow the system's, in
+ * the header of a file that is being written too; and the clock, from which elapsed times come, does not.
+ * Proves: COR-01, SES-16. */
+#include "autologger/session/anchor.h"
+#include "autologger/session/tests/fixture.h"
+#include "registry-sim/base/os.h"
+#include "registry-sim/win32/filetime.h"
+
+#include <time.h>
+
+enum { SECOND = 10000000 };
+#define YEARS (UINT64_C(40) * 365 * 86400 * 1000000000)
+
+static uint64_t behind; /* ns: how late the system's date is */
+static uint64_t wrong_date(struct os *os)
+{
+    (void)os;
+    return os_linux()->realtime_ns(os_linux()) - behind;
+}
+
+static uint64_t now(void) { return filetime_from_unix_ns(os_linux()->realtime_ns(os_linux())); }
+static void     nap(unsigned ms) { nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L}, NULL); }
+
+static void header_of(const char *path, struct etl_file_header *out)
+{
+    struct etl_reader *r = NULL;
+    assert_int_equal(etl_reader_open(path, &r, NULL), 0);
+    *out = *etl_reader_header(r); /* its names are not looked at */
+    etl_reader_close(r);
+}
+
+static void near(uint64_t a, uint64_t b) /* a busy machine is given 2 s */
+{
+    if ((a > b ? a - b : b - a) > 2 * SECOND)
+        fail_msg("%llu is %lld s from %llu", (unsigned long long)a, (long long)(a - b) / SECOND, (unsigned long long)b);
+}
+
+static struct session *begin(struct fixture *f, struct os *os, struct plan_text *t, uint32_t clock_type)
+{
+    struct plan     p = plan_make(f, t, "anchored", 64, 2 * f->env.cpus, 8 * f->env.cpus);
+    struct session *s = NULL;
+    struct reason   why;
+    p.clock_type = clock_type;
+    f->env.os    = os;
+    assert_int_equal(table_add(&f->table, &p, &s, &why), 0);
+    assert_int_equal(session_start(s, &why), 0);
+    session_fs_ready(s);
+    assert_int_equal(session_flush(s), 0);
+    return s;
+}
+
+/* The daemon is 1,000 s old. */
+static void age(struct fixture *f)
+{
+    struct clock_anchor *a = &f->env.anchor;
+    a->raw_ns -= UINT64_C(1000000000000);
+    a->tsc -= 1000 * a->tsc_hz;
+    a->filetime -= UINT64_C(1000) * SECOND;
+}
+
+static void starts_with_its_session(void **state)
+{
+    struct fixture         f;
+    struct plan_text       t;
+    struct etl_file_header h;
+    (void)state;
+    for (uint32_t type = 1; type <= 3; type++) {
+        fixture_init(&f, true);
+        age(&f);
+        const uint64_t  boot = f.env.anchor.boot_filetime, start = now();
+        struct session *s = begin(&f, os_linux(), &t, type);
+        nap(200);
+        session_stop(s);
+        header_of(t.path, &h);
+        near((uint64_t)h.raw.start_time, start);
+        near((uint64_t)h.raw.boot_time, boot);
+        assert_true(h.raw.end_time - h.raw.start_time >= SECOND / 5);
+        fixture_finish(&f);
+    }
+}
+
+static void date_is_the_systems(void **state)
+{
+    struct fixture         f;
+    struct plan_text       t;
+    struct etl_file_header early, running, h;
+    struct os              os = *os_linux();
+    (void)state;
+    os.realtime_ns = wrong_date;
+    for (int told = 0; told < 2; told++) { /* 1: the daemon noticed that it was set; 0: nobody did before the end */
+        fixture_init(&f, true);
+        behind                = YEARS;
+        const uint64_t  start = now(), boot = f.env.anchor.boot_filetime;
+        struct session *s = begin(&f, &os, &t, 1);
+        header_of(t.path, &early);
+        near((uint64_t)early.raw.start_time, start - YEARS / 100);
+        near((uint64_t)early.raw.boot_time, boot - YEARS / 100);
+        nap(300);
+        behind = 0;
+        for (int tries = 0; told; tries++) { /* the file as it is being written */
+            session_date_set(s);
+            nap(50);
+            header_of(t.path, &running);
+            if ((uint64_t)running.raw.start_time > start - SECOND)
+                break;
+            assert_true(tries < 100);
+        }
+        session_stop(s);
+        header_of(t.path, &h);
+        near((uint64_t)h.raw.start_time, start);
+        near((uint64_t)h.raw.boot_time, boot);
+        assert_int_equal(h.start_raw, early.start_raw);
+        assert_int_equal(h.raw.perf_freq, early.raw.perf_freq);
+        assert_int_equal(h.raw.start_time - h.raw.boot_time, early.raw.start_time - early.raw.boot_time);
+        near((uint64_t)h.raw.end_time, now());
+        fixture_finish(&f);
+    }
+}
+
+/* Whose clock is dates keeps what it read; whose clock is another machine's keeps its dates. */
+static void others_stay(void **state)
+{
+    struct fixture         f;
+    struct plan_text       t;
+    struct etl_file_header h;
+    struct os              os = *os_linux();
+    (void)state;
+    os.realtime_ns = wrong_date;
+    for (int gone = 0; gone < 2; gone++) {
+        fixture_init(&f, true);
+        behind                  = gone ? YEARS : 0;
+        const uint64_t  start   = now() - behind / 100;
+        struct session *s       = begin(&f, &os, &t, gone ? 1 : 2);
+        f.env.clock_gone        = gone;
+        behind                  = gone ? 0 : YEARS;
+        session_stop(s);
+        header_of(t.path, &h);
+        near((uint64_t)h.raw.start_time, start);
+        assert_true(gone || h.raw.start_time == h.start_raw);
+        fixture_finish(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_with_its_session), cmocka_unit_test(date_is_the_systems), cmocka_unit_test(others_stay)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

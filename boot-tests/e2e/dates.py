@@ -1,0 +1,126 @@
+"""Times of sessions (D-05, D-09): a session of a daemon that has run for a while starts when it was started, in its header and in every
+command that reads it; a machine whose date is set while a session records (no battery clock, then NTP) ends with the right dates; files of
+two daemons of one boot have one frequency and are merged.
+Proves: COR-01, SES-16."""
+import datetime
+import json
+import os
+import re
+import time
+
+from harness import BUILD, Machine, check
+
+GUID = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+AGE = 4     # s that the daemon is older than its session
+LAZY = 2.5  # s that a busy machine may take for a command
+
+
+def seconds(text):
+    """Of a date as the commands print it, since 1970."""
+    return datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d*Z?$", r"\1", text.rstrip("Z")) + "+00:00").timestamp()
+
+
+def near(what, got, want, slack=LAZY):
+    check(abs(got - want) <= slack, what, "is", got, "and should be", want)
+
+
+def record(m, name, count=200, rate=200):
+    """A session of its own, whose file holds `count` events in a second."""
+    began = time.time()
+    m.tool("start", name, "-p", GUID, "-o", name + ".etl")
+    p, _ = m.writer(1, count, rate=rate, enabled=True)
+    p.communicate(timeout=60)
+    return began
+
+
+def path_of(m, name):
+    found = [os.path.join(d, f) for d, _, files in os.walk(m.logs) for f in files if f == name + ".etl"]
+    check(len(found) == 1, name, "is in", found)
+    return found[0]
+
+
+def header(m, path):
+    return json.loads(m.tool("summary", "--json", path).stdout)["header"]
+
+
+with Machine() as m:
+    m.env["AUTOLOGGER_CLOCK"] = os.path.join(m.dir, "clock")
+    os.environ["AUTOLOGGER_CLOCK"] = m.env["AUTOLOGGER_CLOCK"]
+    m.start()
+    time.sleep(AGE)
+    began = record(m, "short")
+    m.tool("stop", "short")
+    ended = time.time()
+    path = path_of(m, "short")
+
+    head = header(m, path)
+    near("summary's start", seconds(head["start"]), began)
+    near("summary's end", seconds(head["end"]), ended)
+    check(seconds(head["end"]) - seconds(head["start"]) < AGE, "summary: the session lasted", head)
+
+    events = [json.loads(line) for line in m.tool("dump", "--json", path).stdout.splitlines()]
+    events = [e for e in events if e.get("provider") not in (None, "") and "5ca1ab1e" in json.dumps(e).lower()]
+    check(len(events) == 200, len(events), "events of 200")
+    for e in (events[0], events[-1]):
+        check(began - 0.1 <= seconds(e["time"]) <= ended + 0.1, "dump:", e["time"], "is not within", began, ended)
+    for since in re.findall(r"^\s*\[?(\d+\.\d+)", m.tool("dump", path).stdout, re.M)[1:]:
+        check(float(since) < AGE, "dump: an event is", since, "s after the start")
+
+    cut = os.path.join(m.dir, "cut.etl")
+    kept = m.tool("relog", path, "-o", cut, "--from", "0", "--to", str(AGE)).stdout
+    check(kept.startswith("201 of 201 "), "relog --from 0 --to", AGE, "said", kept)
+
+    stats = json.loads(m.tool("analyse", "stats", path, "--json").stdout)
+    check(stats["seconds"] < AGE, "analyse stats: the trace lasts", stats["seconds"], "s")
+    xml = os.path.join(m.dir, "dumpfile.xml")
+    m.tool("tracerpt", path, "-o", xml)
+    with open(xml) as f:
+        times = [seconds(t) for t in re.findall(r'SystemTime="([^"]+)"', f.read())]
+    check(len(times) == 201 and began - 0.1 <= min(times) and max(times) <= ended + 0.1, "tracerpt: from", min(times), "to", max(times))
+    chrome = os.path.join(m.dir, "chrome.json")
+    m.tool("convert", "--to", "chrome", "-o", chrome, path)
+    with open(chrome) as f:
+        stamps = [e["ts"] for e in json.load(f)["traceEvents"] if e.get("ph") in ("i", "I", "X", "B")]
+    check(stamps and max(stamps) < AGE * 1e6, "convert: an event is", max(stamps, default=None), "us after the start")
+    m.shutdown()
+
+    # ---- the next daemon of this boot measures no clock of its own, and its files go with the first one's
+    m.start()
+    began = record(m, "second")
+    m.tool("stop", "second")
+    both = os.path.join(m.dir, "both.etl")
+    m.tool("merge", "-o", both, path, path_of(m, "second"))
+    one, two = header(m, path), header(m, path_of(m, "second"))
+    check(one["perfFreq"] == two["perfFreq"], "two clocks:", one, two)
+    near("the merged file's end", seconds(header(m, both)["end"]), time.time(), 5)
+    m.shutdown()
+
+# ---- no battery clock
+with Machine() as m:
+    shift = os.path.join(m.dir, "shift")
+    with open(shift, "w") as f:
+        f.write(str(-40 * 365 * 86400))
+    for_daemon = {"DATE_SHIFT": shift, "LD_PRELOAD": os.path.join(BUILD, "tests", "libdate_shift.so")}
+    os.environ.update(for_daemon)
+    m.start_keeper()
+    for name in for_daemon:
+        del os.environ[name]
+    m.wait_ready()
+    began = record(m, "late", 100)
+    m.tool("flush", "late")
+    running = header(m, path_of(m, "late"))
+    near("the running file's start", seconds(running["start"]), began - 40 * 365 * 86400)
+    with open(shift, "w") as f:  # NTP
+        f.write("0")
+    p, _ = m.writer(2, 100, rate=200, enabled=True)
+    p.communicate(timeout=60)
+    m.tool("stop", "late")
+    ended = time.time()
+    head = header(m, path_of(m, "late"))
+    near("the start after NTP", seconds(head["start"]), began)
+    near("the end after NTP", seconds(head["end"]), ended)
+    times = [seconds(json.loads(line)["time"]) for line in m.tool("dump", "--json", path_of(m, "late")).stdout.splitlines()]
+    check(len(times) >= 200, len(times), "events")
+    check(all(began - LAZY <= t <= ended + LAZY for t in times), "dates from", min(times), "to", max(times), "not within", began, ended)
+    m.shutdown()
+print("fine")
