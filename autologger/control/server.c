@@ -1,6 +1,7 @@
 #include "autologger/control/server_parts.h"
 
 #include "autologger/control/access.h"
+#include "autologger/control/foreign.h"
 #include "autologger/control/message.h"
 
 #include <errno.h>
@@ -97,6 +98,17 @@ static void connection_accept(struct control_server *v)
         message_hang_up(fd); /* full: the client sees the end of the connection and tries again later */
 }
 
+static void tell_foreign(struct control_server *v, unsigned c)
+{
+    const uint32_t     pid = v->state->connection[c].pid;
+    uint32_t           inner;
+    struct ctl_foreign m = {.header = {sizeof m, CTL_FOREIGN, CTL_VERSION, 0, 0}, .pid = pid};
+    if (foreign_process(v->table->env->proc_fd, pid, &inner) < 2)
+        return;
+    v->near_thread[c] = pid;
+    server_tell(v, c, &m, sizeof m, NULL, 0);
+}
+
 static wstatus on_hello(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_hello *m = message;
@@ -110,8 +122,22 @@ static wstatus on_hello(struct control_server *v, unsigned c, const void *messag
     }
     if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR)) /* 0: a controller, maps nothing */
         answer.header.status = W_NOT_SUPPORTED;
-    server_tell(v, c, &answer, sizeof answer, &v->table->directory->fd_readonly, 1);
+    if (m->shm_major)
+        tell_foreign(v, c);
+    if (v->fd[c] >= 0)
+        server_tell(v, c, &answer, sizeof answer, &v->table->directory->fd_readonly, 1);
     return W_SUCCESS;
+}
+
+static wstatus on_thread(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_thread *m      = message;
+    struct ctl_thread        answer = {.inner = m->inner};
+    (void)size;
+    answer.outer = foreign_thread(v->table->env->proc_fd, v->state->connection[c].pid, m->inner, v->near_thread[c], &v->foreign);
+    if (answer.outer)
+        v->near_thread[c] = answer.outer;
+    return server_reply(v, c, m, &answer, sizeof answer, W_SUCCESS);
 }
 
 void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status)
@@ -172,6 +198,7 @@ static const struct request {
     {CTL_REGISTER, sizeof(struct ctl_register), ALWAYS, false, server_on_register}, /* asks for REGISTER_GUIDS itself */
     {CTL_UNREGISTER, sizeof(struct ctl_unregister), ALWAYS, false, server_on_unregister},
     {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), ALWAYS, false, server_on_enable_ack},
+    {CTL_THREAD, sizeof(struct ctl_thread), ALWAYS, false, on_thread},
     {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, server_on_query}, /* tells those that the caller may query */
     {CTL_STOP, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, server_on_stop},
     {CTL_FLUSH, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, server_on_flush},

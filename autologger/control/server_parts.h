@@ -3,6 +3,7 @@
  * has answered itself and returns 0; V1 holds: the size was checked. Threads: one. */
 #ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #define AUTOLOGGER_CONTROL_SERVER_PARTS_H
+#include "autologger/control/foreign.h"
 #include "autologger/control/server.h"
 
 /* A connection that reads a real-time session. */
@@ -22,6 +23,8 @@ struct control_server {
     int                   fd[STATE_CONNECTIONS]; /* -1 = none */
     struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
     bool                  greeted[STATE_CONNECTIONS]; /* has said hello: only then is the connection kept for a successor */
+    uint32_t              near_thread[STATE_CONNECTIONS]; /* of a foreign program: the thread that asked last (foreign.h) */
+    struct foreign_threads foreign;
     bool                  quit, ending;
     uint64_t              instance;
     uint32_t              ticket;

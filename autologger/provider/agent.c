@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { FDS_MAX = 3, ACKS = 4096, POLL_MS = 10000 };
@@ -30,6 +31,8 @@ struct message {
         struct ctl_attach     attach;
         struct ctl_detach     detach;
         struct ctl_enable     enable;
+        struct ctl_foreign    foreign;
+        struct ctl_thread     thread;
         uint8_t               bytes[CTL_MAX];
     };
     size_t size;
@@ -61,6 +64,20 @@ static enum sent send_acks(void)
         outbox.count--;
     }
     return SENT;
+}
+/* Threads that want to know what the daemon calls them. */
+static enum sent send_thread(uint32_t inner)
+{
+    const struct ctl_thread m = {{sizeof m, CTL_THREAD, CTL_VERSION, 0, 0}, inner, 0};
+    return send_bytes(&m, sizeof m, NULL, 0);
+}
+static enum sent send_threads(void)
+{
+    enum sent r = SENT;
+    for (uint32_t inner; r == SENT && (inner = thread_ids_next());)
+        if ((r = send_thread(inner)) == SENT_LATER && !thread_ids_again(inner))
+            thread_ids_told(inner, 0); /* so many ask that there is no place */
+    return r;
 }
 static void acknowledge(uint32_t ticket)
 {
@@ -269,6 +286,15 @@ static bool on_adopted(void)
     return true;
 }
 
+/* This process is in another namespace than the daemon: events have the numbers that the daemon sees. The agent runs callbacks, which may
+ * write events: its own number is asked for first, so that the answer is there before anything is enabled. */
+static void on_foreign(uint32_t pid)
+{
+    identity_foreign(pid);
+    thread_ids_process(pid);
+    send_thread((uint32_t)syscall(SYS_gettid));
+}
+
 /* A message must have the size that its type needs, as received. */
 static bool handle(struct message *m)
 {
@@ -296,7 +322,17 @@ static bool handle(struct message *m)
             return false;
         attach_detach(m->detach.session, m->detach.session_generation);
         return true;
-    case CTL_ENABLE: 
+    case CTL_FOREIGN:
+        if (m->size < sizeof m->foreign)
+            return false;
+        on_foreign(m->foreign.pid);
+        return true;
+    case CTL_THREAD:
+        if (m->size < sizeof m->thread)
+            return false;
+        thread_ids_told(m->thread.inner, m->thread.outer);
+        return true;
+    case CTL_ENABLE:
         if (m->size < sizeof m->enable)
             return false;
         on_enable(&m->enable);
@@ -374,7 +410,7 @@ static bool serve(struct message *m)
             return false;
     }
     outbox.blocked = false;
-    return got == 0 && (LIFE.state != AGENT_CONNECTED || (send_acks() != SENT_NEVER && announce() != SENT_NEVER));
+    return got == 0 && (LIFE.state != AGENT_CONNECTED || (send_acks() != SENT_NEVER && announce() != SENT_NEVER && send_threads() != SENT_NEVER));
 }
 
 static void wait_connected(void)
@@ -399,6 +435,10 @@ void *agent_main(void *unused)
         if (!connect_daemon(&LIFE.socket) && !connect_or_wait(&LIFE.socket))
             continue;
         process_keep_socket();
+        if (al_near.near.pid != LIFE.pid) { /* another daemon may be in another namespace */
+            identity_foreign(LIFE.pid);
+            thread_ids_process(LIFE.pid);
+        }
         LIFE.state = AGENT_STARTING;
         LIFE.epoch++;
         if (say_hello())

@@ -124,7 +124,7 @@ bool classic_change(struct registration *r, uint32_t code, uint32_t entry, uint8
 static const struct registration *enabled_in(TRACEHANDLE handle, const struct shm_enable **enable)
 {
     const uint32_t session = (uint16_t)handle;
-    if (al_thread.pid != __atomic_load_n(&al_near.near.pid, __ATOMIC_RELAXED)) {
+    if (al_thread.stamp != __atomic_load_n(&al_near.near.stamp, __ATOMIC_RELAXED)) {
         process_fork_check();
         process_refresh_thread();
     }

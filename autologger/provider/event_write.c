@@ -12,7 +12,7 @@ _Static_assert(sizeof(EVENT_DATA_DESCRIPTOR) == sizeof(struct ring_piece) &&
                "data descriptors are handed on as they are");
 _Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && sizeof(GUID) == 16, "copied into the header as they are");
 
-enum { LINE = 64, ITEMS_MAX = 9, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
+enum { LINE = 64, ITEMS_MAX = 10, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
 
 struct items {
     struct etl_ext_item item[ITEMS_MAX];
@@ -46,7 +46,7 @@ static inline bool is_quiet(REGHANDLE handle)
 /* This thread's ids are those of this process: not so in a new thread, nor in a forked child, which starts anew here. */
 static inline void check_thread(void)
 {
-    if (UNLIKELY(al_thread.pid != __atomic_load_n(&al_near.near.pid, __ATOMIC_RELAXED))) {
+    if (UNLIKELY(al_thread.stamp != __atomic_load_n(&al_near.near.stamp, __ATOMIC_RELAXED))) {
         process_fork_check();
         process_refresh_thread();
     }
@@ -86,6 +86,7 @@ static void put_item(struct items *b, uint16_t type, const void *data, uint32_t 
 struct extras {
     const void *frame, *caller; /* where the call came from; NULL: not known */
     uint64_t    event_key;
+    uint32_t    inner[2]; /* process, thread */
     bool        has_key, has_stack;
     unsigned    frames;
     uint64_t    stack[1 + USER_STACK_MAX]; /* behind a MatchId of 0 */
@@ -109,6 +110,11 @@ static void put_extras(struct items *b, const struct ask *ask)
         put_item(b, ETL_EXT_PROCESS_START_KEY, &who->start_key, sizeof who->start_key);
     if (ask->property & PROPERTY_SOURCE_CONTAINER && *who->container)
         put_item(b, ETL_EXT_CONTAINER_ID, who->container_id, sizeof who->container_id);
+    if (ask->property & PROPERTY_SOURCE_CONTAINER && al_thread.pid != who->own_pid) {
+        x->inner[0] = who->own_pid;
+        x->inner[1] = al_thread.inner;
+        put_item(b, ETL_EXT_INNER_IDS, x->inner, sizeof x->inner);
+    }
     if (ask->property & PROPERTY_EVENT_KEY) {
         if (!x->has_key)
             x->event_key = identity_event_key();

@@ -11,7 +11,8 @@
 enum { IDENTITY_TEXT = 1024, IDENTITY_CONTAINER = 65 };
 /* This program, as of when its library began, or began anew after fork. */
 struct identity {
-    uint32_t pid, terminal_session;
+    uint32_t pid, terminal_session;    /* pid: as the daemon sees it */
+    uint32_t own_pid;                  /* as the program sees it: another number in a process namespace of its own */
     uint64_t start_key;                /* the same in no other program of this boot */
     uint8_t  sid[16], sid_size;        /* of its user */
     char     program[IDENTITY_TEXT];   /* path of the executable; "" = not known */
@@ -21,6 +22,7 @@ struct identity {
 };
 extern struct identity al_identity;
 void identity_read(void);
+void identity_foreign(uint32_t pid); /* the daemon sees this program under that number */
 /* From texts of /proc, for identity_read and its test. */
 void identity_cgroup(struct identity *out, const char *proc_cgroup);
 uint64_t identity_start_key(const char *proc_stat, uint32_t pid);

@@ -117,7 +117,7 @@ void identity_read(void)
     struct identity *who   = &al_identity;
     const pid_t      session = getsid(0);
 
-    who->pid              = (uint32_t)getpid();
+    who->pid = who->own_pid = (uint32_t)getpid();
     who->terminal_session = session > 0 ? (uint32_t)session : 0;
     read_program(who);
     read_text("/proc/self/cgroup", text, sizeof text);
@@ -126,4 +126,12 @@ void identity_read(void)
     who->start_key = identity_start_key(text, who->pid);
     make_sid(who, (uint32_t)geteuid());
     start_event_keys(who->pid);
+}
+
+void identity_foreign(uint32_t pid)
+{
+    struct identity *who = &al_identity;
+    who->pid             = pid;
+    who->start_key       = who->start_key >> PID_BITS << PID_BITS | (pid & ((1u << PID_BITS) - 1));
+    start_event_keys(pid);
 }

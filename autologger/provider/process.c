@@ -20,7 +20,7 @@ union life_page      al_life __attribute__((aligned(WIPED_PAGE)));
 union near_pages     al_near __attribute__((aligned(WIPED_PAGE)));
 struct registration  al_table[INDEXES];
 unsigned             al_used = 1;
-__thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"))) = {.pid = UINT32_MAX};
+__thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"))) = {.pid = UINT32_MAX, .stamp = UINT32_MAX};
 
 _Static_assert(sizeof al_near % WIPED_PAGE == 0 && sizeof al_life == WIPED_PAGE, "whole pages can be wiped");
 
@@ -170,7 +170,7 @@ bool process_start(void)
         return false;
     }
     __atomic_store_n(&LIFE.pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
-    __atomic_store_n(&al_near.near.pid, LIFE.pid, __ATOMIC_RELEASE);
+    thread_ids_begin(LIFE.pid);
     return true;
 }
 
@@ -225,11 +225,4 @@ void process_fork_check(void)
     }
     process_unlock();
     errno = error;
-}
-
-void process_refresh_thread(void)
-{
-    uint32_t pid  = __atomic_load_n(&LIFE.pid, __ATOMIC_ACQUIRE);
-    al_thread.tid = (uint32_t)syscall(SYS_gettid);
-    al_thread.pid = pid ? pid : UINT32_MAX;
 }

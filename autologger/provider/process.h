@@ -12,6 +12,7 @@
  *   P2 writers take no lock: they read `handle`, `slot` and views[] atomically. What these point to is never unmapped or
  *      reused; after a detach it is pages of zeros, in which nothing is open.
  *   P3 only the agent thread uses the socket, and only after checking that the number still is that socket.
+ *   P5 stamps only rise, and are kept by fork: what a child's first thread has copied never counts in the child.
  *   P4 no function here prints, exits, aborts or leaves a signal behind.
  * Threads: `life.lock` guards everything but what P2 names. Not for: the ring protocol (ring/writer.h). */
 #ifndef AUTOLOGGER_PROVIDER_PROCESS_H
@@ -62,7 +63,8 @@ extern union life_page al_life __attribute__((visibility("hidden")));
 /* An event that comes seldom finds nothing in the caches: each page and line that it reads is waited for, and one that is found by what is
  * in another waits for both. */
 struct near {
-    uint32_t          pid; /* LIFE.pid once more */
+    uint32_t          stamp; /* of what threads know of their ids; 0: not started in this process */
+    uint32_t          pid;   /* what events carry: LIFE.pid, or its number in the daemon's namespace */
     struct ring_rseq  rseq; /* as the ring's; not usable before a session is attached */
     struct ring_view *views[SHM_SESSIONS]; /* by session index; NULL = not attached */
     uint64_t          quiet[INDEXES];
@@ -109,10 +111,13 @@ extern struct registration al_table[INDEXES] __attribute__((visibility("hidden")
 
 extern unsigned            al_used; /* indexes in use are below it */
 
-/* Ids of this thread; `pid` tells a stale copy after fork. */
+/* Ids of this thread; `stamp` tells a stale copy, after fork or when the process learned its outer number. */
 struct thread_ids {
-    uint32_t    tid, pid; /* in this order: bytes 8..15 of a header. pid ~0: not known yet */
+    uint32_t    tid, pid; /* in this order: bytes 8..15 of a header */
     struct guid activity;
+    uint32_t    stamp;    /* al_near's when they were found; ~0: they are to be looked for */
+    uint32_t    inner, inner_stamp; /* its number in its own namespace */
+    uint32_t    asked;    /* the stamp for which it has asked the daemon */
 };
 extern __thread struct thread_ids al_thread __attribute__((tls_model("initial-exec"), visibility("hidden")));
 
@@ -125,7 +130,13 @@ bool process_on_agent(void);
 /* Waits until `index` is answered and called back, or no daemon is there, at most WAIT_MS. Lock held. */
 void process_wait_registered(unsigned index);
 void process_fork_check(void);     /* a child starts anew and announces everything; without the lock */
-void process_refresh_thread(void); /* fills al_thread for this thread of this process */
+/* thread_ids.c */
+void     process_refresh_thread(void); /* fills al_thread for this thread of this process */
+void     thread_ids_begin(uint32_t pid);   /* a process that starts, after LIFE.pid is set */
+void     thread_ids_process(uint32_t pid); /* its number in events from now on */
+bool     thread_ids_again(uint32_t inner); /* what thread_ids_next gave could not be asked for now; false: there is no place to keep it */
+uint32_t thread_ids_next(void);            /* an inner number to ask the daemon for; 0: none */
+void     thread_ids_told(uint32_t inner, uint32_t outer); /* outer 0: the daemon knows none */
 void process_random(void);         /* LIFE.random is filled when it returns */
 const char *process_runtime_dir(unsigned i); /* candidates in order; NULL = no more */
 

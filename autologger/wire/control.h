@@ -17,6 +17,7 @@ enum ctl_type {
     CTL_REGISTER = 2,   /* provider library */
     CTL_UNREGISTER = 3,
     CTL_ENABLE_ACK = 4,
+    CTL_THREAD = 5,     /* provider library of a foreign program: a thread's number; the answer: as the daemon sees it */
     CTL_QUERY = 16,     /* controller: one session by name, or a page of all */
     CTL_STOP = 17,      /* this, and all that needs files: 1237 from an early program, which tells its successor to hurry: ask again */
     CTL_FLUSH = 18,
@@ -38,7 +39,8 @@ enum ctl_type {
     CTL_ACCESS = 40,   /* who may do what with a session or a provider: ask, change (ctl_access_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
-    CTL_ENABLE = 66     /* the enablement of a provider changed: recompute, call the callback, acknowledge */
+    CTL_ENABLE = 66,    /* the enablement of a provider changed: recompute, call the callback, acknowledge */
+    CTL_FOREIGN = 67    /* the program is in another process namespace than the daemon, and this is its number there (control/foreign.h) */
 };
 
 struct ctl_header {
@@ -56,6 +58,17 @@ struct ctl_hello {
     uint16_t          shm_major;
     uint32_t          processors; /* answer: possible CPUs */
     uint64_t          daemon_instance; /* answer: new after every daemon start, also after an adoption */
+};
+
+struct ctl_foreign {
+    struct ctl_header header;
+    uint32_t          pid;
+    uint32_t          reserved;
+};
+struct ctl_thread {
+    struct ctl_header header;
+    uint32_t          inner; /* as the thread sees itself */
+    uint32_t          outer; /* answer; 0: the process has no such thread */
 };
 
 /* CLASSIC: a provider of the older API: one session at a time enables it. TRAITS: of a registration that there is, which has got them

@@ -140,7 +140,8 @@ struct etl_ext_item {
 enum {
     ETL_EXT_RELATED_ACTIVITY = 1, ETL_EXT_SID = 2, ETL_EXT_TS_ID = 3, ETL_EXT_STACK32 = 5, ETL_EXT_STACK64 = 6,
     ETL_EXT_PSM_KEY = 9, ETL_EXT_EVENT_KEY = 10, ETL_EXT_SCHEMA_TL = 11, ETL_EXT_PROV_TRAITS = 12,
-    ETL_EXT_PROCESS_START_KEY = 13, ETL_EXT_CONTAINER_ID = 16
+    ETL_EXT_PROCESS_START_KEY = 13, ETL_EXT_CONTAINER_ID = 16,
+    ETL_EXT_INNER_IDS = 0x4101 /* ours: process and thread id (u32 each) in the program's own process namespace */
 };
 
 /* TRACE_LOGFILE_HEADER, 64-bit; the two names follow it */
