@@ -158,7 +158,7 @@ static void make_room(struct logger *l)
 
     logger_flush(l);
     pthread_mutex_lock(&s->lock);
-    bool more = logger_share(l) < s->budget_chunks / 4 && os->raw_ns(os) - l->retired_ns >= RETIRE_MS * UINT64_C(1000000);
+    bool more = logger_share(l) < s->budget_chunks / 2 && os->raw_ns(os) - l->retired_ns >= RETIRE_MS * UINT64_C(1000000);
     for (unsigned u = 0; more && u < l->uids; u++)
         retired += stream_set_reclaim(s->uid[u].streams, quiesce_all_cpus);
     pthread_mutex_unlock(&s->lock);
@@ -212,7 +212,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     if (final || flush || tight)
         logger_flush(l);
     pthread_mutex_lock(&s->lock);
-    const bool little = l->uids && logger_share(l) < s->budget_chunks / 4;
+    const bool little = l->uids && logger_share(l) < s->budget_chunks / 2;
     pthread_mutex_unlock(&s->lock);
     if (little)
         make_room(l);

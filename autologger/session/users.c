@@ -30,11 +30,11 @@ static unsigned users_writing(const struct session *s)
     return n;
 }
 
-/* Equal parts. A user whose programs have ended keeps one chunk, while there is plenty, for a program that comes back. */
+/* Equal parts for those whose programs are attached. */
 static uint32_t part_of(const struct session *s, unsigned user, uint32_t left, unsigned writing, unsigned *before)
 {
     if (!s->uid[user].live)
-        return writing && left > s->budget_chunks / 2 ? 1 : 0;
+        return 0;
     const unsigned place = (*before)++;
     return left / writing + (place < left % writing);
 }
@@ -58,8 +58,6 @@ uint32_t session_share(struct session *s)
         struct stream_set *set   = s->uid[u].streams;
         const uint32_t     part  = part_of(s, u, left, writing, &before), had = stream_set_granted(set);
         const uint32_t     there = had - stream_set_busy(set), room = s->budget_chunks > granted ? s->budget_chunks - granted : 0;
-        if (!s->uid[u].live)
-            continue;
         stream_set_pool(set, part < there + room ? part : there + room);
         granted += stream_set_granted(set) - had;
     }
