@@ -1,7 +1,8 @@
+#include "autologger/kernel/flags.h"
 #include "autologger/plan/modes.h"
 #include "autologger/plan/reading.h"
 
-enum { MAXIMUM_OVER_MINIMUM = 22, LARGE_BUFFER_KB = 1024 };
+enum { MAXIMUM_OVER_MINIMUM = 22, LARGE_BUFFER_KB = 1024, GROWTH_A_PROCESSOR = 8, GROWTH_OF_OFTEN = 128, GROWTH_MOST = 1024 };
 
 uint64_t plan_memory_ceiling(uint64_t ram_bytes) { return ram_bytes / 10; }
 
@@ -51,19 +52,39 @@ static void buffer_size(struct reading *r)
                           "BufferSize is above the documented 1024 KB; it is used as it is");
 }
 
-/* Counts before the memory ceiling: the floor of 2 x processors, Maximum not below Minimum. */
-static void buffer_counts(struct reading *r, uint32_t floor)
+/* Kernel events that come thousands of times a second and processor. */
+static const char *const often[] = {"CSWITCH", "DISPATCHER", "SYSCALL", "PROFILE", "FILE_IO", "FILE_IO_INIT", "ALL_FAULTS", "MEMORY", "POOL",
+                                    "INTERRUPT", "DPC", "SPINLOCK", "VIRT_ALLOC"};
+
+/* What MaximumBuffers has beyond MinimumBuffers when it is not declared. 22 [B] is what suffices on one or two processors; each further one
+ * writes as much, and what comes often needs more. Not more than half of the memory that is left: other sessions follow. */
+static uint32_t default_growth(const struct plan *p, unsigned processors, uint64_t fit)
+{
+    uint64_t growth = GROWTH_A_PROCESSOR * (uint64_t)processors;
+    bool     is_often = false;
+    for (unsigned i = 0; p->kernel && i < sizeof often / sizeof *often; i++)
+        is_often |= group_mask_has(p->group_mask, often[i]);
+    if (is_often)
+        growth = clamp(GROWTH_OF_OFTEN * (uint64_t)processors, 0, GROWTH_MOST);
+    if (growth > fit / 2)
+        growth = fit / 2;
+    return growth < MAXIMUM_OVER_MINIMUM ? MAXIMUM_OVER_MINIMUM : (uint32_t)growth;
+}
+
+/* Counts before the memory ceiling: the floor of 2 x processors, Maximum not below Minimum. `fit`: how many there is memory for. */
+static void buffer_counts(struct reading *r, uint32_t floor, uint64_t fit)
 {
     struct plan *p            = r->plan;
     uint64_t     declared     = reading_value(r, VALUE_MINIMUM_BUFFERS)->number;
     uint64_t     declared_max = reading_value(r, VALUE_MAXIMUM_BUFFERS)->number;
+    uint64_t     growth       = default_growth(p, floor / 2, fit);
 
     p->asked.minimum_buffers = (uint32_t)(declared ? declared : floor);
     p->given.minimum_buffers = clamp(p->asked.minimum_buffers, floor, UINT32_MAX);
     p->asked.maximum_buffers =
-        clamp(declared_max ? declared_max : (uint64_t)p->asked.minimum_buffers + MAXIMUM_OVER_MINIMUM, 0, UINT32_MAX);
+        clamp(declared_max ? declared_max : p->asked.minimum_buffers + growth, 0, UINT32_MAX);
     p->given.maximum_buffers =
-        clamp(declared_max ? declared_max : (uint64_t)p->given.minimum_buffers + MAXIMUM_OVER_MINIMUM, 0, UINT32_MAX);
+        clamp(declared_max ? declared_max : p->given.minimum_buffers + growth, 0, UINT32_MAX);
     if (p->given.maximum_buffers < p->given.minimum_buffers) {
         reading_condition(r, W_INVALID_PARAMETER, true, VALUE_MAXIMUM_BUFFERS, "raise MaximumBuffers",
                           "MaximumBuffers %u is below MinimumBuffers: %u are used", p->asked.maximum_buffers,
@@ -83,11 +104,11 @@ wstatus reading_buffers(struct reading *r)
         processors = 1;
     uint32_t floor = 2 * processors;
     buffer_size(r);
-    buffer_counts(r, floor);
 
     /* in a ring a buffer lies a second time: where it is kept, beside where programs write */
     uint64_t buffer_bytes = (uint64_t)p->given.buffer_kb * 1024 * (p->log_file_mode & MODE_BUFFERING ? 2 : 1);
     uint64_t fit          = r->limits->memory_left / buffer_bytes;
+    buffer_counts(r, floor, fit);
     if (fit < floor) {
         reading_blame(r, VALUE_BUFFER_SIZE);
         return reason_set(r->why, W_NOT_ENOUGH_MEMORY,
