@@ -176,7 +176,7 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
 
 bool explain_burst(const struct result_row *s)
 {
-    return !s->kernel && s->peak_bytes * 5 < s->given.maximum_buffers * (s->given.buffer_kb * UINT64_C(1024)) * 4;
+    return !s->kernel && s->users_most > 1 && s->peak_bytes * 5 < s->given.maximum_buffers * (s->given.buffer_kb * UINT64_C(1024)) * 4;
 }
 
 bool explain_lost(const struct result_row *s, struct condition *out)
@@ -186,10 +186,10 @@ bool explain_lost(const struct result_row *s, struct condition *out)
     if (!no_room)
         return false;
     if (explain_burst(s)) {
-        say(out, W_NOT_ENOUGH_MEMORY, FAULT, "MinimumBuffers",
-            "%" PRIu64 " event%s found no room, though not all of %u buffers of %u KB were in use: they came faster than their CPU was "
-            "given memory", no_room, plural(no_room), s->given.maximum_buffers, s->given.buffer_kb);
-        advise(out, "set MinimumBuffers to %u, set MaximumBuffers to %u", s->suggested_minimum, s->suggested_maximum);
+        say(out, W_NOT_ENOUGH_MEMORY, FAULT, "MaximumBuffers",
+            "%" PRIu64 " event%s found no room, though not all of %u buffers of %u KB were in use: %u users shared them, and a burst was larger "
+            "than its user's part", no_room, plural(no_room), s->given.maximum_buffers, s->given.buffer_kb, s->users_most);
+        advise(out, "set MaximumBuffers to %u", s->suggested_maximum);
         return true;
     }
     say(out, W_NOT_ENOUGH_MEMORY, FAULT, "MaximumBuffers",

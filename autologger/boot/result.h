@@ -41,6 +41,9 @@ struct result_row {
     uint64_t withheld; /* kernel sessions: counted by the kernel, kept back by a filter of its own */
     uint64_t filtered; /* events of programs that filters kept out: neither written nor lost */
     uint64_t peak_bytes; /* most memory in use */
+    uint64_t user_peak_bytes; /* sessions of programs: the most that one user's used. This and the next: not kept in the store */
+    uint32_t users_most;      /* users with programs attached at one time */
+    uint64_t bytes_written;   /* in the file, without headers of buffers */
     uint32_t suggested_minimum, suggested_maximum; /* buffers, from the peak; 0 = none */
     uint64_t late_events, clock_error_ns;
     /* providers only */

@@ -388,6 +388,9 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     row->withheld        = info.withheld;
     row->filtered        = info.filtered;
     row->peak_bytes      = info.peak_bytes;
+    row->user_peak_bytes = s->state->user_peak_bytes;
+    row->users_most      = s->state->users_most;
+    row->bytes_written   = info.bytes_written;
     row->late_events     = info.late_events;
     row->clock_error_ns  = info.clock_error_ns;
     if (s->klog) {
@@ -402,40 +405,41 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     update_providers(s, rows);
 }
 
-/* What would have held what was lost too. Memory is given to CPUs as they need it: a burst can be faster, then there must be more
- * from the start. */
-static void suggest_after_loss(struct result_row *row, uint64_t lost, unsigned cpus)
+static uint64_t buffers_for(uint64_t bytes, uint64_t buffer) { return (bytes + buffer - 1) / buffer; }
+
+/* Users share the memory in equal parts, so each part must hold the largest burst of one user, twice for a burst that is larger the next
+ * time; and each processor may hold a buffer that is partly filled. What was lost counts as if it had been one burst of one user. */
+static uint64_t programs_need(const struct result_row *row, uint64_t buffer, unsigned cpus)
 {
-    enum { SHARES = 4 }; /* the minimum is split among the CPUs; with many of them that would be much for one burst */
-    uint64_t minimum = row->given.maximum_buffers, maximum = 2 * minimum;
-    uint64_t more    = row->given.maximum_buffers + row->given.maximum_buffers * lost * 5 / 4 / (row->written + 1);
-    if (explain_burst(row)) {
-        uint64_t peak  = row->peak_bytes / (row->given.buffer_kb * UINT64_C(1024)) + 1;
-        uint64_t burst = 2 * peak * (row->written + lost) / (row->written + 1) * (cpus < SHARES ? cpus : SHARES);
-        minimum        = 4 * (peak > row->given.minimum_buffers ? peak : row->given.minimum_buffers);
-        minimum        = burst > minimum ? burst : minimum;
-        maximum        = row->given.maximum_buffers;
-        more           = 2 * minimum;
-    }
-    maximum                = more > maximum ? more : maximum;
-    row->suggested_minimum = (uint32_t)(minimum < UINT16_MAX ? minimum : UINT16_MAX);
-    row->suggested_maximum = (uint32_t)(maximum < UINT16_MAX ? maximum : UINT16_MAX);
+    const uint64_t event = row->written ? row->bytes_written / row->written + 1 : buffer / 8;
+    const uint64_t burst = row->user_peak_bytes + row->lost_ring * event, users = row->users_most ? row->users_most : 1;
+    const uint64_t parts = users * buffers_for(2 * burst, buffer), all = buffers_for(2 * row->peak_bytes, buffer);
+    return (parts > all ? parts : all) + cpus;
+}
+
+/* Records of the kernel wait in memory of their own. Where some found no room, its rate is known no better than by what was lost. */
+static uint64_t kernel_needs(const struct result_row *row, uint64_t buffer, unsigned cpus)
+{
+    enum { LEAST_AFTER_LOSS = 8 << 20 /* a processor */ };
+    const uint64_t most = row->peak_bytes * 3 / 2;
+    if (!row->lost_memory)
+        return buffers_for(most, buffer) + 1;
+    const uint64_t more = most + most / (row->written + 1) * row->lost_memory * 2, least = (uint64_t)LEAST_AFTER_LOSS * cpus;
+    return buffers_for(more > least ? more : least, buffer);
 }
 
 static void suggest(struct result_row *row, unsigned cpus)
 {
-    const uint32_t floor = 2 * cpus; /* fewer buffers are never given */
-    uint64_t buffer = row->given.buffer_kb * UINT64_C(1024), peak = row->peak_bytes, lost = row->lost_ring + row->lost_memory;
-    if (!buffer || !peak)
+    const uint64_t floor = 2 * cpus, buffer = row->given.buffer_kb * UINT64_C(1024); /* fewer buffers are never given */
+    if (!buffer || !row->peak_bytes)
         return;
-    row->suggested_minimum = (uint32_t)(peak / buffer + 1);
-    row->suggested_maximum = (uint32_t)(peak * 3 / 2 / buffer + 2);
-    if (lost)
-        suggest_after_loss(row, lost, cpus);
-    else if (row->suggested_minimum < floor)
-        row->suggested_minimum = floor;
-    if (row->suggested_maximum <= row->suggested_minimum)
-        row->suggested_maximum = row->suggested_minimum + 2;
+    uint64_t maximum = row->kernel ? kernel_needs(row, buffer, cpus) : programs_need(row, buffer, cpus);
+    if (row->lost_ring + row->lost_memory && maximum < 2 * (uint64_t)row->given.maximum_buffers)
+        maximum = 2 * (uint64_t)row->given.maximum_buffers;
+    if (maximum < floor + 2)
+        maximum = floor + 2;
+    row->suggested_minimum = (uint32_t)floor;
+    row->suggested_maximum = (uint32_t)(maximum < UINT16_MAX ? maximum : UINT16_MAX);
 }
 
 static void add_explanation(struct result_row *row, const struct condition *c)

@@ -118,8 +118,11 @@ uint32_t logger_share(struct logger *l)
     uint64_t        used = 0, busy = 0;
 
     for (unsigned u = 0; u < l->uids; u++) {
+        const uint64_t mine = (uint64_t)stream_set_busy(s->uid[u].streams) << s->chunk_shift;
         used += stream_set_used(s->uid[u].streams);
-        busy += (uint64_t)stream_set_busy(s->uid[u].streams) << s->chunk_shift;
+        busy += mine;
+        if (mine > s->state->user_peak_bytes)
+            s->state->user_peak_bytes = mine;
     }
     l->hurry = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
     if (busy > s->state->peak_bytes)

@@ -46,6 +46,8 @@ uint32_t session_share(struct session *s)
     uint32_t       granted = 0;
     unsigned       before  = 0;
 
+    if (writing > s->state->users_most)
+        s->state->users_most = writing;
     for (unsigned u = 0; u < s->uid_count; u++) {
         struct stream_set *set  = s->uid[u].streams;
         const uint32_t     part = part_of(s, u, left, writing, &before);

@@ -186,6 +186,8 @@ struct state_session {
     struct state_enable enable[STATE_ENABLES];
     struct state_realtime realtime;
     uint64_t    peak_bytes; /* most memory that was in use */
+    uint64_t    user_peak_bytes; /* the most that one user's programs used */
+    uint32_t    users_most, reserved2; /* users with programs attached at one time */
     uint64_t    stream_corrupt, stream_abandoned; /* records skipped and given up in streams so far, and by predecessors */
     uint64_t    current; /* how often it was published; the lowest bit says which slot is good */
     uint32_t    slot_offset[2], slot_size;

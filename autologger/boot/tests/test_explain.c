@@ -119,10 +119,12 @@ static void a_memory_bound_is_explained(void **state)
     s.lost_ring         = 7;
     s.suggested_minimum = 24;
     s.peak_bytes        = 10 * 65536;
+    s.users_most        = 3;
     assert_true(explain_lost(&s, &c));
-    assert_string_equal(c.item, "MinimumBuffers");
+    assert_string_equal(c.item, "MaximumBuffers");
     assert_non_null(strstr(c.reason, "not all of 24 buffers"));
-    assert_string_equal(c.advice, "set MinimumBuffers to 24, set MaximumBuffers to 48");
+    assert_non_null(strstr(c.reason, "3 users shared them"));
+    assert_string_equal(c.advice, "set MaximumBuffers to 48");
     s.peak_bytes = 22 * 65536;
     assert_true(explain_lost(&s, &c));
     assert_int_equal(c.number, W_NOT_ENOUGH_MEMORY);
