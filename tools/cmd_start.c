@@ -12,6 +12,7 @@
 #include "tools/verb.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ struct start_args {
     struct regstore *store; /* gets what options declare */
     struct wish      wish[MAX_WISHES];
     unsigned         wishes;
-    bool             real_time, kernel;
+    bool             real_time, kernel, file;
     struct publisher_option manifests;
     int              code; /* of a manifest that can't be read; 0: none */
 };
@@ -73,6 +74,31 @@ static void declare(struct start_args *a, struct argp_state *state)
         argp_error(state, "%s: %s", blamed, why.text);
 }
 
+/* "./x.etl" is a file of the current folder, "x.etl" one of the daemon's log folder, as FileName is. Borrowed, for the process' life. */
+static const char *file_here(const char *arg, struct argp_state *state)
+{
+    static char path[PATH_MAX + NAME_MAX + 2];
+    char        folder[PATH_MAX], real[PATH_MAX];
+    const char *slash = strrchr(arg, '/');
+    if (strncmp(arg, "./", 2) != 0 && strncmp(arg, "../", 3) != 0)
+        return arg;
+    snprintf(folder, sizeof folder, "%.*s", (int)(slash - arg), arg);
+    if (!slash[1])
+        argp_error(state, "--output takes a file, and \"%s\" is a folder", arg);
+    if (!realpath(folder, real))
+        argp_error(state, "--output %s: the folder %s: %s", arg, folder, strerror(errno));
+    snprintf(path, sizeof path, "%s/%s", strcmp(real, "/") ? real : "", slash + 1);
+    return path;
+}
+
+/* As xperf -on FLAGS: the NT Kernel Logger, and a file of its own. */
+static void kernel_default(struct start_args *a, struct argp_state *state)
+{
+    a->name = PLAN_KERNEL_LOGGER;
+    if (!a->file && !a->real_time)
+        wish(a, state, "FileName", "kernel.etl");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct start_args *a = state->input;
@@ -80,7 +106,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     case 'c': a->config = arg; return 0;
     case 'f': a->kernel = true; return wish(a, state, "EnableKernelFlags", arg);
     case 'k': return wish(a, state, "StackWalkingFilter", arg);
-    case 'o': return wish(a, state, "FileName", arg);
+    case 'o': a->file = true; return wish(a, state, "FileName", file_here(arg, state));
     case 'p': return wish(a, state, NULL, arg);
     case KEY_REAL_TIME: a->real_time = true; return 0;
     case KEY_SET: return wish_pair(a, state, arg);
@@ -91,8 +117,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->name = arg;
         return 0;
     case ARGP_KEY_END:
+        if (!a->name && !a->config && a->kernel)
+            kernel_default(a, state);
         if (!a->name && !a->config)
-            argp_error(state, "a NAME, or --config FILE, is needed");
+            argp_error(state, "a NAME, --flags FLAGS, or --config FILE, is needed");
         if (a->config && (a->wishes || a->real_time))
             argp_error(state, "--config FILE has the session's values: other options don't go with it");
         if (!publisher_option_open(&a->manifests, "autologger start", &a->code))
@@ -211,9 +239,9 @@ int cmd_start(int argc, char **argv)
     static const struct argp_option options[] = {
         {"config", 'c', "FILE|PROFILE", 0, "start the sessions that this INI, .reg or profile declares, or of them NAME alone", 0},
         {"provider", 'p', "PROVIDER[:LEVEL[:KEYWORDS]]", 0, "enable a provider, by name or {GUID}; as often as wanted", 0},
-        {"flags", 'f', "FLAGS", 0, "kernel events: keywords and groups joined by '+'", 0},
+        {"flags", 'f', "FLAGS", 0, "kernel events: keywords and groups joined by '+'; without NAME in the NT Kernel Logger, to kernel.etl", 0},
         {"stacks", 'k', "STACKS", 0, "the kernel events that get call stacks", 0},
-        {"output", 'o', "FILE", 0, "the log file, in the daemon's log folder (default NAME.etl below it)", 0},
+        {"output", 'o', "FILE", 0, "the log file: NAME.etl in the daemon's log folder; ./NAME.etl in the current folder, or an absolute path, made with your rights (default: below the log folder)", 0},
         {"real-time", KEY_REAL_TIME, NULL, 0, "for consumers (autologger watch), without a file unless one is named", 0},
         OPT_PUBLISHER,
         {"set", KEY_SET, "VALUE=TEXT", 0, "any other value of a declaration, such as BufferSize=256KB or MaximumBuffers=64", 0},
@@ -224,6 +252,7 @@ int cmd_start(int argc, char **argv)
                     "values mean what they mean in a configuration. Providers that are registered are enabled at once, others when they come.",
                     "  autologger start web --provider Contoso-Web:Informational --set BufferSize=256KB\n"
                     "  autologger start cpu --flags PROC_THREAD+LOADER+CSWITCH --stacks CSwitch --output cpu.etl\n"
+                    "  autologger start --flags PROC_THREAD+LOADER --output ./kernel.etl\n"
                     "  autologger start --config sessions.ini web"),
         NULL, NULL, NULL};
     static struct start_args a;

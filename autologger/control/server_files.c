@@ -79,6 +79,14 @@ static wstatus may_start_private(const struct starter *s, const struct plan *pla
     return access_may_control(s->v->state->connection[s->c].uid) ? W_SUCCESS : users_room(s, plan, why);
 }
 
+/* A path of the caller's own choice is made with the caller's rights; a daemon that cannot take these on makes none. */
+static wstatus may_name(const struct control_server *v, unsigned c, const char *file, struct reason *why)
+{
+    if (!file || *file != '/' || access_may_control(v->state->connection[c].uid) || v->table->env->asks)
+        return W_SUCCESS;
+    return reason_set(why, W_ACCESS_DENIED, "this daemon makes no files of other users outside of its log folder. Do: name a file without a folder");
+}
+
 /* Asked of a plan before anything is made of it. */
 static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
 {
@@ -99,6 +107,9 @@ static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
         if (p->enabled && !server_granted(s->v, s->c, &p->guid, ACCESS_GUID_ENABLE))
             return reason_set(why, W_ACCESS_DENIED, "the right to enable the provider %s is needed", guid_format(&p->guid, text));
     }
+    wstatus st = may_name(s->v, s->c, plan->file_name, why);
+    if (st)
+        return st;
     if (kernel && !server_granted(s->v, s->c, &system_trace, wanted))
         return reason_set(why, W_ACCESS_DENIED, "events of the kernel are root's. Do: run as root, or have root give the rights 0x%x on "
                           "SystemTraceControlGuid (autologger access)", wanted);

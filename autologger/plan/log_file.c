@@ -66,9 +66,8 @@ wstatus reading_log_file(struct reading *r)
 
     if (st != W_SUCCESS || !p->file_name)
         return st;
-    /* a program's own session has its file where its user may make one */
-    const bool own = r->limits->now && p->log_file_mode & MODE_PRIVATE_IN_PROC;
-    st             = winpath_map(p->file_name, r->limits->log_dir, own, &path, r->why);
+    /* who starts a session now has the file where that user may make one; a boot's files never leave the log folder */
+    st = winpath_map(p->file_name, r->limits->log_dir, r->limits->now, &path, r->why);
     if (st != W_SUCCESS) {
         reading_blame(r, VALUE_FILE_NAME);
         return st;

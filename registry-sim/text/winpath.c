@@ -92,7 +92,7 @@ wstatus winpath_map(const char *file_name, const char *log_dir, bool absolute_ok
     if (st == W_SUCCESS && path.bad)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a path");
     if (st == W_SUCCESS && absolute && !absolute_ok && !is_below(path.data, log_dir, dir))
-        st = reason_set(why, W_BAD_PATHNAME, "%.200s lies outside of the log folder %.200s", file_name, log_dir);
+        st = reason_set(why, W_BAD_PATHNAME, "%.200s lies outside of the log folder %.200s. Do: write a name below it, or one without a folder", file_name, log_dir);
     if (st == W_SUCCESS) {
         *out      = path.data;
         path.data = NULL;
