@@ -34,6 +34,7 @@ struct clean_options {
     struct machine machine;
     bool           once; /* see put_back.h */
     bool           all, no_initramfs, json; /* all: the history of boots and the log files that it names, too */
+    bool           declared;                /* also what import declared */
 };
 int clean_run(const struct clean_options *o);
 #endif

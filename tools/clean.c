@@ -5,6 +5,7 @@
 #include "registry-sim/store/key_names.h"
 #include "registry-sim/text/winpath.h"
 #include "tools/apply.h"
+#include "tools/declaration_remove.h"
 #include "tools/setup.h"
 #include "tools/store_access.h"
 #include "tools/store_tree.h"
@@ -21,6 +22,7 @@ struct cleaning {
     struct system_need          need;
     bool                        removed; /* anything at all */
     bool                        starting; /* a session that apply did not declare still starts */
+    char                        staying[512]; /* the sessions that are still declared */
 };
 
 static void said(struct cleaning *c, const char *what)
@@ -50,6 +52,21 @@ static void starting_find(struct cleaning *c, struct regstore *store)
     key_names_finish(&names);
 }
 
+/* What import declared, where that is asked for. */
+static wstatus imported_clean(struct cleaning *c, struct regstore *store, struct reason *why)
+{
+    char names[512];
+    if (!c->o->declared || !declaration_names(store, names, sizeof names))
+        return W_SUCCESS;
+    wstatus st = declaration_remove_all(store, why);
+    st         = st ? st : change_number_bump(store, NULL, why);
+    if (!st) {
+        setup_say(&c->setup, "declarations of import: %s", names);
+        c->removed = true;
+    }
+    return st;
+}
+
 static wstatus store_clean(struct cleaning *c, struct regstore *store, struct reason *why)
 {
     struct declared d;
@@ -68,8 +85,11 @@ static wstatus store_clean(struct cleaning *c, struct regstore *store, struct re
         c->removed = true;
     }
     declared_finish(&d);
-    if (!st)
+    st = st ? st : imported_clean(c, store, why);
+    if (!st) {
         starting_find(c, store);
+        declaration_names(store, c->staying, sizeof c->staying);
+    }
     return st;
 }
 
@@ -168,8 +188,8 @@ static void report(const struct cleaning *c, bool failed)
             printf("%s %s\n", strncmp(c->setup.lines[i], "initramfs:", 10) ? "removed" : "       ", c->setup.lines[i]);
         if (!c->removed && !failed)
             puts("there was nothing to remove");
-        if (c->starting)
-            puts("still declared, not by apply: see 'autologger check --store FILE'");
+        if (*c->staying)
+            printf("still declared, not by apply: %s. Do: autologger clean --declared takes them too, autologger import --remove NAME takes one\n", c->staying);
         return;
     }
     struct json *j = json_create(stdout, true);
@@ -181,6 +201,7 @@ static void report(const struct cleaning *c, bool failed)
         json_text(j, NULL, c->setup.lines[i]);
     json_array_end(j);
     json_flag(j, "still_declared", c->starting);
+    json_text(j, "declared", c->staying);
     json_object_end(j);
     json_destroy(j);
 }

@@ -15,11 +15,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'a': a->options.all = true; return 0;
     case 'o': a->options.once = true; return 0;
+    case 'd': a->options.declared = true; return 0;
     case 'I': a->options.no_initramfs = true; return 0;
     case 'R': a->root = arg; return 0;
     case ARGP_KEY_END:
-        if (a->options.once && (a->options.all || a->options.no_initramfs))
-            argp_error(state, "--once leaves declarations and logs alone, and puts the initramfs back: not with --all or --no-initramfs");
+        if (a->options.once && (a->options.all || a->options.declared || a->options.no_initramfs))
+            argp_error(state, "--once leaves declarations and logs alone, and puts the initramfs back: not with --all, --declared or --no-initramfs");
         return 0;
     case ARGP_KEY_ARG: argp_error(state, "\"%s\": clean takes no arguments", arg); return EINVAL;
     default: return cmdline_option(&a->common, key, arg);
@@ -33,6 +34,7 @@ int cmd_clean(int argc, char **argv)
         {"all", 'a', NULL, 0, "also the history of boots and the log files it names", 0},
         {"once", 'o', NULL, 0, "what was in place for one boot, when that boot was traced: early program, unit, boot entry; declarations stay "
                                "(autologger-once.service does it)", 0},
+        {"declared", 'd', NULL, 0, "also what import declared: every session and the settings of [Boot]", 0},
         {"no-initramfs", 'I', NULL, 0, "leave the initramfs as it is", 0},
         {"root", 'R', "DIR", 0, "of the machine whose root is DIR (an image)", 0},
         OPT_JSON,
@@ -41,8 +43,9 @@ int cmd_clean(int argc, char **argv)
     static const struct argp argp = {
         options, parse, "",
         CMDLINE_DOC("Take away what apply made: the declarations, the sealed snapshot, the boot entry, the guard file, premerge files "
-                    "that are left, and the early program in the initramfs. Logs and history stay. Twice is fine.",
-                    "  autologger clean"),
+                    "that are left, and the early program in the initramfs. Logs, history and what import declared stay, and it says so. "
+                    "Twice is fine.",
+                    "  autologger clean\n  autologger clean --declared --all"),
         NULL, NULL, NULL};
     struct clean_args a   = {0};
     struct reason     why = {0};

@@ -1,6 +1,7 @@
 /* autologger import: a configuration file into the store, all or nothing. */
 #include "autologger/plan/plan.h"
 #include "registry-sim/store/key_names.h"
+#include "tools/declaration_remove.h"
 #include "tools/json_out.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -9,13 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NAMES_MOST = 64 };
 struct import_args {
     struct cmdline common;
-    const char    *file;
-    bool           lenient, dry_run;
+    const char    *file, *name[NAMES_MOST];
+    unsigned       count; /* of names; the first one is the file, but for --remove */
+    bool           lenient, dry_run, remove;
 };
 struct import_count {
-    unsigned keys, values;
+    unsigned keys, values, removed_keys, removed_values;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -24,14 +27,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'l': a->lenient = true; return 0;
     case 'n': a->dry_run = true; return 0;
+    case 'r': a->remove = true; return 0;
     case ARGP_KEY_ARG:
-        if (a->file)
-            argp_error(state, "one FILE at a time");
-        a->file = arg;
+        if (a->count == NAMES_MOST)
+            argp_error(state, "at most %d names", NAMES_MOST);
+        a->name[a->count++] = arg;
         return 0;
     case ARGP_KEY_END:
-        if (!a->file)
-            argp_error(state, "FILE is missing");
+        if (a->count > 1 && !a->remove)
+            argp_error(state, "one FILE at a time");
+        if (!a->count)
+            argp_error(state, a->remove ? "the NAME of a declaration is missing" : "FILE is missing");
+        a->file = a->name[0];
         return 0;
     default: return cmdline_option(&a->common, key, arg);
     }
@@ -94,16 +101,69 @@ static void report(const struct import_args *a, const struct import_count *n, un
         json_text(j, "store", a->common.store);
         json_number(j, "keys", n->keys);
         json_number(j, "values", n->values);
+        json_number(j, "removed_keys", n->removed_keys);
+        json_number(j, "removed_values", n->removed_values);
         json_number(j, "mistakes", mistakes);
         json_flag(j, "imported", imported);
         json_object_end(j);
         json_destroy(j);
     } else if (imported) {
-        printf("imported %u key%s, %u value%s from %s into %s\n", n->keys, plural(n->keys), n->values, plural(n->values), a->file,
-               a->common.store);
+        printf("imported %u key%s, %u value%s from %s into %s", n->keys, plural(n->keys), n->values, plural(n->values), a->file, a->common.store);
+        if (n->removed_keys || n->removed_values)
+            printf("; removed %u key%s, %u value%s", n->removed_keys, plural(n->removed_keys), n->removed_values, plural(n->removed_values));
+        putchar('\n');
     } else if (!mistakes) {
         printf("%s is fine: %u key%s, %u value%s; nothing was changed\n", a->file, n->keys, plural(n->keys), n->values, plural(n->values));
     }
+}
+
+/* The file into the store; *n gets what it took away. */
+static wstatus store_import(const struct import_args *a, struct regstore *store, struct import_count *n, struct reason *why)
+{
+    struct diag_sink     quiet  = {0};
+    struct store_moment *before = store_moment_take(store);
+    wstatus              st     = before ? import_into(a, store, &quiet, why) : reason_set(why, W_OUTOFMEMORY, "not enough memory");
+    if (!st)
+        store_moment_gone(before, store, &n->removed_keys, &n->removed_values);
+    store_moment_free(before);
+    return st;
+}
+
+/* Declarations by their names: all of them, or nothing. */
+static int remove_run(const struct import_args *a)
+{
+    struct import_count  n      = {0};
+    struct regstore     *store  = NULL;
+    struct store_moment *before = NULL;
+    struct reason        why    = {0};
+    wstatus              st     = store_access_open(&a->common, true, &store, &why);
+    if (!st && !(before = store_moment_take(store)))
+        st = reason_set(&why, W_OUTOFMEMORY, "not enough memory");
+    st = st ? st : regstore_begin(store, &why);
+    for (unsigned i = 0; i < a->count && !st; i++)
+        st = declaration_remove(store, a->name[i], &why);
+    if (!st)
+        store_moment_gone(before, store, &n.removed_keys, &n.removed_values);
+    if (!st && !a->dry_run)
+        st = regstore_commit(store, &why);
+    store_moment_free(before);
+    regstore_close(store); /* rolls back what was not committed */
+    if (st)
+        return failure_print_about(ABOUT_STORE, "autologger import", st, &why);
+    struct json *j = a->common.json ? json_create(stdout, true) : NULL;
+    if (j) {
+        json_object(j, NULL);
+        json_text(j, "store", a->common.store);
+        json_number(j, "removed_keys", n.removed_keys);
+        json_number(j, "removed_values", n.removed_values);
+        json_flag(j, "removed", !a->dry_run);
+        json_object_end(j);
+        json_destroy(j);
+    } else {
+        printf("%s %u key%s, %u value%s from %s%s\n", a->dry_run ? "would remove" : "removed", n.removed_keys, plural(n.removed_keys), n.removed_values,
+               plural(n.removed_values), a->common.store, a->dry_run ? "; nothing was changed" : "");
+    }
+    return VERB_FINE;
 }
 
 int cmd_import(int argc, char **argv)
@@ -112,26 +172,30 @@ int cmd_import(int argc, char **argv)
         OPT_STORE,
         {"lenient", 'l', NULL, 0, "accept a .reg without its first line, and typographic quotes, with warnings", 0},
         {"dry-run", 'n', NULL, 0, "find all mistakes, change nothing", 0},
+        {"remove", 'r', NULL, 0, "take declarations out of the store: NAME is a session (GlobalLogger, web), SESSION/PROVIDER, or the full path of a key", 0},
         OPT_JSON,
         {0},
     };
     static const struct argp argp = {
-        options, parse, "FILE",
-        CMDLINE_DOC("Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing.",
-                    "  autologger import --store r.db xbootmgr.reg"),
+        options, parse, "FILE\n--remove NAME...",
+        CMDLINE_DOC("Put a configuration (INI or .reg) into the store: all of it, or with any mistake nothing. With --remove: take "
+                    "declarations out of it.",
+                    "  autologger import --store r.db xbootmgr.reg\n  autologger import --store r.db --remove web/Contoso-Web"),
         NULL, NULL, NULL};
     struct import_args  a     = {0};
     struct import_count n     = {0};
     struct regstore    *store = NULL;
-    struct diag_sink    sink = {.fn = diag_print}, quiet = {0};
+    struct diag_sink    sink = {.fn = diag_print};
     struct reason       why = {0};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
+    if (a.remove)
+        return remove_run(&a);
     wstatus st   = rehearse_import(&a, &n, &sink, &why);
     bool    read = !st; /* what fails now is about the store */
     if (!st && !a.dry_run && !(st = store_access_open(&a.common, true, &store, &why)))
-        st = import_into(&a, store, &quiet, &why);
+        st = store_import(&a, store, &n, &why);
     regstore_close(store);
     if (st && sink.errors) {
         fprintf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
