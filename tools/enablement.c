@@ -112,6 +112,21 @@ static void report(const struct enablement *a)
     json_destroy(j);
 }
 
+/* Which sessions have it, where that is what stands in the way. */
+static void places_explain(const struct enablement *a, struct control_client *client, struct reason *why)
+{
+    const struct ctl_provider_answer *p;
+    char                              names[CTL_PROVIDER_ENABLES * CTL_NAME] = "";
+    if (control_provider(client, &a->request.provider, &p, NULL) || p->enable_count < CTL_PROVIDER_ENABLES)
+        return;
+    for (uint32_t i = 0; i < p->enable_count; i++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", p->enable[i].session);
+    }
+    reason_set(why, W_NO_SYSTEM_RESOURCES, "%s is enabled in %d sessions, and a provider cannot be in more: %.300s. Do: autologger disable SESSION %s in one of them",
+               a->provider, CTL_PROVIDER_ENABLES, names, a->provider);
+}
+
 int enablement_run(const struct argp *argp, int argc, char **argv, struct enablement *a)
 {
     const char            *verb   = verb_name(a);
@@ -124,6 +139,8 @@ int enablement_run(const struct argp *argp, int argc, char **argv, struct enable
     if (st)
         return failure_print_about(ABOUT_DAEMON, verb, st, &why);
     st = control_enable_filtered(client, &a->request, a->filter, a->session, a->wait_ms, &why);
+    if (st == W_NO_SYSTEM_RESOURCES)
+        places_explain(a, client, &why);
     if (!st && a->request.code == CTL_CODE_ENABLE) {
         struct provider_names names;
         provider_names_load(&names, client);

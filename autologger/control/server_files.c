@@ -79,6 +79,13 @@ static wstatus may_start_private(const struct starter *s, const struct plan *pla
     return access_may_control(s->v->state->connection[s->c].uid) ? W_SUCCESS : users_room(s, plan, why);
 }
 
+/* Rights in the words that autologger access takes. */
+static const char *rights_words(uint32_t wanted)
+{
+    const bool live = wanted & ACCESS_CREATE_REALTIME, file = wanted & ACCESS_CREATE_ONDISK;
+    return live && file ? "enable,realtime,ondisk" : live ? "enable,realtime" : file ? "enable,ondisk" : "enable";
+}
+
 /* A path of the caller's own choice is made with the caller's rights; a daemon that cannot take these on makes none. */
 static wstatus may_name(const struct control_server *v, unsigned c, const char *file, struct reason *why)
 {
@@ -93,26 +100,28 @@ static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
     static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
     struct starter          *s            = ctx;
     char                     text[GUID_TEXT_SIZE];
+    const uint32_t           uid          = s->v->state->connection[s->c].uid;
     const uint32_t           wanted       = ACCESS_GUID_ENABLE | (plan->log_file_mode & ETL_MODE_REAL_TIME ? (uint32_t)ACCESS_CREATE_REALTIME : 0) |
                             (plan->log_path ? (uint32_t)ACCESS_CREATE_ONDISK : 0);
     bool kernel = plan->kernel;
     if (plan->log_file_mode & ETL_MODE_PRIVATE_IN_PROC)
         return may_start_private(s, plan, why);
     if (!server_granted(s->v, s->c, &plan->guid, wanted))
-        return reason_set(why, W_ACCESS_DENIED, "the rights 0x%x on the session's Guid %s are needed. Do: ask root for them (autologger access %s)", wanted,
-                          guid_format(&plan->guid, text), plan->name);
+        return reason_set(why, W_ACCESS_DENIED, "uid %u needs the rights %s on the session \"%s\". Do: as root, autologger access '%s' --allow %u=%s", uid,
+                          rights_words(wanted), plan->name, guid_format(&plan->guid, text), uid, rights_words(wanted));
     for (unsigned i = 0; i < plan->provider_count; i++) {
         const struct plan_provider *p = &plan->providers[i];
         kernel |= p->enabled && p->tracepoint;
         if (p->enabled && !server_granted(s->v, s->c, &p->guid, ACCESS_GUID_ENABLE))
-            return reason_set(why, W_ACCESS_DENIED, "the right to enable the provider %s is needed", guid_format(&p->guid, text));
+            return reason_set(why, W_ACCESS_DENIED, "uid %u needs the right enable on the provider %s. Do: as root, autologger access '%s' --allow %u=enable", uid,
+                              p->name ? p->name : "of that GUID", guid_format(&p->guid, text), uid);
     }
     wstatus st = may_name(s->v, s->c, plan->file_name, why);
     if (st)
         return st;
     if (kernel && !server_granted(s->v, s->c, &system_trace, wanted))
-        return reason_set(why, W_ACCESS_DENIED, "events of the kernel are root's. Do: run as root, or have root give the rights 0x%x on "
-                          "SystemTraceControlGuid (autologger access)", wanted);
+        return reason_set(why, W_ACCESS_DENIED, "events of the kernel are root's. Do: run as root, or, as root, autologger access kernel --allow %u=%s", uid,
+                          rights_words(wanted));
     if (plan->log_file_mode & ETL_MODE_PRIVATE)
         return may_start_whole(s, plan, why);
     return s->whole.pid_count || *s->whole.names ? reason_set(why, W_INVALID_PARAMETER, "only a private session of several processes is for some of them")

@@ -358,8 +358,7 @@ static struct filetap *tap_renew(struct change *g)
         return NULL;
     if (filetap_wanted(&k->log) && filetap_open(&k->rings, &k->log, g->config.mask[0] & 0x02000000, &new, &why) && g->config.condition)
         g->config.condition(g->config.condition_ctx, why.status, false, "FILE_IO", why.text,
-                            why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
-                                                               : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF");
+                            filetap_advice(why.status));
     k->tap = new;
     filetap_fds(new ? NULL : old, drop_fd, g);
     if (g->keep)

@@ -203,6 +203,16 @@ wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool e
 }
 #endif
 
+const char *filetap_advice(wstatus status)
+{
+#ifdef AL_ARGV_BPF
+    return status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF";
+#else
+    (void)status;
+    return "leave FILE_IO and FILE_IO_INIT out, or use a build with clang, bpftool and libbpf-dev, as the packages are";
+#endif
+}
+
 struct filetap *filetap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
 {
     struct filetap *t = filetap_new();

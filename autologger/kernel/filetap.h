@@ -16,6 +16,8 @@ bool filetap_wanted(const struct rawlog *log);
 /* Loads the programs, gives them the events of `rings` and attaches them. 50 when this kernel or this build cannot, 1314 when a right
  * is missing. `ends`: the ends of all operations are wanted, not only those that tell of files. */
 wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why);
+/* What to do about a Status of filetap_open, in this build. */
+const char *filetap_advice(wstatus status);
 /* Goes on with a predecessor's. find: a descriptor that is then owned, or -1. NULL when there are none. */
 struct filetap *filetap_adopt(int (*find)(void *ctx, const char *name), void *ctx);
 /* A CPU that came online has events of its own now. */

@@ -43,6 +43,11 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
     *out = NULL;
     return reason_set(why, W_NOT_SUPPORTED, "the early program has no such program");
 }
+const char *filetap_advice(wstatus status)
+{
+    (void)status;
+    return "start autologgerd.service";
+}
 const char *nettap_advice(wstatus status)
 {
     (void)status;

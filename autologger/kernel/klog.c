@@ -247,8 +247,7 @@ static void tap_start(struct klog *k)
     if (!status && k->log.header->started)
         tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
     if (status)
-        tell(&k->config, false, "FILE_IO", why.text,
-             why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root" : "leave FILE_IO and FILE_IO_INIT out, or use a kernel with BTF");
+        tell(&k->config, false, "FILE_IO", why.text, filetap_advice(why.status));
 }
 
 /* The ends of datagrams, and calls on sockets where the kernel does not tell of them; an early program records neither. */

@@ -69,9 +69,14 @@ struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx)
 
 const char *nettap_advice(wstatus status)
 {
+#ifdef AL_ARGV_BPF
     return status == W_SUCCESS              ? "use a kernel with CONFIG_FUNCTION_TRACER and CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"
            : status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
                                             : "use a kernel with BTF";
+#else
+    (void)status;
+    return "use a build with clang, bpftool and libbpf-dev, as the packages are";
+#endif
 }
 
 static const char *nothing(const struct rawlog *log)

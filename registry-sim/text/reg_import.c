@@ -25,7 +25,8 @@ struct reader {
     struct reason    *why;
 };
 
-static const char header_advice[] = "make \"Windows Registry Editor Version 5.00\" the first line, or import leniently";
+#define HEADER_ADVICE "make \"Windows Registry Editor Version 5.00\" the first line"
+#define QUOTE_ADVICE "use \" in its place, or autologger import --lenient"
 
 static void mistake(struct reader *r, uint32_t line, const char *advice, const char *what)
 {
@@ -288,7 +289,7 @@ static bool read_data(struct reader *r, struct literal *out)
     if (st == W_NOT_ENOUGH_MEMORY)
         r->fatal = reason_set(r->why, st, "no memory for a value");
     else if (st != W_SUCCESS && typographic(r->data.data, r->data.size))
-        mistake(r, line, "use \" or import leniently", "a typographic quote");
+        mistake(r, line, r->lenient ? "use \" in its place" : QUOTE_ADVICE, "a typographic quote");
     else if (st != W_SUCCESS)
         mistake(r, line, out->advice, out->what);
     return st == W_SUCCESS && widen(r, out);
@@ -359,7 +360,8 @@ static void read_header(struct reader *r)
             next_line(r);
             return;
         }
-    diag_report(r->sink, r->lenient ? DIAG_WARNING : DIAG_ERROR, r->file, r->line, header_advice,
+    diag_report(r->sink, r->lenient ? DIAG_WARNING : DIAG_ERROR, r->file, r->line,
+                r->lenient ? HEADER_ADVICE : HEADER_ADVICE ", or use autologger import --lenient",
                 "the file does not start with the header line of a .reg file");
 }
 
@@ -377,7 +379,7 @@ static void read_line(struct reader *r)
     else if (*p == '@' || opening_quote(r))
         read_value(r);
     else if (typographic(p, (size_t)(r->end - p)))
-        mistake(r, r->line, "use \" or import leniently", "a typographic quote");
+        mistake(r, r->line, r->lenient ? "use \" in its place" : QUOTE_ADVICE, "a typographic quote");
     else
         mistake(r, r->line, "write [key], \"name\"=data, @=data, or ; before a comment",
                 "this is no key, no value and no comment");
