@@ -98,6 +98,7 @@ static wstatus judge(struct proposal *p, struct json *j, struct reason *why)
     boot_settings_read(p->after, &p->settings, NULL);
     check_view_begin(&p->rows, j);
     p->rows.failed_only = p->o->brief;
+    p->rows.elsewhere = p->o->machine.root[0] != 0;
     return st ? st : check_view_rows(&p->rows, p->after, p->o->log_dir, NULL, why);
 }
 

@@ -106,6 +106,26 @@ static void show_row(void *ctx, const struct check_row *row)
         plan_lines(row->plan, &r->table);
 }
 
+/* The row as plan_check() gives it, and what this machine lacks. */
+static void look_here(void *ctx, const struct check_row *row)
+{
+    struct check_view    *v     = ctx;
+    struct condition_list found = {0};
+    struct check_row      more  = *row;
+    for (unsigned i = 0; i < row->conditions->count; i++) {
+        const struct condition *c = &row->conditions->items[i];
+        condition_add(&found, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
+    }
+    found.dropped += row->conditions->dropped;
+    if (row->kind == CHECK_PROVIDER && !v->elsewhere && (more.status = check_here_provider(&v->here, row->provider, &found)))
+        more.reason = v->here.why.text;
+    if (!more.status)
+        more.status = row->status;
+    more.conditions = &found;
+    show_row(v, &more);
+    condition_list_finish(&found);
+}
+
 /* What could not even be imported: rows with 87. */
 static void show_refusals(struct check_view *r, const struct refusal_list *refusals)
 {
@@ -148,7 +168,9 @@ wstatus check_view_rows(struct check_view *v, struct regstore *store, const char
     struct plan_limits limits = system_limits(log_dir);
     if (v->json)
         json_array(v->json, "rows");
-    wstatus st = plan_check(store, &limits, show_row, v, why);
+    check_here_begin(&v->here);
+    wstatus st = plan_check(store, &limits, look_here, v, why);
+    check_here_finish(&v->here);
     if (!st && refusals)
         show_refusals(v, refusals);
     if (v->json)

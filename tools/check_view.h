@@ -3,6 +3,7 @@
 #ifndef TOOLS_CHECK_VIEW_H
 #define TOOLS_CHECK_VIEW_H
 #include "autologger/plan/check.h"
+#include "tools/check_here.h"
 #include "tools/json_out.h"
 #include "tools/sound_import.h"
 #include "tools/text_table.h"
@@ -12,6 +13,8 @@ struct check_view {
     struct json      *json; /* NULL: text */
     bool              failed_only; /* the table has no other rows; all are counted */
     unsigned          rows, failed, conditions;
+    bool              elsewhere; /* of another machine: what this one has or lacks says nothing */
+    struct check_here here;
 };
 void check_view_begin(struct check_view *v, struct json *json);
 /* Adds the rows of `store`, and those of declarations that could not be imported (NULL: none). JSON: an array "rows". */

@@ -80,6 +80,7 @@ static int show(const struct check_args *a, struct regstore *store, const struct
     struct reason     why    = {0};
     unsigned          failed = 0; /* of the machine */
     check_view_begin(&r, a->common.json ? json_create(stdout, true) : NULL);
+    r.elsewhere = a->root != NULL;
     if (r.json)
         json_object(r.json, NULL);
     wstatus st = a->system ? show_system(a, store, &r, &failed, &why) : W_SUCCESS;

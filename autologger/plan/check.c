@@ -13,7 +13,7 @@
 #define AUTOLOGGER_KEY WINPATH_WMI "\\Autologger"
 
 struct started {
-    char       *name;
+    char       *name, *log_path; /* log_path: NULL: none */
     struct guid guid;
 };
 struct walk {
@@ -41,7 +41,7 @@ static wstatus add_key(void *ctx, const struct regkey_info *info)
     return W_SUCCESS;
 }
 
-/* 183 when a session that started earlier has the name or the GUID. */
+/* 183 when a session that started earlier has the name or the GUID, 32 when it has the file. */
 static wstatus check_unique(const struct walk *w, const struct plan *p, struct reason *why)
 {
     char guid[GUID_TEXT_SIZE];
@@ -52,6 +52,9 @@ static wstatus check_unique(const struct walk *w, const struct plan *p, struct r
         if (guid_equal(&w->started[i].guid, &p->guid))
             return reason_set(why, W_ALREADY_EXISTS, "the session '%s', started before this one, has the same Guid %s",
                               w->started[i].name, guid_format(&p->guid, guid));
+        if (p->log_path && w->started[i].log_path && strcmp(p->log_path, w->started[i].log_path) == 0)
+            return reason_set(why, W_SHARING_VIOLATION, "the session '%s', started before this one, writes %s. Do: set another FileName", w->started[i].name,
+                              p->log_path);
     }
     return W_SUCCESS;
 }
@@ -63,10 +66,13 @@ static wstatus remember(struct walk *w, const struct plan *p)
     if (!started)
         return W_OUTOFMEMORY;
     w->started = started;
-    char *name = strdup(p->name);
-    if (!name)
+    char *name = strdup(p->name), *path = p->log_path ? strdup(p->log_path) : NULL;
+    if (!name || (p->log_path && !path)) {
+        free(name);
+        free(path);
         return W_OUTOFMEMORY;
-    w->started[w->started_count++] = (struct started){name, p->guid};
+    }
+    w->started[w->started_count++] = (struct started){name, path, p->guid};
     w->limits.memory_left -= p->memory_bytes;
     return W_SUCCESS;
 }
@@ -166,8 +172,10 @@ wstatus plan_check(struct regstore *store, const struct plan_limits *limits, che
         st = check_session(&w, w.keys[i], i + 1);
     for (unsigned i = 0; i < w.key_count; i++)
         free(w.keys[i]);
-    for (unsigned i = 0; i < w.started_count; i++)
+    for (unsigned i = 0; i < w.started_count; i++) {
         free(w.started[i].name);
+        free(w.started[i].log_path);
+    }
     free(w.keys);
     free(w.started);
     return st ? reason_set(why, st, "the declared sessions can't be read from the store") : W_SUCCESS;
