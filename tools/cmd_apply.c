@@ -84,7 +84,7 @@ int cmd_apply(int argc, char **argv)
         return failure_print_about(ABOUT_STORE, "autologger apply", st, &why);
     if (!a.options.word && a.options.tune)
         a.options.word = applied;
-    if (a.options.word && (st = profile_resolve(a.options.word, file, &why)))
+    if (a.options.word && (st = profile_resolve(a.options.word, a.root, file, &why)))
         return failure_print_about(ABOUT_CONFIGURATION, "autologger apply", st, &why);
     a.options.file = a.options.word ? file : NULL;
     return apply_run(&a.options, &result);

@@ -150,7 +150,7 @@ int cmd_check(int argc, char **argv)
         return code;
     if (!publisher_option_open(&a.manifests, "autologger check", &code))
         return code;
-    wstatus st = a.file ? profile_resolve(a.file, a.path, &why) : W_SUCCESS;
+    wstatus st = a.file ? profile_resolve(a.file, a.root, a.path, &why) : W_SUCCESS;
     if (st)
         return failure_print_about(ABOUT_CONFIGURATION, "autologger check", st, &why);
     if (a.file)

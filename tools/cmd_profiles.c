@@ -5,11 +5,21 @@
 #include "tools/text_table.h"
 #include "tools/verb.h"
 
+struct profiles_args {
+    struct cmdline common;
+    const char    *root;
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+    struct profiles_args *a = state->input;
+    if (key == 'R') {
+        a->root = arg;
+        return 0;
+    }
     if (key == ARGP_KEY_ARG)
         argp_error(state, "\"%s\": profiles takes no arguments. Do: autologger check %s", arg, arg);
-    return cmdline_option(state->input, key, arg);
+    return cmdline_option(&a->common, key, arg);
 }
 
 static void text_print(const struct profile_list *l)
@@ -51,24 +61,24 @@ static int json_print(const struct profile_list *l)
 
 int cmd_profiles(int argc, char **argv)
 {
-    static const struct argp_option options[] = {OPT_JSON, {0}};
+    static const struct argp_option options[] = {{"root", 'R', "DIR", 0, "also those of the machine whose root is DIR (an image)", 0}, OPT_JSON, {0}};
     static const struct argp        argp      = {
         options, parse, "",
         CMDLINE_DOC("The profiles: ready-made configurations that other verbs take by name. Folders, in this order: "
-                    "$AUTOLOGGER_PROFILES, ~/.config/autologger/profiles, /etc/autologger/profiles, "
+                    "$AUTOLOGGER_PROFILES, those of the machine that --root names, ~/.config/autologger/profiles, /etc/autologger/profiles, "
                     "/usr/share/autologger/profiles, config/profiles of the source.",
                     "  autologger profiles\n  autologger check boot"),
         NULL, NULL, NULL};
-    struct cmdline      c   = {0};
+    struct profiles_args c  = {0};
     struct profile_list l   = {0};
     struct reason       why = {0};
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &c, &code))
         return code;
-    wstatus st = profile_list_load(&l, &why);
+    wstatus st = profile_list_load(c.root, &l, &why);
     if (st) {
         code = failure_print("autologger profiles", st, &why);
-    } else if (c.json) {
+    } else if (c.common.json) {
         code = json_print(&l);
     } else if (!l.count) {
         fputs("autologger profiles: no profiles are installed. Do: install them, or name their folder in AUTOLOGGER_PROFILES\n", stderr);

@@ -307,7 +307,7 @@ int cmd_rehearse(int argc, char **argv)
     if (!publisher_option_open(&a.manifests, "autologger rehearse", &code))
         return code;
     struct reason why = {0};
-    wstatus       st  = a.file ? profile_resolve(a.file, a.path, &why) : W_SUCCESS;
+    wstatus       st  = a.file ? profile_resolve(a.file, NULL, a.path, &why) : W_SUCCESS;
     if (st)
         return failure_print_about(ABOUT_CONFIGURATION, "autologger rehearse", st, &why);
     if (a.file)

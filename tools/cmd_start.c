@@ -218,7 +218,7 @@ static int run(struct start_args *a, struct regstore *declared)
     char                   path[PROFILE_PATH];
     wstatus                st     = a->config ? regstore_open_memory(&config, &why) : W_SUCCESS;
     if (!st && a->config)
-        st = profile_resolve(a->config, path, &why);
+        st = profile_resolve(a->config, NULL, path, &why);
     if (!st && a->config)
         st = dialect_import_file(config, path, 0, plan_vocabulary(), &sink, &why);
     if (st && sink.errors)

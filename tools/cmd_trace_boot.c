@@ -122,7 +122,7 @@ static int prepare(struct trace_args *a)
     struct apply_result result;
     struct reason       why = {0};
     char                file[PROFILE_PATH];
-    wstatus             st = profile_resolve(a->options.word, file, &why);
+    wstatus             st = profile_resolve(a->options.word, a->root, file, &why);
     if (st)
         return failure_print_about(ABOUT_CONFIGURATION, "autologger trace-boot", st, &why);
     a->options.file = file;

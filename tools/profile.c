@@ -68,7 +68,7 @@ static void own_add(struct folders *f)
         folder_add(f, false, "%.*s/.config/autologger/profiles", home, (int)strlen(home));
 }
 
-static void folders_find(struct folders *f)
+static void folders_find(struct folders *f, const char *root)
 {
     const char *given = getenv("AUTOLOGGER_PROFILES");
     f->count          = 0;
@@ -77,6 +77,10 @@ static void folders_find(struct folders *f)
         if (n)
             folder_add(f, false, "%.*s", given, (int)n);
         given += n + (given[n] == ':');
+    }
+    if (root && *root) {
+        folder_add(f, false, "%.*s/etc/autologger/profiles", root, (int)strlen(root));
+        folder_add(f, true, "%.*s/usr/share/autologger/profiles", root, (int)strlen(root));
     }
     own_add(f);
     folder_add(f, false, "/etc/autologger/profiles%.*s", "", 0);
@@ -162,12 +166,12 @@ static int by_name(const void *a, const void *b)
     return x->hidden != y->hidden ? x->hidden - y->hidden : strcmp(x->path, y->path);
 }
 
-wstatus profile_list_load(struct profile_list *out, struct reason *why)
+wstatus profile_list_load(const char *root, struct profile_list *out, struct reason *why)
 {
     struct folders f;
     wstatus        st = W_SUCCESS;
     *out              = (struct profile_list){0};
-    folders_find(&f);
+    folders_find(&f, root);
     for (unsigned i = 0; i < f.count && !st; i++)
         st = folder_read(&f.at[i], out, why);
     if (out->count)
@@ -182,12 +186,12 @@ void profile_list_finish(struct profile_list *list)
 }
 
 /* No such profile: what there is, as a suggestion or a list. */
-static wstatus nothing_found(const char *word, struct reason *why)
+static wstatus nothing_found(const char *word, const char *root, struct reason *why)
 {
     struct profile_list l    = {0};
     struct nearest      near = nearest_make(word, 2);
     char                names[256] = "";
-    profile_list_load(&l, NULL);
+    profile_list_load(root, &l, NULL);
     for (unsigned i = 0; i < l.count; i++)
         if (!l.items[i].hidden) {
             size_t n = strlen(names);
@@ -201,11 +205,11 @@ static wstatus nothing_found(const char *word, struct reason *why)
     return st;
 }
 
-wstatus profile_resolve(const char *word, char path[PROFILE_PATH], struct reason *why)
+wstatus profile_resolve(const char *word, const char *root, char path[PROFILE_PATH], struct reason *why)
 {
     struct folders f;
     bool           a_name = profile_name_fits(word);
-    folders_find(&f);
+    folders_find(&f, root);
     for (unsigned i = 0; a_name && i < f.count; i++)
         for (unsigned e = 0; e < ENDINGS; e++) {
             snprintf(path, PROFILE_PATH, "%.900s/%s%s", f.at[i].path, word, endings[e]);
@@ -213,7 +217,7 @@ wstatus profile_resolve(const char *word, char path[PROFILE_PATH], struct reason
                 return W_SUCCESS;
         }
     if (a_name && access(word, F_OK))
-        return nothing_found(word, why);
+        return nothing_found(word, root, why);
     if (strlen(word) >= PROFILE_PATH)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name is longer than %d bytes", PROFILE_PATH - 1);
     snprintf(path, PROFILE_PATH, "%s", word);

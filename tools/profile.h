@@ -1,6 +1,6 @@
 /* profile.h - ready-made configurations by name: the shipped ones and those of the user.
  * A profile is NAME.ini or NAME.reg in one of the profile folders; the first folder that has the name wins, in this order:
- * $AUTOLOGGER_PROFILES (folders joined by ':'), $XDG_CONFIG_HOME/autologger/profiles (~/.config), /etc/autologger/profiles,
+ * $AUTOLOGGER_PROFILES (folders joined by ':'), etc/autologger/profiles and usr/share/autologger/profiles of the machine that --root names, $XDG_CONFIG_HOME/autologger/profiles (~/.config), /etc/autologger/profiles,
  * /usr/share/autologger/profiles, and config/profiles of the source that this program was built from.
  * Threads: one. Ownership: profile_list_finish; paths are copied into the caller's buffers. Not for: reading them (dialect.h). */
 #ifndef TOOLS_PROFILE_H
@@ -22,12 +22,12 @@ struct profile_list {
     struct profile *items; /* malloc, in name order; hidden ones after those that hide them */
     unsigned        count;
 };
-/* All profiles of all folders. 8. */
-wstatus profile_list_load(struct profile_list *out, struct reason *why);
+/* All profiles of all folders; `root`: of the machine whose root that is, or NULL. 8. */
+wstatus profile_list_load(const char *root, struct profile_list *out, struct reason *why);
 void    profile_list_finish(struct profile_list *list);
 /* What a user calls FILE or PROFILE, as a path: a word without '/' and '.' is looked for in the folders first; anything else, and
  * what is not found there but is a file, is a path already. 2 with what was looked for when there is neither. */
-wstatus profile_resolve(const char *word, char path[PROFILE_PATH], struct reason *why);
+wstatus profile_resolve(const char *word, const char *root, char path[PROFILE_PATH], struct reason *why);
 /* Where a profile of this user is kept: $AUTOLOGGER_PROFILES' first folder, else $XDG_CONFIG_HOME/autologger/profiles, else
  * the machine's for root and ~/.config/autologger/profiles for others.
  * 161 when there is no home folder. */
