@@ -249,8 +249,8 @@ static wstatus find_programs(struct bed *b, const char *programs, struct reason 
         program_find("autologger-bench-ust", b->ust, sizeof b->ust, why);
     }
     if (!st && access(b->ust, X_OK))
-        return reason_set(why, W_FILE_NOT_FOUND, "autologger-bench-ust, which writes the events for LTTng, is not built. Do: run tools/bench-peers, then build "
-                                                 "again from a fresh folder");
+        return reason_set(why, W_FILE_NOT_FOUND, "autologger-bench-ust, which writes the events for LTTng, is not built. Do: run tools/bench-peers, which "
+                                                 "builds it in the build tree");
     return st;
 }
 

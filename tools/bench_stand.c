@@ -148,8 +148,8 @@ static wstatus programs_find(struct bench_stand *s, const char *programs, struct
         else
             program_find(names[i], place[i], sizeof s->self, &ignored);
         if (access(place[i], X_OK))
-            return reason_set(why, W_FILE_NOT_FOUND, "%s is not built. Do: run tools/bench-peers, build again from a fresh folder, and run the "
-                                                     "bench from there", names[i]);
+            return reason_set(why, W_FILE_NOT_FOUND, "%s is not built. Do: build autologger, run tools/bench-peers, which builds it, and run the bench "
+                                                     "from the build tree", names[i]);
     }
     return W_SUCCESS;
 }
