@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* Where the next buffer goes. */
 static uint32_t ring_slot(const struct etl_writer *w)
@@ -63,6 +64,32 @@ static struct etl_writer *allocate(struct os *os, const char *path, const struct
     return w;
 }
 
+/* A child of a predecessor that was killed may have the file a moment longer: its successor waits for it. */
+wstatus writer_lock(struct etl_writer *w, bool wait, struct reason *why)
+{
+    enum { TRIES = 250, MS = 20 };
+    int r = w->os->lock(w->os, w->fd, true);
+    for (int i = 0; wait && r == -EAGAIN && i < TRIES; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = MS * 1000000}, NULL);
+        r = w->os->lock(w->os, w->fd, true);
+    }
+    w->locked = r == 0;
+    if (r == -EAGAIN)
+        return reason_set(why, W_SHARING_VIOLATION, "%s is being written by another session or daemon. Do: choose another FileName, or stop the other one",
+                          w->path);
+    return r == 0 || r == -EOPNOTSUPP ? W_SUCCESS : reason_set(why, wstatus_from_errno(-r), "%s cannot be locked: %s", w->path, strerror(-r));
+}
+
+/* A child that was forked meanwhile may have the descriptor still. */
+void writer_unlock(struct etl_writer *w)
+{
+    if (w->locked)
+        w->os->lock(w->os, w->fd, false);
+    w->locked = false;
+}
+
+bool etl_writer_locked(const struct etl_writer *w) { return w->locked; }
+
 /* What is at `path` may be replaced: nothing, an empty file, or an .etl. Opens it; *made says that it is new. */
 wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why)
 {
@@ -83,9 +110,12 @@ wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why)
     if (fd < 0)
         return reason_set(why, fd == -ENOENT ? W_PATH_NOT_FOUND : wstatus_from_errno(-fd), "%s: %s", w->path,
                           strerror(-fd));
-    w->fd = fd;
-    if (*made)
-        return W_SUCCESS;
+    w->fd      = fd;
+    wstatus is = writer_lock(w, false, why);
+    if (is == W_SHARING_VIOLATION)
+        *made = false; /* the other one's */
+    if (is || *made)
+        return is;
     ssize_t n = w->os->pread(w->os, fd, start, sizeof start, 0);
     if (n < 0)
         return reason_set(why, wstatus_from_errno((int)-n), "%s: %s", w->path, strerror((int)-n));
@@ -293,7 +323,7 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
 }
 
 static wstatus resume(struct os *os, int fd, const char *path, const struct etl_file_info *info, const struct etl_write_state *state,
-                      uint64_t free_floor, struct etl_writer **out, struct reason *why)
+                      uint64_t free_floor, bool on_disk, struct etl_writer **out, struct reason *why)
 {
     struct etl_writer *w = allocate(os, path, info, free_floor);
     if (!w) {
@@ -301,7 +331,9 @@ static wstatus resume(struct os *os, int fd, const char *path, const struct etl_
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory", path);
     }
     w->fd      = fd;
-    wstatus st = go_on(w, info, state, why);
+    wstatus st = on_disk ? writer_lock(w, true, why) : W_SUCCESS;
+    if (!st)
+        st = go_on(w, info, state, why);
     if (st)
         etl_writer_destroy(w);
     else
@@ -328,7 +360,7 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
     int fd = os->open(os, path, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(-fd), "%s: %s", path, strerror(-fd));
-    return resume(os, fd, path, info, state, free_floor, out, why);
+    return resume(os, fd, path, info, state, free_floor, true, out, why);
 }
 
 wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const struct etl_file_info *info, const struct etl_write_state *state,
@@ -338,7 +370,7 @@ wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const str
     struct etl_file_info in_memory = *info;
     in_memory.direct               = false;
     if (st == W_SUCCESS)
-        return resume(os, fd, shown, &in_memory, state, 0, out, why);
+        return resume(os, fd, shown, &in_memory, state, 0, false, out, why);
     os->close(os, fd);
     return st;
 }
@@ -473,6 +505,7 @@ void etl_writer_destroy(struct etl_writer *w)
     if (!w)
         return;
     writer_direct_close(w);
+    writer_unlock(w);
     if (w->fd >= 0)
         w->os->close(w->os, w->fd);
     writer_packed_free(w);

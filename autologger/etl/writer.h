@@ -6,6 +6,8 @@
  * gaps. W3 a failed or short write leaves the file truncated to W1 and the buffer counted in buffers_lost; in a ring that has wrapped
  * the slot that was to be overwritten may be damaged then, and its events count as overwritten. W4 a ring finds no room on its volume:
  * it wraps where it is. W5 header field BuffersWritten is how many buffers are in the file.
+ * W6 a file on a disk is locked while a writer has it: another writer, of this process or another, over a hard link too, gets 32. Where the file
+ * system has no locks the writer goes without.
  * Threads: one (the session's logger). Ownership: create/destroy. Not for: filling buffers (session), several files (session). */
 #ifndef AUTOLOGGER_ETL_WRITER_H
 #define AUTOLOGGER_ETL_WRITER_H
@@ -55,7 +57,7 @@ struct etl_writer;
 
 /* Creates `path` (its parents must exist) and writes buffer 0. Refuses to follow a link in the last part and to replace a
  * file that is neither empty nor an .etl (80/183 semantics: W_ALREADY_EXISTS). `free_floor`: bytes of the volume that are
- * never used up (0 = none): a write that would go below gives W_DISK_FULL. APPEND: 1784 its BufferSize is another, 87 it is not of this
+ * never used up (0 = none): a write that would go below gives W_DISK_FULL. 32: another writer has the file. APPEND: 1784 its BufferSize is another, 87 it is not of this
  * kind, 1502 it is full. */
 wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file_info *info, uint64_t free_floor,
                           struct etl_writer **out, struct reason *why);
@@ -67,7 +69,9 @@ wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const str
 /* What is in the file now, header included, as a new file at `path`, complete with these counters; this one stays as it is. Statuses as
  * etl_writer_create's. Nothing is left of it when it fails. */
 wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why);
-/* Goes on with a file left by a predecessor: opens, truncates to state->file_offset (a ring that has wrapped stays as it is). */
+/* False: its file system has no locks (W6). */
+bool    etl_writer_locked(const struct etl_writer *w);
+/* Goes on with a file left by a predecessor, whose lock it waits for: opens, truncates to state->file_offset (a ring that has wrapped stays as it is). */
 wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file_info *info,
                           const struct etl_write_state *state, uint64_t free_floor, struct etl_writer **out,
                           struct reason *why);

@@ -140,6 +140,7 @@ wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_fl
         r = w->os->fsync(w->os, copy.fd);
     if (!st && r < 0)
         st = reason_set(why, wstatus_from_errno(-r), "%s: %s", path, strerror(-r));
+    writer_unlock(&copy);
     if (copy.fd >= 0)
         w->os->close(w->os, copy.fd);
     if (st && made)

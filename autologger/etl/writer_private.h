@@ -10,6 +10,7 @@ struct etl_writer {
     struct os             *os;
     char                  *path;
     int                    fd;
+    bool                   locked; /* by our lock; else its file system has none */
     bool                   torn; /* a failed write may have left bytes behind file_offset (W1 to be restored) */
     uint32_t               buffer_size, processors;
     uint16_t               logger_id;
@@ -52,6 +53,9 @@ static inline uint32_t writer_buffers_in_file(const struct etl_writer *w)
 }
 
 /* ---- writer.c ---- */
+/* The writer's file is its alone (W6). 32: another has it. */
+wstatus writer_lock(struct etl_writer *w, bool wait, struct reason *why);
+void    writer_unlock(struct etl_writer *w);
 /* What is at the writer's path may be replaced: nothing, an empty file, or an .etl. Opens it; *made says that it is new. */
 wstatus writer_open_target(struct etl_writer *w, bool *made, struct reason *why);
 /* Room for one more buffer? */

@@ -75,6 +75,8 @@ wstatus logger_file_make(struct logger *l, const char *path, struct reason *why)
     const bool goes_on = info.log_file_mode & ETL_MODE_APPEND && s->env->os->lstat(s->env->os, path, &there) == 0;
     wstatus    st      = etl_writer_create(s->env->os, path, &info, s->env->free_floor, &l->writer, why);
 
+    if (!st && !etl_writer_locked(l->writer))
+        fprintf(stderr, "autologgerd: %s: its file system has no locks, so another daemon could write the same file\n", path);
     if (st || (st = etl_writer_sync(l->writer, why)) == W_SUCCESS)
         return st;
     etl_writer_destroy(l->writer);

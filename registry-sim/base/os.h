@@ -31,6 +31,9 @@ struct os {
     int (*ftruncate)(struct os *os, int fd, uint64_t size);
     int (*allocate)(struct os *os, int fd, uint64_t size); /* sets space aside for `size` bytes, which the file then has */
     int (*fsync)(struct os *os, int fd);
+    /* Locks the whole file for this descriptor alone, until it is closed or `on` is false; it must be open for writing. Each descriptor of open()
+     * is another one, in this process too. -EAGAIN: another has it; -EOPNOTSUPP: the file system has no locks. */
+    int (*lock)(struct os *os, int fd, bool on);
     int (*mkdir)(struct os *os, const char *path, unsigned mode);
     int (*unlink)(struct os *os, const char *path);
     int (*rename)(struct os *os, const char *from, const char *to);

@@ -315,6 +315,12 @@ static int fake_fsync(struct os *os, int fd)
     return file_get(f, fd) ? 0 : fd < FIRST_FD ? os_linux()->fsync(os_linux(), fd) : -EBADF;
 }
 
+/* A fake machine has one writer of a file. */
+static int fake_lock(struct os *os, int fd, bool on)
+{
+    return file_get(fake_of(os), fd) ? 0 : fd < FIRST_FD ? os_linux()->lock(os_linux(), fd, on) : -EBADF;
+}
+
 /* ---- names ---- */
 
 static int fake_mkdir(struct os *os, const char *path, unsigned mode)
@@ -448,7 +454,7 @@ static int      fake_shm_create(struct os *os, const char *name, uint64_t size, 
 
 static const struct os calls = {
     .open = fake_open, .close = fake_close, .pread = fake_pread, .pwrite = fake_pwrite, .ftruncate = fake_ftruncate, .allocate = fake_ftruncate,
-    .fsync = fake_fsync, .mkdir = fake_mkdir, .unlink = fake_unlink, .rename = fake_rename, .stat = fake_stat,
+    .fsync = fake_fsync, .lock = fake_lock, .mkdir = fake_mkdir, .unlink = fake_unlink, .rename = fake_rename, .stat = fake_stat,
     .lstat = fake_lstat, .space = fake_space, .realtime_ns = fake_realtime, .raw_ns = fake_raw,
     .cpu_count = fake_cpu_count, .ram_bytes = fake_ram, .shm_create = fake_shm_create,
 };

@@ -53,6 +53,15 @@ static int lin_fsync(struct os *os, int fd)
     (void)os;
     return result(fsync(fd));
 }
+static int lin_lock(struct os *os, int fd, bool on)
+{
+    struct flock whole = {.l_type = on ? F_WRLCK : F_UNLCK, .l_whence = SEEK_SET};
+    (void)os;
+    int r = result(fcntl(fd, F_OFD_SETLK, &whole));
+    if (r == -EACCES)
+        return -EAGAIN;
+    return r == -ENOLCK || r == -ENOSYS || r == -EINVAL ? -EOPNOTSUPP : r;
+}
 static int lin_mkdir(struct os *os, const char *path, unsigned mode)
 {
     (void)os;
@@ -144,7 +153,7 @@ static int lin_shm_create(struct os *os, const char *name, uint64_t size, uint64
 
 static struct os linux_os = {
     .open = lin_open, .close = lin_close, .pread = lin_pread, .pwrite = lin_pwrite, .ftruncate = lin_ftruncate,
-    .allocate = lin_allocate, .fsync = lin_fsync, .mkdir = lin_mkdir, .unlink = lin_unlink, .rename = lin_rename, .stat = lin_stat,
+    .allocate = lin_allocate, .fsync = lin_fsync, .lock = lin_lock, .mkdir = lin_mkdir, .unlink = lin_unlink, .rename = lin_rename, .stat = lin_stat,
     .lstat = lin_lstat, .space = lin_space, .realtime_ns = lin_realtime, .raw_ns = lin_raw,
     .cpu_count = lin_cpu_count, .ram_bytes = lin_ram, .shm_create = lin_shm_create,
 };

@@ -1,12 +1,16 @@
 /* The file writer: re-use of a target, limits, resume, what a crash leaves.
- * Proves: SES-01 (sequential, MaxFileSize honoured), SES-19 (0 = unlimited), COR-22/23 (no foreign file is replaced). */
+ * D-10: a file that is being written has one writer.
+ * Proves: SES-01 (sequential, MaxFileSize honoured), SES-19 (0 = unlimited), COR-22, COR-23 (no foreign file is replaced, none is shared). */
 #include "autologger/etl/tests/build.h"
 
+#include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -108,6 +112,52 @@ static void foreign_targets_are_refused(void **state)
     assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS); /* so is an .etl */
     etl_writer_destroy(w);
     assert_int_equal(file_size(), 4096);
+}
+
+static int no_locks(struct os *os, int fd, bool on)
+{
+    (void)os, (void)fd, (void)on;
+    return -EOPNOTSUPP;
+}
+
+/* D-10: COR-23: who has the file has it alone, over a hard link too; what it wrote is still there. A descriptor that a child has holds nothing. */
+static void a_file_has_one_writer(void **state)
+{
+    struct etl_file_info info = build_info(4096);
+    struct etl_writer   *w, *x;
+    struct reason        why;
+    struct os            lockless = *os_linux();
+    char                 other[80];
+    (void)state;
+
+    assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS);
+    assert_true(etl_writer_locked(w));
+    snprintf(other, sizeof other, "%s/link.etl", folder);
+    assert_int_equal(link(path, other), 0);
+    assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &x, &why), W_SHARING_VIOLATION);
+    assert_int_equal(etl_writer_create(os_linux(), other, &info, 0, &x, &why), W_SHARING_VIOLATION);
+    assert_non_null(strstr(why.text, other));
+    assert_int_equal(etl_writer_copy(w, other, 0, 0, 0, &why), W_SHARING_VIOLATION); /* onto itself */
+    assert_int_equal(file_size(), 4096);
+
+    const pid_t child = fork(); /* it ends when the test has looked */
+    if (child == 0)
+        _exit(pause());
+    struct etl_write_state published = etl_writer_state(w);
+    etl_writer_destroy(w);
+    assert_int_equal(etl_writer_create(os_linux(), other, &info, 0, &w, &why), W_SUCCESS);
+    etl_writer_destroy(w);
+    assert_int_equal(etl_writer_resume(os_linux(), path, &info, &published, 0, &w, &why), W_SUCCESS);
+    assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &x, &why), W_SHARING_VIOLATION);
+    etl_writer_destroy(w);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+
+    lockless.lock = no_locks; /* a file system without locks is no reason for a boot to fail */
+    assert_int_equal(etl_writer_create(&lockless, path, &info, 0, &w, &why), W_SUCCESS);
+    assert_false(etl_writer_locked(w));
+    etl_writer_destroy(w);
+    unlink(other);
 }
 
 static void wrong_infos_are_refused(void **state)
@@ -286,7 +336,7 @@ static void large_buffers_say_layout_2(void **state)
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(foreign_targets_are_refused), T(wrong_infos_are_refused),
+    const struct CMUnitTest tests[] = {T(foreign_targets_are_refused), T(a_file_has_one_writer), T(wrong_infos_are_refused),
                                        T(the_size_limit_holds), T(the_free_floor_holds),
                                        T(a_crash_leaves_a_readable_file), T(resume_truncates_and_goes_on),
                                        T(odd_buffers), T(long_names_are_cut_to_fit), T(large_buffers_say_layout_2)};

@@ -1,6 +1,8 @@
 /* adopting.h - a successor of a session in the same process: what a keeper would hand over. Include after fixture.h. */
 #ifndef AUTOLOGGER_SESSION_TESTS_ADOPTING_H
 #define AUTOLOGGER_SESSION_TESTS_ADOPTING_H
+#include "autologger/etl/writer_private.h"
+#include "autologger/session/logger.h"
 #include "autologger/session/tests/fixture.h"
 
 static struct { char name[64]; int fd; } adopting_kept[64];
@@ -34,6 +36,8 @@ static inline struct session *adopting_successor(struct fixture *f, const struct
     struct session *n = NULL;
     struct reason   why;
     adopting_keep(s);
+    if (s->logger && s->logger->writer)
+        writer_unlock(s->logger->writer); /* the kernel does it for the dead */
     assert_int_equal(session_adopt(&f->env, f->table.directory, dup(s->state_fd), adopting_find, NULL, &n, &why), 0);
     return n;
 }
