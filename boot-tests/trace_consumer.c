@@ -1,6 +1,6 @@
 /* trace_consumer - a program under test: reads a real-time session with the consumer API, from the installed headers alone.
  * trace_consumer SESSION [STOP_AFTER]: prints "WRITER NUMBER" for each numbered event, and "lost OPCODE" for losses; CloseTrace from
- * another thread when SIGTERM comes, or the buffer callback says stop after STOP_AFTER windows. Exit: what ProcessTrace returned,
+ * another thread when SIGTERM comes, or the buffer callback says stop after STOP_AFTER buffers; "overfull" for a buffer that says to have more than its size. Exit: what ProcessTrace returned,
  * 250 if OpenTrace failed (its error is printed). */
 #include "boot-tests/numbered.h"
 
@@ -33,7 +33,8 @@ static VOID on_event(PEVENT_RECORD r)
 
 static ULONG on_buffer(PEVENT_TRACE_LOGFILEA l)
 {
-    (void)l;
+    if (l->Filled > l->BufferSize)
+        printf("overfull %u of %u\n", l->Filled, l->BufferSize);
     fflush(stdout);
     return ++windows != stop_after;
 }

@@ -380,10 +380,14 @@ void live_stop(struct live *l)
 
 struct live_losses live_losses(const struct live *l) { return l->losses; }
 
-unsigned live_window(const struct live *l, size_t *bytes)
+unsigned live_window(const struct live *l) { return l->buffers; }
+
+/* They lie behind the header's, each as large as it (pad). */
+uint32_t live_filled(const struct live *l, unsigned buffer)
 {
-    *bytes = l->size;
-    return l->buffers;
+    struct etl_buffer_header h;
+    memcpy(&h, l->window + (buffer + (size_t)1) * l->buffer_size, sizeof h);
+    return h.saved_offset;
 }
 
 void live_close(struct live *l, bool done)

@@ -26,8 +26,9 @@ wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why);
 void live_stop(struct live *l);
 /* Since the session began, as far as this consumer has heard. */
 struct live_losses live_losses(const struct live *l);
-/* Buffers and bytes of the last window. */
-unsigned live_window(const struct live *l, size_t *bytes);
+/* Buffers of the last window; and the bytes that are filled of one of them. */
+unsigned live_window(const struct live *l);
+uint32_t live_filled(const struct live *l, unsigned buffer);
 /* `done`: the last window is acknowledged, too. NULL is fine. */
 void live_close(struct live *l, bool done);
 #endif

@@ -192,6 +192,19 @@ static bool buffer_told(struct trace *t, unsigned buffers)
     return !t->logfile.BufferCallback || t->logfile.BufferCallback(&t->logfile);
 }
 
+/* Once for each buffer of a window that was given. False: the callback wants no more. */
+static bool window_told(struct trace *t)
+{
+    const unsigned buffers = live_window(t->live);
+    for (unsigned i = 0; i < buffers; i++) {
+        t->logfile.Filled = live_filled(t->live, i);
+        if (!buffer_told(t, 1))
+            return false;
+    }
+    t->logfile.Filled = 0;
+    return buffers || buffer_told(t, 0); /* losses alone */
+}
+
 static wstatus process_live(struct trace *t)
 {
     struct reason why;
@@ -207,15 +220,12 @@ static wstatus process_live(struct trace *t)
     }
     while (!atomic_load(&t->closing) && !(st = live_next(t->live, &t->reader, &why)) && t->reader) {
         struct etl_event e;
-        size_t           bytes;
-        unsigned         buffers = live_window(t->live, &bytes);
         record_view_header(etl_reader_header(t->reader), &t->logfile.LogfileHeader);
         t->logfile.BufferSize = t->logfile.LogfileHeader.BufferSize;
-        t->logfile.Filled     = (ULONG)bytes;
         t->logfile.EventsLost = (ULONG)live_losses(t->live).events;
         while (etl_next(t->reader, &e)) /* a window is given whole, so that it can be acknowledged */
             give(t, &e);
-        if (!buffer_told(t, buffers))
+        if (!window_told(t))
             return W_CANCELLED;
     }
     return st == W_CANCELLED ? W_SUCCESS : st; /* CloseTrace */

@@ -54,6 +54,8 @@ wstatus realtime_attach(struct session *s, uint32_t id, struct ctl_consume_answe
         __atomic_store_n(&c->in_use, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&r->lock);
+    if (c)
+        session_flush_soon(s); /* it gets what was written so far, whatever FlushTimer says */
     return c ? W_SUCCESS : W_NO_SYSTEM_RESOURCES;
 }
 

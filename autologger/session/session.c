@@ -290,6 +290,12 @@ void session_fs_ready(struct session *s)
     wake(s);
 }
 
+void session_flush_soon(struct session *s)
+{
+    atomic_fetch_add(&s->flush_asked, 1);
+    wake(s);
+}
+
 wstatus session_flush(struct session *s)
 {
     enum { FLUSH_WAIT_MS = 5000 };

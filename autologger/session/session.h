@@ -160,6 +160,8 @@ void session_fs_ready(struct session *s);
 /* Returns when the logger has written what was there. 1460 after 5 s; 21 when no file may be created yet; the file's Status when it
  * failed. */
 wstatus session_flush(struct session *s);
+/* The same without waiting. */
+void    session_flush_soon(struct session *s);
 /* ---- log_files.c, which the early program does not have ---- */
 /* What the session has, in its file or its ring, as a file of its own: complete, and the session goes on. `path`: below the log folder.
  * 21 it does not run; 87 it keeps no events; 1460 after 60 s; and what making a file gives. */
