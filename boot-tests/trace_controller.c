@@ -163,7 +163,9 @@ static void life(void)
     TRACEHANDLE  handle = 0, other = 0;
     REGHANDLE    reg = 0;
     EventRegister(&provider, enabled, NULL, &reg);
+    b.p.AgeLimit = 15;
     expect("start", StartTraceA(&handle, "life", &b.p), ERROR_SUCCESS);
+    expect_true("AgeLimit is kept", b.p.AgeLimit == 15); /* D-12 */
     expect_true("a handle", handle != 0 && b.p.Wnode.HistoricalContext == handle);
     expect_true("the name is in its place", strcmp(b.name, "life") == 0);
     expect_true("what was given is told", b.p.BufferSize == 64 && b.p.MinimumBuffers >= 2 && b.p.MaximumBuffers >= b.p.MinimumBuffers);
@@ -228,6 +230,7 @@ static void life(void)
 
     q = fresh("", 0);
     expect("query by handle", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_QUERY), ERROR_SUCCESS);
+    expect_true("AgeLimit as it was set", q.p.AgeLimit == 15 && q.p.FlushThreshold == 15);
     expect_true("names", strcmp(q.name, "life") == 0 && strstr(q.file, "/life.etl"));
     expect("flush by name", ControlTraceA(0, "life", &q.p, EVENT_TRACE_CONTROL_FLUSH), ERROR_SUCCESS);
     expect_true("it was written", q.p.BuffersWritten >= 2);

@@ -31,6 +31,7 @@ static const struct field fields[] = {
     NARROW(realtime_buffers_lost, "real-time buffers lost"),
     NARROW(logger_thread_id, "logger thread"),
     NARROW(flush_timer, "flush timer, s"),
+    NARROW(flush_threshold, "flush threshold, buffers"),
     NARROW(max_file_size, "maximum file size, MB"),
     NARROW(provider_count, "providers"),
     WIDE(events_written, "events written"), /* SESSION_WRITTEN_NOTE */
@@ -46,7 +47,7 @@ static const struct field fields[] = {
     WIDE(bytes_written, "bytes written"),
     WIDE(peak_bytes, "most memory in use, bytes"),
     WIDE(late_events, "late events"),
-    WIDE(clock_error_ns, "clock error, ns"),
+    NARROW(clock_error_ns, "clock error, ns"),
 };
 
 static uint64_t field_get(const struct ctl_session_info *s, const struct field *f)

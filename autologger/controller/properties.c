@@ -154,6 +154,7 @@ wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_s
     p->MaximumFileSize     = s->max_file_size;
     p->LogFileMode         = s->log_file_mode;
     p->FlushTimer          = s->flush_timer;
+    p->FlushThreshold      = (LONG)s->flush_threshold;
     p->EnableFlags         = s->kernel ? s->group_mask[0] : 0;
     p->NumberOfBuffers     = s->number_of_buffers;
     p->FreeBuffers         = s->free_buffers;

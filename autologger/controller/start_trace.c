@@ -115,6 +115,8 @@ static bool declare(struct declaration *d, const EVENT_TRACE_PROPERTIES *p, cons
         if (n)
             put_number(d, optional[i].name, n);
     }
+    if (p->FlushThreshold > 0)
+        put_number(d, "FlushThreshold", (uint32_t)p->FlushThreshold);
     if (kernel) {
         struct writer w = wr_make(d->flags, sizeof d->flags);
         uint32_t      mask[FLAG_BYTES / sizeof(uint32_t)];

@@ -189,7 +189,7 @@ static void stack_caching(struct reading *r)
                           "%u KB in %u buckets were asked for, %u KB in %u are given", kb, buckets, p->stack_cache_bytes / KB, p->stack_cache_buckets);
 }
 
-/* Clock and flushing: adjusted, never refused. After the buffers, whose number bounds the threshold. */
+/* Clock and flushing: adjusted, never refused. The logger bounds the threshold: MaximumBuffers and FlushTimer may change while it runs. */
 static void clock_and_flush(struct reading *r)
 {
     struct plan *p         = r->plan;
@@ -206,11 +206,7 @@ static void clock_and_flush(struct reading *r)
         p->flush_timer = 0;
     else if (p->flush_timer == 0 && (p->log_file_mode & MODE_REAL_TIME))
         p->flush_timer = p->log_file_mode & MODE_USE_MS_FLUSH_TIMER ? 1000 : 1;
-    if (p->flush_timer || (p->log_file_mode & MODE_BUFFERING) || threshold > value_rows[VALUE_FLUSH_THRESHOLD].high)
-        threshold = 0;
-    uint32_t spare =
-        p->given.maximum_buffers > r->limits->processors + 1 ? p->given.maximum_buffers - r->limits->processors - 1 : 0;
-    p->flush_threshold = (uint32_t)(threshold > spare ? spare : threshold);
+    p->flush_threshold = threshold > value_rows[VALUE_FLUSH_THRESHOLD].high ? 0 : (uint32_t)threshold;
 }
 
 static wstatus read_session(struct reading *r)

@@ -101,6 +101,7 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     st->log_file_mode   = plan->log_file_mode;
     st->max_file_size   = plan->max_file_size;
     st->flush_timer     = plan->flush_timer;
+    st->flush_threshold = plan->flush_threshold;
     st->memory_bytes    = plan->memory_bytes;
     processes_set(s->env, st);
     if (s->env->asks)

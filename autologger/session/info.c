@@ -61,7 +61,7 @@ static void info_kernel(struct session *s, struct ctl_session_info *out)
     out->lost_memory += k.lost_memory;
     out->lost_conversion += k.lost_conversion;
     out->peak_bytes        = k.raw_peak;
-    out->clock_error_ns    = k.clock_error_ns;
+    out->clock_error_ns    = k.clock_error_ns < UINT32_MAX ? (uint32_t)k.clock_error_ns : UINT32_MAX;
     out->withheld          = k.withheld;
     out->number_of_buffers = s->state->maximum_buffers;
 }
@@ -110,6 +110,7 @@ void session_info(struct session *s, struct ctl_session_info *out)
     out->minimum_buffers  = st->minimum_buffers;
     out->maximum_buffers  = st->maximum_buffers;
     out->flush_timer      = st->flush_timer;
+    out->flush_threshold  = st->flush_threshold;
     out->max_file_size    = st->max_file_size;
     out->buffers_written  = slot.buffers_before + slot.buffers_written;
     out->log_buffers_lost = slot.buffers_lost_before + slot.buffers_lost;

@@ -183,6 +183,16 @@ static void make_room(struct logger *l)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* FlushThreshold in force; 0: none. As MaximumBuffers and FlushTimer are now. */
+static uint32_t flush_threshold(const struct logger *l)
+{
+    const struct state_session *st    = l->s->state;
+    const uint32_t              spare = st->maximum_buffers > l->cpus + 1 ? st->maximum_buffers - l->cpus - 1 : 0;
+    if (__atomic_load_n(&st->flush_timer, __ATOMIC_RELAXED) || st->log_file_mode & ETL_MODE_BUFFERING)
+        return 0;
+    return st->flush_threshold < spare ? st->flush_threshold : spare;
+}
+
 bool logger_pass(struct logger *l, bool final, bool flush)
 {
     struct session *s = l->s;
@@ -212,7 +222,8 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     bool tight = s->klog && klog_tight(s->klog);
     if (l->delivers)
         tight |= s->env->realtime->tight(s->realtime, l->master->realtime_end);
-    if (final || flush || tight)
+    const uint32_t threshold = flush_threshold(l);
+    if (final || flush || tight || (threshold && l->full >= threshold))
         logger_flush(l);
     pthread_mutex_lock(&s->lock);
     const bool little = l->uids && logger_share(l) < s->budget_chunks / 2;
@@ -227,7 +238,7 @@ bool logger_pass(struct logger *l, bool final, bool flush)
 
 /* ---- the thread ---- */
 
-enum { FINISH_WAIT_MS = 5000 };
+enum { FINISH_WAIT_MS = 5000, THRESHOLD_MS = 250 /* how soon full buffers are counted */ };
 
 /* The final pass. A write position that still moves after the quiesce is a late event: written all the same, and counted, so
  * that it can be seen that there was none. */
@@ -263,6 +274,8 @@ static int wait_ms(struct logger *l)
     for (unsigned u = 0; u < l->uids; u++)
         if (stream_fallback_blocked(s->uid[u].streams, now))
             ms = ms < 0 || ms > 20 ? 20 : ms;
+    if (flush_threshold(l) && atomic_load(&s->fs_ready) && (ms < 0 || ms > THRESHOLD_MS)) /* writers wake us when memory is half full, no sooner */
+        ms = THRESHOLD_MS;
     if (l->fill[l->cpus].pending && (ms < 0 || ms > TOLD_HOLD_MS)) /* until its hold is over nothing else may wake us, and it keeps memory */
         ms = TOLD_HOLD_MS;
     return ms;

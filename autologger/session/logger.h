@@ -42,6 +42,7 @@ struct logger {
     bool               numbers; /* USE_LOCAL_SEQUENCE, USE_GLOBAL_SEQUENCE */
     bool               delivers; /* to consumers; else the session's real time, if there is any, is the controlling thread's */
     bool               hurry;  /* half of the memory for events is used */
+    uint32_t           full;   /* buffers written since the last flush */
     uint64_t           retired_ns; /* when CPUs were last visited for memory */
     bool               sids;   /* an enablement asked for users' SIDs: those in the events are checked (G5) */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */

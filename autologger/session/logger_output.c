@@ -335,6 +335,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     if (f->filled == sizeof(struct etl_buffer_header))
         return;
     logger_count_providers(l, f);
+    l->full++;
     bool kept = l->writer && !l->failed;
     if (kept && file_put(l, f, cpu, &why) != W_SUCCESS) {
         kept = false;
@@ -371,6 +372,7 @@ void logger_flush(struct logger *l)
             last = c;
     for (unsigned c = 0; c <= l->cpus; c++)
         logger_write(l, c, c == last);
+    l->full = 0;
     if (l->delivers)
         l->s->env->realtime->tidy(l->s->realtime);
 }

@@ -156,7 +156,8 @@ struct ctl_session_info { /* one row of a CTL_QUERY answer, and the answer of CT
     uint64_t    bytes_written;
     uint64_t    peak_bytes; /* most memory in use */
     uint64_t    late_events; /* found after a quiesce: must be 0 */
-    uint64_t    clock_error_ns;
+    uint32_t    clock_error_ns;
+    uint32_t    flush_threshold; /* FlushThreshold, AgeLimit: as it was set */
     uint64_t    overwritten; /* part of events_written: no longer in the file, or the ring, which keeps the newest; not lost */
     uint64_t    withheld; /* counted by the kernel and kept back by a filter of its own: not in the file, the fifth part of EventsLost */
     uint64_t    filtered; /* events of programs that filters of providers kept out: attempted = written + lost + filtered */

@@ -177,7 +177,8 @@ struct state_session {
     uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
     uint32_t    units; /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */
     struct state_owner owner;
-    uint32_t    private_pid, reserved; /* PRIVATE_IN_PROC, or a part: the one program whose events it takes, and with which it ends; 0: all */
+    uint32_t    private_pid; /* PRIVATE_IN_PROC, or a part: the one program whose events it takes, and with which it ends; 0: all */
+    uint32_t    flush_threshold; /* FlushThreshold as it was declared, or the field that controllers call AgeLimit too */
     uint64_t    private_start; /* when that began, in ticks since the boot: a number comes again */
     struct state_processes processes;
     uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */

@@ -276,9 +276,9 @@ static const struct expectation file_rows[] = {
     {"no FileMax, no number", AUTO NAME "\"FileCounter\"=dword:2\n", 0, NULL, 0, "files 0 at 0; path /logs/c/x.etl;"},
     {"clock", AUTO "\"ClockType\"=dword:2\n", 0, NULL, 0, "clock 2|!note"},
     {"unknown clock", AUTO "\"ClockType\"=dword:9\n", 0, NULL, 0, "clock 1|note ClockType 87"},
-    {"threshold", AUTO "\"FlushThreshold\"=dword:64\n", 0, NULL, 0, "threshold 23|condition FlushThreshold 50"},
+    {"threshold", AUTO "\"FlushThreshold\"=dword:64\n", 0, NULL, 0, "threshold 100|!condition|!note"},
     {"threshold beside a timer", AUTO "\"FlushThreshold\"=dword:5\n\"FlushTimer\"=dword:1\n", 0, NULL, 0,
-     "threshold 0"},
+     "threshold 5|!condition|!note"},
     {"threshold out of range", AUTO "\"FlushThreshold\"=dword:80000000\n", 0, NULL, 0, "threshold 0"},
 };
 
