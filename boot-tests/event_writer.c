@@ -110,7 +110,10 @@ int main(int argc, char **argv)
     REGHANDLE provider;
     struct numbered_tally *t = tally_open(argv[1], count);
 
-    if (!t || EventRegister(&id, NULL, NULL, &provider) != 0 || (getenv("EVENT_WRITER_GROUP") && join_group(provider) != 0))
+    const ULONG registered = EventRegister(&id, NULL, NULL, &provider);
+    if (registered == ERROR_ACCESS_DENIED)
+        return 105;
+    if (!t || registered != 0 || (getenv("EVENT_WRITER_GROUP") && join_group(provider) != 0))
         return 111;
     usleep(wait * 1000);
     if (getenv("EVENT_WRITER_ENABLED"))

@@ -42,6 +42,12 @@ static void provider_fill(const struct ctl_terms_answer *a, const struct provide
     row->refused_by_filter   = a->refused_by_filter != 0;
     row->refused_level       = a->refused_level;
     row->refused_keywords    = a->refused_keywords;
+    if (a->denied) {
+        char advice[160];
+        snprintf(advice, sizeof advice, "autologger access %s --allow %u=register", row->provider, a->denied - 1);
+        condition_add(&row->conditions, W_ACCESS_DENIED, true, row->provider, "", 0, advice,
+                      "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED", a->denied - 1);
+    }
 }
 
 wstatus live_rows_add(struct result_list *list, struct control_client *client, const struct ctl_session_info *session, struct reason *why)

@@ -113,9 +113,22 @@ static bool is_on_demand(const char *provider)
     return guid_parse(provider, &own) && guid_equal(&own, &mark);
 }
 
+/* A program asked, and its user may not: said while the session ran. */
+static const struct condition *denied(const struct result_row *p)
+{
+    for (unsigned i = 0; !p->registrations && i < p->conditions.count; i++)
+        if (p->conditions.items[i].number == W_ACCESS_DENIED)
+            return &p->conditions.items[i];
+    return NULL;
+}
+
 static bool unregistered(const struct result_row *p, struct condition *out)
 {
     static const char ready_boost[] = "{a6ad76e3-867a-4635-91b3-4904ba6374d7}";
+    if (denied(p)) {
+        *out = *denied(p);
+        return true;
+    }
     if (is_on_demand(p->provider))
         return false;
     say(out, W_WMI_GUID_NOT_FOUND, FAULT, *p->name ? p->name : p->provider, "enabled, but no program registered this provider while the session ran");
@@ -145,7 +158,8 @@ bool explain_provider(const struct result_row *p, struct condition *out)
 
 bool explain_empty(const struct result_row *s, const struct result_row *providers, unsigned count, struct condition *out)
 {
-    unsigned enabled = 0, unregistered = 0, kept = 0;
+    unsigned enabled = 0, unregistered = 0, kept = 0, refused = 0;
+    char     refusals[64] = "";
 
     if (!s->start || s->status || !s->stopped || s->written || s->lost_file || s->lost_ring || s->lost_memory)
         return false;
@@ -153,7 +167,8 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
         if (!providers[i].start || providers[i].status)
             continue;
         enabled++;
-        unregistered += !providers[i].registrations && !providers[i].tracepoint;
+        unregistered += !providers[i].registrations && !providers[i].tracepoint && !denied(&providers[i]);
+        refused += denied(&providers[i]) != NULL;
         kept += providers[i].registrations && (providers[i].refused_by_level || providers[i].refused_by_keywords || providers[i].refused_by_filter);
     }
     if (s->kernel && !enabled) {
@@ -166,9 +181,11 @@ bool explain_empty(const struct result_row *s, const struct result_row *provider
         say(out, W_NOT_FOUND, NOTE, "providers", "empty: no provider of this session is both sound and enabled");
         advise(out, "see the rows of its providers; set Enabled to 1");
     } else {
-        say(out, W_NOT_FOUND, NOTE, "providers",
-            "empty: of %u provider%s %u %s never registered, %u kept out by level, keywords or filters, %u silent", enabled,
-            plural(enabled), unregistered, unregistered == 1 ? "was" : "were", kept, enabled - unregistered - kept);
+        if (refused)
+            snprintf(refusals, sizeof refusals, "%u denied to the users of its programs, ", refused);
+        say(out, refused ? W_ACCESS_DENIED : W_NOT_FOUND, NOTE, "providers",
+            "empty: of %u provider%s %s%u %s never registered, %u kept out by level, keywords or filters, %u silent", enabled,
+            plural(enabled), refusals, unregistered, unregistered == 1 ? "was" : "were", kept, enabled - unregistered - refused - kept);
         advise(out, "see the rows of its providers");
     }
     return true;

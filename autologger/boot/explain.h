@@ -7,7 +7,7 @@
 #define AUTOLOGGER_BOOT_EXPLAIN_H
 #include "autologger/boot/result.h"
 
-/* A provider's row after its session has stopped: never registered (4200), registered and silent, kept out by level, keywords or filters
+/* A provider's row after its session has stopped: never registered (4200), denied to the users of its programs (5), registered and silent, kept out by level, keywords or filters
  * (1168). False: there is nothing to explain. *out is filled whole but for the place of the declaration. */
 bool explain_provider(const struct result_row *provider, struct condition *out);
 /* A session's row after the stop: nothing was written (1168, note). `providers`: its `count` rows. */

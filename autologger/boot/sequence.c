@@ -123,11 +123,16 @@ static void place_from_store(struct boot *b, const char *key, struct plan *plan)
     }
 }
 
-/* What is said of a provider of tracepoints belongs to its row. */
+/* What is said of a provider of tracepoints, by its name, or of any other, by its GUID, belongs to its row. */
 static struct result_row *row_of(const struct session *s, struct result_list *rows, struct result_row *own, const char *item)
 {
     for (unsigned i = 0; i < STATE_ENABLES; i++) {
         const struct state_enable *e = &s->state->enable[i];
+        char                       guid[GUID_TEXT_SIZE];
+        if (*e->key && strcmp(item, guid_format(&e->guid, guid)) == 0) {
+            struct result_row *row = result_find_key(rows, e->key);
+            return row ? row : own;
+        }
         for (unsigned k = 0; *e->key && k < s->state->tracepoint_count; k++)
             if (guid_equal(&e->guid, &s->state->tracepoint[k].guid) && strcmp(item, s->state->tracepoint[k].name) == 0) {
                 struct result_row *row = result_find_key(rows, e->key);
@@ -447,11 +452,13 @@ static void add_explanation(struct result_row *row, const struct condition *c)
     condition_add(&row->conditions, c->number, c->note, c->item, row->source_file, row->source_line, c->advice, "%s", c->reason);
 }
 
-/* Why there are no units was said already. */
-static bool units_explained(const struct result_row *p)
+/* Why there are no units, or that a user may not register it, was said already. */
+static bool explained(const struct result_row *p)
 {
     for (unsigned i = 0; i < p->conditions.count; i++)
-        if (p->conditions.items[i].number == W_NOT_SUPPORTED && strcmp(p->conditions.items[i].item, UNITS_ITEM) == 0)
+        if (p->conditions.items[i].number == W_ACCESS_DENIED && !p->registrations)
+            return true;
+        else if (p->conditions.items[i].number == W_NOT_SUPPORTED && strcmp(p->conditions.items[i].item, UNITS_ITEM) == 0)
             return true;
     return false;
 }
@@ -462,7 +469,7 @@ static void explain(struct result_row *row, struct result_row *end)
     struct condition   c;
 
     for (; p < end && *p->provider; p++)
-        if (!row->status && !units_explained(p) && explain_provider(p, &c))
+        if (!row->status && !explained(p) && explain_provider(p, &c))
             add_explanation(p, &c);
     if (explain_lost(row, &c))
         add_explanation(row, &c);

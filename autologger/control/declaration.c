@@ -48,6 +48,20 @@ void declaration_answer(const struct session *s, const struct directory *d, uint
     }
 }
 
+/* As server_providers.c notes it: of the provider's GUID, with the user in the reason. */
+static uint32_t denied(const struct session *s, const struct guid *provider)
+{
+    char     text[GUID_TEXT_SIZE];
+    unsigned uid;
+    guid_format(provider, text);
+    for (unsigned i = 0; i < s->conditions.count; i++) {
+        const struct condition *c = &s->conditions.items[i];
+        if (c->number == W_ACCESS_DENIED && strcmp(c->item, text) == 0 && sscanf(c->reason, "programs of uid %u ", &uid) == 1)
+            return uid + 1;
+    }
+    return 0;
+}
+
 /* What came of it so far. */
 static void counts_fill(const struct session *s, unsigned place, struct ctl_terms_answer *out)
 {
@@ -71,6 +85,7 @@ static void provider_fill(const struct session *s, unsigned place, const struct 
     out->count                        = 1;
     counts_fill(s, place, out);
     row_fill(e, d, &out->row);
+    out->denied   = denied(s, &e->guid);
     out->property = directory_property(d, e->slot, e->entry);
     snprintf(out->units, sizeof out->units, "%s", e->units);
     for (unsigned k = 0; k < s->state->tracepoint_count; k++) {

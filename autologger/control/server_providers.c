@@ -28,11 +28,12 @@ void server_note_once(struct session *s, wstatus number, const char *item, const
     condition_add(&s->conditions, number, true, item, "", 0, advice, "%s", what);
 }
 
-static void note_refused(struct session *s, uint32_t uid, const char *what, const char *advice)
+static void secure_refused(struct session *s, uint32_t uid)
 {
     char item[32];
     snprintf(item, sizeof item, "uid %u", uid);
-    server_note_once(s, W_ACCESS_DENIED, item, what, advice);
+    server_note_once(s, W_ACCESS_DENIED, item, "the session is SECURE: events of this user's programs are not recorded",
+                     "autologger access SESSION --allow USER=log");
 }
 
 bool server_attach(struct control_server *v, unsigned c, struct session *s)
@@ -45,7 +46,7 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
     if (s->state->private_pid && s->state->private_pid != v->state->connection[c].pid)
         return false; /* another program's */
     if (s->state->log_file_mode & ETL_MODE_SECURE && !server_granted(v, c, &s->state->guid, ACCESS_LOG_EVENT)) {
-        note_refused(s, uid, "the session is SECURE: events of this user's programs are not recorded", "autologger access SESSION --allow USER=log");
+        secure_refused(s, uid);
         return false;
     }
     struct session *to = s->state->processes.kind != STATE_WHOLE ? s : v->hooks.enabling ? v->hooks.enabling->part(v, c, s) : NULL;
@@ -92,11 +93,14 @@ static struct session *enabled_session(struct control_server *v, uint32_t slot, 
 static void registration_refused(struct control_server *v, unsigned c, const struct guid *provider)
 {
     const int slot = directory_find(v->table->directory, provider);
+    char      item[GUID_TEXT_SIZE], what[160], advice[160];
+    guid_format(provider, item);
+    snprintf(what, sizeof what, "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED", v->state->connection[c].uid);
+    snprintf(advice, sizeof advice, "autologger access %s --allow %u=register", item, v->state->connection[c].uid);
     for (unsigned e = 0; slot >= 0 && e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, (uint32_t)slot, e);
         if (s)
-            note_refused(s, v->state->connection[c].uid, "a program of this user may not register a provider that the session enables",
-                         "autologger access PROVIDER --allow USER=register");
+            server_note_once(s, W_ACCESS_DENIED, item, what, advice);
     }
 }
 

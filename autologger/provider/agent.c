@@ -129,6 +129,7 @@ static void on_registered(const struct ctl_registered *m)
         return; /* the answer to an earlier user of this index */
     r->answered = 1;
     r->owed     = m->enabled_count;
+    r->denied   = m->header.status == W_ACCESS_DENIED;
     if (m->header.status != W_SUCCESS)
         r->owed = 0;
     else if (r->announced == r->handle) {

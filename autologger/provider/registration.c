@@ -130,6 +130,25 @@ static bool find_free(unsigned *index)
     return true;
 }
 
+/* No event and no callback of it from now on; the daemon is told. */
+static void forget(struct registration *r, unsigned index)
+{
+    __atomic_store_n(&r->handle, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&al_quiet[index], 0, __ATOMIC_RELEASE);
+    if (r->tlg)
+        recompute_inline(r->tlg, NULL, 0);
+    r->tlg = NULL;
+    if (r->announced)
+        process_wake_agent();
+    pthread_cond_broadcast(&LIFE.changed);
+}
+
+static void place_free(unsigned index)
+{
+    next_index = index; /* the most recently freed one again: few indexes, few cache lines */
+    count--;
+}
+
 ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context, struct _tlgProvider_t *tlg, struct classic *classic,
                        PREGHANDLE handle)
 {
@@ -158,6 +177,7 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
     r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
     r->traits_size = r->traits ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
+    r->denied      = false;
     __atomic_store_n(&r->classic, classic, __ATOMIC_RELEASE);
     registration_set_plain(r);
     __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
@@ -167,6 +187,13 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
     if (LIFE.state != AGENT_NO_DAEMON) {
         process_wake_agent();
         process_wait_registered(index);
+        if (r->handle == *handle && r->denied && r->answered) {
+            forget(r, index);
+            __atomic_store_n(&r->classic, NULL, __ATOMIC_RELEASE); /* the caller's again */
+            place_free(index);
+            *handle = 0;
+            status  = ERROR_ACCESS_DENIED;
+        }
     }
 out:
     process_unlock();
@@ -189,15 +216,8 @@ ULONG EventUnregister(REGHANDLE RegHandle)
     process_lock();
     struct registration *r = find(RegHandle);
     if (r) {
-        unsigned index = registration_index(RegHandle);
-        __atomic_store_n(&r->handle, 0, __ATOMIC_RELEASE);
-        __atomic_store_n(&al_quiet[index], 0, __ATOMIC_RELEASE);
-        if (r->tlg)
-            recompute_inline(r->tlg, NULL, 0);
-        r->tlg = NULL;
-        if (r->announced)
-            process_wake_agent();
-        pthread_cond_broadcast(&LIFE.changed);
+        const unsigned index = registration_index(RegHandle);
+        forget(r, index);
         while (LIFE.calling == index + 1 && !process_on_agent())
             pthread_cond_wait(&LIFE.changed, &LIFE.lock);
         if (r->classic) {
@@ -205,8 +225,7 @@ ULONG EventUnregister(REGHANDLE RegHandle)
             __atomic_store_n(&r->classic, NULL, __ATOMIC_RELEASE);
             classic_release(c);
         }
-        next_index = index; /* the most recently freed one again: few indexes, few cache lines */
-        count--;
+        place_free(index);
         status = ERROR_SUCCESS;
     }
     process_unlock();

@@ -345,7 +345,7 @@ struct ctl_terms_answer {
     uint8_t                refused_level;    /* of this level or a higher one */
     uint64_t               refused_keywords; /* and with these keywords, together */
     uint64_t               events;           /* of it in the file */
-    uint32_t               reserved;
+    uint32_t               denied;           /* a user's number and 1: its programs may not register it; 0: nobody was denied */
     uint32_t               filter_bytes; /* of a struct filter_block (wire/filter.h) that follows; 0: no filter */
 };
 /* Real-time consumers. A buffer is read in parts of at most CTL_MAX; it stays the session's until it is acknowledged. */

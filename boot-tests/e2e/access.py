@@ -1,6 +1,6 @@
 """Rights with a daemon and programs of several users: a secure session takes events only from who is listed, with exact balances; rights outlive
 the daemon's death and its restart; a user who may starts sessions, with files of that user's own; another one may nothing.
-Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07, LEG-05."""
+Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07, LEG-05, SEC-02. D-14."""
 import json
 import os
 import signal
@@ -82,6 +82,16 @@ def open_by_default(m):
     check(info["events_written"] + info["events_lost"] == sum(tally(x)[0] for x in t) == 2 * COUNT, info)
 
 
+def denied(m):
+    """D-14: EventRegister says so to whoever may not, and the reports name the denial instead of blaming the program."""
+    p, t = m.writer(51, COUNT, user=OTHER)
+    check(p.wait(60) == 105 and tally(t)[0] == 0, "EventRegister of who may not register:", p.returncode)
+    told = m.tool("analyse", "empty", "only", expect=1).stdout
+    check(f"uid {OTHER} may not register" in told and f"--allow {OTHER}=register" in told and "check its GUID" not in told, told)
+    told = m.tool("query", "only").stdout
+    check(f"uid {OTHER} may not register" in told, told)
+
+
 def kept(m):
     """A descriptor outlives a restart; one of a provider keeps programs from registering it."""
     m.shutdown()
@@ -91,7 +101,8 @@ def kept(m):
           in rows[0]["entries"], rows)
     m.tool("access", PROVIDER, "--only", "--allow", f"{LISTED}=register")
     m.tool("start", "only", "-o", "only.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MaximumBuffers=256")
-    t = writers(m, (50, LISTED), (51, OTHER))
+    denied(m)
+    t = writers(m, (50, LISTED))
     info = json.loads(m.tool("stop", "only", "--json").stdout)
     check(info["events_written"] + info["events_lost"] == tally(t[0])[0] == COUNT, info)
     m.tool("access", PROVIDER, "--reset")

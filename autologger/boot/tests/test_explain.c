@@ -1,5 +1,5 @@
 /* Why a session or a provider is empty or has losses: one row a cause, with the words and the advice.
- * Proves: REG-23, REG-10, REG-11. */
+ * D-14: a denial is named. Proves: REG-23, REG-10, REG-11. */
 #include "autologger/boot/explain.h"
 
 #include <setjmp.h>
@@ -9,6 +9,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+static struct condition refusal = {.number = W_ACCESS_DENIED, .note = true, .item = "{guid}", .reason = "programs of uid 7 may not", .advice = "--allow 7"};
+#define REFUSAL {.items = &refusal, .count = 1}
 
 static const struct silent_provider {
     const char       *cause;
@@ -21,6 +24,8 @@ static const struct silent_provider {
     {"wrote", {.start = true, .registrations = 1, .written = 1}, 0, "", "", ""},
     {"wrote, and more was kept out", {.start = true, .registrations = 1, .written = 1, .refused_by_level = true, .level = 4}, 0, "", "", ""},
     {"never registered", {.start = true, .name = "App"}, W_WMI_GUID_NOT_FOUND, "App", "no program registered", "start the program"},
+    {"denied", {.start = true, .name = "App", .conditions = REFUSAL}, W_ACCESS_DENIED, "{guid}", "uid 7 may not", "--allow"},
+    {"denied to one of its users", {.start = true, .name = "App", .registrations = 1, .conditions = REFUSAL}, W_NOT_FOUND, "events", "wrote no event", "use the program"},
     {"ReadyBoost", {.start = true, .provider = "{A6AD76E3-867A-4635-91B3-4904BA6374D7}"}, W_WMI_GUID_NOT_FOUND, "{A6AD76E3-867A-4635-91B3-4904BA6374D7}", "no program registered",
      "no program on Linux registers it"},
     {"autologger mark, which nobody used", {.start = true, .provider = "{7c38bae6-df65-5279-11a3-effd952de377}"}, 0, "", "", ""},
@@ -89,6 +94,8 @@ static const struct empty_session {
     {"three causes", {.start = true, .stopped = true},
      {{.start = true}, {.start = true, .registrations = 1, .refused_by_level = true}, {.start = true, .registrations = 2}}, 3,
      "of 3 providers 1 was never registered, 1 kept out by level, keywords or filters, 1 silent", "rows of its providers"},
+    {"denied", {.start = true, .stopped = true}, {{.start = true, .conditions = REFUSAL}, {.start = true}}, 2,
+     "of 2 providers 1 denied to the users of its programs, 1 was never registered", "rows of its providers"},
     {"kernel", {.start = true, .stopped = true, .kernel = true}, {{.start = false}}, 0, "the kernel had no event", "CSWITCH"},
 };
 
