@@ -457,12 +457,14 @@ static void stop_asked(struct service *v)
             stop(v, v->table.slot[i], NULL, &why);
 }
 
-static void limit_raise(void)
+static void limit_raise(int limit)
 {
-    struct rlimit r;
-    if (getrlimit(RLIMIT_NOFILE, &r) == 0) {
+    struct rlimit r = {RLIM_INFINITY, RLIM_INFINITY};
+    if (limit == RLIMIT_MEMLOCK && setrlimit(RLIMIT_MEMLOCK, &r) == 0)
+        return;
+    if (getrlimit(limit, &r) == 0) {
         r.rlim_cur = r.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &r);
+        setrlimit(limit, &r);
     }
 }
 
@@ -477,7 +479,8 @@ wstatus service_create(const struct service_options *options, struct handed *han
     v->options  = *options;
     v->handed   = handed;
     v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
-    limit_raise();
+    limit_raise(RLIMIT_NOFILE);
+    limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
     struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = update, .update_answer = v->options.update_answer,
                                         .start = v->options.start ? start : NULL, .file = v->options.file ? file : NULL,

@@ -2,6 +2,7 @@
 #include "autologger/kernel/argv.h"
 #include "autologger/kernel/argv_load.h"
 #include "autologger/kernel/argv_record.h"
+#include "autologger/kernel/rights.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -63,9 +64,9 @@ static wstatus ring_map(struct argv *a, struct reason *why)
 #ifdef AL_ARGV_BPF
 static wstatus refused(const char *what, int error, struct reason *why)
 {
-    if (error == EPERM || error == EACCES)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: CAP_BPF and CAP_PERFMON are needed", what);
-    return reason_set(why, W_NOT_SUPPORTED, "%s: %s", what, strerror(error));
+    struct rights r;
+    rights_read("", &r);
+    return rights_bpf(&r, error, what, why);
 }
 
 /* Takes a descriptor out of a skeleton, which has 0 for none. */

@@ -1,6 +1,7 @@
 /* change.c - see change.h. */
 #include "autologger/kernel/change.h"
 #include "autologger/kernel/klog_state.h"
+#include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 
 #include <sched.h>
@@ -356,9 +357,10 @@ static struct filetap *tap_renew(struct change *g)
                    (k->log.header->state[i] == RAW_ARMING || k->log.header->state[i] == RAW_LEAVING);
     if (!changes)
         return NULL;
-    if (filetap_wanted(&k->log) && filetap_open(&k->rings, &k->log, g->config.mask[0] & 0x02000000, &new, &why) && g->config.condition)
-        g->config.condition(g->config.condition_ctx, why.status, false, "FILE_IO", why.text,
-                            filetap_advice(why.status));
+    wstatus     status = filetap_wanted(&k->log) ? filetap_open(&k->rings, &k->log, g->config.mask[0] & 0x02000000, &new, &why) : W_SUCCESS;
+    const char *advice = rights_advice(&why, filetap_advice(why.status));
+    if (status && g->config.condition)
+        g->config.condition(g->config.condition_ctx, why.status, false, "FILE_IO", why.text, advice);
     k->tap = new;
     filetap_fds(new ? NULL : old, drop_fd, g);
     if (g->keep)
@@ -378,8 +380,9 @@ static struct nettap *net_tap_renew(struct change *g)
     if (!changes)
         return NULL;
     wstatus status = nettap_wanted(&k->log) ? nettap_open(&k->rings, &k->log, &new, &why) : W_SUCCESS;
+    const char *advice = rights_advice(&why, nettap_advice(status));
     if (why.text[0] && g->config.condition)
-        g->config.condition(g->config.condition_ctx, W_NOT_SUPPORTED, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, nettap_advice(status));
+        g->config.condition(g->config.condition_ctx, W_NOT_SUPPORTED, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, advice);
     k->net_tap = new;
     nettap_fds(new ? NULL : old, drop_fd, g);
     if (g->keep)

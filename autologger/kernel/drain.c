@@ -1,5 +1,6 @@
 /* drain.c - one pass over the rings. See drain.h. */
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 
 #include <fcntl.h>
@@ -41,11 +42,11 @@ void drain_commands(struct drain *d, const struct klog_config *config)
         rings_bell(d->rings);
     if (!status || !config->condition)
         return;
+    const char *advice = rights_advice(&why, "nothing, or see docs/DIFFERENCES.md, Kernel events");
     snprintf(text, sizeof text, "%s: %s", d->wants_commands ? "command lines of short-lived processes will be empty"
                                                             : "calls of short-lived programs of 32 bits are taken for others", why.text);
     config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, d->wants_commands ? "CommandLine" : "SYSCALL", text,
-                      why.status == W_PRIVILEGE_NOT_HELD ? "run with CAP_BPF and CAP_PERFMON, or as root"
-                                                         : "nothing, or see docs/DIFFERENCES.md, Kernel events");
+                      advice);
 }
 
 static void counters_listen(struct drain *d, const struct klog_config *config)

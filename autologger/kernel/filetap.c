@@ -1,6 +1,7 @@
 /* filetap.c - loading filetap.bpf.c and telling it which calls are wanted. See filetap.h. */
 #include "autologger/kernel/filetap.h"
 #include "autologger/kernel/filetap_record.h"
+#include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 
 #include <errno.h>
@@ -176,12 +177,11 @@ wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool e
     }
     filetap_bpf__destroy(p);
     filetap_close(t);
-    if (r == -EPERM || r == -EACCES)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "the BPF program for file operations cannot be loaded: CAP_BPF and CAP_PERFMON are needed");
-    if (r < 0)
-        return reason_set(why, W_NOT_SUPPORTED, "the BPF program for file operations cannot be loaded (it needs BTF and Linux 5.17): %s",
-                          strerror(-r));
-    return W_SUCCESS;
+    if (r >= 0)
+        return W_SUCCESS;
+    struct rights rights;
+    rights_read("", &rights);
+    return rights_bpf(&rights, -r, "the BPF program for file operations cannot be loaded (it needs BTF and Linux 5.17)", why);
 }
 #else
 static int own_set(int map)

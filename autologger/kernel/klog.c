@@ -3,6 +3,7 @@
 #include "autologger/kernel/change.h"
 #include "autologger/kernel/klog_state.h"
 #include "autologger/kernel/kphase.h"
+#include "autologger/kernel/rights.h"
 #include "autologger/kernel/snapshot.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/kernel/syscalls.h"
@@ -246,8 +247,9 @@ static void tap_start(struct klog *k)
     wstatus status = filetap_open(&k->rings, &k->log, k->config.mask[0] & 0x02000000, &k->tap, &why);
     if (!status && k->log.header->started)
         tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
+    const char *advice = rights_advice(&why, filetap_advice(why.status));
     if (status)
-        tell(&k->config, false, "FILE_IO", why.text, filetap_advice(why.status));
+        tell(&k->config, false, "FILE_IO", why.text, advice);
 }
 
 /* The ends of datagrams, and calls on sockets where the kernel does not tell of them; an early program records neither. */
@@ -261,9 +263,10 @@ static void net_tap_start(struct klog *k)
             tell(&k->config, true, "NETWORKTRACE", "before Linux 6.3 the early program does not record what is sent and received, and no daemon has come", "nothing to do");
         return;
     }
-    wstatus status = nettap_open(&k->rings, &k->log, &k->net_tap, &why);
+    wstatus     status = nettap_open(&k->rings, &k->log, &k->net_tap, &why);
+    const char *advice = rights_advice(&why, nettap_advice(status));
     if (status || why.text[0])
-        tell(&k->config, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, nettap_advice(status));
+        tell(&k->config, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, advice);
     else if (nettap_calls_wanted(&k->log) && k->log.header->started)
         tell(&k->config, true, "NETWORKTRACE", "what programs sent and received before this daemon took over is not recorded", "use Linux 6.3 or newer");
 }

@@ -1,5 +1,6 @@
 /* nettap.c - loading nettap.bpf.c. See nettap.h. */
 #include "autologger/kernel/nettap.h"
+#include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 
 #include <errno.h>
@@ -171,9 +172,11 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
                                           "called from its functions (%s)", strerror(-r));
     *out = NULL;
     nettap_close(t);
-    if (r == -EPERM || r == -EACCES)
-        return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s: their BPF program needs CAP_BPF and CAP_PERFMON", nothing(log));
-    return reason_set(why, W_NOT_SUPPORTED, "%s: their BPF program cannot be loaded (it needs BTF): %s", nothing(log), strerror(-r));
+    struct rights rights;
+    char          what[200];
+    snprintf(what, sizeof what, "%s: their BPF program cannot be loaded (it needs BTF)", nothing(log));
+    rights_read("", &rights);
+    return rights_bpf(&rights, -r, what, why);
 }
 #else
 void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)

@@ -13,11 +13,17 @@ struct rights {
     bool     namespaced;   /* ... in a user namespace other than the first one */
     bool     locked;       /* the kernel is locked down against everybody (confidentiality) */
     char     paranoid[16]; /* kernel.perf_event_paranoid, "?" when it can't be read */
+    uint64_t locked_kb;    /* RLIMIT_MEMLOCK, UINT64_MAX: no limit, or it can't be read */
+    bool     counts_bpf;   /* a kernel that counts the memory of BPF programs to it (before 5.11) */
 };
 /* Of this process, from the files below `root` ("" is the machine's). */
 void rights_read(const char *root, struct rights *out);
 /* perf_event_open failed with `error`: the Status with what is missing and what to do. 1314, 50, 8. */
 wstatus rights_refused(const struct rights *r, int error, struct reason *why);
+/* A BPF program can't be loaded or attached, with `error`: the Status with what is missing; `what` begins the sentence. 1314, 8, 50. */
+wstatus rights_bpf(const struct rights *r, int error, const char *what, struct reason *why);
+/* What to do, which is then taken out of the reason; `otherwise` where it says nothing. */
+const char *rights_advice(struct reason *why, const char *otherwise);
 /* A tracepoint's description can't be read: true when a right is what is missing; then reason and advice say which. */
 bool rights_tracefs(const struct rights *r, int error, char *reason, size_t size, const char **advice);
 #endif

@@ -1,4 +1,4 @@
-/* What is missing is named, with what to do: each right on a made-up machine. Proves: issue 4, missing privilege named. */
+/* What is missing is named, with what to do: each right on a made-up machine. Proves: missing privilege named; D-33. */
 #include "autologger/kernel/rights.h"
 
 #include <errno.h>
@@ -19,6 +19,8 @@
 #define FIRST "         0          0 4294967295\n"
 
 struct machine { const char *capabilities, *uid_map, *paranoid, *lockdown, *cmdline; };
+/* The kernel's release and the limit of locked memory, where a row has them. */
+static const char *release, *limit;
 
 static void file(const char *root, const char *path, const char *text)
 {
@@ -45,6 +47,12 @@ static struct rights made_up(const struct machine *m)
     file(root, "/proc/self/uid_map", m->uid_map);
     if (m->paranoid)
         file(root, "/proc/sys/kernel/perf_event_paranoid", m->paranoid);
+    if (release)
+        file(root, "/proc/sys/kernel/osrelease", release);
+    if (limit) {
+        snprintf(text, sizeof text, "Limit   Soft Limit  Hard Limit  Units\nMax locked memory         %s     65536     bytes\n", limit);
+        file(root, "/proc/self/limits", text);
+    }
     if (m->lockdown)
         file(root, "/sys/kernel/security/lockdown", m->lockdown);
     if (m->cmdline)
@@ -102,7 +110,48 @@ static void tracefs_too(void **state)
     assert_true(strstr(reason, "CAP_SYS_ADMIN is missing") && strstr(advice, "root"));
     assert_true(rights_tracefs(&inside, EPERM, reason, sizeof reason, &advice));
     assert_true(strstr(reason, "user namespace") && strstr(advice, "container"));
-    assert_false(rights_tracefs(&locked, ENOENT, reason, sizeof reason, &advice)); /* the kernel has none: no matter of rights */
+    assert_true(rights_tracefs(&locked, ENOENT, reason, sizeof reason, &advice)); /* D-33: its tracefs is empty */
+    assert_true(strstr(reason, "locked down") && strstr(advice, "lockdown=integrity"));
+    assert_false(rights_tracefs(&poor, ENOENT, reason, sizeof reason, &advice)); /* the kernel has none: no matter of rights */
+}
+
+/* Why a BPF program was refused: EPERM has four causes, and a lockdown speaks by errors that name nothing. */
+static void bpf_too(void **state)
+{
+    static const struct {
+        struct machine machine;
+        const char    *release, *locked;
+        int            error;
+        wstatus        status;
+        const char    *what, *advice;
+    } rows[] = {
+        {{ALL, FIRST, "3\n", NULL, "quiet\n"}, "5.10.0-32-amd64\n", "65536", EPERM, W_NOT_ENOUGH_MEMORY,
+         "it fails: this kernel counts it as locked memory, of which 64 KB are allowed", "raise RLIMIT_MEMLOCK (LimitMEMLOCK=infinity)"},
+        {{ALL, FIRST, "3\n", NULL, "quiet\n"}, "4.19.0\n", "65536", EPERM, W_NOT_ENOUGH_MEMORY, "64 KB", "RLIMIT_MEMLOCK"},
+        {{ALL, FIRST, "3\n", NULL, "quiet\n"}, "5.10.0\n", "unlimited", EPERM, W_PRIVILEGE_NOT_HELD, "although CAP_BPF is held", "seccomp filter"},
+        {{ALL, FIRST, "3\n", NULL, "quiet\n"}, "5.11.0\n", "65536", EPERM, W_PRIVILEGE_NOT_HELD, "although CAP_BPF is held", "security module"},
+        {{ALL, FIRST, "3\n", NULL, "quiet\n"}, "6.1.0\n", "65536", EPERM, W_PRIVILEGE_NOT_HELD, "although CAP_BPF is held", "allow bpf"},
+        {{NONE, FIRST, "3\n", NULL, NULL}, "5.10.0\n", "65536", EPERM, W_PRIVILEGE_NOT_HELD, "CAP_BPF and CAP_PERFMON are missing", "run with both, or as root"},
+        {{PERFMON, FIRST, "3\n", NULL, NULL}, "6.1.0\n", "65536", EACCES, W_PRIVILEGE_NOT_HELD, "CAP_BPF and CAP_PERFMON are missing", "as root"},
+        {{ALL, "0 100000 65536\n", "3\n", NULL, NULL}, "6.1.0\n", NULL, EPERM, W_PRIVILEGE_NOT_HELD, "user namespace alone", "outside of the container"},
+        {{ALL, FIRST, "3\n", "none integrity [confidentiality]\n", NULL}, "6.1.0\n", "65536", E2BIG, W_PRIVILEGE_NOT_HELD,
+         "locked down (confidentiality), which forbids it even to root (Argument list too long)", "boot without lockdown=confidentiality"},
+        {{ALL, FIRST, "3\n", NULL, "lockdown=confidentiality\n"}, "5.10.0\n", "65536", EPERM, W_PRIVILEGE_NOT_HELD, "locked down", "lockdown=integrity"},
+        {{ALL, FIRST, "3\n", "none [integrity] confidentiality\n", NULL}, "6.1.0\n", "65536", E2BIG, W_NOT_SUPPORTED, "it fails: Argument list", "else"},
+        {{ALL, FIRST, "3\n", NULL, NULL}, "5.10.0\n", "65536", ENOMEM, W_NOT_ENOUGH_MEMORY, "it fails: Cannot allocate memory", "else"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        release           = rows[i].release;
+        limit             = rows[i].locked;
+        struct rights r   = made_up(&rows[i].machine);
+        struct reason why = {0};
+        assert_int_equal(rights_bpf(&r, rows[i].error, "it fails", &why), rows[i].status);
+        const char *advice = rights_advice(&why, "else");
+        if (!strstr(why.text, rows[i].what) || !strstr(advice, rows[i].advice) || strstr(why.text, "Do: "))
+            fail_msg("row %zu: %s | %s", i, why.text, advice);
+    }
+    release = limit = NULL;
 }
 
 static void this_machine_has_some(void **state)
@@ -116,7 +165,7 @@ static void this_machine_has_some(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_named_with_what_to_do), cmocka_unit_test(tracefs_too),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_is_named_with_what_to_do), cmocka_unit_test(tracefs_too), cmocka_unit_test(bpf_too),
                                        cmocka_unit_test(this_machine_has_some)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
