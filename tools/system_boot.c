@@ -43,6 +43,9 @@ void check_initramfs(const struct system_look *l)
         system_found(l->f, SYSTEM_NOTE, "build an image for this kernel", "%s is there, but no image of the kernel %s", initramfs_tool_name(i->tool), l->ask->machine->kernel);
     else if (l->ask->rebuilds || !l->ask->store_path)
         system_found(l->f, SYSTEM_OK, "", "%s, %s", initramfs_tool_name(i->tool), i->image);
+    else if (machine_has(l->ask->machine, "/" SETUP_PUT_BACK))
+        system_found(l->f, SYSTEM_OK, "", "%s, %s; the one boot that was asked for is over, and the next image is without the early program",
+                     initramfs_tool_name(i->tool), i->image);
     else if (initramfs_content(l->ask->machine, i) == CONTENT_ABSENT)
         system_found(l->f, SYSTEM_FAILED, "autologger apply", "%s does not hold the early program: the image was not built since something was applied", i->image);
     else
@@ -125,8 +128,8 @@ void check_guard(const struct system_look *l)
         system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_NOTE, "see why that boot did not finish; autologger apply starts afresh",
                      "boot %" PRIu64 " was traced and did not finish: nothing is started until something is applied again", last);
     else if (g.consumed)
-        system_found(l->f, l->ask->store_path ? SYSTEM_FAILED : SYSTEM_OK, l->ask->store_path ? "autologger apply, for another boot" : "",
-                     "what was declared for one boot was done in boot %" PRIu64, g.consumed);
+        system_found(l->f, l->ask->store_path ? SYSTEM_NOTE : SYSTEM_OK, l->ask->store_path ? "autologger apply, for another boot" : "",
+                     "traced once in boot %" PRIu64 "; nothing is declared for the next boot", g.consumed);
     else
         system_found(l->f, SYSTEM_OK, "", g.count ? "the last traced boot finished" : "no boot was traced yet");
 }
