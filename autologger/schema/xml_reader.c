@@ -1,10 +1,45 @@
+#include "autologger/schema/xml_library.h"
 #include "autologger/schema/xml_reader.h"
 
+#include <dlfcn.h>
 #include <libxml/parser.h>
 #include <libxml/parserInternals.h>
 #include <libxml/xmlerror.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- the library ---- */
+
+#define FUNCTIONS(F)                                                                                                               \
+    F(xmlInitParser) F(xmlCreateMemoryParserCtxt) F(xmlCtxtUseOptions) F(xmlParseDocument) F(xmlFreeParserCtxt) F(xmlStopParser)     \
+    F(xmlByteConsumed) F(xmlGetPredefinedEntity)
+static struct {
+#define F(name) __typeof__(name) *name;
+    FUNCTIONS(F)
+#undef F
+} xml;
+static struct reason xml_refused; /* status 0: loaded */
+
+wstatus xml_library_load(const char *name, struct reason *why)
+{
+    void       *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    const char *missing = library ? NULL : dlerror();
+#define F(function)                                                                                                                \
+    if (library && !missing) {                                                                                                     \
+        void *found = dlsym(library, #function);                                                                                   \
+        memcpy(&xml.function, &found, sizeof found); /* an object's pointer as a function's */                                     \
+        missing = found ? NULL : #function;                                                                                        \
+    }
+    FUNCTIONS(F)
+#undef F
+    if (!missing)
+        return W_SUCCESS; /* it stays loaded */
+    return reason_set(why, W_NOT_SUPPORTED, "XML is read by libxml2, which cannot be loaded (%s). Do: apt-get install libxml2", missing);
+}
+
+static void xml_load(void) { xml_library_load(AL_XML2, &xml_refused); }
 
 struct walk {
     const struct xml_walker *walker;
@@ -31,7 +66,7 @@ static uint32_t line_at(struct walk *w, size_t offset)
 
 static size_t position(const struct walk *w)
 {
-    long at = xmlByteConsumed(w->parser);
+    long at = xml.xmlByteConsumed(w->parser);
     return at < 0 || (size_t)at > w->length ? w->length : (size_t)at;
 }
 
@@ -44,7 +79,7 @@ static void tell(struct walk *w, uint32_t line, const char *what, const char *ad
 static void stop(struct walk *w, const char *what, const char *advice)
 {
     tell(w, line_at(w, position(w)), what, advice);
-    xmlStopParser(w->parser);
+    xml.xmlStopParser(w->parser);
 }
 
 /* The '<' of the tag that ends at `end`: no '<' can stand inside of a start tag. */
@@ -81,7 +116,7 @@ static void on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, cons
     struct walk        *w   = ctx;
     struct xml_element *e   = &w->element;
     size_t              end = position(w), at = tag_begin(w, end);
-    xmlChar            *copies[XML_ATTRIBUTES];
+    char               *copies[XML_ATTRIBUTES];
 
     (void)prefix, (void)uri, (void)namespaces, (void)declared, (void)defaulted;
     *e = (struct xml_element){.name = (const char *)name, .line = line_at(w, at), .end = end};
@@ -98,16 +133,16 @@ static void on_begin(void *ctx, const xmlChar *name, const xmlChar *prefix, cons
             tell(w, e->line, "the element has too many attributes", "leave away those that the grammar does not have");
             break;
         }
-        copies[e->count] = xmlStrndup(attributes[3], (int)(attributes[4] - attributes[3])); /* values have no end of their own */
+        copies[e->count] = strndup((const char *)attributes[3], (size_t)(attributes[4] - attributes[3])); /* values have no end of their own */
         struct xml_attribute *a = &e->attributes[e->count];
         a->name                 = (const char *)attributes[0];
-        a->value                = copies[e->count] ? (const char *)copies[e->count] : "";
+        a->value                = copies[e->count] ? copies[e->count] : "";
         a->line                 = line_at(w, attribute_at(w, &at, end, a->name));
         e->count++;
     }
     w->walker->begin(w->walker->ctx, e);
     for (unsigned i = 0; i < e->count; i++)
-        xmlFree(copies[i]);
+        free(copies[i]);
 }
 
 static void on_end(void *ctx, const xmlChar *name, const xmlChar *prefix, const xmlChar *uri)
@@ -131,7 +166,7 @@ static void on_text(void *ctx, const xmlChar *text, int length)
 static xmlEntityPtr on_entity(void *ctx, const xmlChar *name)
 {
     (void)ctx;
-    return xmlGetPredefinedEntity(name);
+    return xml.xmlGetPredefinedEntity(name);
 }
 
 static void on_dtd(void *ctx, const xmlChar *name, const xmlChar *external, const xmlChar *system)
@@ -166,20 +201,24 @@ wstatus xml_walk(const char *text, size_t length, const struct xml_walker *walke
                             .internalSubset = on_dtd,
                             .serror         = (xmlStructuredErrorFunc)on_error};
     xmlParserCtxtPtr parser;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+    pthread_once(&once, xml_load);
+    if (xml_refused.status)
+        return reason_set(why, xml_refused.status, "%s", xml_refused.text);
     if (!length) {
         walker->wrong(walker->ctx, 0, "the file is empty", "write a manifest into it: autologger manifest template NAME");
         return W_SUCCESS;
     }
-    xmlInitParser();
-    if (length > INT32_MAX || !(parser = xmlCreateMemoryParserCtxt(text, (int)length)))
+    xml.xmlInitParser();
+    if (length > INT32_MAX || !(parser = xml.xmlCreateMemoryParserCtxt(text, (int)length)))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to read the XML");
     w.parser = parser;
     /* NOENT: the five entities of XML become characters; there are no others */
-    xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_IGNORE_ENC | XML_PARSE_NOWARNING);
+    xml.xmlCtxtUseOptions(parser, XML_PARSE_NONET | XML_PARSE_NOENT | XML_PARSE_IGNORE_ENC | XML_PARSE_NOWARNING);
     *parser->sax     = sax;
     parser->userData = &w;
-    xmlParseDocument(parser);
-    xmlFreeParserCtxt(parser);
+    xml.xmlParseDocument(parser);
+    xml.xmlFreeParserCtxt(parser);
     return W_SUCCESS;
 }

@@ -50,13 +50,17 @@ class Machine:
 
 
 END = """#!/bin/sh
-# The sessions end by themselves; then the results, then the power.
+# The sessions end by themselves, and what was in place for them is put back; then the results, then the power.
 mkdir /root/out
 for try in $(seq 300); do
     autologger sessions --json 2>/dev/null | grep -q '"name"' || break
     sleep 1
 done
 sleep 3
+for try in $(seq 300); do
+    grep -q -e '^done' -e '^left' /var/lib/autologger/put-back 2>/dev/null && break
+    sleep 1
+done
 journalctl -b --no-pager -o short-monotonic >/root/out/journal 2>&1
 systemctl --failed --no-legend >/root/out/failed 2>&1
 systemctl show autologgerd.service autologger-status.service >/root/out/units 2>&1
