@@ -286,11 +286,12 @@ static void installed_print(struct json *j)
     provider_names_finish(&names);
 }
 
-static void registered_json(struct json *j, const char *guid, const char *name, const struct ctl_provider_answer *p)
+static void registered_json(struct json *j, const char *guid, const char *name, const struct ctl_provider_row *row, const struct ctl_provider_answer *p)
 {
     json_object(j, NULL);
     json_text(j, "guid", guid);
     json_text(j, "name", name);
+    json_number(j, "registrations", row->registrations); /* also of programs beyond those that are listed */
     json_array(j, "programs");
     for (uint32_t i = 0; i < p->program_count; i++)
         json_number(j, NULL, p->program[i].pid);
@@ -335,7 +336,7 @@ static int registered_print(const struct args *a, struct json *j)
         sessions_text(p, sessions, sizeof sessions);
         const char *known = provider_names_find(&names, &rows[i].guid), *name = *p->name ? p->name : known ? known : "";
         if (j)
-            registered_json(j, guid, name, p);
+            registered_json(j, guid, name, &rows[i], p);
         else
             text_table_row(&t, guid, name, programs, sessions);
     }

@@ -14,6 +14,7 @@ static struct {
     unsigned                count;
 } enabled;
 static struct result_list rows_now; /* the session's, and its providers' */
+static struct ctl_state_answer daemon_state;
 
 /* What the session enables of this provider, if it does. */
 static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name, struct reason *why)
@@ -45,7 +46,7 @@ static wstatus ask(struct control_client *c, const char *name, struct ctl_sessio
     free(rows);
     if (!st && (st = live_rows_add(&rows_now, c, out, why)) == W_NOT_SUPPORTED)
         st = W_SUCCESS; /* an older daemon: no notes */
-    return st;
+    return st ? st : control_state(c, &daemon_state, why);
 }
 
 /* Why providers of it have no events so far. */
@@ -70,6 +71,7 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
     const unsigned    count = notes_take(&notes);
     session_view_show_enabled(s, enabled.at, enabled.count, notes, count, c->json);
     free(notes);
+    session_refused_print(&daemon_state, c->json ? stderr : stdout);
     free(enabled.at);
     result_list_finish(&rows_now);
 }

@@ -33,7 +33,7 @@ static void table_print(const struct ctl_session_info *rows, unsigned count)
     text_table_finish(&t);
 }
 
-static int rows_json(const struct ctl_session_info *rows, unsigned count)
+static int rows_json(const struct ctl_session_info *rows, unsigned count, const struct ctl_state_answer *state)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -43,6 +43,7 @@ static int rows_json(const struct ctl_session_info *rows, unsigned count)
     for (unsigned i = 0; i < count; i++)
         session_view_json(&rows[i], NULL, j);
     json_array_end(j);
+    session_refused_json(state, j);
     json_object_end(j);
     json_destroy(j);
     return VERB_FINE;
@@ -58,6 +59,7 @@ int cmd_sessions(int argc, char **argv)
     struct control_client   *client = NULL;
     struct ctl_session_info *rows   = NULL;
     unsigned                 count  = 0;
+    struct ctl_state_answer  state  = {0};
     struct reason            why    = {0};
     int                      code;
     if (!cmdline_parse(&argp, argc, argv, &c, &code))
@@ -65,15 +67,19 @@ int cmd_sessions(int argc, char **argv)
     wstatus st = control_open(c.runtime_dir, &client, &why);
     if (!st)
         st = control_query_all(client, &rows, &count, &why);
+    if (!st)
+        st = control_state(client, &state, &why);
     control_close(client);
     if (st)
         return failure_print_about(ABOUT_DAEMON, "autologger sessions", st, &why);
     if (c.json)
-        code = rows_json(rows, count);
+        code = rows_json(rows, count, &state);
     else if (count)
         table_print(rows, count);
     else
         puts("no session runs");
+    if (!c.json)
+        session_refused_print(&state, stdout);
     free(rows);
     return code;
 }

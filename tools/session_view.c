@@ -203,3 +203,41 @@ void session_view_show(const struct ctl_session_info *s, bool as_json)
         session_view_json(s, NULL, j);
     json_destroy(j);
 }
+
+static const char *user_text(uint32_t uid, char text[32])
+{
+    if (uid == UINT32_MAX)
+        snprintf(text, 32, "other users");
+    else
+        snprintf(text, 32, "uid %" PRIu32, uid);
+    return text;
+}
+
+void session_refused_print(const struct ctl_state_answer *state, FILE *to)
+{
+    char     text[32];
+    unsigned count = 0;
+    for (size_t i = 0; i < sizeof state->refused / sizeof *state->refused && state->refused[i].programs; i++, count++)
+        fprintf(to, "not recorded: %" PRIu32 " program%s of %s: the daemon had no place for %s\n", state->refused[i].programs,
+                state->refused[i].programs == 1 ? "" : "s", user_text(state->refused[i].uid, text), state->refused[i].programs == 1 ? "it" : "them");
+    if (count && state->places < state->places_most)
+        fprintf(to, "    do:  allow the daemon more open files (LimitNOFILE= of autologgerd.service, or ulimit -n): it has %" PRIu32
+                    " places, and could have %" PRIu32 "\n", state->places, state->places_most);
+    else if (count)
+        fprintf(to, "    do:  run fewer programs with providers at one time (%" PRIu32 " places, half of them for one user); those that wait get a place within 5 s\n",
+                state->places);
+}
+
+void session_refused_json(const struct ctl_state_answer *state, struct json *j)
+{
+    json_number(j, "places", state->places);
+    json_array(j, "refused");
+    for (size_t i = 0; i < sizeof state->refused / sizeof *state->refused && state->refused[i].programs; i++) {
+        json_object(j, NULL);
+        if (state->refused[i].uid != UINT32_MAX)
+            json_number(j, "uid", state->refused[i].uid);
+        json_number(j, "programs", state->refused[i].programs);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}

@@ -22,6 +22,10 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
                                const struct condition *notes, unsigned note_count, bool as_json);
 /* The same by --json or not, on stdout. */
 void session_view_show(const struct ctl_session_info *s, bool as_json);
+/* Programs that the daemon had no place for: a line for each user, nothing if there are none. */
+void session_refused_print(const struct ctl_state_answer *state, FILE *to);
+/* The same as an array "refused". */
+void session_refused_json(const struct ctl_state_answer *state, struct json *j);
 /* What "written" means, as a line: events that are in the file; the rest is in memory. */
 #define SESSION_WRITTEN_NOTE "written: events that are in the file; what is still in memory follows with 'autologger flush NAME' or stop"
 #endif

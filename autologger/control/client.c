@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 enum {
+    OPEN_AGAIN    = 15,
+    OPEN_PAUSE_MS = 50,
     WAIT_EVER    = -1,
     HELD_PAUSE_MS = 50,
     WAIT_MS      = 30 * 1000,      /* an answer that only needs a look at tables */
@@ -207,7 +209,7 @@ static wstatus hello(struct control_client *c, struct reason *why)
     return W_SUCCESS;
 }
 
-wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why)
+static wstatus open_once(const char *runtime_dir, struct control_client **out, bool *hung_up, struct reason *why)
 {
     const char            *dir = runtime_dir ? runtime_dir : control_runtime_dir();
     struct control_client *c   = calloc(1, sizeof *c);
@@ -229,13 +231,28 @@ wstatus control_open(const char *runtime_dir, struct control_client **out, struc
         st = reason_set(why, wstatus_from_errno(-rc), "%s/control: %s", dir, strerror(-rc));
         goto out;
     }
-    if ((st = hello(c, why)))
+    if ((st = hello(c, why))) {
+        *hung_up = st == W_WMI_INSTANCE_NOT_FOUND;
         goto out;
+    }
     *out = c;
     c    = NULL;
 out:
     control_close(c);
     return st;
+}
+
+/* A daemon that hangs up before it greets has no place just now: programs that it refuses take the last ones for a moment. */
+wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why)
+{
+    bool    hung_up = false;
+    wstatus st      = open_once(runtime_dir, out, &hung_up, why);
+    for (unsigned i = 0; hung_up && i < OPEN_AGAIN; i++) {
+        hung_up = false;
+        usleep(OPEN_PAUSE_MS * 1000);
+        st = open_once(runtime_dir, out, &hung_up, why);
+    }
+    return hung_up ? reason_set(why, st, "the daemon hangs up: it has no place for this connection") : st;
 }
 
 void control_close(struct control_client *c)
@@ -645,7 +662,9 @@ wstatus control_state(struct control_client *c, struct ctl_state_answer *out, st
     if (st)
         return st;
     *out = (struct ctl_state_answer){.sessions_most = SESSIONS_MOST};
-    memcpy(out, c->buffer, c->size < sizeof *out ? offsetof(struct ctl_state_answer, sessions_most) : sizeof *out);
+    const size_t known = c->size >= sizeof *out ? sizeof *out : c->size >= offsetof(struct ctl_state_answer, places) ? offsetof(struct ctl_state_answer, places)
+                                                                                                                   : offsetof(struct ctl_state_answer, sessions_most);
+    memcpy(out, c->buffer, known);
     out->store[sizeof out->store - 1]     = 0;
     out->log_dir[sizeof out->log_dir - 1] = 0;
     return W_SUCCESS;

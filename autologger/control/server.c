@@ -3,8 +3,10 @@
 #include "autologger/control/access.h"
 #include "autologger/control/foreign.h"
 #include "autologger/control/message.h"
+#include "autologger/control/places.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ static void keep_connection(struct control_server *v, unsigned c, int fd)
         v->table->env->keep(v->table->env->keep_ctx, name, fd, 0);
 }
 
-static void connection_drop(struct control_server *v, unsigned c)
+void server_drop(struct control_server *v, unsigned c)
 {
     server_consumer_drop(v, c);
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
@@ -45,57 +47,51 @@ static void connection_drop(struct control_server *v, unsigned c)
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count)
 {
     if (v->fd[c] >= 0 && !message_send(v->fd[c], message, size, fds, fd_count))
-        connection_drop(v, c); /* V3 */
-}
-
-/* Of who has connected and said nothing, the one that has been silent for longest gives way. `uid`: of this user; ANYBODY. */
-enum { OF_USER, ANYBODY };
-static bool silent_drop(struct control_server *v, int whose, uint32_t uid)
-{
-    unsigned victim = STATE_CONNECTIONS;
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
-        if (v->state->connection[c].in_use && !v->greeted[c] && (whose == ANYBODY || v->state->connection[c].uid == uid) &&
-            (victim == STATE_CONNECTIONS || v->state->connection[c].id < v->state->connection[victim].id))
-            victim = c;
-    if (victim < STATE_CONNECTIONS)
-        connection_drop(v, victim);
-    return victim < STATE_CONNECTIONS;
+        server_drop(v, c); /* V3 */
 }
 
 int server_connect(struct control_server *v, int fd, uint32_t uid, uint32_t pid)
 {
-    unsigned own = 0, all = 0;
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
-        own += v->state->connection[c].in_use && v->state->connection[c].uid == uid;
-        all += v->state->connection[c].in_use != 0;
-    }
-    if (own >= STATE_CONNECTIONS / 2 && uid != 0 && !silent_drop(v, OF_USER, uid))
-        return -1; /* no user may keep all others out */
-    if (all == STATE_CONNECTIONS && !silent_drop(v, ANYBODY, 0))
+    const int c = places_take(v, uid);
+    if (c < 0) {
+        places_refuse(v, uid, pid);
         return -1;
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
-        struct state_connection *s = &v->state->connection[c];
-        if (s->in_use)
-            continue;
-        *s            = (struct state_connection){.id = v->state->next_connection++, .uid = uid, .pid = pid};
-        v->fd[c]      = fd;
-        v->greeted[c] = false;
-        __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
-        return (int)c;
     }
-    return -1;
+    struct state_connection *s = &v->state->connection[c];
+    *s            = (struct state_connection){.id = v->state->next_connection++, .uid = uid, .pid = pid};
+    v->fd[c]      = fd;
+    v->greeted[c] = false;
+    __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
+    return c;
 }
 
-static void connection_accept(struct control_server *v)
+/* No descriptor is left: the spare one goes for a moment, so that who waits is told, and does not keep the daemon awake. */
+static int accept_spare(struct control_server *v)
+{
+    close(v->spare_fd);
+    int fd      = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct ucred who;
+    socklen_t    size = sizeof who;
+    if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
+        places_refuse(v, who.uid, (uint32_t)who.pid);
+    if (fd >= 0)
+        close(fd);
+    v->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd;
+}
+
+/* False: nobody waits. */
+static bool connection_accept(struct control_server *v)
 {
     int          fd = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred who;
     socklen_t    size = sizeof who;
 
     if (fd < 0)
-        return;
+        return (errno == EMFILE || errno == ENFILE) && v->spare_fd >= 0 && accept_spare(v) >= 0;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0 || server_connect(v, fd, who.uid, (uint32_t)who.pid) < 0)
         message_hang_up(fd); /* full: the client sees the end of the connection and tries again later */
+    return true;
 }
 
 static void tell_foreign(struct control_server *v, unsigned c)
@@ -263,7 +259,7 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
     wstatus                  st = W_BAD_LENGTH;
 
     if (size < sizeof *m || m->size != size) { /* not even a header: not one of ours */
-        connection_drop(v, c);
+        server_drop(v, c);
         return;
     }
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
@@ -291,11 +287,12 @@ static void connection_read(struct control_server *v, unsigned c)
     if (n == -EAGAIN || n == -EINTR)
         return;
     if (n <= 0)
-        connection_drop(v, c);
+        server_drop(v, c);
     else
         server_receive(v, c, v->in, (size_t)n);
 }
 
+enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */ };
 bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
 {
     struct pollfd *p     = calloc(STATE_CONNECTIONS + 2, sizeof *p);
@@ -312,8 +309,8 @@ bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
             p[count++] = (struct pollfd){.fd = v->fd[c], .events = POLLIN};
         }
     if (poll(p, count, timeout_ms) > 0) {
-        if (p[0].revents)
-            connection_accept(v);
+        for (unsigned i = 0; p[0].revents && i < ACCEPTS && connection_accept(v);)
+            i++;
         extra = p[1].revents != 0;
         for (unsigned i = 2; i < count; i++)
             if (p[i].revents && v->fd[who[i]] == p[i].fd)
@@ -347,6 +344,8 @@ wstatus server_create(int listen_fd, struct session_table *table, struct state_d
     clock_gettime(CLOCK_MONOTONIC, &t);
     v->instance = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     memset(v->fd, 0xFF, sizeof v->fd);
+    v->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    places_begin(v);
     *out = v;
     return W_SUCCESS;
 }
@@ -372,7 +371,7 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         v->fd[c]      = find(ctx, name);
         v->greeted[c] = true;
         if (v->fd[c] < 0)
-            connection_drop(v, c);
+            server_drop(v, c);
     }
     server_users_check(v);
     if (v->hooks.enabling)
@@ -393,6 +392,9 @@ void server_destroy(struct control_server *v)
     v->ending = true; /* sessions may have a successor, and writers need their memory until it is there */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (v->fd[c] >= 0)
-            connection_drop(v, c);
+            server_drop(v, c);
+    if (v->spare_fd >= 0)
+        close(v->spare_fd);
+    free(v->refused_pids);
     free(v);
 }

@@ -121,8 +121,16 @@ wstatus server_on_state(struct control_server *v, unsigned c, const void *messag
                                   .files_created = v->state->files_created,
                                   .sessions_most = v->table->most ? v->table->most : SHM_SESSIONS};
     (void)size;
+    _Static_assert(sizeof a.refused / sizeof *a.refused == STATE_REFUSED, "one for one");
     for (int i = 0; i < v->table->directory->used; i++)
         a.providers += v->table->directory->shm->provider[i].generation & 1;
+    a.places      = v->places;
+    a.places_most = STATE_CONNECTIONS;
+    for (unsigned i = 0, n = 0; i < STATE_REFUSED; i++)
+        if (v->state->refused[i].programs) {
+            a.refused[n].uid        = v->state->refused[i].uid;
+            a.refused[n++].programs = v->state->refused[i].programs;
+        }
     snprintf(a.store, sizeof a.store, "%s", v->state->store);
     snprintf(a.log_dir, sizeof a.log_dir, "%s", v->state->log_dir);
     server_tell(v, c, &a, sizeof a, NULL, 0);

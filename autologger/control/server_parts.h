@@ -25,6 +25,10 @@ struct control_server {
     bool                  greeted[STATE_CONNECTIONS]; /* has said hello: only then is the connection kept for a successor */
     uint32_t              near_thread[STATE_CONNECTIONS]; /* of a foreign program: the thread that asked last (foreign.h) */
     struct foreign_threads foreign;
+    uint64_t              since_ms[STATE_CONNECTIONS]; /* when it connected */
+    unsigned              places;       /* for connections (places.h) */
+    uint64_t             *refused_pids; /* a bit for each program that was refused; NULL: none */
+    int                   spare_fd;     /* closed to refuse a connection when no descriptor is left */
     bool                  quit, ending;
     uint64_t              instance;
     uint32_t              ticket;
@@ -38,6 +42,7 @@ struct control_server {
 typedef wstatus server_request(struct control_server *v, unsigned c, const void *message, size_t size);
 
 /* ---- server.c ---- */
+void server_drop(struct control_server *v, unsigned c); /* a connection, with all that it had */
 /* A client that does not read is dropped (V3), with all that it had. */
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count);
 /* `answer`, which begins with a header: this fills it in. Its Status is told; what is returned is that there is nothing more to answer. */

@@ -2,6 +2,7 @@
 #include "autologger/control/server_parts.h"
 
 #include "autologger/control/access.h"
+#include "autologger/control/places.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
 
@@ -131,6 +132,14 @@ static struct state_registration *registration_place(struct control_server *v, u
     return own < REGISTRATIONS_OF_ONE ? place : NULL;
 }
 
+static bool has_registered(const struct control_server *v, unsigned c)
+{
+    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
+        if (v->state->registration[i].in_use && v->state->registration[i].connection == c)
+            return true;
+    return false;
+}
+
 static void has_come(struct control_server *v, const struct state_registration *r, const struct ctl_register *m)
 {
     const unsigned number = (unsigned)(r - v->state->registration);
@@ -144,7 +153,8 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
 {
     const struct ctl_register *m      = message;
     const bool                 may    = server_granted(v, c, &m->provider, ACCESS_REGISTER_GUIDS);
-    struct state_registration *r      = m->traits_size > size - sizeof *m || !may ? NULL : registration_place(v, c, m->index);
+    const bool                 room   = has_registered(v, c) || places_for_program(v);
+    struct state_registration *r      = m->traits_size > size - sizeof *m || !may || !room ? NULL : registration_place(v, c, m->index);
     uint32_t                   enabled = 0; /* bits, by entry */
     struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
                                          .index = m->index};
@@ -161,8 +171,12 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     if (slot < 0) {
         if (!may)
             registration_refused(v, c, &m->provider);
+        else
+            places_refuse(v, v->state->connection[c].uid, v->state->connection[c].pid);
         answer.header.status = may ? W_NO_SYSTEM_RESOURCES : W_ACCESS_DENIED;
         server_tell(v, c, &answer, sizeof answer, NULL, 0);
+        if (may && !room && v->fd[c] >= 0)
+            server_drop(v, c); /* it took one of the last places, which are kept for controllers */
         return W_SUCCESS;
     }
     if (!r->in_use) {

@@ -23,6 +23,9 @@ static struct {
     bool     blocked; /* something is to be sent as soon as it can be */
 } outbox;
 
+/* The daemon had no place for this program. */
+static bool refused;
+
 struct message {
     union {
         struct ctl_header     header;
@@ -130,6 +133,7 @@ static void on_registered(const struct ctl_registered *m)
     r->answered = 1;
     r->owed     = m->enabled_count;
     r->denied   = m->header.status == W_ACCESS_DENIED;
+    refused     = m->header.status == W_NO_SYSTEM_RESOURCES;
     if (m->header.status != W_SUCCESS)
         r->owed = 0;
     else if (r->announced == r->handle) {
@@ -426,6 +430,7 @@ static void wait_connected(void)
 
 void *agent_main(void *unused)
 {
+    unsigned              refusals = 0; /* in a row */
     static struct message message; /* one agent per process; too large for a small stack */
     (void)unused;
     process_lock();
@@ -442,10 +447,15 @@ void *agent_main(void *unused)
         }
         LIFE.state = AGENT_STARTING;
         LIFE.epoch++;
+        refused = false;
         if (say_hello())
             while (serve(&message))
                 wait_connected();
+        refused |= LIFE.state != AGENT_CONNECTED; /* it hung up at once */
         disconnect();
+        refusals = refused ? refusals + 1 : 0;
+        if (refused)
+            connect_pause(refusals);
     }
     return NULL;
 }

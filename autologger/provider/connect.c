@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LISTEN_TRIES = 10, LISTEN_WAIT_MS = 10, BACKUP_MS = 5000 };
+enum { LISTEN_TRIES = 10, LISTEN_WAIT_MS = 10, BACKUP_MS = 5000, FIRST_PAUSE_MS = 100 };
 
 /* A path too long for a socket address is reached through its folder's descriptor. */
 static bool address_of(const char *dir, struct sockaddr_un *a, int *folder)
@@ -121,4 +121,12 @@ bool connect_or_wait(struct known_fd *socket)
     }
     known_fd_close(&notify);
     return connected;
+}
+
+void connect_pause(unsigned refusals)
+{
+    const long ms = FIRST_PAUSE_MS << (refusals < 7 ? refusals - 1 : 6);
+    LIFE.state    = AGENT_NO_DAEMON;
+    pthread_cond_broadcast(&LIFE.changed);
+    pause_ms(ms < BACKUP_MS ? ms : BACKUP_MS);
 }

@@ -246,6 +246,13 @@ struct ctl_state_answer {
     char              log_dir[CTL_PATH];
     uint32_t          sessions_most; /* at one time */
     uint32_t          reserved;
+    /* from here on: 0 of a daemon that does not tell */
+    uint32_t          places; /* for connections of programs and controllers */
+    uint32_t          places_most; /* with no limit of open files */
+    struct {
+        uint32_t uid;      /* ~0: all other users */
+        uint32_t programs; /* that got no place; 0: there are no more users */
+    } refused[16];
 };
 struct ctl_provider_row {
     struct guid guid;

@@ -13,10 +13,12 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 22, STATE_UIDS = 64, STATE_CONNECTIONS = 1024, STATE_REGISTRATIONS = 8192, STATE_ENABLES = 256,
+enum { STATE_VERSION = 23, STATE_UIDS = 64, STATE_CONNECTIONS = 4096, STATE_REGISTRATIONS = 32768, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
-       STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256 };
+       STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256,
+       STATE_REFUSED = 16 /* users; the last place is for all others */ };
+#define STATE_REFUSED_OTHERS UINT32_MAX
 
 struct state_connection {
     uint32_t in_use;
@@ -53,6 +55,9 @@ struct state_daemon {
     uint8_t  snapshot_content[20];
     uint32_t facts_noted; /* early_facts.h */
     uint32_t message_number, reserved; /* USE_GLOBAL_SEQUENCE: the last that was given */
+    struct {
+        uint32_t uid, programs; /* that got no place; 0 programs: free */
+    } refused[STATE_REFUSED];
     struct state_connection   connection[STATE_CONNECTIONS];
     struct state_registration registration[STATE_REGISTRATIONS];
     struct state_boot         boot;

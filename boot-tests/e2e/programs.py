@@ -1,0 +1,142 @@
+"""Many programs (D-07): 1,100 of root, and 1,000 of 50 users, are all registered and recorded, and every command answers within a second
+meanwhile; where places are few, those that get none are counted by user and told, root's commands still get in, and whoever waits gets the
+places that become free.
+Proves: COR-01, SES-22."""
+import json
+import os
+import subprocess
+import time
+
+from harness import BUILD, Machine, check, skip
+
+GUID = "{1a5ec0de-7e57-0007-8000-000000000001}"
+SOON = 1.0  # s: an answer
+BUSY = 4.0  # the same on a machine that does much else: said, and not failed
+if os.getuid() != 0:
+    skip("programs of other users need root")
+
+
+class Programs:
+    def __init__(self, m, count, uid=0, users=1):
+        os.chmod(m.dir, 0o755)
+        self.p = subprocess.Popen([os.path.join(BUILD, "tests", "many_programs"), str(count), str(uid), str(users)], env=m.env,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        m.processes.append(self.p)
+        self.ready = self.p.stdout.readline().strip()
+
+    def end(self):
+        m.processes.remove(self.p)
+        self.p.stdin.close()
+        self.p.wait(60)
+
+
+def ask(m, *args):
+    """A command's answer, which must come soon."""
+    begin = time.time()
+    r = m.tool(*args)
+    took = time.time() - begin
+    if took > SOON:
+        print("autologger", *args, "took", round(took, 2), "s, the load is", os.getloadavg()[0])
+    check(took < (SOON if os.getloadavg()[0] < 2 * os.cpu_count() else BUSY), "autologger", *args, "took", took, "s")
+    return r.stdout
+
+
+def registered(m):
+    rows = [p for p in json.loads(ask(m, "providers", "--registered", "--json"))["registered"] if p["guid"] == GUID]
+    return rows[0]["registrations"] if rows else 0
+
+
+def wait_registered(m, count, seconds=30):
+    end = time.time() + seconds
+    while (now := registered(m)) != count and time.time() < end:
+        time.sleep(0.2)
+    check(now == count, now, "of", count, "programs are registered")
+
+
+def refused(m):
+    return {r.get("uid"): r["programs"] for r in json.loads(ask(m, "sessions", "--json"))["refused"]}
+
+
+def wait_refused(m, want, seconds=30):
+    end = time.time() + seconds
+    while (now := refused(m)) != want and time.time() < end:
+        time.sleep(0.2)
+    check(now == want, "refused:", now, "and not", want)
+
+
+def recorded(m, name, count):
+    """All of them have written into a session that enables their provider."""
+    ask(m, "start", name, "-p", GUID, "-o", name + ".etl", "--set", "BufferSize=64KB", "--set", "MinimumBuffers=256", "--set", "MaximumBuffers=512")
+    time.sleep(1)
+    ask(m, "query", name)
+    said = json.loads(m.tool("stop", "--json", name).stdout)
+    check(said["events_written"] + said["events_lost"] >= count, name, "has", said["events_written"], "written and", said["events_lost"], "lost of", count)
+    return said
+
+
+with Machine() as m:
+    m.start()
+    begin = time.time()
+    roots = Programs(m, 1100)
+    print("root's 1,100:", roots.ready, "in", round(time.time() - begin, 1), "s")
+    wait_registered(m, 1100)
+    check(not refused(m), "refused:", refused(m))
+    recorded(m, "roots", 1100)
+    roots.end()
+    wait_registered(m, 0)
+
+    begin = time.time()
+    users = Programs(m, 1000, 60000, 50)
+    print("50 users' 1,000:", users.ready, "in", round(time.time() - begin, 1), "s")
+    wait_registered(m, 1000)
+    check(not refused(m), "refused:", refused(m))
+    users.end()
+    m.shutdown()
+
+# ---- 64 sessions, 1,000 programs of 50 users, 64 (emulated) processors
+library = os.path.join(BUILD, "tests", "libcpu_count.so")
+with Machine() as m:
+    if os.path.exists(library):  # not beside a sanitizer
+        os.environ.update(LD_PRELOAD=library, AL_CPU_COUNT="64")
+    m.start()
+    for name in ("LD_PRELOAD", "AL_CPU_COUNT"):
+        os.environ.pop(name, None)
+    users = Programs(m, 1000, 60000, 50)
+    wait_registered(m, 1000)
+    for i in range(64):  # a provider has eight places
+        guid = GUID if i % 8 == 0 else GUID[:-3] + f"{i + 128:02x}}}"
+        ask(m, "start", f"s{i}", "-p", guid, "-o", f"s{i}.etl", "--set", "BufferSize=16KB")
+    check(len(json.loads(ask(m, "sessions", "--json"))["sessions"]) == 64, "64 sessions")
+    ask(m, "query", "s0")
+    ask(m, "providers", "--registered")
+    time.sleep(1)
+    for i in range(64):
+        said = json.loads(ask(m, "stop", "--json", f"s{i}"))
+        both = said["events_written"] + said["events_lost"]  # each program writes one whenever a session enables it
+        check(both >= 1000 if i % 8 == 0 else both == 0, "session", i, "has", said["events_written"], "written and", said["events_lost"], "lost")
+    check(not refused(m), "refused:", refused(m))
+    users.end()
+    m.shutdown()
+
+# ---- few places: 256, of which 32 are root's controllers', and a user may have half
+with Machine() as m:
+    m.keeper = subprocess.Popen(["prlimit", "--nofile=512:512", os.path.join(BUILD, "autologgerd"), "--keep", "--store", m.store, "--log-dir", m.logs,
+                                 "--runtime-dir", m.runtime])
+    m.wait_ready()
+    m.tool("start", "listening", "-p", GUID, "-o", "listening.etl")
+    users = Programs(m, 300, 60000)
+    wait_registered(m, 128)
+    wait_refused(m, {60000: 172})
+    roots = Programs(m, 300)
+    wait_registered(m, 224)
+    wait_refused(m, {60000: 172, 0: 204})
+    for verb in (["sessions"], ["query", "listening"]):
+        said = ask(m, *verb)
+        check("172 programs of uid 60000" in said and "204 programs of uid 0" in said and "LimitNOFILE" in said, *verb, "said", said)
+    users.end()
+    wait_registered(m, 224)  # root's that waited
+    roots.end()
+    wait_registered(m, 0)
+    said = m.tool("stop", "listening", "--json").stdout
+    m.shutdown()
+print("fine")
