@@ -7,12 +7,15 @@
 #include <evntcons.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 static TRACEHANDLE handle;
 static ULONG       stop_after, windows;
 static int64_t     last;
+static atomic_bool closing; /* by the other thread, which then has a line to print */
 
 static VOID on_event(PEVENT_RECORD r)
 {
@@ -43,6 +46,7 @@ static void *closer(void *set)
 {
     int which;
     sigwait(set, &which);
+    closing = true;
     printf("closed %u\n", CloseTrace(handle));
     return NULL;
 }
@@ -68,6 +72,8 @@ int main(int argc, char **argv)
     }
     pthread_create(&thread, NULL, closer, &set);
     ULONG st = ProcessTrace(&handle, 1, NULL, NULL);
+    if (closing)
+        pthread_join(thread, NULL);
     CloseTrace(handle); /* fails when the other thread did */
     printf("end %u\n", st);
     return 0;

@@ -94,7 +94,10 @@ def run(cause, text, programs, provider, number, item, reason, instead):
         check(row["status"] == 0 and row["result"] == "ok" and row["written"] > 0, cause, ": after the advice", row)
 
 
-each(run, CASES)
+each(run, [case for case in CASES if case[4] != 8])
+for case in CASES:  # a burst has to be quicker than the logger: alone
+    if case[4] == 8:
+        run(*case)
 
 # somebody switches tracing off while it runs: the boot's own end says so, and status without a daemon does
 with Machine("[Autologger/web]\n[Autologger/web/Contoso-Web]\n[Autologger/quiet]\n[Autologger/quiet/Contoso-Web]\n") as m:

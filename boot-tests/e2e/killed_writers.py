@@ -32,7 +32,7 @@ def attempted_by(tally):
 with Machine(DECLARED) as m:
     m.start()
     users = [None, None, 65534 if os.getuid() == 0 else None]
-    writers = [m.writer(i, COUNT, user=users[i]) for i in range(3)]
+    writers = [m.writer(i, COUNT, user=users[i], enabled=True) for i in range(3)]
     while attempted_by(writers[1][1]) < COUNT // 4:
         time.sleep(0.001)
     writers[1][0].send_signal(signal.SIGKILL)

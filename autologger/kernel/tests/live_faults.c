@@ -85,6 +85,28 @@ static size_t faults(const struct collector *c, uint16_t hook, pid_t pid, const 
     return n;
 }
 
+/* Pages of these with such an event. A processor may fault at one page twice: the kernel gives up what it does for a fault when it is told to do
+ * something else meanwhile, and the program faults again. So events are at most a few more than pages. */
+static size_t pages_faulted(const struct collector *c, uint16_t hook, pid_t pid, const char *from, size_t pages)
+{
+    static bool  seen[ANONYMOUS];
+    size_t       n     = 0;
+    const size_t whole = faults(c, hook, pid, from, pages);
+
+    assert_true(pages <= ANONYMOUS);
+    memset(seen, 0, sizeof seen);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct seen *s    = &c->event[i];
+        const uint64_t     page = (u64_at(s, 0) - (uintptr_t)from) / PAGE;
+        if (s->hook != hook || s->pid != (uint32_t)pid || page >= pages || seen[page])
+            continue;
+        seen[page] = true;
+        n++;
+    }
+    assert_true(whole - n <= 1 + pages / 50);
+    return n;
+}
+
 static void ALL_FAULTS_by_class(void **state)
 {
     static struct collector c;
@@ -111,12 +133,12 @@ static void ALL_FAULTS_by_class(void **state)
     close(fd);
     halt(&c);
     check_balance(&c, &n);
-    assert_count(faults(&c, 0x020B, pid, r.anonymous, ANONYMOUS), ANONYMOUS, n);
-    assert_count(faults(&c, 0x020B, pid, r.zero, ZERO_READ), ZERO_READ, n);
+    assert_count(pages_faulted(&c, 0x020B, pid, r.anonymous, ANONYMOUS), ANONYMOUS, n);
+    assert_count(pages_faulted(&c, 0x020B, pid, r.zero, ZERO_READ), ZERO_READ, n);
     assert_count(faults(&c, 0x020A, pid, r.shared_file, BLOCKS * AROUND), BLOCKS, n);
     if (c.conditions == 0) { /* the error code, of x86 alone, tells of writing */
-        assert_count(faults(&c, 0x020C, pid, r.zero, ZERO_READ), ZERO_READ, n);
-        assert_count(faults(&c, 0x020C, pid, r.private_file, PRIVATE_WRITTEN), PRIVATE_WRITTEN, n);
+        assert_count(pages_faulted(&c, 0x020C, pid, r.zero, ZERO_READ), ZERO_READ, n);
+        assert_count(pages_faulted(&c, 0x020C, pid, r.private_file, PRIVATE_WRITTEN), PRIVATE_WRITTEN, n);
         assert_count(faults(&c, 0x020F, pid, r.none, 1), VIOLATIONS, n);
         assert_count(faults(&c, 0x020F, pid, NULL, SIZE_MAX / PAGE), VIOLATIONS, n);
     }
