@@ -30,7 +30,7 @@ enum stack_end quality_end(const struct frame_name *last, bool kernel, bool *thr
     return root == THREAD || (root == ENTRY && kernel) ? STACK_COMPLETE : STACK_CUT;
 }
 
-void quality_expect(struct quality *q, int64_t trigger)
+void quality_expect(struct quality *q, int64_t trigger, uint16_t cpu)
 {
     if (q->count == q->capacity) {
         size_t n     = q->capacity ? q->capacity * 2 : 1024;
@@ -42,13 +42,13 @@ void quality_expect(struct quality *q, int64_t trigger)
         q->trigger  = grown;
         q->capacity = n;
     }
-    q->trigger[q->count++] = (struct quality_trigger){.time = trigger, .hook = QUALITY_NO_EVENT};
+    q->trigger[q->count++] = (struct quality_trigger){.time = trigger, .cpu = cpu, .hook = QUALITY_NO_EVENT};
 }
 
 static int by_time(const void *a, const void *b)
 {
     const struct quality_trigger *x = a, *y = b;
-    return x->time < y->time ? -1 : x->time > y->time;
+    return x->time != y->time ? (x->time < y->time ? -1 : 1) : x->cpu - y->cpu;
 }
 
 void quality_ready(struct quality *q)
@@ -58,15 +58,31 @@ void quality_ready(struct quality *q)
     if (q->count)
         qsort(q->trigger, q->count, sizeof *q->trigger, by_time);
     for (size_t i = 0; i < q->count; i++) /* a stack in two parts names its event twice */
-        if (kept == 0 || q->trigger[kept - 1].time != q->trigger[i].time)
+        if (kept == 0 || by_time(&q->trigger[kept - 1], &q->trigger[i]) != 0)
             q->trigger[kept++] = q->trigger[i];
     q->count = kept;
 }
 
-static struct quality_trigger *trigger_at(const struct quality *q, int64_t time)
+/* The event of that time and CPU; `seen`: or, if that has not been seen, one of that time that has. */
+static struct quality_trigger *trigger_at(const struct quality *q, int64_t time, uint16_t cpu, bool seen)
 {
-    const struct quality_trigger key = {.time = time};
-    return q->count ? bsearch(&key, q->trigger, q->count, sizeof key, by_time) : NULL;
+    const struct quality_trigger key = {.time = time, .cpu = cpu};
+    struct quality_trigger      *at  = q->count ? bsearch(&key, q->trigger, q->count, sizeof key, by_time) : NULL;
+    size_t                       low = 0, high = q->count;
+
+    if (at && (!seen || at->hook != QUALITY_NO_EVENT))
+        return at;
+    while (low < high) { /* the first of that time */
+        const size_t middle = (low + high) / 2;
+        if (q->trigger[middle].time < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < q->count && q->trigger[low].time == time; low++)
+        if ((q->trigger[low].hook != QUALITY_NO_EVENT) == seen)
+            return &q->trigger[low];
+    return at;
 }
 
 static struct quality_row *row_of(struct quality *q, uint16_t hook)
@@ -82,7 +98,7 @@ void quality_event(struct quality *q, const struct etl_event *e)
     if ((e->kind != ETL_KIND_SYSTEM && e->kind != ETL_KIND_PERFINFO) || e->hook >> 8 == ETL_GROUP_STACKWALK || !q->count)
         return;
     struct quality_row     *row = row_of(q, e->hook);
-    struct quality_trigger *at  = trigger_at(q, e->raw_time);
+    struct quality_trigger *at  = trigger_at(q, e->raw_time, e->cpu, false);
     if (!row) {
         q->failed = true;
         return;
@@ -130,9 +146,9 @@ static void row_add(struct quality_row *row, struct quality_trigger *to, const s
     frames_add(row, p);
 }
 
-void quality_stack(struct quality *q, int64_t trigger, const struct quality_parts *parts)
+void quality_stack(struct quality *q, int64_t trigger, uint16_t cpu, const struct quality_parts *parts)
 {
-    struct quality_trigger  nobody = {.hook = QUALITY_NO_EVENT}, *at = trigger_at(q, trigger);
+    struct quality_trigger  nobody = {.hook = QUALITY_NO_EVENT}, *at = trigger_at(q, trigger, cpu, true);
     struct quality_row     *row    = row_of(q, at ? at->hook : QUALITY_NO_EVENT);
     if (row)
         row_add(row, at ? at : &nobody, parts);

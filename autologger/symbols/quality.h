@@ -30,12 +30,12 @@ struct quality_parts { /* of one stack */
 };
 struct quality_trigger {
     int64_t  time;
-    uint16_t hook;
+    uint16_t hook, cpu;
     uint8_t  kernel, user, whole; /* enum stack_end; whole STACK_NO_PART: no stack was shown yet */
     bool     root; /* the kernel part ends where threads begin */
 };
 struct quality {
-    struct quality_trigger *trigger; /* events that have a stack, by time, each once */
+    struct quality_trigger *trigger; /* events that have a stack, by time and CPU, each once */
     size_t                  count, capacity;
     struct quality_row     *row[QUALITY_HOOKS >> 8]; /* 256 each; NULL: none */
     bool                    failed; /* no memory */
@@ -43,12 +43,13 @@ struct quality {
 
 /* What the last frame of a part says of it; *thread: it is where threads begin. */
 enum stack_end quality_end(const struct frame_name *last, bool kernel, bool *thread);
-void           quality_expect(struct quality *q, int64_t trigger);
+/* `cpu`: of the stack's own event. Events of two CPUs have one time now and then; a stack's second part may come from another CPU than its event. */
+void           quality_expect(struct quality *q, int64_t trigger, uint16_t cpu);
 void           quality_ready(struct quality *q);
 /* A kernel event that is shown; others are nobody's trigger. */
 void quality_event(struct quality *q, const struct etl_event *e);
 /* A stack of the event at that raw time; QUALITY_INSIDE: of an event that carries it. */
-void quality_stack(struct quality *q, int64_t trigger, const struct quality_parts *parts);
+void quality_stack(struct quality *q, int64_t trigger, uint16_t cpu, const struct quality_parts *parts);
 void quality_inside(struct quality *q, const struct quality_parts *parts);
 /* The rows that have stacks, most stacks first; *count of them, malloc'ed. NULL: no memory. */
 struct quality_row *quality_rows(const struct quality *q, size_t *count);

@@ -86,7 +86,7 @@ static void learn(struct symbols *s, const struct etl_event *e)
     if (stack_keys_see(&s->keys, e)) {
         s->failed |= s->keys.failed;
     } else if (stack_keys_stack(&s->keys, e, &stack)) {
-        quality_expect(&s->quality, stack.trigger);
+        quality_expect(&s->quality, stack.trigger, e->cpu);
     } else if (image_event_read(e, &s->image)) {
         size_t file = file_of(s, &s->image);
         s->counts.images += s->image.process_id != 0;
@@ -285,7 +285,8 @@ static void chain_name(struct symbols *s, const struct chain *c, unsigned i, str
     name_frame(s, c->pid, c->time, c->frames[i], i < c->kernel, i == 0 || i == c->kernel, out);
 }
 
-static void count_stack(struct symbols *s, int64_t trigger, struct quality_parts *parts, const struct frame_name *kernel, const struct frame_name *user)
+static void count_stack(struct symbols *s, const struct etl_event *e, int64_t trigger, struct quality_parts *parts, const struct frame_name *kernel,
+                        const struct frame_name *user)
 {
     bool thread = false;
     if (kernel)
@@ -293,7 +294,7 @@ static void count_stack(struct symbols *s, int64_t trigger, struct quality_parts
     if (user)
         parts->user = quality_end(user, false, &thread);
     if (trigger)
-        quality_stack(&s->quality, trigger, parts);
+        quality_stack(&s->quality, trigger, e->cpu, parts);
     else
         quality_inside(&s->quality, parts);
 }
@@ -314,7 +315,7 @@ static unsigned on_stack(void *ctx, const struct etl_event *e, struct frame_name
         s->counts.by_state[out[i].state]++;
         *(kernel ? &parts.kernel_named : &parts.user_named) += out[i].state == FRAME_NAMED;
     }
-    count_stack(s, trigger, &parts, c.kernel ? &out[c.kernel - 1] : NULL, c.kernel < c.count ? &out[c.count - 1] : NULL);
+    count_stack(s, e, trigger, &parts, c.kernel ? &out[c.kernel - 1] : NULL, c.kernel < c.count ? &out[c.count - 1] : NULL);
     return c.count;
 }
 
@@ -331,7 +332,7 @@ void symbols_judge(struct symbols *s, const struct etl_event *e)
         chain_name(s, &c, c.kernel - 1, &kernel);
     if (c.kernel < c.count)
         chain_name(s, &c, c.count - 1, &user);
-    count_stack(s, trigger, &(struct quality_parts){.kernel_frames = c.kernel, .user_frames = c.count - c.kernel}, c.kernel ? &kernel : NULL,
+    count_stack(s, e, trigger, &(struct quality_parts){.kernel_frames = c.kernel, .user_frames = c.count - c.kernel}, c.kernel ? &kernel : NULL,
                 c.kernel < c.count ? &user : NULL);
 }
 

@@ -118,10 +118,10 @@ with Machine() as m:
         check(sum(r[part]["named"] for r in totals) == n[part + "_named"] and sum(r[part]["frames"] for r in totals) == n[part + "_frames"], part, totals, n)
         check(all("named" not in r[part] for r in quick), "the share of names was not asked for", quick)
     lines = [json.loads(line) for line in everything]
-    with_stack = {(e["fields"]["EventTimeStamp"]) for e in lines if e["event"] == "Stack"}
+    with_stack = {(e["fields"]["EventTimeStamp"], e["cpu"]) for e in lines if e["event"] == "Stack"}
     for name in ("PerfInfo/SampledProfile", "Thread/CSwitch", "Thread/ReadyThread"):
         row = [r for r in totals if r["event"] == name][0]
-        seen = [e["raw"] in with_stack for e in lines if f"{e['provider'].get('name')}/{e['event']}" == name]
+        seen = [(e["raw"], e["cpu"]) in with_stack for e in lines if f"{e['provider'].get('name')}/{e['event']}" == name]
         print(row)
         check(row["events"] == len(seen) and row["stacks"] == sum(seen) and row["missing"] == len(seen) - sum(seen), "not as the events say", row, len(seen), sum(seen))
         check(row["complete"] + row["cut"] + row["unknown"] == row["stacks"], "does not add up", row)
