@@ -122,8 +122,8 @@ static wstatus receive(struct control_client *c, int64_t deadline, struct reason
         ssize_t       n  = recvmsg(c->fd, &m, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
         if (n < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
-        if (n < 0)
-            return reason_set(why, wstatus_from_errno(errno), "reading from the daemon: %s", strerror(errno));
+        if (n < 0) /* reset: it ended with a message of ours unread */
+            return reason_set(why, errno == ECONNRESET ? W_WMI_INSTANCE_NOT_FOUND : wstatus_from_errno(errno), "reading from the daemon: %s", strerror(errno));
         take_descriptors(c, &m);
         if (n == 0)
             return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "the daemon closed the connection");
@@ -242,7 +242,8 @@ out:
     return st;
 }
 
-/* A daemon that hangs up before it greets has no place just now: programs that it refuses take the last ones for a moment. */
+/* A daemon that hangs up before it greets died between taking the connection and giving it to its keeper, or has no place just now: programs
+ * that it refuses take the last ones for a moment. Nothing was asked yet. */
 wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why)
 {
     bool    hung_up = false;

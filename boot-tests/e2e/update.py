@@ -103,10 +103,18 @@ def killed_in_the_middle(m):
     balance(m, info, writers, sorted(glob.glob(os.path.join(m.logs, "kill-*.etl")), key=os.path.getmtime))
 
 
+def grows(path, size):
+    """Waits until a file is larger than that."""
+    end = time.time() + 30
+    while os.path.getsize(path) <= size:
+        check(time.time() < end, "no event comes")
+        time.sleep(0.02)
+
+
 def real_time(m):
     """On while consumers come, off while they read, on again over the daemon's death; then real time alone."""
     m.tool("start", "rt", "-o", "rt.etl", "--provider", PROVIDER, *BUFFERS)
-    (p, t), = writers_go(m, 30000, 10000, 1)
+    (p, t), = writers_go(m, 60000, 10000, 1)
     r = subprocess.run([os.path.join(BUILD, "autologger"), "watch", "rt"], env=m.env, capture_output=True, text=True, timeout=30)
     check(r.returncode, "it is no real-time session yet", r.stdout[:200])
     m.tool("update", "rt", "--real-time", "on")
@@ -115,12 +123,10 @@ def real_time(m):
     with open(shown, "w") as out:
         watch = subprocess.Popen([os.path.join(BUILD, "autologger"), "watch", "rt", "--json"], env=m.env, stdout=out)
     m.processes.append(watch)
-    end = time.time() + 30
-    while not os.path.getsize(shown):
-        check(time.time() < end, "no event comes")
-        time.sleep(0.02)
+    grows(shown, 0)
     os.kill(m.daemon_pid(), signal.SIGKILL)
     m.wait_ready()
+    grows(shown, os.path.getsize(shown))  # it reads from the successor
     m.tool("update", "rt", "--real-time", "off")
     check(watch.wait(30) == 0, "who listens is told that it is over")
     check(not glob.glob(os.path.join(m.logs, "RtBackup", "*.etl")), "nothing waits for anybody")

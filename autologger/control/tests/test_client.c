@@ -22,6 +22,7 @@ struct fake {
     char      dir[64];
     int       listener;
     enum lie  lie;
+    unsigned  dies; /* so many connections are taken and end at once, as a daemon's that dies */
     pthread_t thread;
 };
 
@@ -101,8 +102,10 @@ static void serve(int fd, const struct ctl_session_request *r, enum lie lie)
 
 static void *fake_main(void *arg)
 {
-    struct fake *f  = arg;
-    int          fd = accept(f->listener, NULL, NULL);
+    struct fake *f = arg;
+    for (unsigned i = 0; i < f->dies; i++)
+        close(accept(f->listener, NULL, NULL));
+    int fd = accept(f->listener, NULL, NULL);
     struct ctl_session_request r;
     for (;;) {
         memset(&r, 0, sizeof r);
@@ -122,18 +125,20 @@ static void *fake_main(void *arg)
     return NULL;
 }
 
-static void fake_start(struct fake *f, enum lie lie)
+static void fake_begin(struct fake *f, enum lie lie, unsigned dies)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     snprintf(f->dir, sizeof f->dir, "/tmp/al-client-XXXXXX");
     assert_non_null(mkdtemp(f->dir));
     snprintf(at.sun_path, sizeof at.sun_path, "%s/control", f->dir);
     f->lie      = lie;
+    f->dies     = dies;
     f->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     assert_int_equal(bind(f->listener, (struct sockaddr *)&at, sizeof at), 0);
     assert_int_equal(listen(f->listener, 4), 0);
     assert_int_equal(pthread_create(&f->thread, NULL, fake_main, f), 0);
 }
+static void fake_start(struct fake *f, enum lie lie) { fake_begin(f, lie, 0); }
 static void fake_stop(struct fake *f)
 {
     char path[96];
@@ -231,6 +236,32 @@ static void test_nobody_there(void **state)
     control_close(NULL);
 }
 
+/* D-51, boot-tests.update "Broken pipe": a daemon that is killed as it takes a connection; its successor, on the same socket, is reached. */
+static void test_dies_at_the_door(void **state)
+{
+    (void)state;
+    static const unsigned deaths[] = {0, 1, 2, 17};
+    for (unsigned i = 0; i < sizeof deaths / sizeof *deaths; i++) {
+        const unsigned          dies = deaths[i];
+        struct fake             f;
+        struct control_client  *c   = NULL;
+        struct reason           why = {0};
+        struct ctl_session_info info;
+        fake_begin(&f, HONEST, dies);
+        if (dies < 3) {
+            assert_int_equal(control_open(f.dir, &c, &why), W_SUCCESS);
+            assert_int_equal(control_query(c, "session-0", &info, &why), W_SUCCESS);
+        } else { /* it is not tried for ever */
+            assert_int_equal(control_open(f.dir, &c, &why), W_WMI_INSTANCE_NOT_FOUND);
+            assert_null(c);
+            assert_true(why.text[0] != 0);
+            shutdown(f.listener, SHUT_RDWR); /* nobody comes: accept ends */
+        }
+        control_close(c);
+        fake_stop(&f);
+    }
+}
+
 static void test_runtime_dir(void **state)
 {
     (void)state;
@@ -244,7 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lies),         cmocka_unit_test(test_pages),       cmocka_unit_test(test_plain_requests),
-        cmocka_unit_test(test_nobody_there), cmocka_unit_test(test_runtime_dir),
+        cmocka_unit_test(test_nobody_there), cmocka_unit_test(test_dies_at_the_door), cmocka_unit_test(test_runtime_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
