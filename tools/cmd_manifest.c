@@ -1,4 +1,5 @@
 /* autologger manifest: checks, installs, shows instrumentation manifests. */
+#include "autologger/schema/mc.h"
 #include "tools/json_out.h"
 #include "tools/manifest_source.h"
 #include "tools/manifest_view.h"
@@ -310,6 +311,17 @@ static int show(const struct args *a, struct json *j)
     return code;
 }
 
+/* What mc would say of it. */
+static wstatus compile(struct manifest_source *s, const struct manifest *m, struct reason *why)
+{
+    struct manifest_problems problems;
+    manifest_source_problems(s, &problems);
+    wstatus st = mc_check(m, &problems, why);
+    s->errors += problems.errors;
+    s->warnings += problems.warnings;
+    return st;
+}
+
 static int check(const struct args *a, struct json *j)
 {
     struct manifest_source s    = {0};
@@ -317,7 +329,10 @@ static int check(const struct args *a, struct json *j)
     int                    code = VERB_FINE;
 
     for (unsigned i = 0; i < a->count; i++) {
-        wstatus st = manifest_source_read(&s, a->items[i], &why);
+        unsigned before = s.count;
+        wstatus  st     = manifest_source_read(&s, a->items[i], &why);
+        for (unsigned k = before; k < s.count && !st; k++)
+            st = compile(&s, s.list[k], &why);
         if (st)
             code = manifest_source_failed(&s, "autologger manifest", st, &why);
     }

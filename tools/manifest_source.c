@@ -21,6 +21,11 @@ static wstatus take(void *ctx, struct manifest *m, struct reason *why)
     return W_SUCCESS;
 }
 
+void manifest_source_problems(struct manifest_source *s, struct manifest_problems *problems)
+{
+    *problems = (struct manifest_problems){.tell = tell, .ctx = s};
+}
+
 wstatus manifest_source_read(struct manifest_source *s, const char *path, struct reason *why)
 {
     struct manifest_problems problems = {.tell = tell, .ctx = s, .forgiving = s->forgiving};

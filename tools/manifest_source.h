@@ -14,6 +14,8 @@ struct manifest_source {
 };
 wstatus manifest_source_read(struct manifest_source *s, const char *path, struct reason *why);
 void    manifest_source_finish(struct manifest_source *s);
+/* For a compiler: prints what `problems` tells, and counts it in `s`. */
+void manifest_source_problems(struct manifest_source *s, struct manifest_problems *problems);
 /* Prints the failure of a reading, unless its mistakes were already; the exit code. */
 int manifest_source_failed(const struct manifest_source *s, const char *verb, wstatus st, const struct reason *why);
 #endif

@@ -6,8 +6,18 @@
 #include "autologger/schema/manifest.h"
 #include "autologger/schema/text.h"
 
-/* The header. `base`: the file's name without suffix, for its guard. 13: the manifest can't become C (two equal names, ...), with the line. */
-wstatus mc_header(const struct manifest *m, const char *base, struct text *out, struct reason *why);
+struct mc_options {
+    const char *base;   /* the file's name without suffix, for its guard */
+    const char *prefix; /* of the macros that write; NULL: "EventWrite" */
+    const char *strip;  /* taken from the beginning of events' symbols, without case; NULL: nothing */
+    bool        callout; /* each event is given to MCGEN_CALLOUT, too */
+};
+/* The header. Problems are told with their lines: a C name that two things of different values have. Constants of one name and value are
+ * defined once; of different values the first counts, and the other is a warning. W_INVALID_DATA: a name that constants and objects share, or
+ * two objects. */
+wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems, struct text *out, struct reason *why);
+/* The same problems, for who only checks. */
+wstatus mc_check(const struct manifest *m, struct manifest_problems *problems, struct reason *why);
 /* The C file that holds the binary form of all cultures. */
 wstatus mc_metadata(const struct manifest *m, const char *base, struct text *out, struct reason *why);
 

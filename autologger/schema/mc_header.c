@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+
+enum { BITS_MAX = 65535 };
 
 const char *mc_name(const char *name, char out[MC_NAME])
 {
@@ -39,57 +42,6 @@ const char *mc_event_symbol(const struct manifest_provider *p, const struct mani
     return out;
 }
 
-/* ---- each name once ---- */
-
-struct names {
-    struct name {
-        char    *text;
-        uint32_t line;
-    }       *at;
-    unsigned count, room;
-    bool     failed;
-};
-
-static void names_add(struct names *n, const char *text, uint32_t line)
-{
-    if (n->count == n->room) {
-        unsigned     room = n->room ? n->room * 2 : 256;
-        struct name *more = realloc(n->at, room * sizeof *more);
-        if (!more) {
-            n->failed = true;
-            return;
-        }
-        n->at   = more;
-        n->room = room;
-    }
-    n->at[n->count] = (struct name){strdup(text), line};
-    n->failed |= !n->at[n->count].text;
-    n->count += n->at[n->count].text != NULL;
-}
-
-static int name_order(const void *a, const void *b)
-{
-    const struct name *x = a, *y = b;
-    int                n = strcmp(x->text, y->text);
-    return n ? n : (x->line > y->line) - (x->line < y->line);
-}
-
-static wstatus names_finish(struct names *n, const char *file, wstatus st, struct reason *why)
-{
-    if (n->count)
-        qsort(n->at, n->count, sizeof *n->at, name_order);
-    for (unsigned i = 1; i < n->count && !st; i++)
-        if (strcmp(n->at[i].text, n->at[i - 1].text) == 0)
-            st = reason_set(why, W_INVALID_DATA, "%s:%u: the C name %s is taken by line %u. Do: give one of them another symbol", file, n->at[i].line,
-                            n->at[i].text, n->at[i - 1].line);
-    if (n->failed && !st)
-        st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the header");
-    for (unsigned i = 0; i < n->count; i++)
-        free(n->at[i].text);
-    free(n->at);
-    return st;
-}
-
 /* ---- the header ---- */
 
 /* What may not end a comment. */
@@ -99,7 +51,7 @@ static void comment_text(struct text *out, const char *s)
         text_printf(out, "%c", *s == '\n' || *s == '\r' || (*s == '*' && s[1] == '/') ? ' ' : *s);
 }
 
-static void constant(struct text *out, struct names *names, const char *provider, const char *kind, const struct manifest_item *i, bool wide)
+static void constant(struct text *out, struct mc_names *names, const char *provider, const char *kind, const struct manifest_item *i, bool wide)
 {
     char name[MC_NAME], part[MC_NAME];
 
@@ -107,7 +59,8 @@ static void constant(struct text *out, struct names *names, const char *provider
         snprintf(name, sizeof name, "%s", i->symbol);
     else
         snprintf(name, sizeof name, "%s_%s_%s", provider, kind, mc_name(i->name ? i->name : "", part));
-    names_add(names, name, i->line);
+    if (!mc_names_constant(names, name, i->value, i->line))
+        return;
     if (wide)
         text_printf(out, "#define %s UINT64_C(0x%llx)\n", name, (unsigned long long)i->value);
     else
@@ -122,7 +75,7 @@ static void guid_text(struct text *out, const struct guid *g)
     text_printf(out, "}}");
 }
 
-static void constants(struct text *out, struct names *names, const char *symbol, const struct manifest_provider *p)
+static void constants(struct text *out, struct mc_names *names, const char *symbol, const struct manifest_provider *p)
 {
     char name[MC_NAME], part[MC_NAME];
 
@@ -157,7 +110,8 @@ static void constants(struct text *out, struct names *names, const char *symbol,
         constant(out, names, symbol, "TASK", &p->tasks.at[i].item, false);
         if (p->tasks.at[i].has_guid && p->tasks.at[i].item.symbol) {
             snprintf(name, sizeof name, "%sId", p->tasks.at[i].item.symbol);
-            names_add(names, name, p->tasks.at[i].item.line);
+            if (!mc_names_object(names, name, p->tasks.at[i].item.line))
+                continue;
             text_printf(out, "static const GUID %s __attribute__((unused)) = ", name);
             guid_text(out, &p->tasks.at[i].guid);
             text_printf(out, ";\n");
@@ -166,46 +120,103 @@ static void constants(struct text *out, struct names *names, const char *symbol,
     for (unsigned i = 0; i < p->keywords.count; i++)
         constant(out, names, symbol, "KEYWORD", &p->keywords.at[i], true);
     for (unsigned i = 0; i < p->maps.count; i++)
-        for (unsigned k = 0; k < p->maps.at[i].entries.count; k++)
-            if (p->maps.at[i].entries.at[k].symbol)
-                constant(out, names, symbol, "MAP", &p->maps.at[i].entries.at[k], false);
+        for (unsigned k = 0; k < p->maps.at[i].entries.count; k++) { /* the map's symbol, then the entry's */
+            struct manifest_item entry = p->maps.at[i].entries.at[k];
+            snprintf(name, sizeof name, "%.120s%.120s", p->maps.at[i].item.symbol ? p->maps.at[i].item.symbol : "", entry.symbol ? entry.symbol : "");
+            if (!entry.symbol)
+                continue;
+            entry.symbol = name;
+            constant(out, names, symbol, "MAP", &entry, false);
+        }
+}
+
+/* What events of one level and keywords share in the context: a bit. */
+struct bits {
+    struct bit {
+        uint64_t keyword;
+        uint8_t  level;
+    }       *at;
+    unsigned count;
+};
+
+static struct bits bits_of(const struct manifest_provider *p)
+{
+    struct bits b = {calloc(p->events.count + 1, sizeof *b.at), 0};
+
+    for (unsigned i = 0; i < p->events.count && b.at; i++) {
+        const struct manifest_event *e = &p->events.at[i];
+        unsigned                     k = 0;
+        while (k < b.count && (b.at[k].keyword != e->keyword || b.at[k].level != e->level))
+            k++;
+        if (k == b.count && b.count < BITS_MAX)
+            b.at[b.count++] = (struct bit){e->keyword, e->level};
+    }
+    return b;
+}
+
+static void bits_code(struct text *out, const struct manifest_provider *p, const char *symbol)
+{
+    struct bits b = bits_of(p);
+
+    text_printf(out, "static const ULONGLONG %sKeywords[%u] __attribute__((unused)) = {", symbol, b.count + !b.count);
+    for (unsigned i = 0; i < b.count; i++)
+        text_printf(out, "%sUINT64_C(0x%llx)", i ? ", " : "", (unsigned long long)b.at[i].keyword);
+    text_printf(out, "%s};\nstatic const UCHAR %sLevels[%u] __attribute__((unused)) = {", b.count ? "" : "0", symbol, b.count + !b.count);
+    for (unsigned i = 0; i < b.count; i++)
+        text_printf(out, "%s%u", i ? ", " : "", b.at[i].level);
+    text_printf(out,
+                "%s};\nAUTOLOGGER_EXTERN ULONG %sEnableBits[%u] __attribute__((weak, visibility(\"hidden\")));\nULONG %sEnableBits[%u] = {0};\n"
+                "AUTOLOGGER_EXTERN MCGEN_TRACE_CONTEXT %s_Context __attribute__((weak, visibility(\"hidden\")));\n"
+                "MCGEN_TRACE_CONTEXT %s_Context = {0, 0, 0, 0, 0, 0, 0, 0, %u, %sEnableBits, %sKeywords, %sLevels, &%s_Provider};\n",
+                b.count ? "" : "0", symbol, b.count / 32 + 1, symbol, b.count / 32 + 1, symbol, symbol, b.count, symbol, symbol, symbol, symbol);
+    free(b.at);
 }
 
 /* The provider, its handle, and what registers it. One storage for all files of a program or library: the linker keeps one of them. */
-static void provider_storage(struct text *out, struct names *names, const struct manifest_provider *p, const char *symbol)
+static void provider_storage(struct text *out, struct mc_names *names, const struct manifest_provider *p, const char *symbol)
 {
-    char name[MC_NAME];
+    static const char *const objects[] = {"", "_Context", "_Provider", "EnableBits", "Keywords", "Levels"};
+    char                     name[MC_NAME];
 
+    for (unsigned i = 0; i < sizeof objects / sizeof *objects; i++) {
+        snprintf(name, sizeof name, "%.230s%s", symbol, objects[i]);
+        mc_names_object(names, name, p->line);
+    }
     mc_name(p->name, name);
-    names_add(names, symbol, p->line);
     text_printf(out, "\n/* ---- provider ");
     comment_text(out, p->name);
     text_printf(out, " ---- */\nstatic const GUID %s __attribute__((unused)) = ", symbol);
     guid_text(out, &p->guid);
     text_printf(out,
-                ";\nAUTOLOGGER_EXTERN struct _tlgProvider_t %s_Context __attribute__((weak, visibility(\"hidden\")));\n"
-                "struct _tlgProvider_t %s_Context = {0, 0, 0, 0, 0, NULL, ",
+                ";\nAUTOLOGGER_EXTERN struct _tlgProvider_t %s_Provider __attribute__((weak, visibility(\"hidden\")));\n"
+                "struct _tlgProvider_t %s_Provider = {0, 0, 0, 0, 0, NULL, ",
                 symbol, symbol);
     guid_text(out, &p->guid);
+    text_printf(out, "};\n");
+    bits_code(out, p, symbol);
     text_printf(out,
-                "};\n/* 0, also when it was registered before; Ex: with a callback, once for each session that enables it */\n"
-                "#define EventRegister%s() (%s_Context.RegHandle ? ERROR_SUCCESS : _tlgRegister(&%s_Context, NULL, NULL))\n"
-                "#define EventRegister%sEx(callback, context) (%s_Context.RegHandle ? ERROR_SUCCESS : _tlgRegister(&%s_Context, callback, context))\n"
-                "#define EventUnregister%s() _tlgUnregister(&%s_Context)\n",
-                name, symbol, symbol, name, symbol, symbol, name, symbol);
+                "/* 0, also when it was registered before; Ex: with a callback of one's own, once for each session that enables it */\n"
+                "#define EventRegister%s() McGenEventRegister(&%s, MCGEN_CONTROL_CALLBACK, &%s_Context, &%s_Context.RegistrationHandle)\n"
+                "#define EventRegister%sEx(callback, context) _McRegister(&%s_Context, callback, context)\n"
+                "#define EventUnregister%s() McGenEventUnregister(&%s_Context.RegistrationHandle)\n",
+                name, symbol, symbol, symbol, name, symbol, name, symbol);
 }
 
 /* What the macro needs, before the macro: templates of one shape share a function. */
-static void event_code(struct text *out, struct names *names, const struct manifest *m, const struct manifest_provider *p, const struct manifest_event *e,
-                       const char *provider)
+static void event_code(struct text *out, struct mc_names *names, const struct manifest *m, const struct manifest_provider *p, const struct manifest_event *e,
+                       const char *provider, const struct mc_options *how)
 {
+    const char                     *write = how->prefix ? how->prefix : "EventWrite";
     const struct manifest_template *t    = e->template_index >= 0 ? &p->templates.at[e->template_index] : NULL;
     const char                     *text = manifest_text_get(m, &e->item.message, 0);
     char                            name[MC_NAME];
     struct text                     function = {0}, arguments = {0};
 
     mc_event_symbol(p, e, name);
-    names_add(names, name, e->item.line);
+    if (how->strip && *how->strip && strncasecmp(name, how->strip, strlen(how->strip)) == 0 && name[strlen(how->strip)])
+        memmove(name, name + strlen(how->strip), strlen(name) + 1 - strlen(how->strip));
+    if (!mc_names_object(names, name, e->item.line))
+        return;
     text_printf(out, "\n");
     if (text) {
         text_printf(out, "/* ");
@@ -216,19 +227,20 @@ static void event_code(struct text *out, struct names *names, const struct manif
                 "static const EVENT_DESCRIPTOR %s __attribute__((unused)) = {0x%x, 0x%x, 0x%x, 0x%x, 0x%x, 0x%x, UINT64_C(0x%llx)};\n#define %s_value 0x%x\n",
                 name, (unsigned)e->item.value, e->version, e->channel, e->level, e->opcode, e->task, (unsigned long long)e->keyword, name,
                 (unsigned)e->item.value);
-    text_printf(out, "#define EventEnabled%s() TraceLoggingProviderEnabled(&%s_Context, 0x%x, UINT64_C(0x%llx))\n", name, provider, e->level,
+    text_printf(out, "#define EventEnabled%s() TraceLoggingProviderEnabled(&%s_Provider, 0x%x, UINT64_C(0x%llx))\n", name, provider, e->level,
                 (unsigned long long)e->keyword);
     if (mc_descriptors(t) > MC_DESCRIPTORS_MAX) {
-        text_printf(out, "/* no EventWrite%s(): an event has at most %d data descriptors; put them together and use EventWrite */\n", name, MC_DESCRIPTORS_MAX);
+        text_printf(out, "/* no %s%s(): an event has at most %d data descriptors; put them together and use EventWrite */\n", write, name, MC_DESCRIPTORS_MAX);
         return;
     }
-    mc_template_function(t, out);
-    mc_template_name(t, &function);
+    mc_template_function(t, how->callout, out);
+    mc_template_name(t, how->callout, &function);
     mc_arguments(t, name, &arguments);
     text_printf(out,
-                "#define EventWrite%s(%s) (__builtin_expect(EventEnabled%s(), 0) ? EventWrite%s_AssumeEnabled(%s) : ERROR_SUCCESS)\n"
-                "#define EventWrite%s_AssumeEnabled(%s) %s(&%s_Context, &%s",
-                name, text_get(&arguments), name, name, text_get(&arguments), name, text_get(&arguments), text_get(&function), provider, name);
+                "#define %s%s(%s) (__builtin_expect(EventEnabled%s(), 0) ? %s%s_AssumeEnabled(%s) : ERROR_SUCCESS)\n"
+                "#define %s%s_AssumeEnabled(%s) %s(&%s_Provider, &%s",
+                write, name, text_get(&arguments), name, write, name, text_get(&arguments), write, name, text_get(&arguments), text_get(&function), provider,
+                name);
     for (unsigned i = 0; i < arguments.length; i++) /* each argument in parentheses, so that it may hold any expression */
         if (i == 0 || arguments.data[i - 1] == ' ') {
             size_t n = strcspn(arguments.data + i, ",");
@@ -239,43 +251,45 @@ static void event_code(struct text *out, struct names *names, const struct manif
     text_finish(&arguments);
 }
 
-static void strings_code(struct text *out)
+wstatus mc_header(const struct manifest *m, const struct mc_options *how, struct manifest_problems *problems, struct text *out, struct reason *why)
 {
-    text_printf(out, "#ifndef _MC_STRINGS_def\n#define _MC_STRINGS_def\n"
-                     "/* strings with their NUL; of a NULL, what Windows' headers write */\n"
-                     "static __attribute__((unused)) const WCHAR _McNull16[5] = {'N', 'U', 'L', 'L', 0};\n"
-                     "FORCEINLINE const WCHAR *_McText16(const WCHAR *s) { return s ? s : _McNull16; }\n"
-                     "FORCEINLINE const char *_McText(const char *s) { return s ? s : \"NULL\"; }\n"
-                     "FORCEINLINE ULONG _McSize(const char *s) { return (ULONG)strlen(_McText(s)) + 1; }\n"
-                     "FORCEINLINE ULONG _McSize16(const WCHAR *s)\n{\n    ULONG n = 0;\n    for (s = _McText16(s); s[n]; n++)\n        ;\n"
-                     "    return (n + 1) * (ULONG)sizeof *s;\n}\n#endif\n");
-}
+    char            guard[MC_NAME], symbol[MC_NAME];
+    struct mc_names names = {.file = m->origin, .problems = problems};
 
-wstatus mc_header(const struct manifest *m, const char *base, struct text *out, struct reason *why)
-{
-    char         guard[MC_NAME], symbol[MC_NAME];
-    struct names names = {0};
-
-    mc_name(base, guard);
+    problems->errors = problems->warnings = 0;
+    mc_name(how->base, guard);
     text_printf(out, "/* ");
-    comment_text(out, base);
+    comment_text(out, how->base);
     text_printf(out,
                 ".h - events of an instrumentation manifest; made by: autologger mc\n * Register once, then write; while nobody listens, a write is one compare and "
                 "one branch, and its arguments are not evaluated.\n * Link with -lautologger, and link %s_metadata.c too: it has the names and messages of the events. */\n"
                 "#ifndef _AUTOLOGGER_MC_%s_H\n#define _AUTOLOGGER_MC_%s_H\n#include <TraceLoggingProvider.h>\n\n",
-                base, guard, guard);
-    strings_code(out);
+                how->base, guard, guard);
+    mc_common(out);
     for (unsigned i = 0; i < m->providers.count; i++) {
         const struct manifest_provider *p = &m->providers.at[i];
         mc_provider_symbol(p, symbol);
         provider_storage(out, &names, p, symbol);
         constants(out, &names, symbol, p);
         for (unsigned k = 0; k < p->events.count; k++)
-            event_code(out, &names, m, p, &p->events.at[k], symbol);
+            event_code(out, &names, m, p, &p->events.at[k], symbol, how);
     }
     text_printf(out, "#endif\n");
-    wstatus st = names_finish(&names, m->origin, W_SUCCESS, why);
-    return st ? st : out->failed ? reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the header") : W_SUCCESS;
+    bool failed = names.failed || out->failed;
+    mc_names_finish(&names);
+    if (failed)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the header");
+    if (problems->errors)
+        return reason_set(why, W_INVALID_DATA, "%s has %u mistake%s", m->origin, problems->errors, problems->errors == 1 ? "" : "s");
+    return W_SUCCESS;
+}
+
+wstatus mc_check(const struct manifest *m, struct manifest_problems *problems, struct reason *why)
+{
+    struct text ignored = {0};
+    wstatus     st      = mc_header(m, &(struct mc_options){.base = "check"}, problems, &ignored, why);
+    text_finish(&ignored);
+    return st;
 }
 
 wstatus mc_metadata(const struct manifest *m, const char *base, struct text *out, struct reason *why)

@@ -35,6 +35,9 @@ static bool needs_size(const struct manifest_field *f)
     return f->flags & FIELD_STRUCT || (is_array(f) && !has_length(f) && (how == STRING || how == SID || how == COUNTED));
 }
 
+/* Strings in an array are handed over as Windows' headers have it: the number of characters of all, their NULs included, then the first. */
+static bool is_text(const struct manifest_field *f) { return !(f->flags & FIELD_STRUCT) && type_find(f->in)->how == STRING; }
+
 /* An expression for a count or length: a number, or the parameter that says it. */
 static void amount(const struct manifest_field *f, bool length, char out[40])
 {
@@ -54,12 +57,12 @@ unsigned mc_descriptors(const struct manifest_template *t)
 }
 
 /* McTemplateU0, a letter each, and what an array, a length or a struct adds to it: the same name is the same function. */
-void mc_template_name(const struct manifest_template *t, struct text *out)
+void mc_template_name(const struct manifest_template *t, bool callout, struct text *out)
 {
-    text_printf(out, "McTemplateU0");
+    text_printf(out, callout ? "McTemplateCoU0" : "McTemplateU0");
     for (unsigned i = 0; t && i < t->top_count; i++) {
         const struct manifest_field *f = &t->fields.at[i];
-        text_printf(out, "%s", needs_size(f) ? "n" : type_find(f->in)->letter);
+        text_printf(out, "%s%s", needs_size(f) ? "n" : "", needs_size(f) && !is_text(f) ? "" : type_find(f->in)->letter);
         if (needs_size(f))
             continue;
         if (has_length(f))
@@ -75,13 +78,14 @@ static void parameters(const struct manifest_template *t, struct text *out)
         const struct manifest_field *f   = &t->fields.at[i];
         const struct type_row       *row = type_find(f->in);
         if (needs_size(f))
-            text_printf(out, ", const VOID *_Arg%u, ULONG _Size%u", i, i);
+            text_printf(out, ", ULONG _Len%u, const %s *_Arg%u", i, is_text(f) ? row->type : "VOID", i);
         else if (row->how == COUNTED)
             text_printf(out, ", USHORT _Size%u, const %s *_Arg%u", i, row->type, i);
         else if (row->how == VALUE && !is_array(f))
             text_printf(out, ", %s _Arg%u", row->type, i);
         else
-            text_printf(out, ", %s%s *%s_Arg%u", strchr(row->type, '*') ? "" : "const ", row->type, strchr(row->type, '*') ? "const " : "", i);
+            text_printf(out, ", %s%s *%s_Arg%u", strchr(row->type, '*') ? "" : "const ", f->in == IN_INT8 ? "CHAR" : row->type,
+                        strchr(row->type, '*') ? "const " : "", i); /* Windows' arrays of win:Int8 are of CHAR */
     }
 }
 
@@ -95,7 +99,11 @@ static void descriptor(const struct manifest_field *f, unsigned i, unsigned *n, 
     if (!needs_size(f) && row->how == COUNTED)
         text_printf(out, "    EventDataDescCreate(&_Data[%u], &_Size%u, sizeof _Size%u);\n", (*n)++, i, i);
     text_printf(out, "    EventDataDescCreate(&_Data[%u], ", (*n)++);
-    if (needs_size(f) || row->how == COUNTED)
+    if (needs_size(f) && is_text(f))
+        text_printf(out, "_Arg%u, _Len%u * (ULONG)sizeof *_Arg%u);\n", i, i, i);
+    else if (needs_size(f))
+        text_printf(out, "_Arg%u, _Len%u);\n", i, i);
+    else if (row->how == COUNTED)
         text_printf(out, "_Arg%u, _Size%u);\n", i, i);
     else if (has_length(f))
         text_printf(out, "_Arg%u, (ULONG)(%s%s%s * sizeof(%s)));\n", i, is_array(f) ? count : "", is_array(f) ? " * " : "", length, row->type);
@@ -113,12 +121,12 @@ static void descriptor(const struct manifest_field *f, unsigned i, unsigned *n, 
         text_printf(out, "&_Arg%u, sizeof _Arg%u);\n", i, i);
 }
 
-void mc_template_function(const struct manifest_template *t, struct text *out)
+void mc_template_function(const struct manifest_template *t, bool callout, struct text *out)
 {
     unsigned    n = mc_descriptors(t), at = 0;
     struct text name = {0};
 
-    mc_template_name(t, &name);
+    mc_template_name(t, callout, &name);
     text_printf(out,
                 "#ifndef %s_def\n#define %s_def\n"
                 "static __attribute__((unused, noinline, cold)) ULONG %s(struct _tlgProvider_t *_Provider, const EVENT_DESCRIPTOR *_Event",
@@ -130,6 +138,8 @@ void mc_template_function(const struct manifest_template *t, struct text *out)
         text_printf(out, "    EVENT_DATA_DESCRIPTOR _Data[%u];\n", n);
     for (unsigned i = 0; t && i < t->top_count; i++)
         descriptor(&t->fields.at[i], i, &at, out);
+    if (callout)
+        text_printf(out, "#ifdef MCGEN_CALLOUT\n    MCGEN_CALLOUT(_Provider->RegHandle, _Event, %u, %s);\n#endif\n", n, n ? "_Data" : "NULL");
     text_printf(out, "    return EventWrite(_Provider->RegHandle, _Event, %u, %s);\n}\n#endif\n", n, n ? "_Data" : "NULL");
 }
 
@@ -157,7 +167,7 @@ void mc_arguments(const struct manifest_template *t, const char *event, struct t
         argument_name(t, i, event, name);
         text_printf(out, "%s", i ? ", " : "");
         if (needs_size(f))
-            text_printf(out, "%s, %s_size", name, name);
+            text_printf(out, "%s_Len_, %s", name, name);
         else if (type_find(f->in)->how == COUNTED)
             text_printf(out, "%s_size, %s", name, name);
         else

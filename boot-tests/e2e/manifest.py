@@ -28,9 +28,9 @@ int main(void)
     for (int i = 0; i < 500 && !EventEnabledOrderStart(); i++)
         nanosleep(&moment, NULL);
     failed |= EventWriteOrderStart(7, bob, 1);
-    failed |= EventWriteOrderItems(2, &items, sizeof items, 3, blob, three, 3);
+    failed |= EventWriteOrderItems(2, sizeof items, &items, 3, blob, three, 3);
     failed |= EventWriteShopClosed();
-    failed |= EventWrite(SHOP_Context.RegHandle, &OrderStop, 0, NULL); /* no payload: not what its template says */
+    failed |= EventWrite(SHOP_Context.RegistrationHandle, &OrderStop, 0, NULL); /* no payload: not what its template says */
     failed |= EventUnregisterContoso_Shop(), 0;
     return failed != 0 || OrderStart.Id != 1 || OrderStart.Channel != SHOP_ANALYTIC || OrderItems.Version != 1 || OrderItems.Opcode != SHOP_PAY ||
            OrderItems.Level != SHOP_CHATTY || OrderStart.Task != SHOP_ORDER || OrderStart.Keyword != (SHOP_ANALYTIC_KEYWORD | SHOP_DATABASE | SHOP_KEYWORD_Network) ||
