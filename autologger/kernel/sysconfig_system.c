@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PROCESSOR_BYTES = 428, HIGHEST_PAGE = 4096 };
+enum { HIGHEST_PAGE = 4096 };
 
 /* ---- /proc/cpuinfo ---- */
 
 struct processor {
     uint32_t index, family, model, stepping, mhz;
     bool     nx, pae;
-    char     name[128];
+    char     name[128], vendor[16];
 };
 
 /* "key\t: value": the value, or NULL when the line has another key. */
@@ -48,6 +48,8 @@ static void line_read(struct processor *p, const char *line)
             *numbers[i].to = (uint32_t)strtoul(v, NULL, 10);
     if ((v = value_of(line, "model name")))
         snprintf(p->name, sizeof p->name, "%.*s", (int)strcspn(v, "\n"), v);
+    if ((v = value_of(line, "vendor_id")))
+        snprintf(p->vendor, sizeof p->vendor, "%.*s", (int)strcspn(v, "\n"), v);
     if ((v = value_of(line, "flags"))) {
         p->nx  = has_word(v, "nx");
         p->pae = has_word(v, "pae");
@@ -190,12 +192,16 @@ static void processor_put(struct sysconfig *s, const struct processor *p, void *
         s->left_out++;
         return;
     }
+    char identifier[64] = "";
+    if (*p->vendor) /* of x86: other processors have no such numbers */
+        snprintf(identifier, sizeof identifier, "Family %u Model %u Stepping %u", p->family, p->model, p->stepping);
     struct writer *w = config_begin(s);
     wr_u32(w, p->index);
     wr_u32(w, 0); /* Windows' own feature bits */
     wr_u32(w, p->mhz);
     config_text_fixed(w, p->name, 64);
-    config_zeros(w, PROCESSOR_BYTES - w->pos); /* what Windows has there is not known */
+    config_text_fixed(w, p->vendor, 16);
+    config_text_fixed(w, identifier, 128);
     config_put(s, 0x0B23, 2);
 }
 

@@ -62,7 +62,8 @@ def processors(events):
     if platform.machine() == "x86_64":
         same("family", whole["ProcessorLevel"], int(cpu["CPU family"]))
         same("model, stepping", int(str(whole["ProcessorRevision"]), 0), int(cpu["Model"]) << 8 | int(cpu["Stepping"]))
-        same("names", {p["Name"] for p in fields(events, "Processor")}, {cpu["Model name"][:63]})
+        same("names", {p["ProcessorName"] for p in fields(events, "Processor")}, {cpu["Model name"][:63]})
+        same("vendor", {p["VendorIdentifier"] for p in fields(events, "Processor")}, {cpu["Vendor ID"]})
     same("each processor", len(fields(events, "Processor")), os.cpu_count())
     kernel = fields(events, "BootKernel")[0]
     same("kernel", kernel["Release"], platform.release())

@@ -1,4 +1,4 @@
-/* The table of the built-in classes, and chosen events field by field.
+/* The table of the built-in classes, and chosen events field by field. D-77: classes that older kernels wrote, and those of the machine.
  * Proves: CON-05, CON-15, LEG-03 (the kernel's classes, field by field). */
 #include "autologger/schema/classic.h"
 
@@ -133,7 +133,37 @@ static void other_events(void **state)
         R(0x060B, 2, true, "\1\0\0\0\x10\0\0\0\x7F\0\0\1\x7F\0\0\2\0\x50\x1F\x90\0\0\0\0\0\0\0\0\0\0\0\0", "TcpIp/RecvIPV4",
           "PID=1 size=16 daddr=127.0.0.1 saddr=127.0.0.2 dport=80 sport=8080 seqnum=0 connid=0", DECODE_OK),
         R(0x0599, 2, true, "\1\2\3", "Thread/153", "", DECODE_UNKNOWN),
-        R(0x0301, 1, true, "\1\2\3", "Process/Start", "", DECODE_UNKNOWN), /* older than we know */
+        R(0x0B16, 3, true, "\1\2\3", "SystemConfig/PnP", "", DECODE_UNKNOWN), /* a version that nobody documented */
+        R(0x0B16, 2, true, "\2\0\0\0\2\0\0\0\2\0\0\0a\0\0\0b\0\0\0c\0\0\0", "SystemConfig/PnP",
+          "IDLength=2 DescriptionLength=2 FriendlyNameLength=2 DeviceID=a DeviceDescription=b FriendlyName=c", DECODE_OK),
+        /* D-77: what older kernels wrote, and the machine's classes */
+        R(0x030A, 0, true, "\0\0\x10\0\0\0\0\0\0\x20\0\0\0\0\0\0x\0\0\0", "Image/Load", "BaseAddress=0x100000 ModuleSize=0x2000 ImageFileName=x",
+          DECODE_OK),
+        R(0x030A, 1, false, "\0\0\x10\0\0\x20\0\0\7\0\0\0x\0\0\0", "Image/Load", "ImageBase=0x100000 ImageSize=0x2000 ProcessId=7 FileName=x", DECODE_OK),
+        R(0x0301, 1, false, "\0\x10\0\0\7\0\0\0\1\0\0\0\2\0\0\0\3\1\0\0" "\0\0\0\0" "a.exe\0", "Process/Start",
+          "PageDirectoryBase=0x1000 ProcessId=7 ParentId=1 SessionId=2 ExitStatus=259 UserSID= ImageFileName=a.exe", DECODE_OK),
+        R(0x0303, 0, false, "\7\0\0\0\1\0\0\0" "\0\0\0\0" "a\0", "Process/DCStart", "ProcessId=0x7 ParentId=0x1 UserSID= ImageFileName=a", DECODE_OK),
+        R(0x0501, 1, false, "\7\0\0\0\x09\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0\5\0\0\0\6\0\0\0\1", "Thread/Start",
+          "ProcessId=7 TThreadId=9 StackBase=0x1 StackLimit=0x2 UserStackBase=0x3 UserStackLimit=0x4 StartAddr=0x5 Win32StartAddr=0x6 WaitMode=1", DECODE_OK),
+        R(0x0502, 1, false, "\7\0\0\0\x09\0\0\0", "Thread/End", "ProcessId=7 TThreadId=9", DECODE_OK),
+        R(0x0504, 0, false, "\x09\0\0\0\7\0\0\0", "Thread/DCEnd", "TThreadId=9 ProcessId=7", DECODE_OK),
+        R(0x0005, 1, true, "\1\0\0\0\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x08\0\0\0", "EventTrace/Extension",
+          "GroupMask1=0x1 GroupMask2=0x2 GroupMask3=0x0 GroupMask4=0x0 GroupMask5=0x0 GroupMask6=0x0 GroupMask7=0x0 GroupMask8=0x8", DECODE_OK),
+        R(0x0B12, 2, true,
+          "\1\0\2\0\3\0\4\0" "\5\0\0\0\0\0\0\0" "\6\0\0\0\0\0\0\0" "\7\0\0\0\0\0\0\0" "\x08\0\0\0\0\0\0\0" "\x09\0\0\0\0\0\0\0"
+          "\1\0\0\0\2\0\0\0\0\x08\0\0\1\0\2\0" "D\0\0\0" "U\0\0\0" "\0\0" "M\0\0\0",
+          "SystemConfig/OpticalMedia",
+          "DiskNumber=1 BusType=2 DeviceType=3 MediaType=4 StartingOffset=5 Size=6 NumberOfFreeBlocks=7 TotalNumberOfBlocks=8 NextWritableAddress=9 "
+          "NumberOfSessions=1 NumberOfTracks=2 BytesPerSector=2048 DiscStatus=1 LastSessionStatus=2 DriveLetter=D FileSystemName=U DeviceName= ManufacturerName=M",
+          DECODE_OK),
+        R(0x0B18, 2, true, "\1\0\0\0\x0F\0\0\0\0\0\0\0", "SystemConfig/NumaNode", "NodeCount=1 NodeMap=0f00000000000000", DECODE_OK),
+        R(0x0B1A, 2, true, "\1\0\0\0\x0F\0\0\0", "SystemConfig/ProcGroup", "GroupCount=1 Affinity=0f000000", DECODE_OK),
+        R(0x0B1B, 2, true, "\1\0\0\0\0\0\0\0", "SystemConfig/ProcNumber", "ProcessorCount=1 ProcessorNumber=00000000", DECODE_OK),
+        R(0x0B21, 2, true, "\1\0\0\0\0\0\0\0\3\0\0\0\4\0\0\0", "SystemConfig/DeviceFamily", "UAPInfo=0x1 DeviceFamily=3 DeviceForm=4", DECODE_OK),
+        R(0x0B22, 2, true, "u\0\0\0f\0\0\0", "SystemConfig/FlightIds", "UpdateId=u FlightIdList=f", DECODE_OK),
+        R(0x0B24, 2, true, "\1\0\1\0", "SystemConfig/Virtualization", "VbsEnabled=true HvciEnabled=false HyperVisorEnabled=true", DECODE_OK),
+        R(0x0B25, 2, true, "\5\0\0\0\0\0\0\0\2\0\0\0\1\0\0\0", "SystemConfig/Boot",
+          "BootFlags=0x5 FirmwareType=2 SecureBootEnabled=true SecureBootCapable=false", DECODE_OK),
 #undef R
     };
     (void)state;
