@@ -414,9 +414,40 @@ static void a_manifest(void **state)
     assert_int_equal(TdhLoadManifestFromMemory("<a/>", 4), ERROR_INVALID_DATA);
 }
 
+/* D-63: a manifest that no compiler would take, as programs make them of metadata; what can be read of it is. */
+static void a_flawed_manifest(void **state)
+{
+    static const char text[] =
+        "<provider name='Contoso Flawed' symbol='Contoso Flawed' guid='{6a1f6d53-4f2e-4b0e-9d53-0c7f3f1a2b01}'>"
+        "<tasks><task name='None' value='0'/></tasks>"
+        "<templates><template tid='T'><data name='n' inType='win:UInt32'/><data name='Odd' inType='win:Odd'/><data name='m' inType='win:UInt32'/></template>"
+        "</templates><events><event value='9' symbol='Odd event' level='win:Always' task='None' template='T'/></events></provider>";
+    static const BYTE body[]    = {42, 0, 0, 0, 1, 2, 3};
+    struct etl_event  x         = {.kind = ETL_KIND_EVENT, .id = 9, .is_64bit = true, .payload = body, .payload_size = sizeof body,
+                                   .provider = {0x6a1f6d53, 0x4f2e, 0x4b0e, {0x9d, 0x53, 0x0c, 0x7f, 0x3f, 0x1a, 0x2b, 0x01}}};
+    union { TRACE_EVENT_INFO info; BYTE bytes[2048]; } block;
+    WCHAR                    n[] = {'n', 0}, m[] = {'m', 0};
+    PROPERTY_DATA_DESCRIPTOR d   = {.PropertyName = (ULONGLONG)(uintptr_t)n, .ArrayIndex = 0xFFFFFFFF};
+    struct record_view       view;
+    ULONG                    size = sizeof block, value = 0;
+    (void)state;
+    assert_int_equal(TdhLoadManifestFromMemory(text, sizeof text - 1), ERROR_SUCCESS);
+    record_view_set(&view, &x, false, NULL);
+    assert_int_equal(TdhGetEventInformation(&view.record, 0, NULL, &block.info, &size), ERROR_SUCCESS);
+    assert_string_equal(ascii(TEI_PROVIDER_NAME(&block.info)), "Contoso Flawed");
+    assert_string_equal(ascii(TEI_EVENT_NAME(&block.info)), "Odd event");
+    assert_string_equal(ascii(TEI_TASK_NAME(&block.info)), "None");
+    assert_int_equal(block.info.TopLevelPropertyCount, 1); /* what stands behind it has no place that can be known */
+    assert_int_equal(TdhGetProperty(&view.record, 0, NULL, 1, &d, sizeof value, (PBYTE)&value), ERROR_SUCCESS);
+    assert_int_equal(value, 42);
+    d.PropertyName = (ULONGLONG)(uintptr_t)m;
+    assert_int_equal(TdhGetProperty(&view.record, 0, NULL, 1, &d, sizeof value, (PBYTE)&value), ERROR_NOT_FOUND);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_in_type_with_every_out_type), cmocka_unit_test(an_event), cmocka_unit_test(properties),
-                                       cmocka_unit_test(other_kinds), cmocka_unit_test(maps_and_providers), cmocka_unit_test(a_manifest)};
+                                       cmocka_unit_test(other_kinds), cmocka_unit_test(maps_and_providers), cmocka_unit_test(a_manifest),
+                                       cmocka_unit_test(a_flawed_manifest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
