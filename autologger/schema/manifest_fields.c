@@ -1,6 +1,7 @@
 /* Second step, templates: members of structs stand behind the template's own fields, and counts and lengths by name become indexes. */
 #include "autologger/schema/manifest_build.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,8 +231,13 @@ void manifest_resolve_template(struct builder *b, struct manifest_provider *p, c
     if (!t->tid)
         t->tid = ""; /* was told */
     for (unsigned i = 0; i < t->fields.count; i++)
-        if (!t->fields.at[i].name)
-            t->fields.at[i].name = ""; /* was told */
+        if (!t->fields.at[i].name) { /* was told */
+            char name[24];
+            int  n               = snprintf(name, sizeof name, "field%u", i + 1);
+            t->fields.at[i].name = pool_text(b->m->pool, name, (size_t)n);
+        }
+    if (pool_failed(b->m->pool))
+        return;
     if (!fields_order(b, t))
         return;
     names_check(b, t);
