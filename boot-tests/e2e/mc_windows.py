@@ -125,6 +125,29 @@ def check_compiler(work):
     tool(work, "mc", "-p", "1x", "pair.man", expect=100)
 
 
+def every_type():
+    """A manifest with an event for each in-type as a value, as an array of a fixed and of a counted number, and with a length where it has one."""
+    types = ("UnicodeString AnsiString Int8 UInt8 Int16 UInt16 Int32 UInt32 Int64 UInt64 Float Double Boolean GUID Pointer FILETIME SYSTEMTIME SID HexInt32 "
+             "HexInt64 CountedUnicodeString CountedAnsiString CountedBinary").split()
+    shapes = [(t, more) for t in types for more in ("", 'count="3"', 'count="n"')]
+    shapes += [(t, more) for t in ("UnicodeString", "AnsiString", "Binary") for more in ('length="8"', 'length="n"', 'length="n" count="2"')]
+    templates = "".join(f'<template tid="T{i}"><data name="n" inType="win:UInt16"/><data name="v" inType="win:{t}" {more}/></template>'
+                        for i, (t, more) in enumerate(shapes))
+    events = "".join(f'<event value="{i}" symbol="E{i}" template="T{i}"/>' for i in range(len(shapes)))
+    return f'<provider name="Contoso-Types" guid="{ONE}" symbol="TYPES"><templates>{templates}</templates><events>{events}</events></provider>', len(shapes)
+
+
+def compile_every_type(work):
+    text, count = every_type()
+    (work / "types.man").write_text(text, encoding="utf-8")
+    tool(work, "mc", "types.man")
+    (work / "types.c").write_text('#include "types.h"\nint main(void) { return sizeof E%d == 0; }\n' % (count - 1), encoding="utf-8")
+    for compiler in COMPILERS:
+        if shutil.which(compiler.split()[0]):
+            run(work, *compiler.split(), *"-O2 -Wall -Wextra -Wshadow -Wconversion -Werror -I.".split(), f"-I{SOURCE}/autologger/include", "-c", "types.c",
+                "-o", "types.o")
+
+
 def compile_all(work):
     made = 0
     for compiler in COMPILERS:
@@ -157,6 +180,7 @@ def main():
             (work / name).write_text(text, encoding="utf-8")
         check_compiler(work)
         compile_all(work)
+        compile_every_type(work)
         check_trace(work)
 
 
