@@ -184,13 +184,18 @@ static wstatus make(struct args *a, struct manifest_source *s, const struct mani
 }
 
 /* With -v, as Windows' mc: what was made of how much. On standard error: standard output names the files. */
-static void verbose_print(const struct args *a, const struct manifest *m)
+static void verbose_print(const struct manifest *m)
 {
     for (unsigned i = 0; i < m->providers.count; i++) {
         const struct manifest_provider *p = &m->providers.at[i];
         fprintf(stderr, "autologger mc: %s: %u event%s, %u template%s, %u keyword%s, %u culture%s\n", p->name, p->events.count, plural(p->events.count),
                 p->templates.count, plural(p->templates.count), p->keywords.count, plural(p->keywords.count), m->cultures.count, plural(m->cultures.count));
     }
+}
+
+/* An option that does nothing is never passed over in silence. */
+static void without_effect_print(const struct args *a)
+{
     if (*a->without_effect)
         fprintf(stderr, "autologger mc: without effect: %s: texts are UTF-8, and there are no message tables\n", a->without_effect);
     if (a->kernel)
@@ -227,7 +232,7 @@ int cmd_mc(int argc, char **argv)
         {NULL, 'p', "PREFIX", 0, "the macros that write are PREFIXSYMBOL, not EventWriteSYMBOL", 0},
         {NULL, 'P', "PREFIX", 0, "take PREFIX from the beginning of the symbols of events", 0},
         {NULL, 's', "DIR", 0, "keep the binary form in DIR as well, as a baseline", 0},
-        {NULL, 'v', NULL, 0, "say what is made, and which options had no effect", 0},
+        {NULL, 'v', NULL, 0, "say what is made, and of how much", 0},
         {"co", OPT_CO, NULL, 0, "(also -co) give each event to MCGEN_CALLOUT, which the program defines", 0},
         {"um", OPT_UM, NULL, 0, "(also -um) code for programs: the only kind there is", 0},
         {"km", OPT_KM, NULL, 0, "(also -km) taken, and makes the same header as -um", 0},
@@ -262,7 +267,8 @@ int cmd_mc(int argc, char **argv)
         code = manifest_source_failed(&s, "autologger mc", st, &why);
     else {
         if (a.verbose)
-            verbose_print(&a, s.list[0]);
+            verbose_print(s.list[0]);
+        without_effect_print(&a);
         made_print(&a);
     }
     for (unsigned i = 0; i < a.made_count; i++)
