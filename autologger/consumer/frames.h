@@ -14,7 +14,7 @@ enum frame_state {
 struct frame_name {
     uint64_t         address;
     enum frame_state state;
-    const char      *module; /* "libc.so.6", "vmlinux", "ext4"; NULL: not known */
+    const char      *module; /* "libc.so.6", "vmlinux", "ext4", "ntoskrnl.exe"; "kernel": of the kernel, nothing tells which; NULL: not known */
     const char      *path; /* of its file, as the traced process saw it; NULL: none */
     const char      *build_id; /* in hex; "": none */
     const char      *function; /* demangled; NULL unless FRAME_NAMED */

@@ -25,7 +25,7 @@ enum stack_end quality_end(const struct frame_name *last, bool kernel, bool *thr
     int root = last->state == FRAME_NAMED ? root_of(last->function) : 0;
 
     *thread = root == THREAD;
-    if (last->state == FRAME_NO_FILE)
+    if (last->state == FRAME_NO_FILE || (kernel && last->state == FRAME_NO_IMAGE)) /* what is not there could tell */
         return STACK_END_UNKNOWN;
     return root == THREAD || (root == ENTRY && kernel) ? STACK_COMPLETE : STACK_CUT;
 }

@@ -34,6 +34,7 @@ struct symbols {
     struct quality           quality;
     struct symbols_counts    counts;
     struct image_fields      image;
+    bool                     is_linux, is_foreign; /* a Linux file was mapped, or its names saved; the kernel has images that Linux has not */
     bool                     failed; /* no memory */
 };
 
@@ -77,6 +78,8 @@ static void build_id_keep(struct symbols *s, uint64_t key, const struct build_id
     *kept = *id;
 }
 
+static bool is_vmlinux(const char *path) { return *path == '/' && strncmp(image_base_name(path), "vmlinux", 7) == 0; }
+
 static void learn(struct symbols *s, const struct etl_event *e)
 {
     struct stack_fields stack;
@@ -90,6 +93,8 @@ static void learn(struct symbols *s, const struct etl_event *e)
     } else if (image_event_read(e, &s->image)) {
         size_t file = file_of(s, &s->image);
         s->counts.images += s->image.process_id != 0;
+        s->is_linux |= s->image.path[0] == '/';
+        s->is_foreign |= !s->image.process_id && s->image.path[0] == '\\'; /* "\SystemRoot\system32\ntoskrnl.exe" */
         if (!s->failed && !spaces_see(&s->spaces, classic_hook(e), e->raw_time, &s->image, file))
             s->failed = true;
     } else if (build_id_event(e, &key, &id) || build_id_version(e, &key, &id)) {
@@ -134,6 +139,7 @@ wstatus symbols_open(const char *trace, const struct symbols_options *options, s
     quality_ready(&s->quality);
     files_identify(s);
     s->counts.kernel = saved_finish_reading(&s->saved);
+    s->is_linux |= s->counts.kernel != KERNEL_NONE || *s->saved.boot_id;
     if (s->failed || s->quality.failed) {
         symbols_close(s);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the images of %s", trace);
@@ -165,7 +171,27 @@ void symbols_close(struct symbols *s)
 
 /* ---- one frame ---- */
 
-static void kernel_frame(struct symbols *s, uint64_t address, bool exact, struct frame_name *out)
+/* A frame that no saved function has: of a module that Image events tell, of vmlinux where Linux was traced, else of a kernel that nothing tells. */
+static void kernel_module_frame(struct symbols *s, int64_t time, uint64_t address, bool exact, struct frame_name *out)
+{
+    const struct space_image *image = spaces_find(&s->spaces, 0, time, address - !exact);
+    const char               *path  = image ? s->file[image->file].path : NULL;
+
+    out->state = s->counts.kernel == KERNEL_NONE ? FRAME_NO_FILE : FRAME_NO_NAME;
+    if (path && !is_vmlinux(path)) {
+        out->path   = path;
+        out->module = image_base_name(path);
+        out->offset = address - image->base;
+    } else if (path || (s->is_linux && !s->is_foreign)) {
+        out->module   = "vmlinux";
+        out->build_id = saved_kernel_build_id(&s->saved);
+    } else {
+        out->module = "kernel";
+        out->state  = FRAME_NO_IMAGE;
+    }
+}
+
+static void kernel_frame(struct symbols *s, int64_t time, uint64_t address, bool exact, struct frame_name *out)
 {
     const struct kernel_module *m;
     const char                 *name;
@@ -179,9 +205,7 @@ static void kernel_frame(struct symbols *s, uint64_t address, bool exact, struct
         out->offset   = address - start;
         return;
     }
-    out->module   = "vmlinux";
-    out->state    = s->counts.kernel == KERNEL_NONE ? FRAME_NO_FILE : FRAME_NO_NAME;
-    out->build_id = saved_kernel_build_id(&s->saved);
+    kernel_module_frame(s, time, address, exact, out);
 }
 
 static bool vdso_frame(struct symbols *s, const struct space_image *image, uint64_t address, bool exact, struct frame_name *out)
@@ -238,7 +262,7 @@ static void name_frame(struct symbols *s, uint32_t pid, int64_t time, uint64_t a
 {
     *out = (struct frame_name){.address = address, .build_id = ""};
     if (kernel)
-        kernel_frame(s, address, exact, out);
+        kernel_frame(s, time, address, exact, out);
     else if (address < 4096 || address >> 47)
         out->state = FRAME_NO_CODE;
     else

@@ -13,14 +13,15 @@
 #define MAKER_SYMBOLS "\x3a\0\0KernelSymbols\0Module\0\x82\x23Symbols\0\xd8\3" "Address\0\x15Size\0\x08Name\0\x82\x23"
 enum { MAKER_PID = 77 };
 
-static inline void make_image(struct image *m, int64_t time, uint16_t hook, uint64_t base, uint64_t size, uint32_t stamp, uint32_t checksum,
-                              const char *nt_path)
+/* An image of a process; 0: the kernel's. */
+static inline void make_image_of(struct image *m, int64_t time, uint16_t hook, uint32_t pid, uint64_t base, uint64_t size, uint32_t stamp,
+                                 uint32_t checksum, const char *nt_path)
 {
     uint8_t       bytes[4096];
     struct writer w = wr_make(bytes, sizeof bytes);
     wr_u64(&w, base);
     wr_u64(&w, size);
-    wr_u32(&w, MAKER_PID);
+    wr_u32(&w, pid);
     wr_u32(&w, checksum);
     wr_u32(&w, stamp);
     memset(bytes + w.pos, 0, 28);
@@ -28,6 +29,11 @@ static inline void make_image(struct image *m, int64_t time, uint16_t hook, uint
     w.pos += utf8_to_utf16le(nt_path, strlen(nt_path), bytes + w.pos, sizeof bytes - w.pos - 2);
     wr_u16(&w, 0);
     image_kernel(m, time, hook, 3, MAKER_PID, bytes, w.pos);
+}
+static inline void make_image(struct image *m, int64_t time, uint16_t hook, uint64_t base, uint64_t size, uint32_t stamp, uint32_t checksum,
+                              const char *nt_path)
+{
+    make_image_of(m, time, hook, MAKER_PID, base, size, stamp, checksum, nt_path);
 }
 
 /* An event of ours: its provider is the hash of its name. */

@@ -389,10 +389,68 @@ static void the_dump_shows_them(void **state)
     symbols_close(s);
 }
 
+/* D-78: a trace of Windows names the kernel's modules itself; what lies in none of them is of no vmlinux either. */
+static void kernels_of_others_have_their_own_modules(void **state)
+{
+    static const uint64_t NT = UINT64_C(0xfffff802424ab000), HAL = UINT64_C(0xfffff80242408000), DRIVER = UINT64_C(0xfffff80245000000);
+    const uint64_t        frames[] = {NT + 0x1234, HAL + 0x10, DRIVER + 0xFFF, DRIVER + 0x1001, NT + 0xab6000};
+    const char           *modules[] = {"ntoskrnl.exe", "hal.dll", "storport.sys", "kernel", "ntoskrnl.exe" /* a return address behind its end */};
+    const uint64_t        offsets[] = {0x1234, 0x10, 0xFFF, 0, 0xab6000};
+    struct symbols       *s;
+    struct symbols_counts n;
+    struct seen           seen[STACKS_MAX];
+    (void)state;
+    make_image_of(&m, now++, HOOK_IMAGE_DCSTART, 0, NT, 0xab6000, 1, 2, "\\SystemRoot\\system32\\ntoskrnl.exe");
+    make_image_of(&m, now++, HOOK_IMAGE_DCSTART, 0, HAL, 0xa3000, 3, 4, "\\SystemRoot\\system32\\hal.dll");
+    make_image_of(&m, now++, HOOK_IMAGE_LOAD, 0, DRIVER, 0x1000, 5, 6, "\\SystemRoot\\System32\\drivers\\storport.sys");
+    make_image(&m, now++, HOOK_IMAGE_DCSTART, base, elf.high - elf.low, 7, 8, nt); /* its volume is named as ours is */
+    stack_of(frames, 5);
+    assert_int_equal(all(NULL, 0, &s, seen), 1);
+    assert_int_equal(seen[0].count, 5);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_string_equal(seen[0].frame[i].module, modules[i]);
+        assert_int_equal(seen[0].frame[i].offset, offsets[i]);
+        assert_int_equal(seen[0].frame[i].state, i == 3 ? FRAME_NO_IMAGE : FRAME_NO_FILE);
+        assert_string_equal(seen[0].frame[i].build_id, "");
+    }
+    assert_true(symbols_counts(s, &n) && n.unknown == 1 && n.cut == 0 && n.kernel == KERNEL_NONE);
+    symbols_close(s);
+}
+
+/* D-78: without images and names, nothing says whose kernel it was. */
+static void a_kernel_that_nothing_tells(void **state)
+{
+    const uint64_t  frames[] = {SCHEDULE + 0x20};
+    struct symbols *s;
+    struct seen     seen[STACKS_MAX];
+    (void)state;
+    stack_of(frames, 1);
+    assert_int_equal(all(NULL, 0, &s, seen), 1);
+    assert_string_equal(seen[0].frame[0].module, "kernel");
+    assert_int_equal(seen[0].frame[0].state, FRAME_NO_IMAGE);
+    symbols_close(s);
+}
+
+/* A Linux kernel without names stays vmlinux, by the image that is its own. */
+static void a_linux_kernel_without_names(void **state)
+{
+    const uint64_t  frames[] = {SCHEDULE + 0x20};
+    struct symbols *s;
+    struct seen     seen[STACKS_MAX];
+    (void)state;
+    make_image_of(&m, now++, HOOK_IMAGE_DCSTART, 0, SCHEDULE & ~UINT64_C(0xFFFFFF), 0x2000000, 1, 2, "\\Device\\HarddiskVolume1\\boot\\vmlinux-6.1");
+    stack_of(frames, 1);
+    assert_int_equal(all(NULL, 0, &s, seen), 1);
+    assert_string_equal(seen[0].frame[0].module, "vmlinux");
+    assert_int_equal(seen[0].frame[0].state, FRAME_NO_FILE);
+    symbols_close(s);
+}
+
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(functions_have_names), T(keys_have_the_names_of_their_stacks), T(ends_tell_what_stacks_are_worth), T(an_image_has_its_time), T(another_file_is_not_believed),
-                                       T(a_single_mapping_will_do), T(the_dump_shows_them)};
+                                       T(a_single_mapping_will_do), T(the_dump_shows_them), T(kernels_of_others_have_their_own_modules), T(a_kernel_that_nothing_tells),
+                                       T(a_linux_kernel_without_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
