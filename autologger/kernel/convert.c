@@ -135,6 +135,8 @@ static bool load_own(struct convert *c, const uint8_t *p, size_t size, uint64_t 
     memcpy(&own, p, sizeof own);
     if (own.type == RAW_DEVICE)
         c->loaded += pos >= c->replay_end && device_counts(p, size); /* else counted before the snapshot */
+    if ((own.type == RAW_PROCESS || own.type == RAW_THREAD) && !is_replay(c, own.time, pos)) /* for forks before it, see foretold() */
+        idmap_put(&c->note, note_key(own.type, own.type == RAW_THREAD ? own.tid : own.pid, 0), (void *)(uintptr_t)(pos + 1));
     if (own.type >= RAW_TIMED && own.type < RAW_TIMED_END)
         return is_replay(c, own.time, pos) || stream_add(&c->stream[c->cpus], own.time, pos, c->chunk_pos);
     if (own.type >= RAW_NOTE && own.type < RAW_NOTE_END)
@@ -442,6 +444,18 @@ static const uint8_t *note_at(const struct convert *c, uintptr_t at, uint32_t ty
     memcpy(&own, p, sizeof own);
     return own.type == type && own.pid == pid && own.time == time && own.size >= least ? p : NULL;
 }
+
+const uint8_t *foretold(const struct convert *c, uint32_t type, uint32_t id, size_t least)
+{
+    const uintptr_t at = (uintptr_t)idmap_get(&c->note, note_key(type, id, 0));
+    struct raw_own  own;
+    if (!at || at - 1 < c->log->header->free_pos)
+        return NULL;
+    memcpy(&own, rawlog_seen(c->log, at - 1), sizeof own);
+    return note_at(c, at, type, own.pid, own.time, least);
+}
+
+void foretold_came(struct convert *c, uint32_t type, uint32_t id) { idmap_remove(&c->note, note_key(type, id, 0)); }
 
 const uint8_t *note_take(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least)
 {

@@ -224,6 +224,10 @@ void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t
 void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw);
 void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *time);
+/* What the start's walk of /proc says of a process (RAW_PROCESS, its pid) or a thread (RAW_THREAD, its tid) at a time that is still to come. NULL:
+ * nothing. What came is no longer foretold. */
+const uint8_t *foretold(const struct convert *c, uint32_t type, uint32_t id, size_t least);
+void           foretold_came(struct convert *c, uint32_t type, uint32_t id);
 /* The note of a record: taken (its memory may be used again), or only looked at. NULL: there is none. */
 const uint8_t *note_find(struct convert *c, uint32_t type, uint32_t pid, uint64_t time, size_t least);
 void thread_rename(struct convert *c, unsigned cpu, struct thread *t, const char *name, uint64_t raw);

@@ -53,6 +53,38 @@ void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *t
         image_event(c, &(struct actor){cpu, p->pid, p->pid}, p, i, 0x030A, time);
 }
 
+/* The parent is not known yet: the walk of /proc comes to it after the fork. */
+static void inherit_foretold(struct convert *c, struct process *p, uint32_t ppid)
+{
+    const uint8_t     *record = foretold(c, RAW_PROCESS, ppid, sizeof(struct raw_process));
+    struct raw_process r;
+    if (!record)
+        return;
+    memcpy(&r, record, sizeof r);
+    struct cursor cur = cur_make(record + sizeof r, r.own.size > sizeof r ? r.own.size - sizeof r : 0);
+    const char   *name = cur_zstring(&cur), *command = cur_zstring(&cur);
+    if (!command)
+        return;
+    p->session = r.session;
+    p->uid     = r.uid;
+    p->flags   = r.flags & RAW_PROCESS_32BIT;
+    process_text(&p->name, name);
+    process_text(&p->command, command);
+}
+
+/* The name of the thread that forks, known or foretold; NULL: nothing tells it. `name`: room for it. */
+static const char *forker_name(const struct convert *c, const struct thread *by, uint32_t ptid, char name[16])
+{
+    struct raw_thread r;
+    const uint8_t    *record = by ? NULL : foretold(c, RAW_THREAD, ptid, sizeof r);
+    if (!record)
+        return by ? by->name : NULL;
+    memcpy(&r, record, sizeof r);
+    memcpy(name, r.name, 15);
+    name[15] = 0;
+    return name;
+}
+
 void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
 {
     struct cursor cur = cur_make(record, size);
@@ -87,6 +119,8 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
             images_inherit(p, parent);
             mappings_fork(c, pid, parent->pid);
             cgroup_inherit(c, pid, parent->pid);
+        } else {
+            inherit_foretold(c, p, ppid);
         }
         counters_begin(c, pid);
         start_process(c, &creator, p, &time);
@@ -94,7 +128,8 @@ void convert_fork(struct convert *c, unsigned cpu, const uint8_t *record, size_t
     struct thread *t = thread_get(c, tid);
     if (t && t->process == p && p->rundown_time && raw - p->rundown_time < RUNDOWN_RACE_NS)
         return;
-    t = thread_add(c, p, tid, by ? by->name : NULL);
+    char name[16];
+    t = thread_add(c, p, tid, forker_name(c, by, ptid, name));
     if (!t)
         return;
     if (by) {
@@ -290,6 +325,7 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     struct cursor      cur = cur_make(record, size);
     cur_copy(&cur, &r, sizeof r);
     const char *name = cur_zstring(&cur), *command = cur_zstring(&cur);
+    foretold_came(c, RAW_PROCESS, r.own.pid);
     if (!command || (r.flags & RAW_PROCESS_KERNEL))
         return; /* kernel threads: only their threads */
     struct process *p     = process_get(c, r.own.pid);
@@ -301,8 +337,8 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     p->ppid    = r.ppid;
     if (!known || !*p->command)
         process_text(&p->command, command);
-    if (known)
-        return;
+    if (known && *p->name)
+        return; /* one without a name is told, although its start was */
     uint64_t time   = convert_time(c, raw);
     p->flags        = r.flags;
     p->rundown_time = raw;
@@ -319,8 +355,12 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
         return;
     memcpy(&r, record, sizeof r);
     r.name[sizeof r.name - 1] = 0;
-    struct process *p         = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
-    if (!p || !r.own.tid || thread_get(c, r.own.tid))
+    foretold_came(c, RAW_THREAD, r.own.tid);
+    struct process *p = r.flags & RAW_PROCESS_KERNEL ? c->system : process_get(c, r.own.pid);
+    struct thread  *had = p ? thread_get(c, r.own.tid) : NULL;
+    if (had && !*had->name && had->process == p && *r.name)
+        thread_rename(c, 0, had, r.name, raw);
+    if (!p || !r.own.tid || had)
         return;
     struct thread *t    = thread_add(c, p, r.own.tid, r.name);
     uint64_t       time = convert_time(c, raw);

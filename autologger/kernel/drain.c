@@ -267,6 +267,13 @@ static unsigned ring_take(struct drain *d, unsigned cpu)
     return w.kept;
 }
 
+/* Do records wait for what comes later? */
+static bool is_held(const struct drain *d)
+{
+    return __atomic_load_n(&d->hold, __ATOMIC_ACQUIRE) ||
+           (__atomic_load_n(&d->walking, __ATOMIC_ACQUIRE) && rawlog_room(d->log) > d->log->size / 2);
+}
+
 unsigned drain_pass(struct drain *d, bool last)
 {
     struct raw_pass pass = {.chunk = {RAW_CHUNK_MAGIC, sizeof pass - sizeof pass.chunk, 0, RAW_CHUNK_PASS, 0}};
@@ -278,7 +285,7 @@ unsigned drain_pass(struct drain *d, bool last)
         return 0;
     }
     pass.error_ns   = clock_pair(&d->clock, &pass.raw_ns, &pass.value);
-    pass.horizon_ns = last ? UINT64_MAX : __atomic_load_n(&d->hold, __ATOMIC_ACQUIRE) ? 0 : pass.raw_ns - HORIZON_SLACK_NS;
+    pass.horizon_ns = last ? UINT64_MAX : is_held(d) ? 0 : pass.raw_ns - HORIZON_SLACK_NS;
     if (d->hold_ns && pass.horizon_ns > d->hold_ns)
         pass.horizon_ns = d->hold_ns;
     for (unsigned c = 0; c < d->rings->cpus; c++)

@@ -31,6 +31,7 @@ struct drain {
     struct session_clock  clock;
     uint32_t              profile_interval;
     uint64_t              hold_ns; /* the horizon goes no further; 0: no such bound. While a change is under way */
+    bool                  walking; /* the start's walk of /proc: the horizon waits for it, while half of the log is free, so that forks find their parents' names */
     bool                  hold; /* the horizon stays at 0: what comes later may have earlier times (the kernel phase) */
     const uint64_t       *function; /* kernel functions whose names the rundown finds, in rising order */
     unsigned              functions;

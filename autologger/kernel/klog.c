@@ -291,6 +291,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
         return W_SUCCESS;
     }
     k->drain.hold = k->phase != NULL;
+    __atomic_store_n(&k->drain.walking, true, __ATOMIC_RELEASE);
     tracepoints_describe(&k->drain, &k->config);
     drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
     if (k->phase) { /* the kernel records anyhow */
@@ -301,6 +302,7 @@ wstatus klog_start(struct klog *k, struct reason *why)
         start_adopted(k);
     }
     drain_rundown(&k->drain);
+    __atomic_store_n(&k->drain.walking, false, __ATOMIC_RELEASE);
     tap_start(k);
     net_tap_start(k);
     k->log.header->started = 1;

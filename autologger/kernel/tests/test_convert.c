@@ -77,6 +77,52 @@ static void fork_exec_exit(void **state)
     assert_int_equal(told, 1);
 }
 
+static const char *process_name(const struct one *e) { return (const char *)e->payload + 36 + 16 + (u32(e, 36 + 16 + 8) == 18 ? 12 : 16); }
+
+/* D-31: a fork that the walk of /proc has not reached the parent of: the name, command line, user and session are those that the walk finds. */
+static void forks_before_their_parent_is_told(void **state)
+{
+    (void)state;
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2000, 600, 500, 600, 500);
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2100, 700, 600, 700, 600); /* by the child, which has it from there */
+    maker_task(&maker, 0, PERF_RECORD_FORK, 2200, 800, 44, 800, 44); /* its parent is gone before the walk */
+    maker_task(&maker, 0, PERF_RECORD_EXIT, 2300, 600, 500, 600, 500);
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    struct raw_process shell       = {.own = {RAW_PROCESS, 0, 0, 3000, 500, 500}, .ppid = 1, .session = 7, .uid = 1000};
+    struct raw_thread  main_thread = {.own = {RAW_THREAD, 0, 0, 3001, 500, 500}, .prio = 120, .affinity = 3, .name = "sh"};
+    struct raw_process orphan      = {.own = {RAW_PROCESS, 0, 0, 3100, 800, 800}, .ppid = 1, .session = 8, .uid = 1000};
+    struct raw_thread  its_thread  = {.own = {RAW_THREAD, 0, 0, 3101, 800, 800}, .prio = 120, .affinity = 3, .name = "orphan"};
+    maker_own(&maker, &shell, sizeof shell, "sh", "sh -i");
+    maker_own(&maker, &main_thread, sizeof main_thread, NULL, NULL);
+    maker_own(&maker, &orphan, sizeof orphan, "orphan", "orphan -x");
+    maker_own(&maker, &its_thread, sizeof its_thread, NULL, NULL);
+    maker_chunk(&maker, 0, RAW_CHUNK_OWN);
+    maker_task(&maker, 0, PERF_RECORD_EXIT, 4000, 800, 44, 800, 44);
+    maker_task(&maker, 0, PERF_RECORD_FORK, 5000, 900, 500, 900, 500);
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    maker_pass(&maker, 9000, UINT64_MAX);
+    run();
+
+    assert_int_equal(count(0x0301), 4);
+    for (unsigned i = 0; i < 4; i++) {
+        const struct one *start = nth(0x0301, i);
+        assert_string_equal(process_name(start), i == 2 ? "" : "sh");
+        assert_int_equal(u32(start, 16), i == 2 ? 0 : 7);
+    }
+    assert_memory_equal(process_name(nth(0x0301, 0)) + 3, "s\0h\0 \0-\0i\0\0", 12);
+    assert_int_equal(u32(nth(0x0301, 0), 12), 500);
+    /* threads, too */
+    assert_memory_equal(nth(0x0501, 0)->payload + 72, "s\0h\0\0", 6);
+    assert_memory_equal(nth(0x0501, 1)->payload + 72, "s\0h\0\0", 6);
+    /* the parent is told as ever; so is the one whose start had no name, which has one from there on */
+    assert_int_equal(count(0x0303), 2);
+    assert_true(u32(nth(0x0303, 0), 8) == 500 && u32(nth(0x0303, 1), 8) == 800);
+    assert_string_equal(process_name(nth(0x0303, 1)), "orphan");
+    assert_string_equal(process_name(nth(0x0302, 0)), "sh");
+    assert_string_equal(process_name(nth(0x0302, 1)), "orphan");
+    assert_int_equal(count(0x0548), 1); /* its thread's name */
+}
+
 /* A damaged record says that the system's process was exec'd into something: it stays what it is. */
 static void exec_of_the_system(void **state)
 {
@@ -463,7 +509,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(fork_exec_exit), T(exec_of_the_system), T(times_that_no_clock_shows), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
+        T(fork_exec_exit), T(forks_before_their_parent_is_told), T(exec_of_the_system), T(times_that_no_clock_shows), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
         T(order_over_cpus_and_horizon), T(equal_times_are_moved_on), T(adoption_doubles_nothing), T(damaged_snapshot_is_refused),
         T(hostile_bytes), T(start_and_stop_bookkeeping), cmocka_unit_test(every_class_is_read_back)
     };
