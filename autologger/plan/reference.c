@@ -123,7 +123,7 @@ void plan_reference(FILE *out)
           "lie below "
           "`HKEY_LOCAL_MACHINE\\SYSTEM\\CurrentControlSet\\Control\\WMI`. A value of another type than the one named "
           "here, where "
-          "the value is read, is Status 87.\n",
+          "the value is read, is Status 87; but a REG_DWORD is taken for a REG_QWORD.\n",
           out);
     for (size_t s = 0; s < sizeof scopes / sizeof *scopes; s++) {
         fprintf(out,

@@ -4,6 +4,7 @@
 #include "registry-sim/base/nearest.h"
 #include "registry-sim/win32/utf16.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,9 +157,10 @@ const char *value_suggest(unsigned scope, const char *name)
     return n.found;
 }
 
+/* A REG_DWORD is a number for a REG_QWORD too: drivers that are shipped write keywords so. */
 static bool type_fits(uint32_t asked, uint32_t found)
 {
-    return asked == found || (asked == REG_TYPE_SZ && found == REG_TYPE_EXPAND_SZ);
+    return asked == found || (asked == REG_TYPE_SZ && found == REG_TYPE_EXPAND_SZ) || (asked == REG_TYPE_QWORD && found == REG_TYPE_DWORD);
 }
 
 /* The bytes of a value of the right type into `v`. W_MORE_DATA: too short to be one, which counts as absent. */
@@ -171,7 +173,7 @@ static wstatus take(const struct value_row *row, const struct regvalue *found, s
         v->number = cur_u32(&c);
         break;
     case REG_TYPE_QWORD:
-        v->number = cur_u64(&c);
+        v->number = found->type == REG_TYPE_DWORD ? cur_u32(&c) : cur_u64(&c);
         break;
     case REG_TYPE_BINARY:
         v->bytes = found->size ? malloc(found->size) : NULL;
@@ -191,13 +193,45 @@ static wstatus take(const struct value_row *row, const struct regvalue *found, s
     return W_SUCCESS;
 }
 
-/* How a value of the type looks in .reg and as a literal in INI. */
-static const char *type_example(uint32_t type)
+/* The number that a value of another type stands for; false: none. */
+static bool number_meant(const struct regvalue *found, uint64_t *out)
 {
+    struct cursor c     = cur_make(found->data, found->size);
+    char         *text  = NULL, *end;
+    bool          meant = found->type == REG_TYPE_DWORD || found->type == REG_TYPE_QWORD;
+    if (meant) {
+        *out = found->type == REG_TYPE_DWORD ? cur_u32(&c) : cur_u64(&c);
+        return cur_ok(&c);
+    }
+    if ((found->type != REG_TYPE_SZ && found->type != REG_TYPE_EXPAND_SZ) || regvalue_get_string_dup(found, &text, NULL) != W_SUCCESS)
+        return false;
+    errno = 0;
+    *out  = strtoull(text, &end, 0);
+    meant = end != text && !*end && !errno && !strchr(text, '-');
+    free(text);
+    return meant;
+}
+
+/* How the value would look in .reg and as a literal in INI, were it of the type; where it is no number, an example. */
+static const char *type_advice(uint32_t type, const struct regvalue *found, char out[64])
+{
+    uint64_t   n     = 0;
+    const bool meant = number_meant(found, &n) && (type != REG_TYPE_DWORD || n <= UINT32_MAX);
     switch (type) {
-    case REG_TYPE_DWORD: return "dword:00000040, in hexadecimal";
-    case REG_TYPE_QWORD: return "hex(b):40,00,00,00,00,00,00,00, the lowest byte first";
-    case REG_TYPE_BINARY: return "hex:01,00,00,00, byte by byte";
+    case REG_TYPE_DWORD:
+        snprintf(out, 64, "dword:%08x, in hexadecimal", meant ? (unsigned)n : 0x40);
+        return out;
+    case REG_TYPE_BINARY:
+    case REG_TYPE_QWORD: {
+        const bool     quad = type == REG_TYPE_QWORD;
+        const unsigned size = quad || n > UINT32_MAX ? 8 : 4;
+        size_t         at   = (size_t)snprintf(out, 64, quad ? "hex(b)" : "hex");
+        n                   = meant ? n : quad ? 0x40 : 1;
+        for (unsigned i = 0; i < size; i++)
+            at += (size_t)snprintf(out + at, 64 - at, "%c%02x", i ? ',' : ':', (unsigned)(n >> 8 * i & 0xFF));
+        snprintf(out + at, 64 - at, ", the lowest byte first");
+        return out;
+    }
     default: return "a text in quotes";
     }
 }
@@ -208,6 +242,7 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
     const struct value_row *row = &value_rows[id];
     struct value           *v   = &set->at[id];
     struct regvalue         found;
+    char                    advice[64];
     wstatus                 st = regstore_get(store, key, row->name, &found);
 
     v->number = row->fallback;
@@ -220,7 +255,7 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
         return reason_set(why, W_OUTOFMEMORY, "no memory to read %s", row->name);
     if (!type_fits(row->type, found.type))
         return reason_set(why, W_INVALID_PARAMETER, "%s is %s, it must be %s. Do: write it as %s", row->name,
-                          value_type_name(found.type), value_type_name(row->type), type_example(row->type));
+                          value_type_name(found.type), value_type_name(row->type), type_advice(row->type, &found, advice));
     st = take(row, &found, v, why);
     if (st == W_MORE_DATA) {
         condition_add(conditions, W_INVALID_PARAMETER, true, row->name, v->source_file, v->source_line,
@@ -283,6 +318,9 @@ static wstatus stranger(void *ctx, const struct regvalue *value)
     const char       *near = value_find(s->scope, value->name) ? NULL : value_suggest(s->scope, value->name);
     char              advice[128];
 
+    if (value_find(s->scope, value->name) == &value_rows[VALUE_MAXIMUM_FILE_SIZE])
+        condition_add(s->conditions, W_INVALID_PARAMETER, true, value->name, value->source_file, value->source_line, "write it as MaxFileSize",
+                      "MaximumFileSize is not read, as on Windows: the file's size is that of MaxFileSize");
     if (near) {
         snprintf(advice, sizeof advice, "did you mean %s?", near);
         condition_add(s->conditions, W_INVALID_PARAMETER, true, value->name, value->source_file, value->source_line,
