@@ -6,6 +6,7 @@
 #include "registry-sim/store/regpath.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/encoding.h"
+#include "registry-sim/text/foreign.h"
 #include "registry-sim/text/ini_place.h"
 #include "registry-sim/text/ini_scan.h"
 #include "registry-sim/text/ini_values.h"
@@ -536,6 +537,9 @@ wstatus ini_import(struct regstore *store, const void *data, size_t size, const 
     const char      *text  = size ? data : "";
     const char      *what  = NULL, *advice = "save it as UTF-8";
 
+    wstatus known = foreign_refuse(text, size, file, m.sink, why);
+    if (known != W_SUCCESS)
+        return known;
     if (size >= 2 && (memcmp(text, "\xFF\xFE", 2) == 0 || memcmp(text, "\xFE\xFF", 2) == 0))
         what = "the file is UTF-16";
     else if (size > 4u << 20)

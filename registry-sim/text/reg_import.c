@@ -3,6 +3,7 @@
  * of lines; after a mistake it goes on with the next line, so that one run finds them all. */
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/encoding.h"
+#include "registry-sim/text/foreign.h"
 #include "registry-sim/text/ini_place.h"
 #include "registry-sim/text/literal.h"
 #include "registry-sim/text/textbuf.h"
@@ -16,7 +17,7 @@ struct reader {
     const char       *p, *end; /* what is left */
     uint32_t          line;    /* of p */
     const char       *file;
-    bool              lenient, ansi, warned;
+    bool              lenient, ansi, warned, warned_hive;
     char             *key; /* current key, malloc; NULL: none yet */
     bool              key_bad; /* its line was refused: the values below are read, but go nowhere */
     struct textbuf    name, data;
@@ -183,6 +184,32 @@ static void warn_slip(struct reader *r, uint32_t line)
         ini_place_finish(&place);
 }
 
+/* A hive of another system, which was loaded under a name of its own, or another control set: nothing reads it here. Said once a file. */
+static void warn_hive(struct reader *r, uint32_t line)
+{
+    static const char control[] = "\\Control\\WMI\\";
+    struct ini_place  place;
+    const char       *below = strcasestr(r->key, control), *set = below, *hive, *relative;
+
+    if (!below || r->warned_hive)
+        return;
+    while (set > r->key && set[-1] != '\\')
+        set--;
+    if (set == r->key || (strncasecmp(set, "ControlSet", 10) != 0 && strncasecmp(set, "CurrentControlSet", 17) != 0))
+        return;
+    for (hive = set - 1; hive > r->key && hive[-1] != '\\'; hive--)
+        ;
+    if (hive == r->key || ini_place_resolve(r->key, &place, NULL) != W_SUCCESS)
+        return;
+    if (!ini_place_below_wmi(place.key, &relative)) {
+        r->warned_hive = true;
+        diag_report(r->sink, DIAG_WARNING, r->file, line,
+                    "replace that part by SYSTEM\\CurrentControlSet in the file, if its sessions are meant for this system",
+                    "nothing reads keys of %.*s: it is another system's hive, or a control set that is not in use", (int)(below - hive), hive);
+    }
+    ini_place_finish(&place);
+}
+
 static void open_key(struct reader *r, uint32_t line, bool erase)
 {
     struct reason why = {0};
@@ -195,8 +222,10 @@ static void open_key(struct reader *r, uint32_t line, bool erase)
     else
         store_result(r, line, st, &why);
     r->key_bad = st != W_SUCCESS || erase;
-    if (!r->key_bad)
+    if (!r->key_bad) {
         warn_slip(r, line);
+        warn_hive(r, line);
+    }
 }
 
 /* [key] or [-key]; the name goes up to the last ']' that only a comment follows. */
@@ -404,6 +433,8 @@ wstatus reg_import(struct regstore *store, const void *data, size_t size, const 
         diag_report(r.sink, DIAG_ERROR, file, 0, "save it as UTF-8 or UTF-16LE", "the file is big-endian UTF-16");
         return reason_set(why, W_INVALID_DATA, "%s: nothing was imported", file);
     }
+    if (st == W_SUCCESS)
+        st = foreign_refuse(data, size, file, r.sink, why);
     if (st == W_SUCCESS)
         st = regstore_begin(store, why);
     if (st != W_SUCCESS)

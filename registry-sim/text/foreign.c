@@ -1,0 +1,79 @@
+/* foreign.c - see foreign.h. */
+#include "registry-sim/text/foreign.h"
+
+#include "registry-sim/text/encoding.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { LOOKED_AT = 256 << 10 }; /* bytes of UTF-8: what a file is stands near its beginning */
+
+/* A line that is in files of this kind alone: it begins with `begin` and holds `holds`; of XML, the line holds the element. */
+static const struct kind {
+    const char *begin, *holds, *what, *advice;
+} kinds[] = {
+    {"Signature", "$Windows NT$", "this is an INF file of a driver package, which is not read", "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
+    {"Signature", "$CHICAGO$", "this is an INF file of a driver package, which is not read", "write its AddReg lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
+    {"HKLM,", "", "this is an AddReg section of an INF file, which is not read", "write its lines as .reg or INI: of HKLM,KEY,NAME,0x00010001,3 the value is \"NAME\"=dword:3 below [HKEY_LOCAL_MACHINE\\KEY]"},
+    {"HKR,", "", "this is an AddReg section of an INF file, which is not read", "write its lines as .reg or INI, below the key that HKR stands for in the package"},
+    {"<WindowsPerformanceRecorder", "", "this is a profile of Windows Performance Recorder (.wprp), which is not read", "write its providers into an INI configuration, a section [Autologger/SESSION/PROVIDER] each, or start one of `autologger profiles`"},
+    {"<instrumentationManifest", "", "this is an instrumentation manifest, not a configuration", "install it with `autologger manifest install FILE`"},
+};
+
+static const char *holds(const char *line, size_t n, const char *word)
+{
+    const size_t w = strlen(word);
+    for (size_t i = 0; i + w <= n; i++)
+        if (strncasecmp(line + i, word, w) == 0)
+            return line + i;
+    return NULL;
+}
+
+static bool line_is(const char *line, size_t n, const struct kind *k)
+{
+    while (n && (*line == ' ' || *line == '\t'))
+        line++, n--;
+    if (*k->begin == '<') /* an element may stand behind another one */
+        return holds(line, n, k->begin) != NULL;
+    const size_t b = strlen(k->begin);
+    return n >= b && strncasecmp(line, k->begin, b) == 0 && holds(line, n, k->holds);
+}
+
+wstatus foreign_find(const void *data, size_t size, struct foreign *out)
+{
+    char         *text = NULL;
+    size_t        length = 0;
+    enum encoding was;
+    struct reason why;
+    bool          found = false;
+
+    *out       = (struct foreign){0};
+    wstatus st = encoding_to_utf8(size ? data : "", size < LOOKED_AT ? size : LOOKED_AT, &text, &length, &was, &why);
+    if (st != W_SUCCESS)
+        return st == W_NOT_ENOUGH_MEMORY ? st : W_SUCCESS; /* the reader of the dialect says what is wrong */
+    uint32_t line = 1;
+    for (const char *p = text, *end = text + length; p < end && !found; line++) {
+        const char  *nl = memchr(p, '\n', (size_t)(end - p));
+        const size_t n  = (size_t)((nl ? nl : end) - p);
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !found; i++)
+            if ((found = line_is(p, n, &kinds[i])))
+                *out = (struct foreign){kinds[i].what, kinds[i].advice, line};
+        p = nl ? nl + 1 : end;
+    }
+    free(text);
+    return W_SUCCESS;
+}
+
+wstatus foreign_refuse(const void *data, size_t size, const char *file, struct diag_sink *sink, struct reason *why)
+{
+    struct diag_sink own = {0};
+    struct foreign   other;
+
+    if (foreign_find(data, size, &other) != W_SUCCESS)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %s", file);
+    if (!other.what)
+        return W_SUCCESS;
+    diag_report(sink ? sink : &own, DIAG_ERROR, file, other.line, other.advice, "%s", other.what);
+    return reason_set(why, W_INVALID_DATA, "%s: 1 mistake, nothing was imported", file);
+}
