@@ -79,6 +79,22 @@ class Rules(unittest.TestCase):
         code, out = run("docs", self.folder)
         self.assertEqual((code, "tools/gone.c" in out, "there.md" in out), (1, True, True))
 
+    def test_symbols(self):
+        """D-43: what a package promises is what its library exports, in both directions."""
+        self.put("debian/changelog", "autologger (0.2.0-1) unstable; urgency=medium\n")
+        for name in ("provider/autologger", "consumer/autologger-trace"):
+            self.put(f"autologger/{name}.map", "NODE_0 { global: /* new */ One; Two;\nlocal: *; };\n")
+        self.put("debian/libautologger-trace0.symbols", "x\n NODE_0@NODE_0 0.1.0\n One@NODE_0 0.1.0\n Two@NODE_0 0.1.0\n")
+        self.put("debian/libautologger0.symbols", "x\n NODE_0@NODE_0 0.1.0\n One@NODE_0 0.1.0\n Gone@NODE_0 0.1.0\n")
+        code, out = run("symbols", self.folder)
+        self.assertEqual((code, len(out.splitlines())), (1, 2), out)
+        self.assertIn("libautologger0.symbols: Two@NODE_0 is missing", out)
+        self.assertIn("libautologger0.symbols: Gone@NODE_0 is not exported", out)
+        subprocess.run([sys.executable, str(SOURCE / "tools/dev/check_symbols.py"), str(self.folder), "--write"], check=True)
+        self.assertEqual(run("symbols", self.folder), (0, ""))
+        text = (self.folder / "debian/libautologger0.symbols").read_text(encoding="utf-8")
+        self.assertEqual(text.splitlines()[2:], [" NODE_0@NODE_0 0.1.0", " One@NODE_0 0.1.0", " Two@NODE_0 0.2.0"])
+
     def test_rows(self):
         self.put("autologger/x/tests/test_x.c", "/* Proves: " + ", ".join(f"ANA-{n:02}" for n in range(1, 13)) + ". */")
         code, out = run("rows", self.folder)
