@@ -250,7 +250,9 @@ static void programs_text(const struct ctl_provider_answer *p, char *out, size_t
     size_t used = 0;
     *out        = 0;
     for (uint32_t i = 0; i < p->program_count && used < size; i++) {
-        int n = snprintf(out + used, size - used, "%s%u", i ? " " : "", p->program[i].pid);
+        const unsigned times = p->program[i].registrations;
+        int n = times > 1 ? snprintf(out + used, size - used, "%s%u (%u times)", i ? " " : "", p->program[i].pid, times)
+                          : snprintf(out + used, size - used, "%s%u", i ? " " : "", p->program[i].pid);
         used += n > 0 ? (size_t)n : 0;
     }
 }
@@ -286,16 +288,57 @@ static void installed_print(struct json *j)
     provider_names_finish(&names);
 }
 
-static void registered_json(struct json *j, const char *guid, const char *name, const struct ctl_provider_row *row, const struct ctl_provider_answer *p)
+/* All registrations of all programs, as the daemon has them. */
+struct registrations {
+    struct ctl_registration_row *row;
+    unsigned                     count;
+};
+
+static void one_registration_json(struct json *j, const struct ctl_registration_row *r, const struct ctl_provider_answer *p)
+{
+    char guid[GUID_TEXT_SIZE];
+    json_object(j, NULL);
+    json_number(j, "pid", r->pid);
+    json_number(j, "index", r->index);
+    json_flag(j, "classic", (r->flags & CTL_REGISTRATION_CLASSIC) != 0);
+    json_flag(j, "callback", (r->flags & CTL_REGISTRATION_CALLBACK) != 0);
+    json_flag(j, "traits", (r->flags & CTL_REGISTRATION_TRAITS) != 0);
+    json_text(j, "group", guid_is_zero(&r->group) ? "" : guid_format(&r->group, guid));
+    json_array(j, "sessions"); /* the enablement mask, by names */
+    for (uint32_t i = 0; i < p->enable_count; i++)
+        if (r->sessions >> (p->enable[i].logger_id & 63) & 1)
+            json_text(j, NULL, p->enable[i].session);
+    json_array_end(j);
+    json_object_end(j);
+}
+
+/* Returns how many there are. */
+static unsigned registrations_json(struct json *j, const struct registrations *all, const struct guid *provider, const struct ctl_provider_answer *p)
+{
+    unsigned n = 0;
+    json_array(j, "registrations");
+    for (unsigned i = 0; i < all->count; i++)
+        if (guid_equal(&all->row[i].provider, provider)) {
+            one_registration_json(j, &all->row[i], p);
+            n++;
+        }
+    json_array_end(j);
+    return n;
+}
+
+static void registered_json(struct json *j, const char *guid, const struct ctl_provider_row *row, const char *name, const struct ctl_provider_answer *p,
+                            const struct registrations *all)
 {
     json_object(j, NULL);
     json_text(j, "guid", guid);
     json_text(j, "name", name);
-    json_number(j, "registrations", row->registrations); /* also of programs beyond those that are listed */
+    json_number(j, "registration_count", row->registrations); /* also of programs beyond those that are listed */
     json_array(j, "programs");
     for (uint32_t i = 0; i < p->program_count; i++)
         json_number(j, NULL, p->program[i].pid);
     json_array_end(j);
+    const unsigned registrations = registrations_json(j, all, &row->guid, p);
+    json_number(j, "references", registrations + p->enable_count);
     json_array(j, "sessions");
     for (uint32_t i = 0; i < p->enable_count; i++) {
         json_object(j, NULL);
@@ -318,10 +361,12 @@ static int registered_print(const struct args *a, struct json *j)
     struct ctl_provider_row *rows     = NULL;
     unsigned                 count    = 0;
     struct reason            why      = {0};
+    struct registrations     all      = {NULL, 0};
     struct provider_names    names;
     struct text_table        t;
     wstatus                  st = control_open(a->common.runtime_dir, &client, &why);
     st                          = st ? st : control_providers(client, &rows, &count, &why);
+    st                          = st || !j ? st : control_registrations(client, &all.row, &all.count, &why);
     provider_names_load(&names, NULL);
     text_table_init(&t, titles);
     if (j)
@@ -336,7 +381,7 @@ static int registered_print(const struct args *a, struct json *j)
         sessions_text(p, sessions, sizeof sessions);
         const char *known = provider_names_find(&names, &rows[i].guid), *name = *p->name ? p->name : known ? known : "";
         if (j)
-            registered_json(j, guid, name, &rows[i], p);
+            registered_json(j, guid, &rows[i], name, p, &all);
         else
             text_table_row(&t, guid, name, programs, sessions);
     }
@@ -347,6 +392,7 @@ static int registered_print(const struct args *a, struct json *j)
     text_table_finish(&t);
     provider_names_finish(&names);
     free(rows);
+    free(all.row);
     control_close(client);
     return st ? failure_print_about(ABOUT_DAEMON, "autologger providers", st, &why) : VERB_FINE;
 }

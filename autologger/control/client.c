@@ -671,6 +671,14 @@ wstatus control_state(struct control_client *c, struct ctl_state_answer *out, st
     return W_SUCCESS;
 }
 
+wstatus control_registrations(struct control_client *c, struct ctl_registration_row **rows, unsigned *count, struct reason *why)
+{
+    void   *all = NULL;
+    wstatus st  = pages(c, CTL_REGISTRATIONS, NULL, sizeof(struct ctl_registrations_answer), sizeof **rows, &all, count, why);
+    *rows       = all;
+    return st;
+}
+
 wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why)
 {
     struct ctl_provider_request r  = {.header = {.size = sizeof r, .type = CTL_PROVIDER}, .provider = *provider};

@@ -66,6 +66,8 @@ wstatus control_consume_next(struct control_client *c, struct ctl_consume_reques
                              int fds[CONTROL_FDS], unsigned *count, struct reason *why);
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why);
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why);
+/* Each registration of each program: malloc, *count of them. 50 the daemon is too old. */
+wstatus control_registrations(struct control_client *c, struct ctl_registration_row **rows, unsigned *count, struct reason *why);
 /* One provider: who has it registered, which sessions enable it. *out, with its programs behind it, is borrowed until the next call. 4200. */
 wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why);
 /* One session as it could be declared again, and the providers that it enables: malloc, *count of them. 4201 when there is none. */

@@ -163,6 +163,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     if (r && r->in_use && !guid_equal(&v->table->directory->shm->provider[r->slot].guid, &m->provider))
         server_registration_drop(v, r);
     if (r && r->in_use && m->header.status & CTL_REGISTER_TRAITS) {
+        r->in_use |= STATE_REGISTERED_TRAITS;
         remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
         has_come(v, r, m);
         return W_SUCCESS;
@@ -181,7 +182,8 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     }
     if (!r->in_use) {
         *r = (struct state_registration){.connection = c, .index = m->index, .slot = (uint32_t)slot};
-        const uint32_t kind = m->header.status & CTL_REGISTER_CLASSIC ? STATE_REGISTERED_CLASSIC : 0;
+        const uint32_t kind = (m->header.status & CTL_REGISTER_CLASSIC ? STATE_REGISTERED_CLASSIC : 0u) |
+                              (m->header.status & CTL_REGISTER_CALLBACK ? STATE_REGISTERED_CALLBACK : 0u) | (m->traits_size ? STATE_REGISTERED_TRAITS : 0u);
         __atomic_store_n(&r->in_use, STATE_REGISTERED | kind, __ATOMIC_RELEASE);
         directory_register(v->table->directory, r->slot, 1);
         remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);

@@ -110,7 +110,8 @@ static enum sent announce(void)
             struct ctl_register m = {{sizeof m, CTL_REGISTER, CTL_VERSION, (uint32_t)(g->handle >> 32), 0}, g->guid, i, 0};
             m.traits_size         = g->traits && g->traits_size <= CTL_MAX - sizeof m ? g->traits_size : 0;
             m.header.size         = (uint32_t)sizeof m + m.traits_size;
-            m.header.status       = (g->classic ? CTL_REGISTER_CLASSIC : 0) | (again ? CTL_REGISTER_TRAITS : 0);
+            m.header.status       = (g->classic ? CTL_REGISTER_CLASSIC : 0) | (again ? CTL_REGISTER_TRAITS : 0) |
+                                    (g->callback || g->classic ? CTL_REGISTER_CALLBACK : 0);
             if ((r = send_bytes(&m, sizeof m, g->traits, m.traits_size)) != SENT)
                 return r;
             g->traits_new = false;

@@ -36,6 +36,7 @@ enum ctl_type {
     CTL_NEXT_FILE = 31, /* controller: a NEWFILE session goes on in its next file (ctl_session_request) */
     CTL_PROVIDER = 32, /* one provider: the programs that have it registered, the sessions that enable it (ctl_provider_request) */
     CTL_TERMS = 33,    /* one session with all of its terms, and one of the providers that it enables (ctl_session_request) */
+    CTL_REGISTRATIONS = 34, /* a page of the registrations of all programs (ctl_session_request without a name) */
     CTL_ACCESS = 40,   /* who may do what with a session or a provider: ask, change (ctl_access_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
@@ -73,7 +74,7 @@ struct ctl_thread {
 
 /* CLASSIC: a provider of the older API: one session at a time enables it. TRAITS: of a registration that there is, which has got them
  * since; it is not answered. */
-enum { CTL_REGISTER_CLASSIC = 1, CTL_REGISTER_TRAITS = 2 };
+enum { CTL_REGISTER_CLASSIC = 1, CTL_REGISTER_TRAITS = 2, CTL_REGISTER_CALLBACK = 4 /* it has one */ };
 struct ctl_register {
     struct ctl_header header; /* status: CTL_REGISTER_*; a daemon that does not know one goes without */
     struct guid       provider;
@@ -304,6 +305,20 @@ struct ctl_provider_answer { /* 4200: nobody has registered it, and no session e
     char                       name[CTL_NAME];
     struct ctl_provider_enable enable[CTL_PROVIDER_ENABLES];
     struct ctl_provider_program program[];
+};
+/* CTL_REGISTRATIONS: what a program registered once. */
+enum { CTL_REGISTRATION_CLASSIC = 1, CTL_REGISTRATION_CALLBACK = 2, CTL_REGISTRATION_TRAITS = 4 /* it brought traits: a name, perhaps a group */ };
+struct ctl_registration_row {
+    struct guid provider, group; /* group: zero where it joined none */
+    uint64_t    sessions;        /* that its events go to: a bit each, by the session's index */
+    uint32_t    pid;
+    uint32_t    index;           /* the program's own number of it */
+    uint32_t    flags, reserved;
+};
+struct ctl_registrations_answer {
+    struct ctl_header           header;
+    uint32_t                    total, count; /* there are, follow */
+    struct ctl_registration_row row[];
 };
 /* CTL_DECLARATION, asked with ctl_session_request: what the session was made of. */
 struct ctl_enabled_row {

@@ -27,7 +27,8 @@ struct state_connection {
     uint32_t pid;
     uint64_t attached; /* bit i: session i was attached */
 };
-enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_REGISTERED_NO_PART = 4 /* its program got no part */, STATE_GROUP_SHIFT = 16 };
+enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_REGISTERED_NO_PART = 4 /* its program got no part */,
+       STATE_REGISTERED_CALLBACK = 8, STATE_REGISTERED_TRAITS = 16, STATE_GROUP_SHIFT = 16 };
 struct state_registration {
     uint32_t in_use; /* 1, STATE_REGISTERED_*, and from STATE_GROUP_SHIFT on the slot of its group + 1 */
     uint32_t connection; /* index in connections */

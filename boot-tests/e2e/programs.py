@@ -43,7 +43,7 @@ def ask(m, *args):
 
 def registered(m):
     rows = [p for p in json.loads(ask(m, "providers", "--registered", "--json"))["registered"] if p["guid"] == GUID]
-    return rows[0]["registrations"] if rows else 0
+    return rows[0]["registration_count"] if rows else 0
 
 
 def wait_registered(m, count, seconds=30):

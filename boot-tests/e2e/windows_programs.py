@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 
 from harness import BUILD, SOURCE, Machine, check, skip
 
@@ -258,6 +259,48 @@ def model(m, pid, levels_of):
     check({s["name"]: (s["level"], s["match_any"]) for s in one[0]["sessions"]} == levels_of, one)
 
 
+def row_of(m, guid, until):
+    """What `providers` says of a provider, as soon as `until` holds of it."""
+    for _ in range(200):
+        found = [p for p in json.loads(m.tool("providers", "--registered", "--json").stdout)["registered"] if p["guid"] == guid]
+        if found and until(found[0]):
+            return found[0]
+        time.sleep(0.05)
+    check(False, guid, found)
+
+
+def two_registrations(m):
+    """ENB-10, D-41: each registration of a process is a row of its own: callback, traits, API, and the mask of sessions; the provider's references."""
+    for name in ("r1", "r2"):
+        m.tool("start", name, "--output", name + ".etl", "--set", "BufferSize=64KB")
+    m.tool("enable", "r1", GUID % 15)
+    m.tool("enable", "r2", GUID % 15, "--level", "Error")
+    p = subprocess.Popen([linked(m, C[0], "two_registrations.c")], env=m.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    m.processes.append(p)
+    check(p.stdout.readline() == "registered 0\n", "two of one provider, and one of the older API")
+    row = row_of(m, GUID % 15, lambda r: [x["traits"] for x in r["registrations"]] == [False, True])
+    one, two = row["registrations"]
+    print(one, two)
+    check(row["programs"] == [p.pid] and row["name"] == "Contoso.Two" and row["references"] == 4, row)
+    check(one["pid"] == two["pid"] == p.pid and one["index"] != two["index"], one, two)
+    check((one["callback"], one["classic"], two["callback"], two["classic"]) == (True, False, False, False), one, two)
+    check(one["sessions"] == two["sessions"] == ["r1", "r2"] and one["group"] == "", one, two)
+    older = row_of(m, GUID % 16, lambda r: r["registrations"])["registrations"]
+    check([(x["classic"], x["callback"], x["sessions"]) for x in older] == [(True, True, [])], older)
+    text = [line for line in m.tool("providers", "--registered").stdout.splitlines() if GUID % 15 in line]
+    check(len(text) == 1 and "%d (2 times)" % p.pid in text[0], text)
+    m.tool("disable", "r1", GUID % 15)
+    p.stdin.write("go\n")
+    p.stdin.flush()
+    check(p.stdout.readline() == "one left 0\n", "the first is gone")
+    row = row_of(m, GUID % 15, lambda r: len(r["registrations"]) == 1)
+    check(row["registrations"][0]["index"] == two["index"] and row["registrations"][0]["sessions"] == ["r2"] and row["references"] == 2, row)
+    p.stdin.close()
+    check(p.wait(20) == 0, "two_registrations")
+    for name in ("r1", "r2"):
+        m.tool("stop", name)
+
+
 def terms_of(m, guid):
     """What `providers` says of a provider: {session: level}."""
     r = json.loads(m.tool("providers", "--registered", "--json").stdout)
@@ -342,6 +385,7 @@ with Machine() as m:
     library(m)
     managed(m)
     classic(m)
+    two_registrations(m)
     classic_counted(m)
     nine(m)
     group(m)
