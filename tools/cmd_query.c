@@ -15,6 +15,7 @@ static struct {
 } enabled;
 static struct result_list rows_now; /* the session's, and its providers' */
 static struct ctl_state_answer daemon_state;
+static struct session_users users;
 
 /* What the session enables of this provider, if it does. */
 static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name, struct reason *why)
@@ -44,6 +45,8 @@ static wstatus ask(struct control_client *c, const char *name, struct ctl_sessio
         if (rows[i].enabled_count)
             st = provider_take(c, &rows[i], out->name, why);
     free(rows);
+    if (!st && (st = control_users(c, out->name, &users.row, &users.count, why)) == W_NOT_SUPPORTED)
+        st = W_SUCCESS; /* an older daemon, or an early one */
     if (!st && (st = live_rows_add(&rows_now, c, out, why)) == W_NOT_SUPPORTED)
         st = W_SUCCESS; /* an older daemon: no notes */
     return st ? st : control_state(c, &daemon_state, why);
@@ -69,10 +72,11 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     struct condition *notes;
     const unsigned    count = notes_take(&notes);
-    session_view_show_enabled(s, enabled.at, enabled.count, notes, count, c->json);
+    session_view_show_enabled(s, &users, enabled.at, enabled.count, notes, count, c->json);
     free(notes);
     session_refused_print(&daemon_state, c->json ? stderr : stdout);
     free(enabled.at);
+    free(users.row);
     result_list_finish(&rows_now);
 }
 

@@ -160,7 +160,34 @@ static void enabled_print(const struct session_enabled *e)
            *e->terms.filters ? "; " : "", e->terms.filters);
 }
 
-void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count,
+/* A burst was larger than its user's part of the memory. */
+static void users_print(const struct ctl_session_info *s, const struct session_users *users)
+{
+    for (unsigned i = 0; i < users->count; i++) {
+        const struct ctl_user_row *u = &users->row[i];
+        if (u->lost)
+            printf("condition 8 uid %u: %" PRIu64 " event%s of its programs found no room in its part of %u buffers of %u KB, or were too large. "
+                   "Do: autologger update \"%s\" --maximum-buffers %u\n",
+                   u->uid, u->lost, u->lost == 1 ? "" : "s", s->maximum_buffers, s->buffer_kb, s->name, 2 * s->maximum_buffers);
+    }
+}
+
+static void users_json(const struct session_users *users, struct json *j)
+{
+    json_array(j, "users");
+    for (unsigned i = 0; i < users->count; i++) {
+        json_object(j, NULL);
+        json_number(j, "uid", users->row[i].uid);
+        json_number(j, "programs", users->row[i].programs);
+        json_number(j, "busy_bytes", users->row[i].busy_bytes);
+        json_number(j, "free_bytes", users->row[i].free_bytes);
+        json_number(j, "lost", users->row[i].lost);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_enabled *enabled, unsigned count,
                                const struct condition *notes, unsigned note_count, bool as_json)
 {
     struct json *j = as_json ? json_create(stdout, true) : NULL;
@@ -170,10 +197,13 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
         enabled_print(&enabled[i]);
     for (unsigned i = 0; i < note_count && !as_json; i++)
         printf("note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason, notes[i].advice);
-    if (!j)
+    if (!j) {
+        users_print(s, users);
         return;
+    }
     json_object(j, NULL);
     members_json(s, j);
+    users_json(users, j);
     json_array(j, "enables");
     for (unsigned i = 0; i < count; i++)
         enabled_json(&enabled[i], j);

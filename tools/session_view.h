@@ -18,7 +18,12 @@ struct session_enabled {
     struct ctl_provider_enable terms;
 };
 /* `notes`: why some of them have no events so far. */
-void session_view_show_enabled(const struct ctl_session_info *s, const struct session_enabled *enabled, unsigned count,
+/* With its users and what they lost. */
+struct session_users {
+    struct ctl_user_row *row;
+    unsigned             count;
+};
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_enabled *enabled, unsigned count,
                                const struct condition *notes, unsigned note_count, bool as_json);
 /* The same by --json or not, on stdout. */
 void session_view_show(const struct ctl_session_info *s, bool as_json);

@@ -679,6 +679,14 @@ wstatus control_registrations(struct control_client *c, struct ctl_registration_
     return st;
 }
 
+wstatus control_users(struct control_client *c, const char *name, struct ctl_user_row **rows, unsigned *count, struct reason *why)
+{
+    void   *all = NULL;
+    wstatus st  = pages(c, CTL_USERS, name, sizeof(struct ctl_users_answer), sizeof **rows, &all, count, why);
+    *rows       = all;
+    return st;
+}
+
 wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why)
 {
     struct ctl_provider_request r  = {.header = {.size = sizeof r, .type = CTL_PROVIDER}, .provider = *provider};

@@ -67,6 +67,8 @@ wstatus control_consume_next(struct control_client *c, struct ctl_consume_reques
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why);
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why);
 /* Each registration of each program: malloc, *count of them. 50 the daemon is too old. */
+/* The users whose programs write to the session, or did; *rows: free(). 50: an older daemon. */
+wstatus control_users(struct control_client *c, const char *name, struct ctl_user_row **rows, unsigned *count, struct reason *why);
 wstatus control_registrations(struct control_client *c, struct ctl_registration_row **rows, unsigned *count, struct reason *why);
 /* One provider: who has it registered, which sessions enable it. *out, with its programs behind it, is borrowed until the next call. 4200. */
 wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why);

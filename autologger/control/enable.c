@@ -3,6 +3,7 @@
  * Invariant: a wait holds tickets of living connections alone, so that every wait ends. Threads: one. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/registrations.h"
+#include "autologger/control/users.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/wire/etl.h"
 #include "autologger/wire/filter.h"
@@ -325,7 +326,7 @@ static void adopted(struct control_server *v)
     }
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, provider, registrations_page, registered, adopted, parts_of, parts_living};
+const struct control_enabling control_enabling = {request, acknowledged, gone, provider, registrations_page, users_page, registered, adopted, parts_of, parts_living};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

@@ -17,6 +17,7 @@ struct control_enabling {
     void (*gone)(struct control_server *v, unsigned c); /* a connection, and what it waited for */
     wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
     wstatus (*registrations)(struct control_server *v, unsigned c, const void *message, size_t size);
+    wstatus (*users)(struct control_server *v, unsigned c, const void *message, size_t size);
     void (*registered)(struct control_server *v, unsigned registration, const void *traits, size_t size);
     void (*adopted)(struct control_server *v); /* an early program knew no rights: who may write to secure sessions is let in now */
     /* private sessions of several processes (parts.c): the part that the program of connection `c` writes to, NULL: none; and the numbers of the

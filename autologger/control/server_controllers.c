@@ -105,6 +105,11 @@ wstatus server_on_enable_provider(struct control_server *v, unsigned c, const vo
     return v->hooks.enabling ? v->hooks.enabling->request(v, c, message, size) : W_NOT_SUPPORTED;
 }
 
+wstatus server_on_users(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    return v->hooks.enabling ? v->hooks.enabling->users(v, c, message, size) : W_NOT_SUPPORTED;
+}
+
 wstatus server_on_registrations(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     return v->hooks.enabling ? v->hooks.enabling->registrations(v, c, message, size) : W_NOT_SUPPORTED;

@@ -112,6 +112,9 @@ struct stream_counters {
 };
 void stream_counters(const struct stream_set *s, struct stream_counters *out);
 
+/* Events that found no room or were too large, as of now: by the clients' own count. Any thread. */
+uint64_t stream_set_lost(const struct stream_set *s);
+
 /* What the clients say that the provider in directory slot `slot` tried to write in vain: adds it to *out. */
 struct stream_refused {
     bool     by_level, by_keywords, by_filter;

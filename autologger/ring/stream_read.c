@@ -386,6 +386,14 @@ bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
     return false;
 }
 
+uint64_t stream_set_lost(const struct stream_set *s)
+{
+    uint64_t lost = 0;
+    for (unsigned i = 0; i < s->count; i++)
+        lost += __atomic_load_n(&s->stream[i].shared->lost, __ATOMIC_RELAXED);
+    return lost;
+}
+
 void stream_counters(const struct stream_set *s, struct stream_counters *out)
 {
     *out = (struct stream_counters){

@@ -39,7 +39,9 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
 {
     pthread_mutex_lock(&s->lock);
     const uint64_t used = s->totals.used, busy = s->totals.busy;
-    out->lost_ring = s->totals.lost;
+    out->lost_ring = s->totals.lost_settled;
+    for (unsigned u = 0; u < s->uid_count; u++) /* as of now, not of the logger's last pass */
+        out->lost_ring += stream_set_lost(s->uid[u].streams);
     out->corrupt += s->totals.corrupt;
     out->filtered    = s->totals.filtered;
     out->peak_bytes  = s->state->peak_bytes;

@@ -135,11 +135,12 @@ void logger_totals(struct logger *l)
     struct session *s = l->s;
     memset(&s->totals, 0, sizeof s->totals);
     s->totals.corrupt = l->corrupt_before;
-    s->totals.lost    = s->state->stream_abandoned = l->abandoned_before;
+    s->totals.lost    = s->state->stream_abandoned = s->totals.lost_settled = l->abandoned_before;
     for (unsigned u = 0; u < l->uids; u++) {
         struct stream_counters c;
         stream_counters(s->uid[u].streams, &c);
         s->totals.lost += c.lost;
+        s->totals.lost_settled += c.abandoned;
         s->totals.corrupt += c.corrupt;
         s->totals.filtered += c.filtered;
         s->state->stream_abandoned += c.abandoned;

@@ -37,6 +37,7 @@ enum ctl_type {
     CTL_PROVIDER = 32, /* one provider: the programs that have it registered, the sessions that enable it (ctl_provider_request) */
     CTL_TERMS = 33,    /* one session with all of its terms, and one of the providers that it enables (ctl_session_request) */
     CTL_REGISTRATIONS = 34, /* a page of the registrations of all programs (ctl_session_request without a name) */
+    CTL_USERS = 35,    /* a page of the users whose programs write to one session (ctl_session_request) */
     CTL_ACCESS = 40,   /* who may do what with a session or a provider: ask, change (ctl_access_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
@@ -319,6 +320,19 @@ struct ctl_registrations_answer {
     struct ctl_header           header;
     uint32_t                    total, count; /* there are, follow */
     struct ctl_registration_row row[];
+};
+/* CTL_USERS: one user whose programs write to the session, or did. */
+struct ctl_user_row {
+    uint32_t uid;
+    uint32_t programs;   /* attached now */
+    uint64_t busy_bytes; /* of the session's memory */
+    uint64_t free_bytes; /* its part of what is not busy: a burst of this size finds room */
+    uint64_t lost;       /* events that found no room, or were too large */
+};
+struct ctl_users_answer {
+    struct ctl_header   header;
+    uint32_t            total, count; /* there are, follow */
+    struct ctl_user_row row[];
 };
 /* CTL_DECLARATION, asked with ctl_session_request: what the session was made of. */
 struct ctl_enabled_row {

@@ -1,0 +1,39 @@
+/* users.c - CTL_USERS: what each user's programs have of a session's memory, and what they lost. Threads: one. See server.h. */
+#include "autologger/control/users.h"
+#include "autologger/control/server_parts.h"
+
+#include <string.h>
+
+static uint32_t programs_of(const struct control_server *v, const struct session *s, uint32_t uid)
+{
+    uint32_t n = 0;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        n += v->state->connection[c].in_use && v->state->connection[c].uid == uid && v->state->connection[c].attached >> s->state->index & 1;
+    return n;
+}
+
+wstatus users_page(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_session_request *m      = message;
+    struct ctl_users_answer          *answer = (void *)v->out;
+    const uint32_t                    room   = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
+    struct session                   *s      = server_named(v, m);
+    (void)size;
+    memset(answer, 0, sizeof *answer);
+    if (!s)
+        return W_WMI_INSTANCE_NOT_FOUND;
+    pthread_mutex_lock(&s->lock);
+    for (unsigned u = 0; u < s->uid_count; u++) {
+        if (answer->total++ < m->start || answer->count >= room)
+            continue;
+        const struct session_uid *user = &s->uid[u];
+        const uint32_t            busy = stream_set_busy(user->streams), granted = stream_set_granted(user->streams);
+        answer->row[answer->count++]   = (struct ctl_user_row){.uid        = user->uid,
+                                                               .programs   = programs_of(v, s, user->uid),
+                                                               .busy_bytes = (uint64_t)busy << s->chunk_shift,
+                                                               .free_bytes = (uint64_t)(granted - busy) << s->chunk_shift,
+                                                               .lost       = stream_set_lost(user->streams)};
+    }
+    pthread_mutex_unlock(&s->lock);
+    return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
+}
