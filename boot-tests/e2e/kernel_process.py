@@ -128,17 +128,30 @@ def classes(told):
     check({e["event"] for e in told} == {name for name, _ in rows}, "events without a row")
 
 
-def rundown_of(m, pid):
-    """Is this process' state in the file of the session that runs?"""
-    m.tool("flush", "late")
-    said = m.tool("dump", "--json", "--provider", "Microsoft-Windows-Kernel-Process", os.path.join(m.logs, "late.etl"), expect=None).stdout
-    return any(e["event"] == "ProcessRundown" and e["fields"]["ProcessID"] == pid for e in map(json.loads, said.splitlines()))
+def told_of(m, session, event, pids):
+    """Is this event of one of these processes in the file of a session that runs?"""
+    m.tool("flush", session)
+    said = m.tool("dump", "--json", "--provider", "Microsoft-Windows-Kernel-Process", os.path.join(m.logs, session + ".etl"), expect=None).stdout
+    return any(e["event"] == event and e["fields"]["ProcessID"] in pids for e in map(json.loads, said.splitlines()))
+
+
+def heard(m):
+    """Waits until the provider writes what begins now: its program registers first, and takes the sessions that want it a little later."""
+    pids = []
+
+    def begin():
+        p = subprocess.Popen(["/bin/true"])
+        p.wait()
+        pids.append(p.pid)
+        time.sleep(0.2)
+        return told_of(m, "all", "ProcessStart", pids)
+    wait_for(begin, "the provider is not enabled")
 
 
 with Machine(DECLARED) as m:
     m.start()
     wait_for(lambda: teller(m) and registered(m), "the provider was not registered")
-    time.sleep(0.5)  # the library takes the enablement
+    heard(m)
     parent, pids, tids = work(m)
     time.sleep(0.1)
     # a third session, by hand, while it runs: the same program serves it
@@ -148,7 +161,7 @@ with Machine(DECLARED) as m:
     again = work(m)
     time.sleep(0.1)
     m.tool("enable", "late", "Microsoft-Windows-Kernel-Process", "--capture-state")
-    wait_for(lambda: rundown_of(m, os.getpid()), "no rundown")
+    wait_for(lambda: told_of(m, "late", "ProcessRundown", [os.getpid()]), "no rundown")
     check(teller(m) == first, "the program was started anew for another session")
     m.tool("stop", "late")
     said = m.tool("tracerpt", os.path.join(m.logs, "late.etl"), "-o", os.path.join(m.dir, "late.csv"), "-of", "CSV").stdout
@@ -156,7 +169,7 @@ with Machine(DECLARED) as m:
     check(rows.count("ProcessStart") >= CHILDREN, "tracerpt shows", rows.count("ProcessStart"), "starts:", said)
     os.kill(first, signal.SIGKILL)
     wait_for(lambda: teller(m) not in (None, first) and registered(m), "the program was not started again")
-    time.sleep(0.5)
+    heard(m)
     third = work(m)
     time.sleep(0.1)
     m.shutdown()
