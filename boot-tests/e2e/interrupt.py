@@ -1,6 +1,5 @@
 """A rehearsal that is interrupted, killed, doubled or meets files of others: it ends in order, leaves nothing running and nothing
 behind, and destroys nothing. Proves: MRG-12, REG-22, COR-23."""
-import glob
 import json
 import os
 import signal
@@ -11,12 +10,15 @@ import time
 from harness import BUILD, check, tool
 
 DECLARED = "[Autologger/one]\nFileName = one.etl\n[Autologger/two]\nFileName = two.etl\n"
-RUNTIME = [d + "/autologger-rehearsal-*" for d in ("/run", "/tmp")]
 
 
-def wait_started(p):
+def wait_started(p, folder):
+    end, own = time.time() + 30, os.path.join(folder, "own")
     for line in p.stdout:
-        if "started:" in line:
+        if line.count("started:") and "sleep" in line:
+            while not os.path.exists(own) or not os.path.getsize(own):
+                check(time.time() < end, "the program that notes the runtime folder did not run")
+                time.sleep(0.02)
             return
     check(False, "the rehearsal ended before its programs were started")
 
@@ -34,8 +36,16 @@ def leftovers(marker):
     return found
 
 
-def runtime_folders():
-    return {d for pattern in RUNTIME for d in glob.glob(pattern)}
+def note(folder):
+    """A program of a rehearsal that notes its runtime folder: others rehearse meanwhile, and have theirs."""
+    return "--run", f'echo "$AUTOLOGGER_RUNTIME_DIR" >> {folder}/own'
+
+
+def runtime_folders(folder):
+    with open(os.path.join(folder, "own")) as f:
+        own = f.read().split()
+    check(own, "no rehearsal had a runtime folder")
+    return [d for d in own if os.path.exists(d)]
 
 
 def start(folder, *extra):
@@ -43,27 +53,26 @@ def start(folder, *extra):
     with open(declared, "w") as f:
         f.write(DECLARED)
     out = os.path.join(folder, "out")
-    return out, subprocess.Popen([os.path.join(BUILD, "autologger"), "rehearse", declared, "--out", out, *extra],
+    return out, subprocess.Popen([os.path.join(BUILD, "autologger"), "rehearse", declared, "--out", out, *note(folder), *extra],
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
-def wait_gone(folder, before, seconds=15):
+def wait_gone(folder, seconds=15):
     end = time.time() + seconds
-    while time.time() < end and (leftovers(folder) or runtime_folders() - before):
+    while time.time() < end and (leftovers(folder) or runtime_folders(folder)):
         time.sleep(0.1)
     check(not leftovers(folder), "still running:", leftovers(folder))
-    check(not runtime_folders() - before, "left behind:", runtime_folders() - before)
+    check(not runtime_folders(folder), "left behind:", runtime_folders(folder))
 
 
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
     with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
-        before = runtime_folders()
         out, p = start(folder, "--for", "60", "--run", f"sleep 60 # {folder}")
-        wait_started(p)
+        wait_started(p, folder)
         time.sleep(0.2)
         p.send_signal(number)
         text, _ = p.communicate(timeout=30)
-        wait_gone(folder, before)
+        wait_gone(folder)
         if number != signal.SIGKILL:
             check(p.returncode == 1 and "interrupted" in text, number, p.returncode, text)
             check(os.path.exists(text.splitlines()[-1].removeprefix("trace: ")), text)
@@ -73,9 +82,8 @@ for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
         print(number.name, "ok")
 
 with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
-    before = runtime_folders()
     out, p = start(folder, "--run", f"sleep 3 # {folder}")
-    wait_started(p)
+    wait_started(p, folder)
     second = tool("rehearse", os.path.join(folder, "declared.ini"), "--out", out, "--run", "true", expect=None)
     check(second.returncode in (1, 111) and "another rehearsal" in second.stderr + second.stdout, second.stdout, second.stderr)
     text, _ = p.communicate(timeout=30)
@@ -85,7 +93,7 @@ with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
         f.write("precious")
     with open(os.path.join(out, "one.etl"), "w") as f:
         f.write("precious")
-    r = tool("rehearse", os.path.join(folder, "declared.ini"), "--out", out, "--run", "true", "--json", expect=1)
+    r = tool("rehearse", os.path.join(folder, "declared.ini"), "--out", out, *note(folder), "--run", "true", "--json", expect=1)
     answer = json.loads(r.stdout)
     rows = {s["name"]: s for s in answer["sessions"]}
     check(rows["one"]["status"] == 183 and rows["two"]["status"] == 0, rows)
@@ -93,5 +101,5 @@ with tempfile.TemporaryDirectory(prefix="autologger-interrupt-") as folder:
     for name in ("registry.db", "one.etl"):
         with open(os.path.join(out, name)) as f:
             check(f.read() == "precious", name, "was destroyed")
-    wait_gone(folder, before)
+    wait_gone(folder)
 print("doubled and foreign files ok")
