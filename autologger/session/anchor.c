@@ -1,6 +1,7 @@
 /* anchor.c - see anchor.h. */
 #include "autologger/session/anchor.h"
 
+#include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/filetime.h"
 
@@ -86,6 +87,8 @@ void session_anchor_stamp(struct session *s, struct etl_writer *w)
     session_anchor_renew(s);
     if (w)
         etl_writer_date(w, (int64_t)s->state->anchor.value, s->state->anchor.filetime, s->state->anchor.boot_filetime);
+    if (s->logger->delivers) /* else its real time, if there is any, is the controlling thread's */
+        s->env->realtime->date(s->realtime, s->state->anchor.filetime, s->state->anchor.boot_filetime);
 }
 
 void session_date_set(struct session *s)

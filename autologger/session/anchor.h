@@ -15,7 +15,7 @@
 void session_anchor_take(struct session *s);
 /* The date of the start, by the system's date now. */
 void session_anchor_renew(struct session *s);
-/* The same, and into the header of the file (NULL: none yet). */
+/* The same, and into the header of the file (NULL: none yet), and of what consumers that come later get. */
 void session_anchor_stamp(struct session *s, struct etl_writer *w);
 /* The system's date was set: the logger stamps its file soon. */
 void session_date_set(struct session *s);

@@ -186,6 +186,7 @@ static void file_open(struct logger *l)
 void logger_deliver(struct logger *l, const char *path)
 {
     struct etl_file_info info;
+    session_anchor_renew(l->s);
     logger_file_info(l->s, path, &info);
     l->s->env->realtime->open(l->s->realtime, &info, &l->master->realtime_end);
     l->delivers = true;

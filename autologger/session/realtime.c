@@ -260,6 +260,27 @@ static void realtime_open(struct realtime *r, const struct etl_file_info *info, 
     pthread_mutex_unlock(&r->lock);
 }
 
+/* Who reads already keeps the line that it began with. */
+static void realtime_date(struct realtime *r, uint64_t start_time, uint64_t boot_time)
+{
+    struct {
+        uint64_t boot_time, perf_freq, start_time;
+        uint32_t clock_type, buffers_lost;
+    } h;
+    uint8_t *at = r->header + HEADER_AT_BOOT_TIME;
+    pthread_mutex_lock(&r->lock);
+    memcpy(&h, at, sizeof h);
+    if (r->opened && (h.clock_type == 1 || h.clock_type == 3)) {
+        h.boot_time  = boot_time;
+        h.start_time = start_time;
+        memcpy(at, &h, sizeof h);
+        if (r->current.fd >= 0) /* what cannot be written is left as it was */
+            os_pwrite_all(os_of(r), r->current.fd, at, offsetof(struct etl_logfile_header, clock_type) - offsetof(struct etl_logfile_header, boot_time),
+                          HEADER_AT_BOOT_TIME);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
 /* ---- buffers in ---- */
 
 static wstatus current_make(struct realtime *r, uint64_t number, struct reason *why)
@@ -456,7 +477,7 @@ static wstatus realtime_create(struct session *s, struct realtime **out, struct 
 }
 
 const struct realtime_part realtime_delivery = {
-    .create = realtime_create, .destroy = realtime_destroy, .open = realtime_open, .put = realtime_put, .show = realtime_show,
+    .create = realtime_create, .destroy = realtime_destroy, .open = realtime_open, .date = realtime_date, .put = realtime_put, .show = realtime_show,
     .tidy = realtime_tidy, .tight = realtime_tight, .finish = realtime_finish, .drop = realtime_drop, .attach = realtime_attach, .next = realtime_next,
     .gone = realtime_gone, .farewell = realtime_farewell, .leave = realtime_leave, .forget = realtime_forget,
 };

@@ -27,6 +27,8 @@ struct realtime_part {
     /* -- the logger's half -- */
     /* Files may exist now: finds those of former boots, or a predecessor's. *next: the number of the next buffer. */
     void (*open)(struct realtime *r, const struct etl_file_info *info, uint64_t *next);
+    /* The system's date was set: consumers that come later get these dates of the session's start and of the boot. */
+    void (*date)(struct realtime *r, uint64_t start_time, uint64_t boot_time);
     /* Keeps buffer `number`; `window`: all CPUs were flushed, this is the last of them. 1502: no room, it is dropped. */
     wstatus (*put)(struct realtime *r, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, uint64_t number, bool window,
                    struct reason *why);

@@ -1,11 +1,15 @@
 /* The anchor of a session's times (D-05): its files start when it started, whatever the daemon's age; their dates follow the system's, in
  * the header of a file that is being written too; and the clock, from which elapsed times come, does not.
  * Proves: COR-01, SES-16. */
+#include "autologger/etl/header.h"
 #include "autologger/session/anchor.h"
+#include "autologger/session/realtime.h"
 #include "autologger/session/tests/fixture.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/win32/filetime.h"
 
+#include <fcntl.h>
+#include <glob.h>
 #include <time.h>
 
 enum { SECOND = 10000000 };
@@ -141,8 +145,56 @@ static void others_stay(void **state)
     }
 }
 
+/* The backup file of a real-time session, from which consumers that come later have their header. */
+static void consumers_get_it(void **state)
+{
+    struct fixture   f;
+    struct plan_text t;
+    struct os        os = *os_linux();
+    struct session  *s  = NULL;
+    struct reason    why;
+    struct program   w;
+    unsigned         slot, entry;
+    glob_t           found = {0};
+    char             pattern[128];
+    uint64_t         early, late;
+    (void)state;
+    os.realtime_ns = wrong_date;
+    behind         = YEARS;
+    fixture_init(&f, false);
+    f.env.os       = &os;
+    f.env.log_dir  = f.dir;
+    f.env.realtime = &realtime_delivery;
+    const uint64_t            start = now();
+    const struct enable_terms all   = {0};
+    struct plan               p     = plan_make(&f, &t, "anchored", 64, 2 * f.env.cpus, 8 * f.env.cpus);
+    p.log_path                      = NULL;
+    p.log_file_mode                 = ETL_MODE_REAL_TIME;
+    p.flush_timer                   = 1;
+    assert_int_equal(table_add(&f.table, &p, &s, &why), 0);
+    assert_int_equal(session_enable(s, &test_provider, "key", &all, &slot, &entry, &why), 0);
+    assert_int_equal(session_start(s, &why), 0);
+    program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
+    session_fs_ready(s);
+    assert_int_equal(program_write(&w, "event", 6), 0);
+    logger_pass(s->logger, false, true);
+    snprintf(pattern, sizeof pattern, "%s/RtBackup/*.etl", f.dir);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    int fd = open(found.gl_pathv[0], O_RDONLY);
+    assert_int_equal(pread(fd, &early, sizeof early, HEADER_AT_BOOT_TIME + 16), sizeof early);
+    behind = 0;
+    session_anchor_stamp(s, NULL);
+    assert_int_equal(pread(fd, &late, sizeof late, HEADER_AT_BOOT_TIME + 16), sizeof late);
+    near(early, start - YEARS / 100);
+    near(late, start);
+    close(fd);
+    globfree(&found);
+    session_stop(s);
+    fixture_finish(&f);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_with_its_session), cmocka_unit_test(date_is_the_systems), cmocka_unit_test(others_stay)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_with_its_session), cmocka_unit_test(date_is_the_systems), cmocka_unit_test(others_stay), cmocka_unit_test(consumers_get_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
