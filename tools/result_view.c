@@ -187,6 +187,14 @@ __attribute__((format(printf, 2, 3))) static void fact(struct fact_line *l, cons
     l->column += length;
 }
 
+/* Of a boot since the kernel began; of a rehearsal, which has nothing to do with the machine's boot, since its sessions were started. */
+static void first_print(struct fact_line *l, const struct result_list *list, const char *what, uint64_t ns)
+{
+    const uint64_t zero = list->rehearsal ? list->start_ns : 0;
+    if (ns)
+        fact(l, list->rehearsal ? "first %s %.1f ms after the start" : "first %s at %.1f ms", what, (double)(ns > zero ? ns - zero : 0) / 1e6);
+}
+
 /* What the tracing itself took, as far as it is known. */
 static void cost_print(const struct result_list *list, bool wide, FILE *to)
 {
@@ -200,10 +208,8 @@ static void cost_print(const struct result_list *list, bool wide, FILE *to)
         fact(&l, "all armed %.1f ms after the early program began", (double)(list->armed_ns - list->early_ns) / 1e6);
     if (list->held_ns)
         fact(&l, "boot held up %.1f ms", (double)list->held_ns / 1e6);
-    if (list->first_kernel_ns)
-        fact(&l, "first kernel event at %.1f ms", (double)list->first_kernel_ns / 1e6);
-    if (list->first_user_ns)
-        fact(&l, "first event of a program at %.1f ms", (double)list->first_user_ns / 1e6);
+    first_print(&l, list, "kernel event", list->first_kernel_ns);
+    first_print(&l, list, "event of a program", list->first_user_ns);
     if (peak)
         fact(&l, "at most %" PRIu64 " KB held in memory", (peak + 1023) / 1024);
     if (error)

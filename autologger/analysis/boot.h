@@ -98,6 +98,7 @@ enum { BOOT_PHASES_MOST = 24 };
 
 struct boot {
     char                 *boot_id, *release, *command_line, *session;
+    bool                  live; /* not of a boot: times count from the session's start, there is one phase, and `finish` is the end of the file */
     uint64_t              began; /* FILETIME of the time 0 */
     int64_t               first, last; /* of the file's events */
     unsigned              cpus;

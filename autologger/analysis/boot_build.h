@@ -53,6 +53,7 @@ struct boot_builder {
     struct symbols     *symbols; /* NULL: no stacks */
     struct frame_name  *names; /* of one stack */
     int64_t             base; /* FILETIME of the time 0 */
+    int64_t             start; /* ns: the session began */
     double              tick; /* ns of one of the clock's */
     struct idmap        threads, pids; /* tid + 1, pid + 1 -> thread, index + 1 */
     struct idmap        units; /* hash of name -> index + 1 */

@@ -3,6 +3,7 @@
 #include "autologger/analysis/boot_build.h"
 #include "autologger/kernel/bootenv.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,8 +127,12 @@ static void loss(struct boot_builder *w, const char *event, int64_t at)
 {
     if (strcmp(event, "Lost") != 0 || w->b->trust.first_loss[0])
         return;
-    snprintf(w->b->trust.first_loss, sizeof w->b->trust.first_loss, "%.3f s, CPU %s: %s of %s (%s)", (double)at / 1e9, boot_field(w, "Cpu"),
-             boot_field(w, "Count"), boot_field(w, "Source"), boot_field(w, "Cause"));
+    const uint64_t number = boot_field_number(w, "Cpu");
+    char           cpu[24] = "";
+    if (number != UINT32_MAX) /* else nothing tells on which one */
+        snprintf(cpu, sizeof cpu, ", CPU %" PRIu64, number);
+    snprintf(w->b->trust.first_loss, sizeof w->b->trust.first_loss, "%.3f s%s: %s of %s (%s)", (double)at / 1e9, cpu, boot_field(w, "Count"),
+             boot_field(w, "Source"), boot_field(w, "Cause"));
 }
 
 static void memory(struct boot_builder *w, const char *event, int64_t at)

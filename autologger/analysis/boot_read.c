@@ -25,6 +25,8 @@ int64_t boot_ns(uint64_t value, uint64_t scale)
 int64_t boot_time(const struct boot_builder *w, const struct etl_event *e)
 {
     const uint64_t base = (uint64_t)w->base;
+    if (w->b->live && e->filetime < base) /* told of the time before */
+        return 0;
     return e->filetime >= base ? boot_ns(e->filetime - base, NS_OF_FILETIME) : -boot_ns(base - e->filetime, NS_OF_FILETIME);
 }
 
@@ -257,6 +259,21 @@ static void builder_finish(struct boot_builder *w)
     free(w->pair);
 }
 
+/* A boot has process 1's programs, initcalls, or systemd's own end of the boot while it is recorded; one without all these is recorded from
+ * its first minutes on. A session that is started later, and a rehearsal, records a machine that runs. */
+static bool is_of_boot(const struct boot_builder *w)
+{
+    const int64_t      early = INT64_C(120000000000);
+    const struct boot *b     = w->b;
+
+    if (w->start < early || b->initcalls || (b->by_systemd && b->finish >= w->start))
+        return true;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].pid == 1 && !b->process[i].there && b->process[i].start >= w->start)
+            return true;
+    return false;
+}
+
 static wstatus open_all(struct boot_builder *w, const char *path, const struct boot_options *o, struct reason *why)
 {
     wstatus st = etl_reader_open(path, &w->reader, why);
@@ -271,9 +288,10 @@ static wstatus open_all(struct boot_builder *w, const char *path, const struct b
     if (st)
         return st;
     const struct etl_file_header *h = etl_reader_header(w->reader);
-    w->base                         = h->raw.boot_time;
+    w->base                         = w->b->live ? h->raw.start_time : h->raw.boot_time;
+    w->start                        = h->raw.start_time > h->raw.boot_time ? boot_ns((uint64_t)(h->raw.start_time - h->raw.boot_time), NS_OF_FILETIME) : 0;
     w->tick                         = h->raw.perf_freq > 0 ? 1e9 / (double)h->raw.perf_freq : 1;
-    w->b->began                     = (uint64_t)h->raw.boot_time;
+    w->b->began                     = (uint64_t)w->base;
     w->b->session                   = boot_keep(w, h->logger_name ? h->logger_name : "");
     w->b->wait_least                = 1000000;
     w->cgroup_guid                  = guid_from_name("Autologger-Kernel-Cgroups");
@@ -287,21 +305,22 @@ static wstatus open_all(struct boot_builder *w, const char *path, const struct b
     return W_SUCCESS;
 }
 
-wstatus boot_read(const char *path, const struct boot_options *options, struct boot **out, struct reason *why)
+/* *other: as it was read, it is not of a boot. */
+static wstatus read_as(const char *path, const struct boot_options *o, bool live, struct boot **out, bool *other, struct reason *why)
 {
-    static const struct boot_options none;
-    struct boot_builder              w  = {.b = calloc(1, sizeof *w.b)};
-    const struct boot_options       *o  = options ? options : &none;
-    wstatus                          st = W_SUCCESS;
+    struct boot_builder w = {.b = calloc(1, sizeof *w.b)};
 
-    *out = NULL;
+    *out   = NULL;
+    *other = false;
     if (!w.b)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a boot");
-    st = open_all(&w, path, o, why);
+    w.b->live  = live;
+    wstatus st = open_all(&w, path, o, why);
     if (!st) {
         read_all(&w, o);
         if (!w.failed)
             finish(&w);
+        *other = !live && !w.failed && !is_of_boot(&w);
         if (w.failed)
             st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what %s has", path);
     }
@@ -311,6 +330,19 @@ wstatus boot_read(const char *path, const struct boot_options *options, struct b
     else
         *out = w.b;
     return st;
+}
+
+wstatus boot_read(const char *path, const struct boot_options *options, struct boot **out, struct reason *why)
+{
+    static const struct boot_options none;
+    const struct boot_options       *o = options ? options : &none;
+    bool                             other;
+    wstatus                          st = read_as(path, o, false, out, &other, why);
+
+    if (st || !other)
+        return st;
+    boot_destroy(*out);
+    return read_as(path, o, true, out, &other, why);
 }
 
 static void parts_free(struct boot *b)

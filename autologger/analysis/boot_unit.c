@@ -150,12 +150,14 @@ void boot_unit_end(struct boot_builder *w)
 
     if (w->pairs)
         qsort(w->pair, w->pairs, sizeof *w->pair, by_us);
-    b->initrd     = on_clock(w, w->mark[0]);
-    b->user       = on_clock(w, w->mark[1]);
-    b->finish     = on_clock(w, w->mark[2]);
-    b->by_systemd = b->user > 0 && b->finish > b->user;
-    for (unsigned i = 0; i < 3; i++)
-        b->systemd[i] = (int64_t)w->mark[i] * 1000;
+    if (!b->live) { /* else systemd's marks are of the time before */
+        b->initrd     = on_clock(w, w->mark[0]);
+        b->user       = on_clock(w, w->mark[1]);
+        b->finish     = on_clock(w, w->mark[2]);
+        b->by_systemd = b->user > 0 && b->finish > b->user;
+        for (unsigned i = 0; i < 3; i++)
+            b->systemd[i] = (int64_t)w->mark[i] * 1000;
+    }
     for (unsigned i = 0; i < b->processes; i++) {
         const struct boot_process *p = &b->process[i];
         if (p->unit == BOOT_NONE)

@@ -47,7 +47,7 @@ static void place(struct boot_finding *f, int unit, int process, int64_t start, 
 static void numbers(const struct look *l, const char *what, int64_t length)
 {
     NUMBER(l->f, 0, what, "%.1f s", seconds(length));
-    NUMBER(l->f, 1, "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * seconds(l->f->cost) / seconds(l->b->finish) : 0, seconds(l->b->finish));
+    NUMBER(l->f, 1, l->b->live ? "of the recorded time" : "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * seconds(l->f->cost) / seconds(l->b->finish) : 0, seconds(l->b->finish));
 }
 
 /* ---- processes by what they are ---- */
@@ -426,7 +426,8 @@ static bool cpu_hog(const struct look *l)
     if (part < 0.3 || busy < 0.8 || in <= 0)
         return false;
     place(l->f, at, BOOT_NONE, start, end, (int64_t)((double)in * part));
-    SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and the boot had to share.", u->name, 100 * part, seconds(in));
+    SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and %s had to share.", u->name, 100 * part, seconds(in),
+        b->live ? "the others" : "the boot");
     numbers(l, "processor time it took", u->time[BOOT_RUNNING]);
     NUMBER(l->f, 2, "processors busy meanwhile", "%.0f %%", 100 * busy);
     return true;
@@ -452,7 +453,8 @@ static bool slow_disk(const struct look *l)
     if (share < 0.3 || (each < 0.005 && rate > 50e6))
         return false;
     place(l->f, BOOT_NONE, BOOT_NONE, begin, b->finish, (int64_t)until);
-    SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the boot, at %.1f MB/s, and a request took %.1f ms.", most->number, until / 1e9, rate / 1e6, each * 1e3);
+    SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the %s, at %.1f MB/s, and a request took %.1f ms.", most->number, until / 1e9,
+        b->live ? "recorded time" : "boot", rate / 1e6, each * 1e3);
     numbers(l, "the disk was busy", (int64_t)until);
     NUMBER(l->f, 2, "a request took", "%.1f ms", each * 1e3);
     return true;
@@ -497,6 +499,9 @@ static void explained(struct boot_verdict *v)
         }
 }
 
+/* What slows down a machine that runs, too; the other rules are about what a boot waits for. */
+static bool holds_live(const char *rule) { return strcmp(rule, "cpu-hog") == 0 || strcmp(rule, "slow-disk") == 0 || strcmp(rule, "fsck") == 0; }
+
 void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct boot_verdict *out)
 {
     static const struct { bool (*find)(const struct look *l); const char *word; double weight; const char *next; } rules[] = {
@@ -506,6 +511,8 @@ void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct b
     };
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && out->findings < BOOT_FINDINGS_MOST; i++) {
+        if (b->live && !holds_live(rules[i].word))
+            continue;
         struct boot_finding *f = &out->finding[out->findings];
         *f                     = (struct boot_finding){.rule = rules[i].word, .next = rules[i].next, .unit = BOOT_NONE, .process = BOOT_NONE};
         if (!rules[i].find(&(struct look){b, p, f}) || f->cost < LEAST_NS)
@@ -520,5 +527,6 @@ void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct b
     else if (!b->switches && !b->units)
         snprintf(out->sentence, sizeof out->sentence, "The trace has neither context switches (CSWITCH) nor units: nothing tells who waited for whom.");
     else
-        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s or more of this boot.", (double)LEAST_NS / 1e9);
+        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s or more of %s.", (double)LEAST_NS / 1e9,
+                 b->live ? "the time that was recorded" : "this boot");
 }

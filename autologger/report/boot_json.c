@@ -22,6 +22,7 @@ static void head(yajl_gen g, const struct report *r)
     char               when[FILETIME_TEXT_SIZE];
 
     jw_text(g, "file", r->file);
+    jw_flag(g, "ofBoot", !b->live);
     jw_text(g, "began", filetime_format(b->began, when));
     jw_text(g, "bootId", b->boot_id);
     jw_text(g, "kernel", b->release);

@@ -47,7 +47,7 @@ static void trust(const struct boot *b, FILE *out)
         fputs("  no context switches (CSWITCH): nothing is told of waiting\n", out);
     else if (!b->wakeups)
         fputs("  no wake-ups (DISPATCHER): waits include the time in the run queue, and nothing tells who ended them\n", out);
-    if (!b->units)
+    if (!b->units && !b->live)
         fputs("  no units (a provider with the Service Control Manager's GUID): the path is told by processes alone\n", out);
 }
 
@@ -117,13 +117,14 @@ static void tables(const struct boot *b, FILE *out)
 void boot_text(const struct report *r, FILE *out)
 {
     char when[FILETIME_TEXT_SIZE];
-    fprintf(out, "%s: boot of %.19sZ%s%s, done after %.1f s\n\n", r->file, filetime_format(r->boot->began, when), r->boot->release ? ", Linux " : "",
-            r->boot->release ? r->boot->release : "", s(r->boot->finish));
+    fprintf(out, "%s: %s of %.19sZ%s%s, %s %.1f s\n\n", r->file, r->boot->live ? "session" : "boot", filetime_format(r->boot->began, when),
+            r->boot->release ? ", Linux " : "", r->boot->release ? r->boot->release : "", r->boot->live ? "recorded for" : "done after", s(r->boot->finish));
     verdict(r->verdict, out);
     if (r->boot->trust.lost || r->boot->trust.buffers_lost || r->boot->trust.damaged)
         fputs("\nThis trace is not complete: events of it were lost or are damaged, and the cause may be among them.\n", out);
     trust(r->boot, out);
     phases(r->boot, out);
-    path(r->path, out);
+    if (!r->boot->live) /* nothing ends there that others waited for */
+        path(r->path, out);
     tables(r->boot, out);
 }

@@ -153,17 +153,18 @@ static void phases(FILE *out, const struct boot *b)
 
 static void head(FILE *out, const struct report *r)
 {
-    const struct boot *b = r->boot;
+    const struct boot *b    = r->boot;
+    const char        *what = b->live ? "Session" : "Boot";
     char               when[FILETIME_TEXT_SIZE], done[32];
 
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"generator\" content=\"autologger report\">\n<link rel=\"icon\" href=\"data:,\">\n<title>Boot of ", out);
-    fprintf(out, "%.16s", filetime_format(b->began, when));
+          "<meta name=\"generator\" content=\"autologger report\">\n<link rel=\"icon\" href=\"data:,\">\n<title>", out);
+    fprintf(out, "%s of %.16s", what, filetime_format(b->began, when));
     fputs("</title>\n<style>\n", out);
     part(out, &page_style);
-    fputs("</style>\n</head>\n<body>\n<header><h1>Boot of ", out);
+    fputs("</style>\n</head>\n<body>\n<header><h1>", out);
     when[10] = ' ';
-    fprintf(out, "%.19s</h1><span class=\"about\">done after %s", when, length(b->finish, done));
+    fprintf(out, "%s of %.19s</h1><span class=\"about\">%s %s", what, when, b->live ? "recorded for" : "done after", length(b->finish, done));
     if (b->release) {
         fputs(", Linux ", out);
         html(out, b->release);

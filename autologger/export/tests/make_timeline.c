@@ -1,5 +1,6 @@
 /* Writes a kernel trace whose every value is known by its rule: two processors, six threads of two processes, context switches, wake-ups,
- * samples with stacks, transfers of a disk. For tests that decode what `autologger convert` makes of it. Usage: make_timeline FILE. */
+ * samples with stacks, transfers of a disk, a loss that no processor is told of. For tests that decode what `autologger convert` and `report` make
+ * of it. Usage: make_timeline FILE [SECONDS from the machine's start to the session's]. */
 #include "autologger/etl/tests/build.h"
 #include "registry-sim/base/cursor.h"
 
@@ -119,13 +120,31 @@ static void run_cpu(struct image *m, unsigned cpu)
     }
 }
 
+static void lose(struct image *m, int64_t time)
+{
+    static const char traits[] = "\x12\0Autologger-Loss", schema[] = "\x23\0\0Lost\0Cpu\0\x08" "Cause\0\x02Source\0\x02" "Count\0\x0A";
+    struct guid       provider = guid_from_name("Autologger-Loss");
+    struct record     r;
+
+    record_begin(&r);
+    wr_u32(&r.w, UINT32_MAX);
+    wr_bytes(&r.w, "withheld", 9);
+    wr_bytes(&r.w, "sched:sched_waking", 19);
+    wr_u64(&r.w, 27);
+    uint32_t at = m->pos;
+    image_tracelogging(m, time, traits, sizeof traits, schema, sizeof schema - 1, r.bytes, r.w.pos);
+    memcpy(image_last(m) + at + offsetof(struct etl_event_header, provider), &provider, sizeof provider);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 100;
     struct etl_file_info info = build_info(BUFFER);
     info.log_file_mode        = ETL_MODE_SEQUENTIAL | 0x02000000; /* a kernel session */
     info.processors           = CPUS;
+    if (argc == 3)
+        info.boot_time = info.start_time - strtoull(argv[2], NULL, 10) * UINT64_C(10000000);
     struct image m            = image_start(&info);
     for (unsigned cpu = 0; cpu < CPUS; cpu++) {
         image_buffer(&m, (uint16_t)cpu, cpu + 1);
@@ -133,6 +152,7 @@ int main(int argc, char **argv)
             name_thread(&m, 1500000 + n, n);
         run_cpu(&m, cpu);
     }
+    lose(&m, 2500000);
     FILE *f  = fopen(argv[1], "wbx");
     bool  ok = f && fwrite(m.data, 1, m.size, f) == m.size;
     ok       = f && fclose(f) == 0 && ok;
