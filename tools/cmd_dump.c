@@ -213,7 +213,7 @@ int cmd_dump(int argc, char **argv)
                                    "(as far as Thread events told until then)", 0},
         {"unit", KEY_UNIT, "UNIT", 0, "only events of this systemd unit: of its processes, as far as ProcessCgroup events told until then, and "
                                       "those of the unit itself; a name with * and ?, a service where it has no suffix, or none (repeat for more)", 0},
-        {"match", KEY_MATCH, "PATTERN", 0, "only events that this regular expression fits, looked for in \"Provider/Event name=value name=value\"", 0},
+        {"match", KEY_MATCH, "PATTERN", 0, "only events that this regular expression fits, looked for in \"Provider/Event name=value name=value\", behind which stands channel=NAME where a manifest tells it", 0},
         {"from", 'a', "SECONDS", 0, "only events from here on, in seconds since the start of the file", 0},
         {"to", 'b', "SECONDS", 0, "only events up to here", 0},
         {"symbols", 's', NULL, 0, "names of the functions in stacks, and how many have one", 0},

@@ -102,6 +102,8 @@ static bool matches(struct dump *d, const struct etl_event *e, const struct deco
     text_utf8(&m->line, provider, strlen(provider));
     text_printf(&m->line, "/%s", names->event);
     decoded_fields(e, names, &m->sink, &used);
+    if (names->schema && names->schema->channel_name)
+        text_printf(&m->line, " channel=%s", names->schema->channel_name);
     return regexec(&m->pattern, text_get(&m->line), 0, NULL, 0) == 0;
 }
 

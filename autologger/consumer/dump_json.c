@@ -96,6 +96,10 @@ static void put_identity(struct dump *d, const struct etl_event *e, const struct
     put_text(d, "keyword");
     put_text(d, text);
     put_number(d, "channel", e->channel);
+    if (names->schema && names->schema->channel_name) {
+        put_text(d, "channelName");
+        put_name(d, names->schema->channel_name);
+    }
 }
 
 static void put_frame(struct dump *d, const struct frame_name *f)

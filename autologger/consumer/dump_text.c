@@ -271,6 +271,10 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
         text_printf(&d->line, " message=");
         dump_add_value(&d->line, text_get(&d->message), d->message.length);
     }
+    if (names->schema && names->schema->channel_name) {
+        text_printf(&d->line, " channel=");
+        dump_add_value(&d->line, names->schema->channel_name, strlen(names->schema->channel_name));
+    }
     dump_add_extras(d, e);
     dump_add_stack(d, e, ',');
     dump_add_payload(d, e, result, used);
