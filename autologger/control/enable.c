@@ -42,7 +42,7 @@ void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot,
 {
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
-        if (!r->in_use || r->slot != slot || !server_attach(v, r->connection, s))
+        if (!r->in_use || r->slot != slot || !server_attach_registered(v, r, s))
             continue;
         const struct ticket t = {.connection = r->connection, .number = v->capture ? tell_capture(v, r, s, entry) : server_tell_enable(v, r, s, entry, code)};
         if (wait && v->fd[t.connection] >= 0)
@@ -320,7 +320,7 @@ static void adopted(struct control_server *v)
             for (unsigned at = 0; s->state->enable[k].in_use && at < STATE_REGISTRATIONS; at++) {
                 const struct state_registration *r = &v->state->registration[at];
                 if (r->in_use && r->slot == s->state->enable[k].slot && !(v->state->connection[r->connection].attached & bit) &&
-                    server_attach(v, r->connection, s))
+                    server_attach_registered(v, r, s))
                     server_tell_enable(v, r, s, s->state->enable[k].entry, CTL_CODE_ENABLE);
             }
     }

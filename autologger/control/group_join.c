@@ -71,7 +71,7 @@ static void tell(struct control_server *v, uint32_t slot, unsigned entry)
     struct session *s = v->table->slot[v->table->directory->shm->provider[slot].enable[entry].session % SHM_SESSIONS];
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
-        if (r->in_use && r->slot == slot && server_attach(v, r->connection, s))
+        if (r->in_use && r->slot == slot && server_attach_registered(v, r, s))
             server_tell_enable(v, r, s, entry, CTL_CODE_ENABLE);
     }
 }

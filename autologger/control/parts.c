@@ -172,7 +172,7 @@ static void tell_earlier(struct control_server *v, struct session *whole, const 
     for (unsigned k = 0; k < STATE_ENABLES && *whole->state->enable[k].key; k++)
         for (unsigned i = 0; whole->state->enable[k].in_use && i < STATE_REGISTRATIONS; i++) {
             const struct state_registration *r = &v->state->registration[i];
-            if (r->in_use && r != now && r->connection == now->connection && r->slot == whole->state->enable[k].slot && server_attach(v, r->connection, whole))
+            if (r->in_use && r != now && r->connection == now->connection && r->slot == whole->state->enable[k].slot && server_attach_registered(v, r, whole))
                 server_tell_enable(v, r, whole, whole->state->enable[k].entry, CTL_CODE_ENABLE);
         }
 }

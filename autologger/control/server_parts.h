@@ -62,6 +62,8 @@ server_request server_on_register, server_on_unregister, server_on_enable_ack;
 /* A condition of the session, once for each item: more would say nothing new. */
 void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice);
 bool server_attach(struct control_server *v, unsigned c, struct session *s);
+/* The same for a registration's program: one of the older API writes nothing to a SECURE session, whoever its user is. */
+bool server_attach_registered(struct control_server *v, const struct state_registration *r, struct session *s);
 /* A program of `uid` is gone that was attached to these sessions: where it was the user's last, the user's memory goes to others. */
 void server_program_left(struct control_server *v, uint32_t uid, uint64_t attached);
 /* The same of all users, after the connections of a predecessor were taken over. */

@@ -64,6 +64,17 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
     return v->fd[c] >= 0;
 }
 
+bool server_attach_registered(struct control_server *v, const struct state_registration *r, struct session *s)
+{
+    char text[GUID_TEXT_SIZE];
+    if (!(r->in_use & STATE_REGISTERED_CLASSIC && s->state->log_file_mode & ETL_MODE_SECURE))
+        return server_attach(v, r->connection, s);
+    server_note_once(s, W_ACCESS_DENIED, guid_format(&v->table->directory->shm->provider[r->slot].guid, text),
+                     "the session is SECURE: a provider of the older API (MOF, WPP) is not enabled in it, and its TraceEvent fails",
+                     "record it in a session without SECURE");
+    return false;
+}
+
 uint32_t server_tell_enable(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry, uint32_t code)
 {
     const struct shm_enable *e = &v->table->directory->shm->provider[r->slot].enable[entry];
@@ -192,7 +203,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     has_come(v, r, m);
     for (unsigned e = 0; e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, r->slot, e);
-        if (s && server_attach(v, c, s))
+        if (s && server_attach_registered(v, r, s))
             enabled |= 1u << e;
         if (v->fd[c] < 0)
             return W_SUCCESS;

@@ -139,11 +139,9 @@ static wstatus mode_and_size(struct reading *r, bool system)
                       "what the kernel tells is of a processor: its buffers stay so");
     p->forget_realtime = reading_value(r, VALUE_DISABLE_REALTIME_PERSISTENCE)->number != 0;
     p->devices         = reading_value(r, VALUE_DEVICE_EVENTS)->number != 0;
-    if (reading_value(r, VALUE_ENABLE_SECURITY_PROVIDER)->number &&
-        (!(bits & MODE_SECURE) || !(bits & MODE_REAL_TIME) || facts.file_name)) {
+    if (reading_value(r, VALUE_ENABLE_SECURITY_PROVIDER)->number) {
         reading_blame(r, VALUE_ENABLE_SECURITY_PROVIDER);
-        return reason_set(r->why, W_ACCESS_DENIED,
-                          "EnableSecurityProvider needs the modes SECURE and REAL_TIME, and no FileName");
+        return reason_set(r->why, W_ACCESS_DENIED, "EnableSecurityProvider is for protected processes (PPL) alone, and Linux has none. Do: remove it");
     }
     return W_SUCCESS;
 }

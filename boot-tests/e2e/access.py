@@ -1,6 +1,6 @@
 """Rights with a daemon and programs of several users: a secure session takes events only from who is listed, with exact balances; rights outlive
 the daemon's death and its restart; a user who may starts sessions, with files of that user's own; another one may nothing.
-Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07, LEG-05, SEC-02. D-14."""
+Proves: SEC-01, SEC-04, SEC-05, SEC-07, SEC-08, SEC-09, SEC-11, SEC-12, SPC-07, LEG-05, SEC-02. D-14, D-15."""
 import json
 import os
 import signal
@@ -61,18 +61,25 @@ def secure(m):
     check(got["events"] == info["events_written"], got)
 
 
+def classic(m, user):
+    r = subprocess.run([os.path.join(BUILD, "tests", "filter_controller"), "classic"], env=m.env, user=user, group=user, extra_groups=[],
+                       capture_output=True, text=True, timeout=60)
+    check(r.returncode == 0, user, r.stdout, r.stderr)
+    return r.stdout.strip()
+
+
 def secure_classic(m):
-    """LEG-05: a provider of the older API that may not log is not enabled, and its TraceEvent fails; the listed one's event is recorded."""
+    """LEG-05, D-15: a SECURE session has no events of the older API, whoever writes them: it is not enabled there, and TraceEvent fails. Another session
+    has them."""
     m.tool("start", "old", "--set", "LogFileMode=SECURE", "-o", "old.etl", "--provider", CLASSIC, "--set", "BufferSize=64KB")
     m.tool("access", "old", "--allow", f"{LISTED}=log")
-    said = []
-    for user in (OTHER, LISTED):
-        r = subprocess.run([os.path.join(BUILD, "tests", "filter_controller"), "classic"], env=m.env, user=user, group=user, extra_groups=[],
-                           capture_output=True, text=True, timeout=60)
-        check(r.returncode == 0, user, r.stdout, r.stderr)
-        said.append(r.stdout.strip())
+    said = [classic(m, user) for user in (OTHER, LISTED)]
     info = json.loads(m.tool("stop", "old", "--json").stdout)
-    check(said == ["0 6", "1 0"] and info["events_written"] == 1 and info["events_lost"] == 0, said, info)
+    check(said == ["0 6", "0 6"] and info["events_written"] == info["events_lost"] == 0, said, info)
+    m.tool("start", "open", "-o", "open.etl", "--provider", CLASSIC, "--set", "BufferSize=64KB")
+    said = classic(m, LISTED)
+    info = json.loads(m.tool("stop", "open", "--json").stdout)
+    check(said == "1 0" and info["events_written"] == 1 and info["events_lost"] == 0, said, info)
 
 
 def open_by_default(m):

@@ -167,7 +167,9 @@ static const struct expectation start_and_identity[] = {
     {"later version, wrong type", AUTO "\"Boot\"=\"1\"\n", 87, "Boot is REG_SZ", 6, NULL},
     {"not read: any type", AUTO "\"Status\"=\"x\"\n\"OwningChannel\"=dword:1\n", 0, NULL, 0, "!condition"},
     {"a short number is ignored", AUTO "\"BufferSize\"=hex(4):10,00\n", 0, NULL, 0, "kb 64/64|note BufferSize 87"},
-    {"the security provider", AUTO "\"EnableSecurityProvider\"=dword:1\n", 5, "SECURE and REAL_TIME", 6, NULL},
+    {"the security provider", AUTO "\"EnableSecurityProvider\"=dword:1\n", 5, "protected processes", 6, NULL},
+    {"the security provider, with the modes", AUTO "\"EnableSecurityProvider\"=dword:1\n\"LogFileMode\"=dword:180\n", 5, "protected processes", 6, NULL},
+    {"the security provider is off", AUTO "\"EnableSecurityProvider\"=dword:0\n", 0, NULL, 0, "!condition|!note"},
     {"reserved name", SESSION START "\"Guid\"=\"{54dea73a-ed1f-42a4-af71-3e63d056f174}\"\n", 0, NULL, 0,
      "name Circular Kernel Context Logger|kernel 1"},
 };
