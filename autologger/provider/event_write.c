@@ -341,6 +341,7 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
             return ERROR_SUCCESS;
         }
         const enum decision decision = decide(r, slot, entry, (uint8_t)ticket, c, event, &ask);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* what it read was read before the ticket is compared */
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE) != ticket)
             continue; /* F1 */
@@ -490,6 +491,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
         struct ring_told         at      = {.count_loss = told->count_loss};
         struct ask               ask     = {.extras = &extras};
         const enum decision      decision = decide(r, slot, (unsigned)__builtin_ctz(mask), (uint8_t)ticket, &c, &event, &ask);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (view && decision == DECIDED_FILTERED)
             ring_filtered(view, enable, ticket, r->slot_number);
         fill_event(&e, r, d, NULL, 0);

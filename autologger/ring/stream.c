@@ -359,8 +359,12 @@ void stream_set_open(struct stream_set *s, bool open)
 
 void stream_refused(const struct stream_set *s, uint32_t slot, struct stream_refused *out)
 {
-    struct shm_refusal r;
-    memcpy(&r, &s->refusal[slot % SHM_REFUSALS], sizeof r); /* once: it is the clients' memory */
+    const struct shm_refusal *from = &s->refusal[slot % SHM_REFUSALS];
+    struct shm_refusal        r; /* each field once: it is the clients' memory */
+    r.why      = __atomic_load_n(&from->why, __ATOMIC_ACQUIRE); /* first: they set it behind the others */
+    r.slot     = __atomic_load_n(&from->slot, __ATOMIC_RELAXED);
+    r.level    = __atomic_load_n(&from->level, __ATOMIC_RELAXED);
+    r.keywords = __atomic_load_n(&from->keywords, __ATOMIC_RELAXED);
     if (r.slot != slot + 1)
         return;
     if (r.why & SHM_REFUSED_LEVEL) {

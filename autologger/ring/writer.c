@@ -295,7 +295,7 @@ static wstatus fallback_lost(const struct ring_view *view, wstatus status)
 __attribute__((noinline, cold)) wstatus ring_lost(const struct ring_view *view, const struct shm_enable *enable,
                                                   uint64_t ticket, wstatus status)
 {
-    if (ring_rseq.usable) {
+    if (__atomic_load_n(&ring_rseq.usable, __ATOMIC_ACQUIRE)) {
         char *rseq = (char *)__builtin_thread_pointer() + ring_rseq.offset;
         for (int i = 0; i < ABORTS_IN_A_ROW; i++) {
             uint32_t cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
@@ -409,7 +409,7 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
     *written = false;
     if (size > view->max_event)
         return ring_lost(view, enable, ticket, W_MORE_DATA);
-    if (!ring_rseq.usable)
+    if (!__atomic_load_n(&ring_rseq.usable, __ATOMIC_ACQUIRE))
         return write_fallback(view, enable, ticket, s, NULL, written);
     char *rseq = (char *)__builtin_thread_pointer() + ring_rseq.offset;
     for (int i = 0; i < ABORTS_IN_A_ROW; i++) {

@@ -171,6 +171,21 @@ static uint32_t filter_place(const struct directory *d, uint32_t size)
     return at <= SHM_FILTER_BYTES - size ? at : 0;
 }
 
+/* The place may have been another enablement's until a moment ago: who reads that one still must see that its ticket is another by the time that it
+ * sees a word of this block. Readers copy, fence and compare (event_write.c, registration.c). */
+static void filter_copy(struct directory *d, uint32_t offset, const struct filter_block *block)
+{
+    uint64_t      *to    = (uint64_t *)(void *)filter_at(d, offset);
+    const uint8_t *from  = (const uint8_t *)block;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    for (uint32_t at = 0; at < block->size; at += (uint32_t)sizeof *to) {
+        const uint32_t left = block->size - at;
+        uint64_t       word = 0;
+        memcpy(&word, from + at, left < sizeof word ? left : sizeof word);
+        __atomic_store_n(to++, word, __ATOMIC_RELAXED);
+    }
+}
+
 /* *offset: 0 for terms that need none. */
 static wstatus filter_put(struct directory *d, const struct enable_terms *terms, uint32_t *offset, struct reason *why)
 {
@@ -179,7 +194,7 @@ static wstatus filter_put(struct directory *d, const struct enable_terms *terms,
         return W_SUCCESS;
     if (!(*offset = filter_place(d, terms->filter->size)))
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "the filters of all sessions need more than %d KB", SHM_FILTER_BYTES / 1024);
-    memcpy(filter_at(d, *offset), terms->filter, terms->filter->size);
+    filter_copy(d, *offset, terms->filter);
     return W_SUCCESS;
 }
 
