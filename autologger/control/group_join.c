@@ -57,7 +57,7 @@ bool group_member_set(struct control_server *v, struct session *s, uint32_t grou
     char                       key[64];
 
     group_key(&p[group].guid, key);
-    if (place && place->in_use && strcmp(place->key, key) != 0)
+    if (place && (place->in_use || strcmp(place->key, SESSION_DISALLOWED) == 0) && strcmp(place->key, key) != 0)
         return false;
     if (!place)
         return session_enable(s, &id, key, &terms, &slot, at, &why) == W_SUCCESS;

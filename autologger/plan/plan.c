@@ -7,6 +7,7 @@
 #include "registry-sim/win32/utf16.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -207,6 +208,29 @@ static void clock_and_flush(struct reading *r)
     p->flush_threshold = threshold > value_rows[VALUE_FLUSH_THRESHOLD].high ? 0 : (uint32_t)threshold;
 }
 
+/* "{guid}{guid}", as Windows writes it; blanks, ',' and ';' between them are fine. */
+static wstatus disallow_list(struct reading *r)
+{
+    enum { TEXT = 38 /* a GUID in braces */ };
+    const struct value *v = reading_value(r, VALUE_DISALLOW_LIST);
+    struct plan        *p = r->plan;
+    const char         *at = v->text ? v->text : "";
+    char                one[TEXT + 1];
+
+    if (*at && !(p->disallowed = calloc(PLAN_DISALLOWED, sizeof *p->disallowed)))
+        return reason_set(r->why, W_OUTOFMEMORY, "no memory for DisallowList");
+    for (at += strspn(at, " ,;"); *at; at += strspn(at, " ,;")) {
+        snprintf(one, sizeof one, "%s", at);
+        if (p->disallowed_count == PLAN_DISALLOWED || !guid_parse_braced(one, &p->disallowed[p->disallowed_count])) {
+            reading_blame(r, VALUE_DISALLOW_LIST);
+            return reason_set(r->why, W_INVALID_PARAMETER, "DisallowList '%.48s': at most %d GUIDs, each as {xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx}", at, PLAN_DISALLOWED);
+        }
+        p->disallowed_count++;
+        at += TEXT;
+    }
+    return W_SUCCESS;
+}
+
 static wstatus read_session(struct reading *r)
 {
     enum value_id failed = VALUE_START;
@@ -232,7 +256,7 @@ static wstatus read_session(struct reading *r)
     reading_file_number(r); /* before anything that can fail: the counter moves even when the session does not start */
     if ((st = identity(r, (uint32_t)reading_value(r, VALUE_LOG_FILE_MODE)->number, &system)) != W_SUCCESS ||
         (st = mode_and_size(r, system)) != W_SUCCESS || (st = reading_kernel_events(r)) != W_SUCCESS ||
-        (st = reading_log_file(r)) != W_SUCCESS || (st = reading_buffers(r)) != W_SUCCESS)
+        (st = reading_log_file(r)) != W_SUCCESS || (st = reading_buffers(r)) != W_SUCCESS || (st = disallow_list(r)) != W_SUCCESS)
         return st;
     clock_and_flush(r);
     user_stacks(r);
@@ -262,6 +286,7 @@ void plan_finish(struct plan *p)
     for (unsigned i = 0; i < p->provider_count; i++)
         plan_provider_finish(&p->providers[i]);
     free(p->providers);
+    free(p->disallowed);
     condition_list_finish(&p->conditions);
     free(p->name);
     free(p->key);

@@ -37,7 +37,7 @@ struct plan_limits {
     bool        now; /* somebody starts it; false: it is declared for boots, which refuse some modes */
 };
 
-enum { PLAN_MAX_HOOKS = 256, PLAN_MAX_PROVIDERS = 256, PLAN_UNITS = 256 /* bytes of Unit, with the NUL */ };
+enum { PLAN_MAX_HOOKS = 256, PLAN_MAX_PROVIDERS = 256, PLAN_DISALLOWED = 128, PLAN_UNITS = 256 /* bytes of Unit, with the NUL */ };
 
 struct plan_provider {
     struct guid guid;
@@ -83,6 +83,8 @@ struct plan {
     unsigned    hook_count;
     struct plan_provider *providers;
     unsigned    provider_count;
+    struct guid *disallowed; /* DisallowList: providers that no group of this session enables */
+    unsigned     disallowed_count;
     struct condition_list conditions;
     char       *source_file;
     uint32_t    source_line;

@@ -58,7 +58,7 @@ static const struct {
 };
 static const char *const state_texts[] = {
     [STATE_NOW]     = "yes",
-    [STATE_KEPT]    = "accepted and kept, not in this version (condition 50)",
+    [STATE_KEPT]    = "accepted and kept, without effect (condition 50)",
     [STATE_IGNORED] = "kept, not read, as on Windows",
     [STATE_WRITTEN] = "written by autologger",
 };
@@ -267,7 +267,17 @@ wstatus value_read(struct regstore *store, const char *key, enum value_id id, st
     return st;
 }
 
-/* A value that a later version acts on is said to be without effect when it asks for something. */
+/* Why nothing can act on it here. */
+static const char *kept_reason(const struct value_row *row)
+{
+    if (row == &value_rows[VALUE_BOOT])
+        return "has no effect: every session starts in the initramfs already, before which no program exists";
+    if (row == &value_rows[VALUE_POOL_TAG_FILTER])
+        return "has no effect: the kernel's memory has no pool tags";
+    return "is accepted and kept, this version does not act on it";
+}
+
+/* A value that nothing acts on is said to be without effect when it asks for something. */
 static void report_kept(const struct value_row *row, const struct value *v, struct condition_list *conditions)
 {
     bool asks = row->type == REG_TYPE_SZ || row->type == REG_TYPE_BINARY || v->number != row->fallback;
@@ -275,7 +285,7 @@ static void report_kept(const struct value_row *row, const struct value *v, stru
     if (v->present && row->state == STATE_KEPT && asks)
         condition_add(conditions, W_NOT_SUPPORTED, false, row->name, v->source_file, v->source_line,
                       "remove it: it has no effect here",
-                      "%s is accepted and kept, this version does not act on it", row->name);
+                      "%s %s", row->name, kept_reason(row));
 }
 
 wstatus value_set_read(struct regstore *store, const char *key, unsigned scope, struct value_set *set,

@@ -125,6 +125,25 @@ static wstatus state_create(struct session *s, const struct plan *plan, unsigned
     return W_SUCCESS;
 }
 
+static bool enabled_by_itself(const struct plan *plan, const struct guid *g)
+{
+    for (unsigned i = 0; i < plan->provider_count; i++)
+        if (plan->providers[i].enabled && guid_equal(&plan->providers[i].guid, g))
+            return true;
+    return false;
+}
+
+/* Places of enablements that are taken and not in use: a group's members find theirs so, in a successor too. */
+static void disallow(struct state_session *st, const struct plan *plan)
+{
+    unsigned k = 0;
+    for (unsigned i = 0; i < plan->disallowed_count && k < STATE_ENABLES; i++)
+        if (!enabled_by_itself(plan, &plan->disallowed[i])) {
+            st->enable[k].guid = plan->disallowed[i];
+            session_copy_text(st->enable[k++].key, sizeof st->enable->key, SESSION_DISALLOWED);
+        }
+}
+
 /* What a session without a file keeps its newest buffers in; it outlives this process as the streams do. */
 static wstatus ring_make(struct session *s, struct reason *why)
 {
@@ -146,6 +165,7 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
         return st;
     if ((st = state_create(s, plan, index, generation, why)))
         goto out;
+    disallow(s->state, plan);
     if ((st = ring_make(s, why)) || (st = session_setup(s, why)))
         goto out;
     session_anchor_take(s);

@@ -185,6 +185,8 @@ static inline void session_expect(struct session *s, const struct filter_block *
     if (filter && filter->property & PROPERTY_SID)
         atomic_store(&s->sids, true);
 }
+/* The key of a place in state_session.enable that keeps a provider from being enabled for a group (DisallowList). */
+#define SESSION_DISALLOWED "DisallowList"
 /* Enables a provider (directory entry, remembered for adoption). 1450, 8. */
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
                        unsigned *slot, unsigned *entry, struct reason *why);

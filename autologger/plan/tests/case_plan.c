@@ -64,7 +64,11 @@ static char *describe(const struct plan *p)
     fprintf(out, "clock %u; mode 0x%x; size %u; timer %u; threshold %u; files %u at %u; path %s; ", p->clock_type,
             p->log_file_mode, p->max_file_size, p->flush_timer, p->flush_threshold, p->file_max, p->file_counter,
             p->log_path ? p->log_path : "-");
-    fprintf(out, "mask %x %x; hooks %u; ", p->group_mask[0], p->group_mask[1], p->hook_count);
+    if (p->disallowed_count)
+        fprintf(out, "disallowed ");
+    for (unsigned i = 0; i < p->disallowed_count; i++)
+        fprintf(out, "%s ", guid_format(&p->disallowed[i], guid));
+    fprintf(out, "; mask %x %x; hooks %u; ", p->group_mask[0], p->group_mask[1], p->hook_count);
     for (unsigned i = 0; i < p->conditions.count; i++)
         fprintf(out, "%s %s %u @%u (%s); ", p->conditions.items[i].note ? "note" : "condition",
                 p->conditions.items[i].item, p->conditions.items[i].number, p->conditions.items[i].source_line,
@@ -162,7 +166,14 @@ static const struct expectation start_and_identity[] = {
     {"GlobalLogger ignores Guid", GLOBAL START "\"Guid\"=dword:7\n", 0, NULL, 0, "guid {e8908abc-"},
     {"a value of no meaning", AUTO "\"Comment\"=\"mine\"\n", 0, NULL, 0, "!condition|!note"},
     {"a slip of the pen", AUTO "\"BuferSize\"=dword:400\n", 0, NULL, 0, "kb 64/64|note BuferSize 87 @6"},
-    {"a value of a later version", AUTO "\"DisallowList\"=\"{x}\"\n", 0, NULL, 0, "condition DisallowList 50 @6"},
+    {"a value that nothing acts on", AUTO "\"PoolTagFilter\"=\"Abcd\"\n", 0, NULL, 0, "condition PoolTagFilter 50 @6"},
+    {"an earlier start", AUTO "\"Boot\"=dword:1\n", 0, NULL, 0, "condition Boot 50 @6"},
+    {"no earlier start", AUTO "\"Boot\"=dword:0\n", 0, NULL, 0, "!condition"},
+    {"disallowed", AUTO "\"DisallowList\"=\"{5ca1ab1e-7e57-0001-8000-000000000001}{5CA1AB1E-7E57-0001-8000-000000000002}\"\n", 0, NULL, 0,
+     "disallowed {5ca1ab1e-7e57-0001-8000-000000000001} {5ca1ab1e-7e57-0001-8000-000000000002} ;|!condition|!note"},
+    {"disallowed, with blanks", AUTO "\"DisallowList\"=\" {5ca1ab1e-7e57-0001-8000-000000000001} ; \"\n", 0, NULL, 0,
+     "disallowed {5ca1ab1e-7e57-0001-8000-000000000001} ;|!condition"},
+    {"disallowed, wrong", AUTO "\"DisallowList\"=\"{5ca1ab1e-7e57-0001-8000-000000000001}x\"\n", 87, "DisallowList 'x'", 6, NULL},
     {"a value of a later version, not asking", AUTO "\"Boot\"=dword:0\n", 0, NULL, 0, "!condition"},
     {"later version, wrong type", AUTO "\"Boot\"=\"1\"\n", 87, "Boot is REG_SZ", 6, NULL},
     {"not read: any type", AUTO "\"Status\"=\"x\"\n\"OwningChannel\"=dword:1\n", 0, NULL, 0, "!condition"},
