@@ -8,7 +8,7 @@ int cmd_enable(int argc, char **argv)
         {"level", 'l', "LEVEL", 0, "events up to this level: Critical, Error, Warning, Informational, Verbose or a number (default: all)", 0},
         {"keywords", 'k', "BITS", 0, "events with at least one of these keyword bits, and those without any: a number, or names of the provider's manifest joined by '+' (default: all)", 0},
         {"all", ENABLEMENT_ALL, "BITS", 0, "and of those, only events with all of these bits", 0},
-        {"property", ENABLEMENT_PROPERTY, "PROPERTY", 0, "EnableProperty: names joined by '+': SID, TS_ID, STACK_TRACE, PROCESS_START_KEY, EVENT_KEY, IGNORE_KEYWORD_0, EXCLUDE_INPRIVATE", 0},
+        {"property", ENABLEMENT_PROPERTY, "PROPERTY", 0, "EnableProperty: names joined by '+': SID, TS_ID, STACK_TRACE, PROCESS_START_KEY, EVENT_KEY, CPU_TIME, IGNORE_KEYWORD_0, EXCLUDE_INPRIVATE", 0},
         {"filter", ENABLEMENT_FILTER, "VALUE=TEXT", 0, "a value of Filters as in a configuration: EventIds=not 17, ExeFilter=nginx, Payload=Request: status >= 500, EventNameFilter/Names=Start; as often as wanted", 0},
         {"pid", ENABLEMENT_PID, "IDS", 0, "only these processes: ids joined by ',', at most 8", 0},
         {"capture-state", ENABLEMENT_CAPTURE, NULL, 0, "ask the provider, which is enabled already, to tell its state (rundown)", 0},

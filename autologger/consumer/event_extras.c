@@ -45,6 +45,14 @@ static bool form_ids(const uint8_t *data, uint32_t size, char out[EVENT_EXTRA_TE
     return cur_ok(&c);
 }
 
+static bool form_times(const uint8_t *data, uint32_t size, char out[EVENT_EXTRA_TEXT])
+{
+    struct cursor  c      = cur_make(data, size);
+    const uint64_t kernel = cur_u64(&c), user = cur_u64(&c);
+    snprintf(out, EVENT_EXTRA_TEXT, "%" PRIu64 "/%" PRIu64, kernel, user);
+    return cur_ok(&c);
+}
+
 static bool form_bytes(const uint8_t *data, uint32_t size, char out[EVENT_EXTRA_TEXT])
 {
     for (uint32_t i = 0; i < size && 2 * i + 2 < EVENT_EXTRA_TEXT; i++)
@@ -64,7 +72,8 @@ unsigned event_extras(const struct etl_event *event, struct event_extra out[EVEN
                             {ETL_EXT_PROCESS_START_KEY, "processStartKey", false, form_key},
                             {ETL_EXT_EVENT_KEY, "eventKey", false, form_key},
                             {ETL_EXT_CONTAINER_ID, "container", false, form_bytes},
-                            {ETL_EXT_INNER_IDS, "innerIds", false, form_ids}};
+                            {ETL_EXT_INNER_IDS, "innerIds", false, form_ids},
+                            {ETL_EXT_CPU_TIMES, "cpuTimes", false, form_times}};
     const uint8_t *data;
     uint32_t       size;
     unsigned       n = 0;

@@ -4,7 +4,7 @@
 #define AUTOLOGGER_CONSUMER_EVENT_EXTRAS_H
 #include "autologger/etl/reader.h"
 
-enum { EVENT_EXTRAS = 6, EVENT_EXTRA_TEXT = 192 };
+enum { EVENT_EXTRAS = 7, EVENT_EXTRA_TEXT = 192 };
 struct event_extra {
     const char *name;   /* static: "userSid" */
     bool        number; /* the text is one */

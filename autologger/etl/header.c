@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { BUILD = 19041, TIMER_RESOLUTION = 156250, MEGABYTE = 1 << 20, EVENT_AT = sizeof(struct etl_buffer_header) };
+enum { BUILD = 19041, MEGABYTE = 1 << 20, EVENT_AT = sizeof(struct etl_buffer_header) };
 
 /* A NUL-terminated UTF-16 name in at most `room` bytes; never ends in half a character. */
 static void put_name(struct writer *w, const char *name, size_t room)
@@ -27,7 +27,7 @@ void etl_header_build(const struct etl_file_info *info, uint8_t *buffer)
     struct etl_logfile_header file  = {
         .buffer_size = info->buffer_size, .major = 10, .minor = 0, .sub = large ? 2 : 1,
         .sub_minor = large ? 0 : 5, .provider_version = BUILD, .processors = info->processors,
-        .timer_resolution = TIMER_RESOLUTION, .maximum_file_size = info->max_file_size,
+        .timer_resolution = ETL_TIMER_RESOLUTION, .maximum_file_size = info->max_file_size,
         /* as Windows: delivery is no property of a file */
         .log_file_mode = (info->log_file_mode & ~(uint32_t)(ETL_MODE_REAL_TIME | ETL_MODE_COMPRESSED)) | (info->compress ? ETL_MODE_COMPRESSED : 0),
         .buffers_written = 1, .start_buffers = 1, .pointer_size = 8, .cpu_mhz = info->cpu_mhz ? info->cpu_mhz : 1,

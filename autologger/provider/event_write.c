@@ -6,6 +6,7 @@
 #include "autologger/wire/etl.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 _Static_assert(sizeof(EVENT_DATA_DESCRIPTOR) == sizeof(struct ring_piece) &&
                    offsetof(EVENT_DATA_DESCRIPTOR, Size) == offsetof(struct ring_piece, size),
@@ -87,7 +88,8 @@ struct extras {
     const void *frame, *caller; /* where the call came from; NULL: not known */
     uint64_t    event_key;
     uint32_t    inner[2]; /* process, thread */
-    bool        has_key, has_stack;
+    uint64_t    times[2]; /* ns in kernel and user mode */
+    bool        has_key, has_stack, has_times;
     unsigned    frames;
     uint64_t    stack[1 + USER_STACK_MAX]; /* behind a MatchId of 0 */
 };
@@ -97,6 +99,17 @@ struct ask {
     uint32_t       property;
     bool           stack;
 };
+
+/* Of this thread. No mapped page has them: perf's is current for a counter of the hardware alone. */
+static void cpu_times(uint64_t ns[2])
+{
+    struct rusage used;
+    ns[0] = ns[1] = 0;
+    if (getrusage(RUSAGE_THREAD, &used) < 0)
+        return;
+    ns[0] = (uint64_t)used.ru_stime.tv_sec * 1000000000u + (uint64_t)used.ru_stime.tv_usec * 1000u;
+    ns[1] = (uint64_t)used.ru_utime.tv_sec * 1000000000u + (uint64_t)used.ru_utime.tv_usec * 1000u;
+}
 
 static void put_extras(struct items *b, const struct ask *ask)
 {
@@ -120,6 +133,12 @@ static void put_extras(struct items *b, const struct ask *ask)
             x->event_key = identity_event_key();
         x->has_key = true;
         put_item(b, ETL_EXT_EVENT_KEY, &x->event_key, sizeof x->event_key);
+    }
+    if (ask->property & PROPERTY_CPU_TIME) {
+        if (!x->has_times)
+            cpu_times(x->times);
+        x->has_times = true;
+        put_item(b, ETL_EXT_CPU_TIMES, x->times, sizeof x->times);
     }
     if (!ask->stack)
         return;
@@ -365,7 +384,7 @@ static __attribute__((noinline, cold)) ULONG write_filtered(const struct registr
     ULONG               result = ERROR_SUCCESS;
     extras.frame               = frame;
     extras.caller              = caller;
-    extras.has_key = extras.has_stack = false;
+    extras.has_key = extras.has_stack = extras.has_times = false;
     event_of(r, c, &event);
     for (; mask; mask &= mask - 1) {
         const ULONG status = write_filtered_session(r, slot, (unsigned)__builtin_ctz(mask), c, &event, &extras);
@@ -481,7 +500,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
     if (!*sessions)
         return ERROR_SUCCESS;
     extras.frame   = NULL; /* who tells it is not who did it */
-    extras.has_key = extras.has_stack = false;
+    extras.has_key = extras.has_stack = extras.has_times = false;
     event_of(r, &c, &event);
     for (uint32_t mask = *sessions; mask && status == ERROR_SUCCESS; mask &= mask - 1) {
         const struct shm_enable *enable = &slot->enable[__builtin_ctz(mask)];

@@ -44,7 +44,7 @@ struct logger {
     bool               hurry;  /* half of the memory for events is used */
     uint32_t           full;   /* buffers written since the last flush */
     uint64_t           retired_ns; /* when CPUs were last visited for memory */
-    bool               sids;   /* an enablement asked for users' SIDs: those in the events are checked (G5) */
+    bool               sids;   /* an enablement asked for users' SIDs or for times: items of the events are looked at (G5) */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
     struct provider_count providers;

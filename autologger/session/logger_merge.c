@@ -9,8 +9,18 @@
 
 /* ---- G5 ---- */
 
-/* The item says who wrote the event, and a program writes it: what is not its user's is. As provider/identity.c makes them. */
-static void sid_correct(uint8_t *record, uint32_t size, uint32_t uid)
+/* Windows has them in the header, in ticks. */
+static void times_take(struct etl_event_header *h, const uint8_t *data)
+{
+    enum { NS = 100 };
+    uint64_t ns[2];
+    memcpy(ns, data, sizeof ns);
+    h->kernel_time = (uint32_t)(ns[0] / (ETL_TIMER_RESOLUTION * NS));
+    h->user_time   = (uint32_t)(ns[1] / (ETL_TIMER_RESOLUTION * NS));
+}
+
+/* The item says who wrote the event, and a program writes it: what is not its user's is. As provider/identity.c makes them. Times go into the header. */
+static void items_correct(uint8_t *record, uint32_t size, uint32_t uid)
 {
     static const uint8_t    root[12] = {1, 1, 0, 0, 0, 0, 0, 5, 18, 0, 0, 0}, unix_user[12] = {1, 2, 0, 0, 0, 0, 0, 22, 1, 0, 0, 0};
     struct etl_event_header h;
@@ -25,6 +35,10 @@ static void sid_correct(uint8_t *record, uint32_t size, uint32_t uid)
         memcpy(&item, record + at, sizeof item);
         if (item.total < sizeof item || item.total > size - at)
             return;
+        if (item.type == ETL_EXT_CPU_TIMES && item.total >= sizeof item + 2 * sizeof(uint64_t)) {
+            times_take(&h, record + at + sizeof item);
+            memcpy(record, &h, sizeof h);
+        }
         if (item.type != ETL_EXT_SID)
             continue;
         if (item.data_size != (uid ? 16 : 12) || item.data_size > item.total - sizeof item) {
@@ -153,7 +167,7 @@ static void append_pending(struct logger *l, unsigned cpu)
     struct pending *p = f->pending;
 
     if (l->sids)
-        sid_correct(p->data, p->size, l->s->uid[p->uid].uid);
+        items_correct(p->data, p->size, l->s->uid[p->uid].uid);
     append(l, cpu, p->data, p->size, p->time, true);
     f->fallback[p->uid] = p->end;
     if (f->fallback_first[p->uid] == UINT64_MAX)
@@ -185,7 +199,7 @@ static void take(struct logger *l, unsigned cpu, int from, const struct stream_r
     } else {
         uint8_t *at = append(l, cpu, r->data, r->size, r->time, true);
         if (l->sids && at)
-            sid_correct(at, r->size, s->uid[from].uid);
+            items_correct(at, r->size, s->uid[from].uid);
         f->pos[from] = r->end;
         stream_pop(s->uid[from].streams, cpu);
     }

@@ -124,7 +124,7 @@ struct session {
     pthread_t              logger_thread, drain_thread;
     bool                   logger_runs, drain_runs, sealed;
     atomic_int             phase; /* enum session_phase */
-    atomic_bool            sids;  /* an enablement asks for users' SIDs, or did; set before its terms are */
+    atomic_bool            sids;  /* an enablement asks for users' SIDs or for times, or did; set before its terms are */
     atomic_bool            fs_ready, stop, drain_stop;
     atomic_bool            date_set; /* the system's date was set: the logger writes it down (anchor.h) */
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
@@ -182,7 +182,7 @@ void session_destroy(struct session *s); /* stops first if needed; NULL is fine 
 /* What the logger has to know of terms before programs go by them. */
 static inline void session_expect(struct session *s, const struct filter_block *filter)
 {
-    if (filter && filter->property & PROPERTY_SID)
+    if (filter && filter->property & (PROPERTY_SID | PROPERTY_CPU_TIME))
         atomic_store(&s->sids, true);
 }
 /* The key of a place in state_session.enable that keeps a provider from being enabled for a group (DisallowList). */

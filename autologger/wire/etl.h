@@ -127,6 +127,7 @@ AT(struct etl_event_header, id, 0x28);
 AT(struct etl_event_header, keyword, 0x30);
 AT(struct etl_event_header, activity, 0x40);
 /* Of a compressed file: the state of buffer 0 says which (COMPRESSION_FORMAT_*) */
+enum { ETL_TIMER_RESOLUTION = 156250 /* in 100 ns: what KernelTime and UserTime count */ };
 enum { ETL_LZNT1 = 2, ETL_XPRESS = 3, ETL_XPRESS_HUFF = 4 };
 enum { ETL_EVENT_EXTENDED = 0x0001, ETL_EVENT_STRING_ONLY = 0x0004, ETL_EVENT_NO_CPUTIME = 0x0010 };
 
@@ -141,7 +142,8 @@ enum {
     ETL_EXT_RELATED_ACTIVITY = 1, ETL_EXT_SID = 2, ETL_EXT_TS_ID = 3, ETL_EXT_STACK32 = 5, ETL_EXT_STACK64 = 6,
     ETL_EXT_PSM_KEY = 9, ETL_EXT_EVENT_KEY = 10, ETL_EXT_SCHEMA_TL = 11, ETL_EXT_PROV_TRAITS = 12,
     ETL_EXT_PROCESS_START_KEY = 13, ETL_EXT_CONTAINER_ID = 16,
-    ETL_EXT_INNER_IDS = 0x4101 /* ours: process and thread id (u32 each) in the program's own process namespace */
+    ETL_EXT_INNER_IDS = 0x4101, /* ours: process and thread id (u32 each) in the program's own process namespace */
+    ETL_EXT_CPU_TIMES = 0x4102  /* ours: ns of the thread in kernel and in user mode (u64 each); the logger puts them into the header too */
 };
 
 /* TRACE_LOGFILE_HEADER, 64-bit; the two names follow it */

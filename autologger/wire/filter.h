@@ -31,11 +31,12 @@ enum {
     PROPERTY_SID = 0x1, PROPERTY_TS_ID = 0x2, PROPERTY_STACK_TRACE = 0x4, PROPERTY_PSM_KEY = 0x8, PROPERTY_IGNORE_KEYWORD_0 = 0x10,
     PROPERTY_PROVIDER_GROUP = 0x20, PROPERTY_ENABLE_KEYWORD_0 = 0x40, PROPERTY_PROCESS_START_KEY = 0x80, PROPERTY_EVENT_KEY = 0x100,
     PROPERTY_EXCLUDE_INPRIVATE = 0x200, PROPERTY_ENABLE_SILOS = 0x400, PROPERTY_SOURCE_CONTAINER = 0x800,
+    PROPERTY_CPU_TIME = 0x10000, /* ours: the thread's times in kernel and user mode */
     /* what this version does; the rest is refused, or told as a condition */
-    PROPERTY_KNOWN = 0xFF7,
+    PROPERTY_KNOWN = 0xFF7 | PROPERTY_CPU_TIME,
     /* what only a block can say; the others are flags of the enablement */
     PROPERTY_OF_BLOCK = PROPERTY_SID | PROPERTY_TS_ID | PROPERTY_STACK_TRACE | PROPERTY_PROCESS_START_KEY | PROPERTY_EVENT_KEY |
-                        PROPERTY_EXCLUDE_INPRIVATE | PROPERTY_SOURCE_CONTAINER
+                        PROPERTY_EXCLUDE_INPRIVATE | PROPERTY_SOURCE_CONTAINER | PROPERTY_CPU_TIME
 };
 
 /* Limits, as Windows has them. Texts are measured as UTF-16 there: half as much again is enough as UTF-8. */

@@ -4,6 +4,7 @@
 #include "autologger/plan/boot_settings.h"
 #include "autologger/plan/reference.h"
 #include "autologger/plan/values.h"
+#include "autologger/wire/filter.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/utf16.h"
@@ -76,7 +77,7 @@ static void table_is_sound(void **state)
         assert_true(bits[i].bit && !(bits[i].bit & (bits[i].bit - 1)) && (i == 0 || bits[i].bit > bits[i - 1].bit));
     bits = property_bits(&count);
     for (size_t i = 0; i < count; i++)
-        assert_int_equal(bits[i].bit, 1u << i);
+        assert_int_equal(bits[i].bit, i + 1 < count ? 1u << i : PROPERTY_CPU_TIME); /* Windows', and ours */
 }
 
 /* Texts for each kind of words, and what they come back as. */
