@@ -393,6 +393,8 @@ uint64_t stream_set_used(const struct stream_set *s)
     return used;
 }
 
+bool stream_waits(const struct stream_set *s, unsigned index) { return s->stream[index].pos < s->stream[index].snap; }
+
 bool stream_set_idle(const struct stream_set *s)
 {
     for (unsigned i = 0; i < s->count; i++)

@@ -62,6 +62,8 @@ unsigned stream_set_retire(struct stream_set *s);
 void     stream_set_want_signals(struct stream_set *s);
 /* Bytes written but not released, over all streams, by the last snapshot. */
 uint64_t stream_set_used(const struct stream_set *s);
+/* True when the last snapshot shows something of stream `index` that was not read. */
+bool     stream_waits(const struct stream_set *s, unsigned index);
 /* True when no event waits: everything that was written has been released. By the last snapshot. */
 bool     stream_set_idle(const struct stream_set *s);
 

@@ -52,7 +52,9 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     l->numbers          = s->env->modes && s->state->log_file_mode & (ETL_MODE_GLOBAL_SEQUENCE | ETL_MODE_LOCAL_SEQUENCE);
     l->fill             = calloc(l->cpus + 1u, sizeof *l->fill);
     l->master           = malloc(s->state->slot_size);
-    bool whole          = l->master && l->fill;
+    l->writers          = malloc((size_t)l->cpus * STATE_UIDS);
+    l->writer_count     = calloc(l->cpus, sizeof *l->writer_count);
+    bool whole          = l->master && l->fill && l->writers && l->writer_count;
     for (unsigned c = 0; whole && c <= l->cpus; c++) {
         l->fill[c].data   = buffer_new(l->buffer_bytes);
         l->fill[c].filled = sizeof(struct etl_buffer_header);
@@ -90,6 +92,8 @@ void logger_destroy(struct logger *l)
         free(l->fill[c].data);
     }
     free(l->fill);
+    free(l->writers);
+    free(l->writer_count);
     free(l->master);
     free(l);
 }

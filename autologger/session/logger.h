@@ -46,6 +46,8 @@ struct logger {
     uint64_t           retired_ns; /* when CPUs were last visited for memory */
     bool               sids;   /* an enablement asked for users' SIDs or for times: items of the events are looked at (G5) */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
+    uint8_t           *writers;      /* [cpus][STATE_UIDS]: users of whom something waits on that CPU, of this merge */
+    uint32_t          *writer_count; /* [cpus] */
     unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
     struct provider_count providers;
 };

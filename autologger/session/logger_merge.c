@@ -148,7 +148,8 @@ static int oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct strea
     int             best = SOURCE_NONE;
     uint64_t        time = horizon;
 
-    for (unsigned u = 0; u < l->uids; u++) {
+    for (uint32_t i = 0; i < l->writer_count[cpu]; i++) {
+        const unsigned       u = l->writers[(size_t)cpu * STATE_UIDS + i];
         struct stream_record r;
         if (stream_peek(s->uid[u].streams, cpu, &r) && r.time < time)
             time = r.time, best = (int)u, *record = r;
@@ -251,7 +252,7 @@ static void count_events(void *ctx, const uint64_t guid[2], uint32_t count)
     provider_count_row(c->known, guid, count, c->events);
 }
 
-/* The common case: one UID, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL buffer. */
+/* The common case: one UID writes, no kernel, nothing on the fallback stream. Straight from shared memory into the ETL buffer. */
 static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams, unsigned u, uint64_t horizon)
 {
     struct fill              *f     = &l->fill[cpu];
@@ -289,15 +290,29 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
 
 static int sole_source(const struct logger *l, unsigned cpu)
 {
-    const struct session *s = l->s;
-    if (s->klog || l->fill[cpu].pending || l->sids)
+    if (l->s->klog || l->fill[cpu].pending || l->sids || l->writer_count[cpu] != 1)
         return -1;
-    return l->uids == 1 ? 0 : -1;
+    return l->writers[(size_t)cpu * STATE_UIDS];
+}
+
+/* Many users may be attached, and few of them have written on a CPU since the last merge. What comes while this one writes buffers is not
+ * older than the horizon, or the youngest of its CPU (G1): it waits for the next merge. */
+static void writers_find(struct logger *l)
+{
+    _Static_assert(STATE_UIDS <= 256, "a user's number is a byte");
+    for (unsigned c = 0; c < l->cpus; c++) {
+        uint32_t n = 0;
+        for (unsigned u = 0; u < l->uids; u++)
+            if (stream_waits(l->s->uid[u].streams, c))
+                l->writers[(size_t)c * STATE_UIDS + n++] = (uint8_t)u;
+        l->writer_count[c] = n;
+    }
 }
 
 void logger_merge(struct logger *l, uint64_t horizon)
 {
     l->sids = atomic_load(&l->s->sids); /* after the snapshot: an event that was written by terms with a SID is not older than these terms */
+    writers_find(l);
     if (l->single) {
         l->s->env->modes->merge(l, horizon);
         return;

@@ -13,7 +13,7 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 23, STATE_UIDS = 64, STATE_CONNECTIONS = 4096, STATE_REGISTRATIONS = 32768, STATE_ENABLES = 256,
+enum { STATE_VERSION = 23, STATE_UIDS = 256, STATE_CONNECTIONS = 4096, STATE_REGISTRATIONS = 32768, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256,
