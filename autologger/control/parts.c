@@ -100,7 +100,7 @@ static wstatus part_make(struct control_server *v, struct session *whole, uint32
     const struct state_session *w = whole->state;
     char                        name[STATE_NAME + 32], path[sizeof w->other_path + 16], file[sizeof w->file_name + 16], own[16] = "", none[1] = "";
     struct plan                 plan = {.name = name, .key = none, .guid = w->guid, .memory_bytes = w->memory_bytes, .clock_type = w->clock_type,
-                                        .log_file_mode = w->log_file_mode, .max_file_size = w->max_file_size, .flush_timer = w->flush_timer};
+                                        .log_file_mode = w->log_file_mode, .max_file_size = w->max_file_size, .flush_timer = w->flush_timer, .flush_threshold = w->flush_threshold};
     if (w->processes.begun)
         snprintf(own, sizeof own, "_%u", pid);
     snprintf(name, sizeof name, "%s (process %u)", w->name, pid);
