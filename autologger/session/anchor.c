@@ -47,15 +47,19 @@ static uint64_t since_boot(const struct session_env *env, uint64_t raw_ns)
     return (uint64_t)(slept ? now : said) / 100;
 }
 
-/* Moves the start back to the beginning of CLOCK_MONOTONIC_RAW, unless the session's clock had not begun by then. */
+/* Moves the start back to the beginning of CLOCK_MONOTONIC_RAW, or to that of the session's clock where that began later. */
 static void back_to_boot(struct state_anchor *a, const struct session_clock *clock)
 {
-    const uint64_t ticks = (uint64_t)((unsigned __int128)a->raw_ns * clock->freq / NS_PER_S);
-    if (ticks > a->value || a->raw_ns / 100 > a->filetime)
+    uint64_t ticks = (uint64_t)((unsigned __int128)a->raw_ns * clock->freq / NS_PER_S), ns = a->raw_ns;
+    if (ticks > a->value) {
+        ticks = a->value;
+        ns    = (uint64_t)((unsigned __int128)ticks * NS_PER_S / clock->freq);
+    }
+    if (ns / 100 > a->filetime)
         return;
     a->value -= ticks;
-    a->filetime -= a->raw_ns / 100;
-    a->raw_ns = 0;
+    a->filetime -= ns / 100;
+    a->raw_ns -= ns;
 }
 
 void session_anchor_take(struct session *s)
