@@ -163,6 +163,8 @@ struct enable_terms {
     uint8_t  level;
     uint64_t any, all;
 };
+/* How many sessions enable the provider, as it was told by its callback. Inside of the callback, which no other runs beside. */
+unsigned registration_sessions(REGHANDLE handle);
 struct enable_terms registration_terms(const struct shm_provider *slot, uint32_t entries);
 /* Sessions of the slot that are enabled: a bit each; those among them with a filter have one in the second byte as well. */
 static inline uint32_t slot_word(const struct shm_provider *slot)

@@ -308,3 +308,5 @@ void _tlgUnregister(struct _tlgProvider_t *provider)
         EventUnregister(handle);
     }
 }
+
+unsigned registration_sessions(REGHANDLE handle) { return (unsigned)__builtin_popcount(al_table[registration_index(handle)].enabled_for); }

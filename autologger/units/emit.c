@@ -2,6 +2,7 @@
 
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/provider/event_told.h"
+#include "autologger/provider/process.h"
 #include "autologger/units/times.h"
 
 #include <stdio.h>
@@ -21,6 +22,7 @@ static const struct {
 struct provider {
     struct _tlgProvider_t tlg;
     struct emitter       *emitter;
+    unsigned              sessions; /* that enable it, as of the last callback */
 };
 struct row {
     struct emit_row row;
@@ -183,10 +185,13 @@ uint64_t emit_cgroup_id(const char *path)
 
 static void NTAPI on_enable(LPCGUID source, ULONG code, UCHAR level, ULONGLONG any, ULONGLONG all, PEVENT_FILTER_DESCRIPTOR filter, PVOID ctx)
 {
-    struct emitter *e = ((struct provider *)ctx)->emitter;
+    struct provider *p        = ctx;
+    const unsigned   sessions = registration_sessions(p->tlg.RegHandle);
     (void)source, (void)level, (void)any, (void)all, (void)filter;
-    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER)
-        e->asked(e->ctx);
+    /* "enabled" is also said when one of several sessions has ended: the others have their rundown */
+    if (code != EVENT_CONTROL_CODE_DISABLE_PROVIDER && (code != EVENT_CONTROL_CODE_ENABLE_PROVIDER || sessions >= p->sessions))
+        p->emitter->asked(p->emitter->ctx);
+    p->sessions = sessions;
 }
 
 static unsigned provider_of(struct emitter *e, const struct guid *guid)
