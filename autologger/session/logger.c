@@ -192,7 +192,7 @@ static void make_room(struct logger *l)
 static uint32_t flush_threshold(const struct logger *l)
 {
     const struct state_session *st    = l->s->state;
-    const uint32_t              spare = st->maximum_buffers > l->cpus + 1 ? st->maximum_buffers - l->cpus - 1 : 0;
+    const uint32_t              most = __atomic_load_n(&st->maximum_buffers, __ATOMIC_RELAXED), spare = most > l->cpus + 1 ? most - l->cpus - 1 : 0;
     if (__atomic_load_n(&st->flush_timer, __ATOMIC_RELAXED) || st->log_file_mode & ETL_MODE_BUFFERING)
         return 0;
     return st->flush_threshold < spare ? st->flush_threshold : spare;

@@ -15,7 +15,7 @@ static bool same(const uint64_t a[2], const uint64_t b[2]) { return ((a[0] ^ b[0
 /* Places are given in order and never given back. */
 void provider_count_learn(struct provider_count *c, const struct state_session *st)
 {
-    while (c->known < STATE_ENABLES && *st->enable[c->known].key) {
+    while (c->known < STATE_ENABLES && __atomic_load_n(st->enable[c->known].key, __ATOMIC_ACQUIRE)) {
         uint64_t guid[2];
         memcpy(guid, &st->enable[c->known].guid, sizeof guid);
         unsigned at = hash(guid);

@@ -213,8 +213,10 @@ wstatus session_enable(struct session *s, const struct guid *provider, const cha
     e->guid          = *provider;
     for (unsigned u = 0; u < s->uid_count; u++)
         stream_refused_forget(s->uid[u].streams, *slot);
-    session_copy_text(e->key, sizeof e->key, key);
     session_copy_text(e->units, sizeof e->units, terms->units);
+    if (*key) /* its first byte last: a running logger takes a place with a key as a whole one */
+        memcpy(e->key + 1, key + 1, strlen(key));
+    __atomic_store_n(e->key, *key, __ATOMIC_RELEASE);
     __atomic_store_n(&e->in_use, 1, __ATOMIC_RELEASE);
     return W_SUCCESS;
 }

@@ -157,7 +157,7 @@ static void maximum_store(struct session *s, uint32_t buffers)
 {
     struct state_session *st = s->state;
     pthread_mutex_lock(&s->lock);
-    st->maximum_buffers = buffers;
+    __atomic_store_n(&st->maximum_buffers, buffers, __ATOMIC_RELAXED); /* the logger looks without the lock */
     st->memory_bytes    = (uint64_t)buffers * st->buffer_kb * 1024;
     s->budget_chunks    = session_budget(st, s->chunk_shift);
     pthread_mutex_unlock(&s->lock);
