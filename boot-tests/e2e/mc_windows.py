@@ -120,7 +120,7 @@ def check_compiler(work):
     check(clash in checked.stderr, "manifest check says the same", checked.stderr)
     done = tool(work, "mc", "-km", "-U", "-e", "hpp", "-z", "kernel", "pair.man")
     check("-km: the header is that of -um" in done.stderr and "without effect: -U:" in done.stderr, done.stderr)
-    check("without effect" not in tool(work, "mc", "pair.man").stderr, "nothing to say")
+    check("without effect" not in tool(work, "mc", "-z", "plain", "pair.man").stderr, "nothing to say")
     check((work / "kernel.hpp").exists(), "-e")
     for refused in ("-cs", "-mof", "-t"):
         tool(work, "mc", *([refused] if refused == "-mof" else [refused, "x"]), "pair.man", expect=100)
