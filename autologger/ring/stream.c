@@ -247,12 +247,14 @@ static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos, uint8_t *us
 /* The rest is free, but for what a living thread of the fallback stream may have taken. */
 static void adopt_rest(struct stream_set *s, const uint8_t *used)
 {
-    const bool fallback = __atomic_load_n(&stream_data(s)->fallback_used, __ATOMIC_RELAXED) == 1;
     for (uint32_t c = s->control->chunk_count; c-- > 0;) {
-        const uint32_t tid = __atomic_load_n(&s->taker[c], __ATOMIC_RELAXED);
         if (used[c] || s->state[c] == SHM_CHUNK_STALLED)
             continue;
-        if (s->state[c] == SHM_CHUNK_POOL && fallback && !(tid && stream_thread_gone(tid))) {
+        if (s->state[c] == SHM_CHUNK_POOL && stream_will_link(s, c)) {
+            s->granted++;
+            continue;
+        }
+        if (s->state[c] == SHM_CHUNK_POOL && stream_unmarked(s, c)) {
             s->state[c] = SHM_CHUNK_STALLED;
             continue;
         }

@@ -197,13 +197,19 @@ static void mark_linked(struct stream_set *s, uint32_t chunk, uint8_t *seen)
     seen[chunk] = 1;
 }
 
-/* A thread of the fallback stream is not stopped by a visit. One that still lives may write to the chunk at any time. */
-static bool may_still_write(const struct stream_set *s, uint32_t chunk)
+/* A thread of the fallback stream is not stopped by a visit. One that lives and has marked the chunk will link it. One that has not marked it
+ * yet finds it marked here, and leaves it. */
+bool stream_unmarked(const struct stream_set *s, uint32_t chunk)
 {
-    const uint32_t tid = __atomic_load_n(&s->taker[chunk], __ATOMIC_ACQUIRE);
-    if (tid)
-        return !stream_thread_gone(tid);
-    return __atomic_load_n(&stream_data(s)->fallback_used, __ATOMIC_SEQ_CST) == 1;
+    return __atomic_load_n(&s->taker[chunk], __ATOMIC_ACQUIRE) == UINT32_MAX && __atomic_load_n(&stream_data(s)->fallback_used, __ATOMIC_SEQ_CST) == 1;
+}
+
+bool stream_will_link(struct stream_set *s, uint32_t chunk)
+{
+    uint32_t tid = 0;
+    if (__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || tid == UINT32_MAX)
+        return false;
+    return !stream_thread_gone(tid);
 }
 
 /* `seen`: chunks that are not lost, as they are linked or in the pool. */
@@ -213,7 +219,9 @@ static uint32_t take_lost(struct stream_set *s, const uint8_t *candidate, const 
     for (uint32_t c = 0; c < s->control->chunk_count; c++) {
         if (!candidate[c] || seen[c] || s->state[c] != SHM_CHUNK_POOL)
             continue;
-        if (may_still_write(s, c))
+        if (stream_will_link(s, c))
+            continue;
+        if (stream_unmarked(s, c))
             s->state[c] = SHM_CHUNK_STALLED;
         stream_chunk_back(s, c);
         back++;

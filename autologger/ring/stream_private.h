@@ -68,4 +68,8 @@ void stream_ahead(struct stream_set *s, void (*found)(struct stream_set *s, uint
 /* The pool's head by this set's memory, not by what a client made of it. */
 uint32_t stream_pool_index(struct stream_set *s);
 bool     stream_thread_gone(uint32_t tid);
+/* Of a chunk that was taken and is not linked: a living thread of the fallback stream has it. Else nobody will link it. */
+bool     stream_will_link(struct stream_set *s, uint32_t chunk);
+/* After that: a thread may have taken it without a mark, and must find the one made here whenever it goes on: never used again. */
+bool     stream_unmarked(const struct stream_set *s, uint32_t chunk);
 #endif

@@ -257,11 +257,24 @@ __attribute__((no_sanitize("thread"))) static void make_zero(uint8_t *chunk, uin
         ((volatile uint64_t *)(void *)chunk)[i] = 0;
 }
 
+/* From where the stream is now: others went on while the chunk was zeroed. An entry of a younger number than k is of a later lap, and in use. */
+static bool link_ahead(const struct ring_view *view, uint32_t chunk)
+{
+    enum { AHEAD = 8 };
+    const uint64_t n = (__atomic_load_n(&view->stream[view->cpus].wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) >> view->chunk_shift;
+    for (uint64_t k = n; k < n + AHEAD; k++) {
+        uint64_t     *entry = ring_entry(view, view->cpus, k), seen = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+        const int32_t age   = (int32_t)((uint32_t)(seen >> 32) - (uint32_t)(k + 1));
+        if (age < 0 && __atomic_compare_exchange_n(entry, &seen, shm_entry(k, chunk), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+            return true;
+    }
+    return false;
+}
+
 /* The same for the fallback stream, where several threads may take at once: who comes too late links its chunk ahead. The chunk carries its
  * thread until then, so that the daemon can tell whether that still lives. */
 static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t thread)
 {
-    enum { AHEAD = 8 };
     const uint64_t n = old >> view->chunk_shift;
     uint64_t       head, seen = __atomic_load_n(ring_entry(view, view->cpus, n), __ATOMIC_ACQUIRE);
     uint32_t       chunk;
@@ -282,13 +295,8 @@ static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t t
     if (ring_take_testpoint)
         ring_take_testpoint();
     make_zero(view->chunks + ((uint64_t)chunk << view->chunk_shift), view->chunk_mask + 1);
-    for (uint64_t k = n; k < n + AHEAD; k++) {
-        if (k != n)
-            seen = __atomic_load_n(ring_entry(view, view->cpus, k), __ATOMIC_ACQUIRE);
-        if (!shm_entry_is(seen, k) &&
-            __atomic_compare_exchange_n(ring_entry(view, view->cpus, k), &seen, shm_entry(k, chunk), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            break;
-    }
+    if (!link_ahead(view, chunk))
+        __atomic_store_n(&view->taker[chunk], 0, __ATOMIC_RELEASE); /* the daemon finds it */
     wake_after_take(view, shm_pool_index(head));
     return true;
 }

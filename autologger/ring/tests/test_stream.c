@@ -217,7 +217,7 @@ static void test_reclaim(void **state)
     __atomic_fetch_add(&f.view.data->pool_head, 2, __ATOMIC_SEQ_CST); /* what a writer does first */
     assert_int_equal(stream_set_busy(f.set), 3);
     assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 2);
-    /* of the fallback stream it may be one that is stopped, who will write there: the chunk is not given to another */
+    /* of the fallback stream a stopped thread may have taken it without a mark: the chunk is not given to another */
     assert_int_equal(stream_set_busy(f.set), 1);
     assert_int_equal(stream_set_granted(f.set), fallback ? 2 : 4);
     assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 0);
