@@ -3,6 +3,7 @@
 #include "registry-sim/text/encoding.h"
 #include "registry-sim/text/textbuf.h"
 #include "registry-sim/win32/utf16.h"
+#include "registry-sim/win32/visible.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,10 @@ static wstatus check_text(const char *name, struct reason *why)
         return reason_set(why, W_INVALID_NAME, "the file name is empty");
     if (utf8_to_utf16le(name, length, NULL, 0) > 2 * MAX_NAME)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "the file name has more than 1,024 characters");
-    for (const char *p = name; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7F)
-            return reason_set(why, W_INVALID_NAME, "there is a control character in the file name");
     if (!encoding_is_utf8(name, length))
-        return reason_set(why, W_INVALID_NAME, "the file name is not UTF-8");
+        return reason_set(why, W_INVALID_NAME, "the file name is not UTF-8: %.200s", name);
+    if (!visible_is(name)) /* it would be shown in terminals and in the journal */
+        return reason_set(why, W_INVALID_NAME, "there is a control character in the file name, or one that turns the direction of text: %.200s", name);
     if ((is_separator(name[0]) && is_separator(name[1])) || (name[0] == '\\' && name[1] == '?'))
         return reason_set(why, W_BAD_PATHNAME, "%.80s: device and network paths are not supported", name);
     if (name[0] == '\\')

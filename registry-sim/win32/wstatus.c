@@ -1,8 +1,11 @@
 #include "registry-sim/win32/wstatus.h"
 
+#include "registry-sim/win32/visible.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct wstatus_row table[] = {
 #define S(number, name, text, advice) {number, "ERROR_" #name, text, advice},
@@ -69,10 +72,12 @@ wstatus wstatus_from_errno(int error)
 wstatus reason_set(struct reason *why, wstatus status, const char *format, ...)
 {
     if (why) {
+        char    text[2 * sizeof why->text]; /* so that no character is cut where `why` ends */
         va_list args;
         va_start(args, format);
-        vsnprintf(why->text, sizeof why->text, format, args);
+        vsnprintf(text, sizeof text, format, args);
         va_end(args);
+        visible_escape(text, strlen(text), why->text, sizeof why->text);
         why->status = status;
     }
     return status;

@@ -1,5 +1,5 @@
-/* Session clocks, the boot's anchor, and joining CLOCK_MONOTONIC_RAW with the TSC. Proves: KRN-24 (one clock for a merged
- * trace), and issue 2 "one anchor". */
+/* Session clocks, the boot's anchor, and joining CLOCK_MONOTONIC_RAW with the TSC. Proves: one clock for a merged
+ * trace, and issue 2 "one anchor". */
 #include "registry-sim/base/clock.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* The fake edge keeps its promises, and behaves as the real one does where both can be asked.
- * Proves: the tools of REG-09 and REG-26 (disk full, read-only, no file created). */
+ * Proves: what other tests rest on: disk full, read-only, no file created. */
 #include "registry-sim/base/os_fake.h"
 
 #include <errno.h>

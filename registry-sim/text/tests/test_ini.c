@@ -215,7 +215,7 @@ static void what_it_cannot_say_is_refused(void **state)
         {"HKLM\\a]b", "x", "the key name 'a]b'"},       {"HKLM\\a/b", "x", "the key name 'a/b'"},
         {"HKLM\\ a", "x", "the key name ' a'"},         {"HKLM\\a", "b=c", "the value name 'b=c'"},
         {"HKLM\\a", "b:c", "the value name 'b:c'"},     {"HKLM\\a", ";c", "the value name ';c'"},
-        {"HKLM\\a", "@", "the value name '@'"},         {"HKLM\\a", "a\nb", "the value name 'a\nb'"},
+        {"HKLM\\a", "@", "the value name '@'"},         {"HKLM\\a", "a\nb", "the value name 'a\\nb'"},
         {"HKCU\\a", "x", "the root key 'HKEY_CURRENT_USER'"},
         {WMI "\\Autologger\\s\\noguid", "x", "the provider key, which is no {GUID}, 'noguid'"},
         {WMI "\\HKLM\\x", "x", "'"},

@@ -31,6 +31,28 @@ static void status_table_is_sorted_and_complete(void **state)
     assert_null(wstatus_find(99999));
 }
 
+/* API-29: by the names of winerror.h, each once. */
+static void numbers_have_their_names(void **state)
+{
+    static const struct { wstatus number; const char *name; } named[] = {
+        {0, "ERROR_SUCCESS"}, {5, "ERROR_ACCESS_DENIED"}, {6, "ERROR_INVALID_HANDLE"}, {8, "ERROR_NOT_ENOUGH_MEMORY"}, {13, "ERROR_INVALID_DATA"},
+        {32, "ERROR_SHARING_VIOLATION"}, {50, "ERROR_NOT_SUPPORTED"}, {87, "ERROR_INVALID_PARAMETER"}, {112, "ERROR_DISK_FULL"},
+        {161, "ERROR_BAD_PATHNAME"}, {183, "ERROR_ALREADY_EXISTS"}, {234, "ERROR_MORE_DATA"}, {534, "ERROR_ARITHMETIC_OVERFLOW"},
+        {1313, "ERROR_NO_SUCH_PRIVILEGE"}, {1314, "ERROR_PRIVILEGE_NOT_HELD"}, {1450, "ERROR_NO_SYSTEM_RESOURCES"}, {1502, "ERROR_LOG_FILE_FULL"},
+        {4200, "ERROR_WMI_GUID_NOT_FOUND"}, {4201, "ERROR_WMI_INSTANCE_NOT_FOUND"}};
+    size_t                    count;
+    const struct wstatus_row *rows = wstatus_table(&count);
+    (void)state;
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        assert_string_equal(wstatus_name(named[i].number), named[i].name);
+    for (size_t i = 0; i < count; i++) {
+        assert_memory_equal(rows[i].name, "ERROR_", 6);
+        assert_string_equal(wstatus_name(rows[i].number), rows[i].name);
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(rows[i].name, rows[k].name);
+    }
+}
+
 static void guid_text_round_trips(void **state)
 {
     struct guid g, h;
@@ -100,7 +122,7 @@ static void filetime_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_table_is_sorted_and_complete), cmocka_unit_test(guid_text_round_trips),
+        cmocka_unit_test(status_table_is_sorted_and_complete), cmocka_unit_test(numbers_have_their_names), cmocka_unit_test(guid_text_round_trips),
         cmocka_unit_test(provider_name_hash),                  cmocka_unit_test(names_compare_without_case),
         cmocka_unit_test(utf16_round_trips),                   cmocka_unit_test(filetime_text),
     };
