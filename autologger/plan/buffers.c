@@ -2,7 +2,14 @@
 #include "autologger/plan/modes.h"
 #include "autologger/plan/reading.h"
 
-enum { MAXIMUM_OVER_MINIMUM = 22, LARGE_BUFFER_KB = 1024, GROWTH_A_PROCESSOR = 8, GROWTH_OF_OFTEN = 128, GROWTH_MOST = 1024 };
+enum {
+    MAXIMUM_OVER_MINIMUM = 22,
+    LARGE_BUFFER_KB      = 1024,
+    GROWTH_A_PROCESSOR   = 8,
+    GROWTH_OF_OFTEN      = 128,
+    GROWTH_MOST          = 1024,
+    PART_OF_THE_REST     = 8,
+};
 
 uint64_t plan_memory_ceiling(uint64_t ram_bytes) { return ram_bytes / 10; }
 
@@ -56,35 +63,61 @@ static void buffer_size(struct reading *r)
 static const char *const often[] = {"CSWITCH", "DISPATCHER", "SYSCALL", "PROFILE", "FILE_IO", "FILE_IO_INIT", "ALL_FAULTS", "MEMORY", "POOL",
                                     "INTERRUPT", "DPC", "SPINLOCK", "VIRT_ALLOC"};
 
-/* What MaximumBuffers has beyond MinimumBuffers when it is not declared. 22 [B] is what suffices on one or two processors; each further one
- * writes as much, and what comes often needs more. Not more than half of the memory that is left: other sessions follow. */
-static uint32_t default_growth(const struct plan *p, unsigned processors, uint64_t fit)
+static bool comes_often(const struct plan *p)
 {
-    uint64_t growth = GROWTH_A_PROCESSOR * (uint64_t)processors;
-    bool     is_often = false;
+    bool is_often = false;
     for (unsigned i = 0; p->kernel && i < sizeof often / sizeof *often; i++)
         is_often |= group_mask_has(p->group_mask, often[i]);
-    if (is_often)
-        growth = clamp(GROWTH_OF_OFTEN * (uint64_t)processors, 0, GROWTH_MOST);
-    if (growth > fit / 2)
-        growth = fit / 2;
-    return growth < MAXIMUM_OVER_MINIMUM ? MAXIMUM_OVER_MINIMUM : (uint32_t)growth;
+    return is_often;
 }
 
-/* Counts before the memory ceiling: the floor of 2 x processors, Maximum not below Minimum. `fit`: how many there is memory for. */
+/* What MaximumBuffers has beyond MinimumBuffers when it is not declared. 22 [B] is what suffices on one or two processors; each further one
+ * writes as much, and what comes often needs more. */
+static uint32_t usual_growth(bool is_often, unsigned processors)
+{
+    const uint64_t a_processor = is_often ? GROWTH_OF_OFTEN : GROWTH_A_PROCESSOR;
+    return clamp(a_processor * processors, MAXIMUM_OVER_MINIMUM, is_often ? GROWTH_MOST : UINT32_MAX);
+}
+
+/* The most of it that memory allows; `fit`: how many buffers there is memory for. Other sessions follow: events that come often leave them
+ * half of the memory, and there are few such sessions. All others have, with their MinimumBuffers, an eighth of it: so all SHM_SESSIONS places can
+ * be used with 64 processors on 22 GB, where with half of it the first 60 sessions took all. A smaller part would leave a few sessions on a small
+ * machine with many processors too little. */
+static uint32_t growth_that_fits(bool is_often, uint32_t minimum, uint64_t fit)
+{
+    const uint64_t part = fit / PART_OF_THE_REST, most = is_often ? fit / 2 : part > minimum ? part - minimum : 0;
+    return clamp(most, MAXIMUM_OVER_MINIMUM, UINT32_MAX);
+}
+
+/* Without a declared MaximumBuffers. */
+static void default_maximum(struct reading *r, unsigned processors, uint64_t fit)
+{
+    struct plan   *p        = r->plan;
+    const bool     is_often = comes_often(p);
+    const uint32_t usual = usual_growth(is_often, processors), most = growth_that_fits(is_often, p->given.minimum_buffers, fit);
+    const uint32_t growth = usual < most ? usual : most;
+
+    p->asked.maximum_buffers = clamp((uint64_t)p->asked.minimum_buffers + usual, 0, UINT32_MAX);
+    p->given.maximum_buffers = clamp((uint64_t)p->given.minimum_buffers + growth, 0, UINT32_MAX);
+    if (growth < usual && p->given.maximum_buffers <= fit && !(p->log_file_mode & MODE_BUFFERING))
+        reading_condition(r, W_NOT_ENOUGH_MEMORY, true, VALUE_MAXIMUM_BUFFERS, "declare MaximumBuffers if the session loses events",
+                          "%u are given, not %u as usual: other sessions may need what is left of the memory", p->given.maximum_buffers,
+                          p->asked.maximum_buffers);
+}
+
+/* Counts before the memory ceiling: the floor of 2 x processors, Maximum not below Minimum. */
 static void buffer_counts(struct reading *r, uint32_t floor, uint64_t fit)
 {
     struct plan *p            = r->plan;
     uint64_t     declared     = reading_value(r, VALUE_MINIMUM_BUFFERS)->number;
     uint64_t     declared_max = reading_value(r, VALUE_MAXIMUM_BUFFERS)->number;
-    uint64_t     growth       = default_growth(p, floor / 2, fit);
 
     p->asked.minimum_buffers = (uint32_t)(declared ? declared : floor);
     p->given.minimum_buffers = clamp(p->asked.minimum_buffers, floor, UINT32_MAX);
-    p->asked.maximum_buffers =
-        clamp(declared_max ? declared_max : p->asked.minimum_buffers + growth, 0, UINT32_MAX);
-    p->given.maximum_buffers =
-        clamp(declared_max ? declared_max : p->given.minimum_buffers + growth, 0, UINT32_MAX);
+    if (declared_max)
+        p->asked.maximum_buffers = p->given.maximum_buffers = clamp(declared_max, 0, UINT32_MAX);
+    else
+        default_maximum(r, floor / 2, fit);
     if (p->given.maximum_buffers < p->given.minimum_buffers) {
         reading_condition(r, W_INVALID_PARAMETER, true, VALUE_MAXIMUM_BUFFERS, "raise MaximumBuffers",
                           "MaximumBuffers %u is below MinimumBuffers: %u are used", p->asked.maximum_buffers,

@@ -1,8 +1,17 @@
 #include "autologger/plan/plan.h"
 
+#include "registry-sim/win32/visible.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Conditions quote names that any user chose, and are shown in many places. */
+static void take(char *to, size_t size, const char *text)
+{
+    visible_escape(text ? text : "", text ? strlen(text) : 0, to, size);
+}
 
 void condition_add(struct condition_list *list, wstatus number, bool note, const char *item, const char *source_file,
                    uint32_t source_line, const char *advice, const char *format, ...)
@@ -19,13 +28,15 @@ void condition_add(struct condition_list *list, wstatus number, bool note, const
     }
     struct condition *c = &list->items[list->count++];
     *c                  = (struct condition){.number = number, .note = note, .source_line = source_line};
-    snprintf(c->item, sizeof c->item, "%s", item ? item : "");
-    snprintf(c->advice, sizeof c->advice, "%s", advice ? advice : "");
-    snprintf(c->source_file, sizeof c->source_file, "%s", source_file ? source_file : "");
+    take(c->item, sizeof c->item, item);
+    take(c->advice, sizeof c->advice, advice);
+    take(c->source_file, sizeof c->source_file, source_file);
+    char    text[2 * sizeof c->reason];
     va_list args;
     va_start(args, format);
-    vsnprintf(c->reason, sizeof c->reason, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    take(c->reason, sizeof c->reason, text);
 }
 
 void condition_list_finish(struct condition_list *list)

@@ -5,6 +5,7 @@
 #include "autologger/wire/stack_copy.h"
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/win32/utf16.h"
+#include "registry-sim/win32/visible.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,6 +58,10 @@ static wstatus begin(struct reading *r)
     st = regstore_key_info(r->store, r->key, &info);
     if (st != W_SUCCESS)
         return reason_set(r->why, st, "the key %s can't be read", r->key);
+    if (!visible_is(info.name)) /* all who list sessions would have it on their terminal */
+        return reason_set(r->why, W_INVALID_PARAMETER,
+                          "the session's name has a control character, one that turns the direction of text, or is not UTF-8: %.200s. Do: choose another name",
+                          info.name);
     p->global_logger = scope == IN_GLOBAL_LOGGER;
     p->source_line   = info.source_line;
     if (info.source_file && !(p->source_file = strdup(info.source_file)))
@@ -64,6 +69,17 @@ static wstatus begin(struct reading *r)
     if (!(p->key = strdup(r->key)))
         return reason_set(r->why, W_OUTOFMEMORY, "no memory for a session");
     return set_name(r, p->global_logger ? "GlobalLogger" : info.name);
+}
+
+bool plan_guid_names(const char *text)
+{
+    struct guid known, guid;
+    bool        names = false;
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved && guid_parse_braced(text, &guid); i++) {
+        guid_parse(reserved[i].guid, &known);
+        names |= guid_equal(&known, &guid);
+    }
+    return names;
 }
 
 /* GUID, forced name, and whether kernel flags count. Status 87 for a missing or bad Guid. */

@@ -96,6 +96,8 @@ struct plan {
  * may be passed to plan_finish in every case. */
 wstatus plan_from_key(struct regstore *store, const char *key, const struct plan_limits *limits, struct plan *out,
                       struct reason *why);
+/* The Guid of a session that has a name of its own, whatever its key is called (NT Kernel Logger). */
+bool plan_guid_names(const char *text);
 void    plan_finish(struct plan *plan);
 
 /* Does one of the sessions at keys[] that start have a provider of systemd's units that is enabled? */

@@ -2,6 +2,8 @@
 #include "autologger/plan/reading.h"
 #include "autologger/wire/tracepoint.h"
 
+#include "registry-sim/win32/visible.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +128,10 @@ static wstatus read_values(struct regstore *store, struct plan_provider *p)
     wstatus          st;
 
     regstore_get_string_dup(store, p->key, value_rows[VALUE_PROVIDER_FRIENDLY_NAME].name, &p->name, &ignored);
+    if (p->name && !visible_is(p->name))
+        return p->status = reason_set(&p->reason, W_INVALID_PARAMETER,
+                                      "%s has a control character, or one that turns the direction of text: %.128s. Do: choose another name",
+                                      value_rows[VALUE_PROVIDER_FRIENDLY_NAME].name, p->name);
     st =
         value_read(store, p->key, VALUE_ENABLED, &set, &p->conditions, &p->reason); /* first: 0 means no more is read */
     p->enabled = st == W_SUCCESS && set.at[VALUE_ENABLED].number != 0;

@@ -7,6 +7,18 @@
 
 /* Puts the providers of a manifest (XML) into the set as SCHEMA_EMBEDDED; what is wrong with it is nobody's to hear. */
 typedef void learn_manifest(void *ctx, struct schema_set *set, const void *xml, size_t size);
+/* What events say of others, one event after another. Zeros at first, but for manifest and ctx. */
+enum { LEARN_XML_MAX = 64 * 1024 * 1024 }; /* of all manifests: a program may write new ones without end */
+struct chunks;
+struct learner {
+    learn_manifest *manifest; /* NULL: this program reads no XML */
+    void           *ctx;
+    struct chunks  *pieces; /* from the first piece on */
+    size_t          bytes;
+};
+void learner_see(struct learner *l, struct schema_set *set, const struct etl_event *e);
+void learner_finish(struct learner *l);
+
 struct learn_files {
     const char *const *paths;
     unsigned           count;

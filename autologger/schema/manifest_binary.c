@@ -2,10 +2,10 @@
 
 #include "autologger/schema/elf_section.h"
 #include "autologger/schema/manifest_pack.h"
+#include "registry-sim/base/opening.h"
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ wstatus file_bytes_read(const char *path, struct file_bytes *out, struct reason 
     struct stat st;
     char        magic[SELFMAG];
     uint64_t    offset = 0, size;
-    int         fd     = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int         fd     = opening_file(path, 0);
     wstatus     status = W_SUCCESS;
 
     *out = (struct file_bytes){NULL, 0, false};

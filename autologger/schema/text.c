@@ -1,6 +1,7 @@
 #include "autologger/schema/text.h"
 
 #include "registry-sim/win32/utf16.h"
+#include "registry-sim/win32/visible.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -119,6 +120,20 @@ void text_utf8(struct text *t, const void *bytes, size_t size)
         bool surrogate = p[i] == 0xED && size - i >= 3 && p[i + 1] >= 0xA0;
         text_add(t, "\xEF\xBF\xBD", 3);
         i += surrogate ? 3 : 1;
+    }
+}
+
+void text_visible(struct text *t, const char *bytes, size_t size)
+{
+    for (size_t at = 0; at < size;) {
+        char         escape[VISIBLE_ESCAPE];
+        const size_t plain = visible_length(bytes + at, size - at);
+        text_add(t, bytes + at, plain);
+        at += plain;
+        if (at < size) {
+            at += visible_escape_one(bytes + at, size - at, escape);
+            text_add(t, escape, strlen(escape));
+        }
     }
 }
 

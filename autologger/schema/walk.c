@@ -1,4 +1,5 @@
 #include "autologger/schema/walk.h"
+#include "registry-sim/base/unset.h"
 
 enum { STEPS_MAX = 100000 };
 
@@ -188,8 +189,8 @@ enum decode_result walk_values(const struct schema_event *event, const void *pay
 static enum decode_result walk_flat(const struct schema_event *event, const uint8_t *payload, size_t size, bool is_64bit, walk_visitor *visit, void *ctx,
                                     uint32_t *used)
 {
-    struct value       values[WALK_VALUES];
-    struct walk_place  place;
+    UNSET struct value values[WALK_VALUES];
+    UNSET struct walk_place place;
     unsigned           count;
     enum decode_result result = walk_values(event, payload, size, values, &count, used);
 
@@ -220,7 +221,7 @@ static __attribute__((noinline)) enum decode_result walk_with_many(const struct 
 enum decode_result walk_payload(const struct schema_event *event, const void *payload, size_t size, bool is_64bit, walk_visitor *visit,
                                 void *ctx, uint32_t *used)
 {
-    uint64_t said[FEW];
+    UNSET uint64_t said[FEW];
     if (payload && walk_is_flat(event))
         return walk_flat(event, payload, size, is_64bit, visit, ctx, used);
     return event->slot_count <= FEW ? walk_all(event, payload, size, is_64bit, visit, ctx, used, said)

@@ -15,11 +15,14 @@
 #define FUNCTIONS(F)                                                                                                               \
     F(xmlInitParser) F(xmlCreateMemoryParserCtxt) F(xmlCtxtUseOptions) F(xmlParseDocument) F(xmlFreeParserCtxt) F(xmlStopParser)     \
     F(xmlByteConsumed) F(xmlGetPredefinedEntity)
+#pragma GCC diagnostic push /* xmlByteConsumed: since 2.14 deprecated, and older ones have nothing else */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static struct {
 #define F(name) __typeof__(name) *name;
     FUNCTIONS(F)
 #undef F
 } xml;
+#pragma GCC diagnostic pop
 static struct reason xml_refused; /* status 0: loaded */
 
 wstatus xml_library_load(const char *name, struct reason *why)

@@ -2,6 +2,7 @@
  * Proves: REG-01, REG-02, REG-03, REG-06, REG-07, REG-11, REG-13, REG-15, KRN-11, KRN-12. */
 #include "autologger/kernel/flags.h"
 #include "autologger/plan/check.h"
+#include "autologger/wire/shm.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/winpath.h"
 
@@ -126,6 +127,63 @@ static void who_finds_nothing_left_gets_8(void **state)
     assert_non_null(strstr(rows, "session b start 1 status 8 line 10 conditions 1: the least that a session needs is 2 x 1 processors x "
                                  "4096 KB = 8192 KB, but 5120 KB are left of what all boot sessions"));
     free(rows);
+}
+
+/* All places of sessions are used, each by one with default buffers that another begins with what the others left. */
+static void every_place_has_memory(void **state)
+{
+    static const char text[] = "Windows Registry Editor Version 5.00\n" WMI "Autologger\\a]\n\"Start\"=dword:1\n" GUID("1");
+    static const struct { uint64_t ram; unsigned processors; uint32_t first, last; } rows[] = {
+        {24 * GIB, 64, 640, 179}, {22 * GIB, 64, 640, 150}, {24 * GIB, 16, 160, 160}, {2 * GIB, 2, 26, 26}};
+    struct regstore *store;
+    struct diag_sink sink = {0};
+    struct reason    why  = {0};
+    (void)state;
+
+    assert_int_equal(regstore_open_memory(&store, &why), W_SUCCESS);
+    assert_int_equal(reg_import(store, text, strlen(text), "all.reg", 0, &sink, &why), W_SUCCESS);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct plan_limits limits = {.processors = rows[i].processors, .ram_bytes = rows[i].ram, .log_dir = "/l", .now = true};
+        limits.memory_left        = plan_memory_ceiling(limits.ram_bytes);
+        for (unsigned n = 0; n < SHM_SESSIONS; n++) {
+            struct plan p;
+            if (plan_from_key(store, WINPATH_WMI "\\Autologger\\a", &limits, &p, &why))
+                fail_msg("session %u of row %zu: %s", n, i, why.text);
+            assert_int_equal(p.given.minimum_buffers, 2 * rows[i].processors);
+            /* what is less than usual is said, and is no failure */
+            assert_int_equal(p.conditions.count, p.given.maximum_buffers < p.asked.maximum_buffers);
+            assert_true(!p.conditions.count || (p.conditions.items[0].note && p.conditions.items[0].number == W_NOT_ENOUGH_MEMORY));
+            if (n == 0)
+                assert_int_equal(p.given.maximum_buffers, rows[i].first);
+            if (n == SHM_SESSIONS - 1)
+                assert_int_equal(p.given.maximum_buffers, rows[i].last);
+            limits.memory_left -= p.memory_bytes;
+            plan_finish(&p);
+        }
+    }
+    regstore_close(store);
+}
+
+/* The same at a boot, which knows the sessions that are still to come. */
+static void a_boot_has_every_place(void **state)
+{
+    struct plan_limits limits = {.processors = 64, .ram_bytes = 24 * GIB, .memory_left = 24 * GIB / 10, .log_dir = "/l"};
+    char              *text   = NULL, *rows;
+    size_t             size;
+    unsigned           started = 0;
+    (void)state;
+
+    FILE *to = open_memstream(&text, &size);
+    fputs("Windows Registry Editor Version 5.00\n", to);
+    for (unsigned n = 0; n < SHM_SESSIONS; n++)
+        fprintf(to, WMI "Autologger\\s%u]\n\"Start\"=dword:1\n\"Guid\"=\"{11111111-0000-0000-0000-0000000000%02x}\"\n", n, n);
+    fclose(to);
+    rows = check_text(text, &limits);
+    for (const char *at = rows; (at = strstr(at, "start 1 status 0 ")); at++)
+        started++;
+    assert_int_equal(started, SHM_SESSIONS);
+    free(rows);
+    free(text);
 }
 
 /* -- the INI dialect with these words ---------------------------------------------------------------------------- */
@@ -487,6 +545,7 @@ int main(void)
         cmocka_unit_test(stack_caching_is_bounded),
         cmocka_unit_test(rows_in_the_order_of_boot),
         cmocka_unit_test(sessions_share_the_ceiling),  cmocka_unit_test(who_finds_nothing_left_gets_8),
+        cmocka_unit_test(every_place_has_memory), cmocka_unit_test(a_boot_has_every_place),
         cmocka_unit_test(ini_filters_become_a_plan), cmocka_unit_test(parts_of_filters_switch_them_on), cmocka_unit_test(ini_words_become_a_plan),
         cmocka_unit_test(user_stacks_are_bounded),
         cmocka_unit_test(ini_mistakes_come_all_at_once),

@@ -267,9 +267,39 @@ static void no_manifest(void **state)
     schema_set_free(set);
 }
 
+static void count(void *ctx, struct schema_set *set, const void *xml, size_t size)
+{
+    (void)set;
+    (void)xml;
+    (void)size;
+    ++*(unsigned *)ctx;
+}
+
+/* A program that writes new manifests without end: those of LEARN_XML_MAX bytes are read, and no more. */
+static void without_end(void **state)
+{
+    enum { PIECES = 250, BYTES = 60000 };
+    unsigned       read    = 0;
+    struct learner l       = {.manifest = count, .ctx = &read};
+    uint8_t       *payload = calloc(1, BYTES + 8);
+    (void)state;
+    for (unsigned manifest = 0; manifest < 8; manifest++)
+        for (uint16_t i = 0; i < PIECES; i++) {
+            const uint8_t head[8] = {1, 1, 0, 0x5B, PIECES, 0, (uint8_t)i, 0};
+            memcpy(payload, head, sizeof head);
+            payload[8]         = (uint8_t)manifest;
+            struct etl_event e = {.kind = ETL_KIND_EVENT, .id = CHUNKS_EVENT, .provider = build_provider, .payload = payload, .payload_size = BYTES + 8};
+            learner_see(&l, NULL, &e);
+        }
+    assert_int_equal(read, LEARN_XML_MAX / (PIECES * BYTES));
+    assert_true(l.bytes <= LEARN_XML_MAX);
+    learner_finish(&l);
+    free(payload);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(pieces), cmocka_unit_test(bounds), cmocka_unit_test(in_a_trace),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(without_end), cmocka_unit_test(pieces), cmocka_unit_test(bounds), cmocka_unit_test(in_a_trace),
                                        cmocka_unit_test(flawed_in_a_trace), cmocka_unit_test(no_manifest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
