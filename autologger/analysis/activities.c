@@ -129,6 +129,8 @@ static void see(struct run *r, const struct trace_event *x)
         return;
     struct activity *a = &r->a->list[at];
     if (a->told_only) {
+        const char *channel = decoded_channel(&x->names);
+        snprintf(a->first_channel, sizeof a->first_channel, "%s", channel ? channel : "");
         snprintf(a->first_event, sizeof a->first_event, "%.100s/%.50s", x->names.provider ? x->names.provider : guid_format(&x->e.provider, guid),
                  x->names.event);
         a->first     = x->e.filetime;

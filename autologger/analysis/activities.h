@@ -11,6 +11,7 @@ enum { ACTIVITY_PROCESSES = 8, ACTIVITY_NONE = -1 };
 struct activity {
     struct guid id;
     char        first_event[160]; /* "Provider/Event" */
+    char        first_channel[160]; /* its channel, where its manifest names it, else "" */
     uint64_t    first, last, events; /* FILETIME */
     uint64_t    files; /* bit i: it has events in file i */
     unsigned    processes; /* of which ACTIVITY_PROCESSES are named */

@@ -54,6 +54,7 @@ struct boot_builder {
     struct frame_name  *names; /* of one stack */
     int64_t             base; /* FILETIME of the time 0 */
     int64_t             start; /* ns: the session began */
+    bool                of_rehearsal; /* who merged the files says so */
     double              tick; /* ns of one of the clock's */
     struct idmap        threads, pids; /* tid + 1, pid + 1 -> thread, index + 1 */
     struct idmap        units; /* hash of name -> index + 1 */
@@ -67,7 +68,7 @@ struct boot_builder {
     int64_t             disk_until[64]; /* by number: end of the busy span */
     size_t              room_process, room_unit, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_image, room_frame,
         room_stack, room_cell, room_pair;
-    struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid;
+    struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid, merged_guid;
     bool                failed; /* no memory */
 };
 

@@ -2,6 +2,7 @@
  * what the file says of its machine. See boot_build.h. */
 #include "autologger/analysis/boot_build.h"
 #include "autologger/kernel/bootenv.h"
+#include "autologger/wire/merged.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -183,6 +184,8 @@ void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const st
         loss(w, names->event, at);
     else if (guid_equal(g, &w->memory_guid))
         memory(w, names->event, at);
+    else if (guid_equal(g, &w->merged_guid) && strcmp(names->event, MERGED_SESSION) == 0)
+        w->of_rehearsal |= strcmp(boot_field(w, "Of"), MERGED_OF_REHEARSAL) == 0;
     else if (guid_equal(g, &w->names_guid) && strcmp(names->event, "Boot") == 0)
         replace(w, &w->b->boot_id, boot_field(w, "BootId"));
     else if (!names->provider || strncmp(names->provider, "Autologger-", 11) != 0)

@@ -2,6 +2,7 @@
 
 #include "autologger/schema/classic.h"
 #include "autologger/kernel/bootenv.h"
+#include "autologger/wire/merged.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -260,12 +261,14 @@ static void builder_finish(struct boot_builder *w)
 }
 
 /* A boot has process 1's programs, initcalls, or systemd's own end of the boot while it is recorded; one without all these is recorded from
- * its first minutes on. A session that is started later, and a rehearsal, records a machine that runs. */
+ * its first minutes on. A session that is started later records a machine that runs; so does a rehearsal, also in these minutes. */
 static bool is_of_boot(const struct boot_builder *w)
 {
     const int64_t      early = INT64_C(120000000000);
     const struct boot *b     = w->b;
 
+    if (w->of_rehearsal)
+        return false;
     if (w->start < early || b->initcalls || (b->by_systemd && b->finish >= w->start))
         return true;
     for (unsigned i = 0; i < b->processes; i++)
@@ -301,6 +304,7 @@ static wstatus open_all(struct boot_builder *w, const char *path, const struct b
     w->environment_guid             = guid_from_name(BOOTENV_PROVIDER);
     w->names_guid                   = guid_from_name("Autologger-Kernel-Names");
     w->loss_guid                    = guid_from_name("Autologger-Loss");
+    w->merged_guid                  = guid_from_name(MERGED_PROVIDER);
     w->fields.sink                  = (struct field_sink){.emit = field_take, .self = &w->fields};
     return W_SUCCESS;
 }

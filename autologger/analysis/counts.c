@@ -73,15 +73,30 @@ static struct count_row *row_at(struct building *b, const char *name, uint64_t n
     return &b->t->row[b->t->rows++];
 }
 
-static void count(struct run *r, enum counts_by by, const char *name, uint64_t number, uint32_t bytes)
+static struct count_row *count(struct run *r, enum counts_by by, const char *name, uint64_t number, uint32_t bytes)
 {
     struct count_row *row = row_at(&r->building[by], name, number);
     if (!row) {
         r->failed = true;
-        return;
+        return NULL;
     }
     row->events++;
     row->bytes += bytes;
+    return row;
+}
+
+/* The same event in two channels has two rows. */
+static void count_event(struct run *r, const char *name, const struct trace_event *x)
+{
+    const char       *channel = decoded_channel(&x->names);
+    struct count_row *row     = count(r, COUNTS_EVENT, name, channel ? x->e.channel : 0, x->e.record_size);
+    struct text       clean   = {0};
+    if (!row || !channel || row->channel)
+        return;
+    text_utf8(&clean, channel, strlen(channel));
+    row->channel = strdup(text_get(&clean));
+    r->failed |= !row->channel;
+    text_finish(&clean);
 }
 
 static void count_second(struct run *r, const struct etl_event *e)
@@ -126,7 +141,7 @@ static void see(struct run *r, const struct trace_event *x)
     provider = text_get(&clean);
     count(r, COUNTS_PROVIDER, provider, 0, e->record_size);
     snprintf(name, sizeof name, "%.390s/%s", provider, x->names.event);
-    count(r, COUNTS_EVENT, name, 0, e->record_size);
+    count_event(r, name, x);
     uint32_t pid = traced_process_of(&r->machine, e);
     count(r, COUNTS_PROCESS, traced_process_name(&r->machine, pid), pid, e->record_size);
     count(r, COUNTS_CPU, "", e->cpu, e->record_size);
@@ -182,8 +197,10 @@ wstatus counts_create(struct trace *t, struct counts **out, struct reason *why)
 void counts_destroy(struct counts *c)
 {
     for (int i = 0; c && i < COUNTS_TABLES; i++) {
-        for (size_t k = 0; k < c->table[i].rows; k++)
+        for (size_t k = 0; k < c->table[i].rows; k++) {
             free(c->table[i].row[k].name);
+            free(c->table[i].row[k].channel);
+        }
         free(c->table[i].row);
     }
     if (c)

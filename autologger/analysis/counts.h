@@ -6,8 +6,8 @@
 #include "autologger/analysis/trace.h"
 
 struct count_row {
-    char    *name;
-    uint64_t number; /* process id, processor, level */
+    char    *name, *channel; /* channel: of events whose manifest names it, else NULL */
+    uint64_t number; /* process id, processor, level; of events whose channel has a name: its number */
     uint64_t events, bytes;
 };
 struct count_table {

@@ -15,7 +15,7 @@
     N("AskedBufferSize", asked.buffer_kb) N("AskedMinimumBuffers", asked.minimum_buffers)                                  \
     N("AskedMaximumBuffers", asked.maximum_buffers) N("GivenBufferSize", given.buffer_kb)                                  \
     N("GivenMinimumBuffers", given.minimum_buffers) N("GivenMaximumBuffers", given.maximum_buffers)                        \
-    N("FileCreated", file_created) N("Stopped", stopped) N("Concluded", concluded) N("Attempted", attempted) N("Converted", converted) N("Written", written)                        \
+    N("FileCreated", file_created) N("Stopped", stopped) N("Concluded", concluded) N("Attempted", attempted) N("Converted", converted) N("Written", written) N("Overwritten", overwritten)                        \
     N("LostRing", lost_ring) N("LostMemory", lost_memory) N("LostConversion", lost_conversion) N("LostFile", lost_file) N("Withheld", withheld) N("Filtered", filtered)    \
     N("PeakBytes", peak_bytes) N("SuggestedMinimum", suggested_minimum) N("SuggestedMaximum", suggested_maximum)           \
     N("LateEvents", late_events) N("ClockErrorNs", clock_error_ns) N("Registrations", registrations) N("Tracepoint", tracepoint) N("Tracepoints", tracepoints)        \

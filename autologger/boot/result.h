@@ -37,6 +37,7 @@ struct result_row {
     uint64_t attempted; /* by the kernel's own count; kernel sessions only */
     uint64_t converted; /* kernel sessions: of these, records that were turned into events */
     uint64_t written;   /* events in the file; of providers too */
+    uint64_t overwritten; /* of these: no longer in the file, whose mode keeps the newest (CIRCULAR, BUFFERING); not lost */
     uint64_t lost_ring, lost_memory, lost_conversion, lost_file;
     uint64_t withheld; /* kernel sessions: counted by the kernel, kept back by a filter of its own */
     uint64_t filtered; /* events of programs that filters kept out: neither written nor lost */

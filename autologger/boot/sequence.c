@@ -351,6 +351,20 @@ static void phase_seen(void *ctx, const char *name, uint64_t attempted, uint64_t
         rows->kernel_phase = true;
 }
 
+/* A backup file that the session found under its Guid, and did not take over. */
+static void note_kept(struct session *s)
+{
+    struct reason why;
+
+    pthread_mutex_lock(&s->lock);
+    why = s->realtime_kept;
+    pthread_mutex_unlock(&s->lock);
+    if (!why.status || s->realtime_kept_noted)
+        return;
+    s->realtime_kept_noted = true;
+    condition_add(&s->conditions, why.status, true, "RtBackup", "", 0, "as root, read the file with autologger dump, then remove it", "%s", why.text);
+}
+
 /* Buffers that real-time consumers did not get. */
 static void note_realtime(struct session *s)
 {
@@ -385,6 +399,7 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     row->stopped         = info.state == SESSION_STOPPED || info.state == SESSION_FAILED;
     row->file_created    = s->state->file_created != 0;
     row->written         = info.events_written;
+    row->overwritten     = info.overwritten;
     row->attempted       = info.attempted_kernel;
     row->lost_ring       = info.lost_ring;
     row->lost_memory     = info.lost_memory;
@@ -404,7 +419,9 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
         row->converted = k.converted;
         klog_sources(s->klog, phase_seen, rows);
     }
+    note_kept(s);
     note_realtime(s);
+    session_users_look(s);
     add_new_conditions(s, rows, row, &s->conditions);
     condition_list_finish(&s->conditions);
     update_providers(s, rows);

@@ -37,6 +37,19 @@ static wstatus key_find(struct regstore *store, struct keys *k, struct reason *w
     return k->too_long ? reason_set(why, W_FILENAME_EXCED_RANGE, "the session's name has more than %d bytes", STATE_NAME - 1) : W_SUCCESS;
 }
 
+/* Before a plan is made, for who asks in vain, and again, is to cost others little. The key has the name but where its Guid says another. */
+static wstatus name_is_free(struct session_table *table, struct regstore *store, const char *key, struct reason *why)
+{
+    const char           *slash = strncmp(key, AUTOLOGGERS, sizeof AUTOLOGGERS - 1) == 0 ? strrchr(key, '\\') : NULL;
+    const struct session *s     = slash ? table_find(table, slash + 1) : NULL;
+    char                 *guid  = NULL;
+    if (!s)
+        return W_SUCCESS;
+    const bool other = regstore_get_string_dup(store, key, "Guid", &guid, NULL) == W_SUCCESS && plan_guid_names(guid);
+    free(guid);
+    return other ? W_SUCCESS : table_name_taken(s, why);
+}
+
 static void all_of(struct condition_list *out, const struct condition_list *in)
 {
     for (unsigned i = 0; i < in->count; i++) {
@@ -127,6 +140,8 @@ wstatus boot_start_one(struct session_table *table, const char *log_dir, struct 
     wstatus             st = key_find(store, &keys, why);
 
     if (st)
+        return st;
+    if ((st = name_is_free(table, store, keys.key, why)))
         return st;
     limits.memory_left = table->ceiling > table->memory_used ? table->ceiling - table->memory_used : 0;
     st                 = plan_from_key(store, keys.key, &limits, &plan, why);

@@ -19,6 +19,8 @@ struct decoded {
 };
 
 void decoded_names(struct schema_set *set, const struct etl_event *event, struct decoded *out);
+/* The name that a manifest gives to its channel; NULL: none does. */
+static inline const char *decoded_channel(const struct decoded *names) { return names->schema ? names->schema->channel_name : NULL; }
 /* Gives the fields to the sink; *used = payload bytes they account for. What can't be decoded is left over. */
 enum decode_result decoded_fields(const struct etl_event *event, const struct decoded *names, struct field_sink *sink,
                                   uint32_t *used);

@@ -102,8 +102,8 @@ static bool matches(struct dump *d, const struct etl_event *e, const struct deco
     text_utf8(&m->line, provider, strlen(provider));
     text_printf(&m->line, "/%s", names->event);
     decoded_fields(e, names, &m->sink, &used);
-    if (names->schema && names->schema->channel_name)
-        text_printf(&m->line, " channel=%s", names->schema->channel_name);
+    if (decoded_channel(names))
+        text_printf(&m->line, " channel=%s", decoded_channel(names));
     return regexec(&m->pattern, text_get(&m->line), 0, NULL, 0) == 0;
 }
 
@@ -217,6 +217,8 @@ wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FI
     while ((!options->limit || counts->written < options->limit) && !ferror(out) && etl_next(r, &e)) {
         if (counts->read++ % TELL_EVERY == 0 && options->progress && d.header->file_size)
             options->progress(options->progress_ctx, (unsigned)(e.file_offset * 1000 / d.header->file_size));
+        if (options->see)
+            options->see(options->see_ctx, &e);
         decoded_names(d.schemas, &e, &names);
         if (!passes(&d, &e, &names))
             continue;

@@ -48,6 +48,8 @@ struct dump_options {
     uint64_t             limit; /* events at most; 0 = all */
     struct schema_set *schemas; /* borrowed; NULL: what describes itself, and the kernel's classes */
     const struct frame_namer *frames; /* names for the frames of stacks; NULL: addresses alone */
+    void (*see)(void *ctx, const struct etl_event *e); /* gets each event before its names are known, filtered events too; may be NULL */
+    void *see_ctx;
     void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
     void *progress_ctx;
 };

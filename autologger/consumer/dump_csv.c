@@ -1,5 +1,6 @@
 /* dump_csv.c - events as CSV (RFC 4180) with tracerpt's columns. See dump.h; facts: tracelogging-manifest-tdh 6.2. */
 #include "autologger/consumer/dump_writer.h"
+#include "registry-sim/win32/visible.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,6 +15,13 @@ static void add_cell(struct dump *d, const char *p, size_t size)
 {
     bool quoted = false;
 
+    if (visible_length(p, size) != size) { /* a terminal shows CSV as well */
+        struct text shown = {0};
+        text_visible(&shown, p, size);
+        add_cell(d, text_get(&shown), shown.length);
+        text_finish(&shown);
+        return;
+    }
     for (size_t i = 0; i < size && !quoted; i++)
         quoted = p[i] == '"' || p[i] == ',' || p[i] == '\r' || p[i] == '\n';
     if (!quoted) {

@@ -1,6 +1,8 @@
 /* dump_json.c - events as lines of JSON. See dump.h. */
 #include "autologger/consumer/dump_writer.h"
+#include "registry-sim/base/unset.h"
 #include "registry-sim/win32/filetime.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +10,7 @@
 
 static const char *const frame_states[] = {"named", "no-name", "no-file", "no-image", "no-code"};
 
-static void print(void *self, const char *text, size_t size) { fwrite(text, 1, size, ((struct dump *)self)->out); }
+static void print(void *self, const char *text, size_t size) { visible_json(((struct dump *)self)->out, text, size); }
 
 static void put(struct dump *d, const char *text, size_t size)
 {
@@ -96,9 +98,9 @@ static void put_identity(struct dump *d, const struct etl_event *e, const struct
     put_text(d, "keyword");
     put_text(d, text);
     put_number(d, "channel", e->channel);
-    if (names->schema && names->schema->channel_name) {
+    if (decoded_channel(names)) {
         put_text(d, "channelName");
-        put_name(d, names->schema->channel_name);
+        put_name(d, decoded_channel(names));
     }
 }
 
@@ -147,7 +149,7 @@ static void put_frames(struct dump *d, const struct etl_event *e)
 static void put_rest(struct dump *d, const struct etl_event *e, enum decode_result result, uint32_t used)
 {
     static const char *const results[] = {"ok", "unknown", "mismatch"};
-    uint64_t                 frames[DUMP_FRAMES_MAX];
+    UNSET uint64_t frames[DUMP_FRAMES_MAX];
     unsigned                 n = decoded_stack(e, frames, DUMP_FRAMES_MAX);
 
     put_text(d, "decoded");

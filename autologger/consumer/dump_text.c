@@ -1,6 +1,8 @@
 /* dump_text.c - events as lines of text. See dump.h. */
 #include "autologger/consumer/dump_writer.h"
+#include "registry-sim/base/unset.h"
 #include "registry-sim/win32/filetime.h"
+#include "registry-sim/win32/visible.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -13,10 +15,10 @@ static void frame_text(struct text *line, const struct frame_name *f)
 
     text_printf(line, "    ");
     if (f->module)
-        text_utf8(line, f->module, strlen(f->module));
+        text_visible(line, f->module, strlen(f->module));
     if (f->state == FRAME_NAMED) {
         text_printf(line, "!");
-        text_utf8(line, f->function, strlen(f->function));
+        text_visible(line, f->function, strlen(f->function));
         text_printf(line, "+0x%" PRIx64 "\n", f->offset);
         return;
     }
@@ -26,35 +28,51 @@ static void frame_text(struct text *line, const struct frame_name *f)
         text_printf(line, "%s0x%" PRIx64, f->module ? " " : "", f->address);
     if (f->state == FRAME_NO_FILE) {
         text_printf(line, " (needs ");
-        text_utf8(line, f->path ? f->path : f->module, strlen(f->path ? f->path : f->module));
+        text_visible(line, f->path ? f->path : f->module, strlen(f->path ? f->path : f->module));
         text_printf(line, *f->build_id ? ", build id %s)\n" : "%s, which has no build id)\n", f->build_id);
     } else {
         text_printf(line, " (%s)\n", why[f->state]);
     }
 }
 
-/* What a plain value has not: blanks and below, quotes, '=', '\\', DEL. */
-static const bool unusual[256] = {
-    [0] = true,  [1] = true,  [2] = true,  [3] = true,  [4] = true,  [5] = true,  [6] = true,  [7] = true,  [8] = true,  [9] = true,    [10] = true,   [11] = true,
-    [12] = true, [13] = true, [14] = true, [15] = true, [16] = true, [17] = true, [18] = true, [19] = true, [20] = true, [21] = true,   [22] = true,   [23] = true,
-    [24] = true, [25] = true, [26] = true, [27] = true, [28] = true, [29] = true, [30] = true, [31] = true, [' '] = true, ['"'] = true, ['='] = true, ['\\'] = true,
-    [0x7F] = true};
+/* What a plain value has not: blanks and below, quotes, '=', '\\', DEL; hidden characters of more than 7 bits, either. */
+enum { ODD = 1, HIGH = 2 };
+static const uint8_t unusual[256] = {
+    [0] = ODD,  [1] = ODD,  [2] = ODD,  [3] = ODD,  [4] = ODD,  [5] = ODD,  [6] = ODD,  [7] = ODD,  [8] = ODD,  [9] = ODD,    [10] = ODD,   [11] = ODD,
+    [12] = ODD, [13] = ODD, [14] = ODD, [15] = ODD, [16] = ODD, [17] = ODD, [18] = ODD, [19] = ODD, [20] = ODD, [21] = ODD,   [22] = ODD,   [23] = ODD,
+    [24] = ODD, [25] = ODD, [26] = ODD, [27] = ODD, [28] = ODD, [29] = ODD, [30] = ODD, [31] = ODD, [' '] = ODD, ['"'] = ODD, ['='] = ODD, ['\\'] = ODD,
+    [0x7F] = ODD,  [0x80 ... 0xFF] = HIGH};
 
 static bool is_plain(const char *p, size_t size)
 {
-    bool odd = size == 0;
+    unsigned seen = size ? 0 : ODD;
 
     for (size_t i = 0; i < size; i++)
-        odd |= unusual[(unsigned char)p[i]];
-    return !odd;
+        seen |= unusual[(unsigned char)p[i]];
+    return !(seen & ODD) && (!(seen & HIGH) || visible_length(p, size) == size);
+}
+
+/* One of more than 7 bits, or what stands for it. Returns its bytes. */
+static size_t add_character(struct text *line, const char *p, size_t size)
+{
+    char     escape[VISIBLE_ESCAPE];
+    uint32_t code;
+    bool     valid;
+    size_t   n = visible_character(p, size, &code, &valid);
+
+    if (visible_length(p, n) == n) {
+        text_add(line, p, n);
+    } else {
+        visible_escape_one(p, n, escape);
+        text_add(line, escape, strlen(escape));
+    }
+    return n;
 }
 
 /* A value that would be mistaken for something else, or break the line, is quoted with JSON's escapes. */
 void dump_add_value(struct text *line, const char *p, size_t size)
 {
-    bool plain = is_plain(p, size);
-
-    if (plain) {
+    if (is_plain(p, size)) {
         text_add(line, p, size);
         return;
     }
@@ -67,8 +85,10 @@ void dump_add_value(struct text *line, const char *p, size_t size)
             text_add(line, "\\n", 2);
         else if (c < ' ' || c == 0x7F)
             text_printf(line, "\\u%04x", c);
-        else
+        else if (c < 0x80)
             text_add(line, p + i, 1);
+        else
+            i += add_character(line, p + i, size - i) - 1;
     }
     text_add(line, "\"", 1);
 }
@@ -84,9 +104,9 @@ void dump_add_name(struct text *line, const char *name)
         text_add(line, name, n);
         return;
     }
-    text_utf8(line, name, strlen(name));
+    text_visible(line, name, strlen(name));
     for (size_t i = start; i < line->length; i++)
-        if ((unsigned char)line->data[i] <= ' ' || line->data[i] == 0x7F)
+        if (line->data[i] == ' ')
             line->data[i] = '_';
 }
 
@@ -150,7 +170,7 @@ void dump_add_extras(struct dump *d, const struct etl_event *e)
 
 void dump_add_stack(struct dump *d, const struct etl_event *e, char between)
 {
-    uint64_t frames[DUMP_FRAMES_MAX];
+    UNSET uint64_t frames[DUMP_FRAMES_MAX];
     unsigned n = decoded_stack(e, frames, DUMP_FRAMES_MAX);
 
     for (unsigned i = 0; i < n; i++) {
@@ -206,7 +226,7 @@ static enum decode_result add_fields(struct dump *d, const struct etl_event *e, 
     if (!names->schema)
         return decoded_fields(e, names, &d->sink, used);
     if (walk_is_flat(names->schema)) {
-        struct value       values[WALK_VALUES];
+        UNSET struct value values[WALK_VALUES];
         unsigned           count;
         enum decode_result result = walk_values(names->schema, e->payload, e->payload_size, values, &count, used);
         for (unsigned i = 0; i < count; i++)
@@ -271,9 +291,9 @@ static enum decode_result write_text(struct dump *d, const struct etl_event *e, 
         text_printf(&d->line, " message=");
         dump_add_value(&d->line, text_get(&d->message), d->message.length);
     }
-    if (names->schema && names->schema->channel_name) {
+    if (decoded_channel(names)) {
         text_printf(&d->line, " channel=");
-        dump_add_value(&d->line, names->schema->channel_name, strlen(names->schema->channel_name));
+        dump_add_value(&d->line, decoded_channel(names), strlen(decoded_channel(names)));
     }
     dump_add_extras(d, e);
     dump_add_stack(d, e, ',');

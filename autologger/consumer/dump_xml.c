@@ -1,7 +1,9 @@
 /* dump_xml.c - events as XML in tracerpt's form. See dump.h; facts: tracelogging-manifest-tdh 6.1. */
 #include "autologger/consumer/dump_writer.h"
 #include "autologger/schema/message.h"
+#include "registry-sim/base/unset.h"
 #include "registry-sim/win32/filetime.h"
+#include "registry-sim/win32/visible.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,13 +30,23 @@ static void escape(struct text *out, const char *p, size_t size)
         case '\n':
         case '\r': text_printf(out, "&#%u;", c); break; /* else an attribute has a blank there */
         default:
-            if (c < ' ')
+            if (c < ' ') {
                 text_add(out, "\xEF\xBF\xBD", 3);
-            else if (c == 0xEF && i + 2 < size && (unsigned char)p[i + 1] == 0xBF && (unsigned char)p[i + 2] >= 0xBE) {
+            } else if (c == 0xEF && i + 2 < size && (unsigned char)p[i + 1] == 0xBF && (unsigned char)p[i + 2] >= 0xBE) {
                 text_add(out, "\xEF\xBF\xBD", 3); /* U+FFFE, U+FFFF */
                 i += 2;
-            } else
+            } else if (c >= 0x7F) {
+                uint32_t     code;
+                bool         valid;
+                const size_t n = visible_character(p + i, size - i, &code, &valid);
+                if (visible_length(p + i, n) == n)
+                    text_add(out, p + i, n);
+                else
+                    text_printf(out, "&#x%x;", valid ? code : 0xFFFD); /* XML lets C1 and marks of direction be written so */
+                i += n - 1;
+            } else {
                 text_add(out, p + i, 1);
+            }
         }
     }
 }
@@ -279,7 +291,7 @@ static void add_frame(struct dump *d, const struct frame_name *f)
 static void add_own(struct dump *d, const struct etl_event *e)
 {
     const char *unit = process_units_name(&d->units, actors_process(&d->actors, e));
-    uint64_t    addresses[DUMP_FRAMES_MAX];
+    UNSET uint64_t addresses[DUMP_FRAMES_MAX];
     unsigned    n = decoded_stack(e, addresses, DUMP_FRAMES_MAX), named = dump_frames(d, e);
 
     if (!unit && !n && !named)

@@ -6,6 +6,7 @@
 #include "autologger/kernel/procfs.h"
 #include "autologger/wire/names.h"
 #include "registry-sim/base/cursor.h"
+#include "registry-sim/base/opening.h"
 #include "registry-sim/win32/utf16.h"
 
 #include <fcntl.h>
@@ -105,11 +106,10 @@ static void look_up(const struct image_fields *image, uint64_t key, struct build
 
     notes_path(image->path, kernel, sizeof kernel);
     const char *path = image->process_id ? image->path : kernel;
-    struct stat st;
-    int         fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    const int   fd   = opening_regular(path);
 
     *out = (struct build_id){0};
-    if (fd < 0) /* a trace may name anything: devices are not even opened */
+    if (fd < 0)
         return;
     if (image->process_id) {
         elf_read(fd, &elf);

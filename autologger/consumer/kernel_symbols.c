@@ -1,6 +1,7 @@
 #include "autologger/consumer/kernel_symbols.h"
 
 #include "autologger/kernel/procfs.h"
+#include "registry-sim/base/opening.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -116,7 +117,7 @@ static FILE *open_below(const char *root, const char *path)
 {
     char full[PATH_SIZE];
     snprintf(full, sizeof full, "%s%s", root, path);
-    return fopen(full, "re");
+    return opening_stream(full);
 }
 
 static void notes_below(const char *root, const char *path, struct build_id *out)

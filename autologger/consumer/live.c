@@ -3,6 +3,7 @@
 #include "autologger/control/client.h"
 #include "autologger/wire/backup.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -20,6 +21,7 @@ struct rest {
 
 struct live {
     struct control_client *control;
+    char                   session[CTL_NAME];
     int                    stop_fd;
     uint64_t               next; /* buffer to ask for; all below are processed once the window is, which goes back when there is none */
     uint64_t               header_file;
@@ -52,6 +54,7 @@ wstatus live_open(const char *runtime_dir, const char *session, struct live **ou
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a consumer");
     else if ((st = control_open(runtime_dir, &l->control, why)) == W_SUCCESS && (st = control_consume(l->control, session, &a, why)) == W_SUCCESS) {
         control_cancel_by(l->control, l->stop_fd);
+        snprintf(l->session, sizeof l->session, "%s", session);
         l->next   = a.sequence;
         l->losses = l->told = (struct live_losses){a.events_lost, a.buffers_lost, a.files_lost};
         *out      = l;
@@ -154,12 +157,33 @@ static wstatus losses_append(struct live *l, struct reason *why)
 
 /* ---- from the daemon ---- */
 
+/* The daemon tells readers the end of their session, or of its real time, at their next request. A daemon that dies before that request tells
+ * nothing, and its successor knows no readers. The session itself then shows the reason. The end of the daemon has its own message. */
+static wstatus explain_forgotten(struct live *l, struct reason *why)
+{
+    struct ctl_state_answer state;
+    struct ctl_session_info s;
+    if (control_state(l->control, &state, NULL))
+        return W_WMI_INSTANCE_NOT_FOUND;
+    if (control_query(l->control, l->session, &s, NULL))
+        return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "session \"%s\" has ended, and the daemon was replaced before this reader had fetched the rest of its "
+                          "events. Do: look for them in the session's file, if it had one", l->session);
+    if (s.log_file_mode & ETL_MODE_REAL_TIME)
+        return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "real time of session \"%s\" was switched off and on again, and the daemon was replaced before this "
+                          "reader had fetched the rest. Do: begin to read again: autologger watch \"%s\"", l->session, l->session);
+    return reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "real time of session \"%s\" was switched off, and the daemon was replaced before this reader had fetched "
+                      "the rest, which is in the session's file (%s). Do: autologger update \"%s\" --real-time on, then read again",
+                      l->session, s.log_path, l->session);
+}
+
 static wstatus ask(struct live *l, struct ctl_consume_request *q, const struct ctl_consume_answer **a, struct reason *why)
 {
     int      fds[CONTROL_FDS];
     unsigned count = 0;
     wstatus  st    = control_consume_next(l->control, q, a, fds, &count, why);
 
+    if (st == W_WMI_INSTANCE_NOT_FOUND)
+        return explain_forgotten(l, why);
     if (st || !((*a)->flags & CTL_CONSUME_ENDED)) {
         for (unsigned i = 0; !st && i < count; i++)
             close(fds[i]);
@@ -180,9 +204,9 @@ static wstatus ask(struct live *l, struct ctl_consume_request *q, const struct c
     return W_SUCCESS;
 }
 
-static wstatus header_get(struct live *l, uint64_t number, struct reason *why)
+static wstatus header_get(struct live *l, uint64_t done, uint64_t number, struct reason *why)
 {
-    struct ctl_consume_request       q = {.done = l->next, .wanted = number, .what = CTL_CONSUME_HEADER};
+    struct ctl_consume_request       q = {.done = done, .wanted = number, .what = CTL_CONSUME_HEADER};
     const struct ctl_consume_answer *a;
     wstatus                          st = ask(l, &q, &a, why);
 
@@ -194,6 +218,22 @@ static wstatus header_get(struct live *l, uint64_t number, struct reason *why)
     l->header_size = a->size;
     l->header_file = a->file;
     return header_check(l, why);
+}
+
+/* The system's date may have been set since the header was asked for: then the session's has another line from its clock to dates, and the events
+ * of this window get their dates by it. It costs a message a window. Without an answer the dates stay as they were. */
+static void header_renew(struct live *l, uint64_t done)
+{
+    const struct ctl_consume_answer *a;
+    struct ctl_consume_request       q = {.done = done, .wanted = l->next - 1, .what = CTL_CONSUME_HEADER};
+    if (ask(l, &q, &a, NULL) || l->ended || a->file != l->header_file || a->size != l->header_size || a->bytes != a->size)
+        return;
+    struct etl_buffer_header h;
+    memcpy(&h, a + 1, sizeof h);
+    if (h.buffer_size != l->buffer_size)
+        return;
+    memcpy(l->header, a + 1, a->bytes);
+    memcpy(l->window, a + 1, a->bytes);
 }
 
 enum got { GOT_BUFFER, GOT_WINDOW, GOT_OTHER_FILE, GOT_END };
@@ -218,7 +258,7 @@ static wstatus buffer_get(struct live *l, uint64_t done, enum got *got, struct r
                 *got = l->ended ? GOT_END : GOT_OTHER_FILE;
                 return W_SUCCESS;
             }
-            if ((!l->header_size || a->file != l->header_file) && (st = header_get(l, a->sequence, why))) {
+            if ((!l->header_size || a->file != l->header_file) && (st = header_get(l, done, a->sequence, why))) {
                 if (st != W_FILE_NOT_FOUND || ++gone > GONE_MOST)
                     return st;
                 continue; /* we were too slow for it: it made room for younger ones */
@@ -363,6 +403,8 @@ wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why)
     }
     for (enum got got = GOT_BUFFER; !l->ended && got == GOT_BUFFER && !st;)
         st = buffer_get(l, done, &got, why);
+    if (!st && l->buffers && !l->ended)
+        header_renew(l, done);
     if (!st && l->ended)
         st = rest_get(l, why);
     if (!st && (l->buffers || (losses_new(l) && l->header_size)))

@@ -1,5 +1,6 @@
 /* losses.c - see losses.h. */
 #include "autologger/consumer/losses.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>
@@ -149,11 +150,11 @@ void losses_print(const struct losses *l, uint64_t counted, uint64_t first, FILE
             char                   cpu[16] = "-";
             if (l->row[i].cpu != UINT32_MAX)
                 snprintf(cpu, sizeof cpu, "%" PRIu32, l->row[i].cpu);
-            fprintf(out, "  cpu %-4s %12.6f s .. %12.6f s %12" PRIu64 "  %s\n", cpu, seconds(g->from, first), seconds(g->to, first), g->count,
+            visible_printf(out, "  cpu %-4s %12.6f s .. %12.6f s %12" PRIu64 "  %s\n", cpu, seconds(g->from, first), seconds(g->to, first), g->count,
                     l->row[i].cause);
         }
     for (unsigned i = 0; i < l->sources; i++)
-        fprintf(out, "  of %-40s %12" PRIu64 "  %s\n", *l->source[i].name ? l->source[i].name : "(not known)", l->source[i].count, l->source[i].cause);
+        visible_printf(out, "  of %-40s %12" PRIu64 "  %s\n", *l->source[i].name ? l->source[i].name : "(not known)", l->source[i].count, l->source[i].cause);
 }
 
 /* --- JSON --- */

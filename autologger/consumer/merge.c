@@ -373,7 +373,7 @@ static wstatus add_provenance(struct merge *m, int64_t time, struct reason *why)
 
     for (unsigned i = 0; i < m->count && sources && told; i++) {
         const struct input *in = &m->inputs[i];
-        sources[i]             = (struct provenance_source){.header = in->header, .path = in->path, .events = in->events};
+        sources[i]             = (struct provenance_source){.header = in->header, .path = in->path, .of = m->options->of, .events = in->events};
         told[i]                = in->told;
         etl_reader_damage(in->reader, &sources[i].damage);
     }
@@ -556,7 +556,7 @@ wstatus merge_files_with(struct os *os, const char *const *files, unsigned count
     m.names    = kernel_names_create();
     m.unwinding = unwinding_create();
     m.embedding = embedding_create(options->publishers);
-    if (asprintf(&temporary, "%s.merging-%d", target, (int)getpid()) < 0)
+    if (asprintf(&temporary, "%s.merging-%d", target, options->temporary_of ? options->temporary_of : (int)getpid()) < 0)
         temporary = NULL;
     if (!m.inputs || !m.heads || !m.identity || !m.names || !m.unwinding || !m.embedding || !temporary) {
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for %u files", count);

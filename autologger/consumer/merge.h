@@ -34,10 +34,12 @@ struct merge_options {
     void            *ctx;
     struct redactor *redactor; /* NULL: nothing is replaced. It has learned the files already */
     bool             provenance; /* the files' own counters, the host and the configuration are added; not with `plain` */
+    const char               *of; /* what the files are of: MERGED_OF_* (wire/merged.h); NULL: not known */
     provenance_configuration *configuration; /* NULL: nobody knows it */
     void                     *configuration_ctx;
     const char *publishers; /* the folder of installed manifests; NULL: publishers_folder() */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room); /* NULL: buffers as they are (etl/writer.h) */
+    int  temporary_of; /* the process in the temporary name: whose death makes it rubbish; 0: this one */
     void (*progress)(void *ctx, unsigned per_mille); /* NULL: nobody asks */
     void *progress_ctx;
 };

@@ -4,6 +4,7 @@
 #include "autologger/consumer/names_event.h"
 #include "autologger/wire/merged.h"
 #include "autologger/wire/names.h"
+#include "registry-sim/base/opening.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <stdio.h>
@@ -20,7 +21,7 @@
 #define TIME "\x11"
 #define HEX32 "\x14"
 static const char session_schema[] = "\0" MERGED_SESSION "\0Name\0" TEXT "FileName\0" TEXT "StartTime\0" TIME "EndTime\0" TIME "LogFileMode\0" HEX32
-                                     "BufferSize\0" U32 "Buffers\0" U32 "Events\0" U64 "EventsLost\0" U32 "BuffersLost\0" U32 "Damage\0" U32 "Finished\0" U8;
+                                     "BufferSize\0" U32 "Buffers\0" U32 "Events\0" U64 "EventsLost\0" U32 "BuffersLost\0" U32 "Damage\0" U32 "Finished\0" U8 "Of\0" TEXT;
 static const char host_schema[]    = "\0" MERGED_HOST "\0HostName\0" TEXT "System\0" TEXT "Release\0" TEXT "Architecture\0" TEXT "Program\0" TEXT
                                      "Processors\0" U32 "Memory\0" U64;
 static const char configuration_schema[] = "\0" MERGED_CONFIGURATION "\0BootId\0" TEXT "ChangeNumber\0" U64 "Hash\0" TEXT;
@@ -42,6 +43,7 @@ static void session_clear(struct provenance_session *s)
 {
     free(s->name);
     free(s->file);
+    free(s->of);
 }
 
 static void see_session(struct provenance *p, struct cursor *c)
@@ -66,6 +68,7 @@ static void see_session(struct provenance *p, struct cursor *c)
     s.buffers_lost = cur_u32(c);
     s.damage       = cur_u32(c);
     s.finished     = cur_u8(c);
+    s.of           = cur_left(c) ? take_text(p, c) : NULL; /* of an older version */
     if (cur_ok(c) && s.name && s.file)
         p->session[p->sessions++] = s;
     else
@@ -188,6 +191,7 @@ static wstatus put_session(const struct provenance_source *s, int64_t time, cons
     wr_u32(&w, s->header->raw.buffers_lost);
     wr_u32(&w, s->damage);
     wr_u8(&w, s->header->raw.end_time > 0);
+    put_name(&w, s->of);
     return put(&w, time, to, why);
 }
 
@@ -196,7 +200,7 @@ static void system_name(char out[TEXT_MOST])
 {
     static const char key[] = "PRETTY_NAME=";
     char              line[TEXT_MOST];
-    FILE             *f = fopen("/etc/os-release", "re");
+    FILE             *f = opening_stream("/etc/os-release");
 
     snprintf(out, TEXT_MOST, "Linux");
     while (f && fgets(line, sizeof line, f))
@@ -226,6 +230,11 @@ static bool here(const struct provenance *seen, const struct etl_file_header *h)
     return h->raw.boot_time > 0 && (said > began ? said - began : began - said) < SAME_BOOT;
 }
 
+/* The library asks files for them. */
+static struct host { long processors, pages, page_size; } host;
+
+void provenance_prepare(void) { host = (struct host){sysconf(_SC_NPROCESSORS_ONLN), sysconf(_SC_PHYS_PAGES), sysconf(_SC_PAGESIZE)}; }
+
 static wstatus put_host(int64_t time, const struct added_events *to, struct reason *why)
 {
     uint8_t        bytes[RECORD_MOST];
@@ -235,6 +244,8 @@ static wstatus put_host(int64_t time, const struct added_events *to, struct reas
 
     if (uname(&u) != 0)
         return W_SUCCESS;
+    if (!host.processors)
+        provenance_prepare();
     system_name(system);
     own_event_begin(&w, MERGED_PROVIDER, host_schema, sizeof host_schema - 1, time);
     put_name(&w, u.nodename);
@@ -242,8 +253,8 @@ static wstatus put_host(int64_t time, const struct added_events *to, struct reas
     put_name(&w, u.release);
     put_name(&w, u.machine);
     put_name(&w, "autologger " AL_VERSION);
-    wr_u32(&w, (uint32_t)sysconf(_SC_NPROCESSORS_ONLN));
-    wr_u64(&w, (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
+    wr_u32(&w, (uint32_t)host.processors);
+    wr_u64(&w, (uint64_t)host.pages * (uint64_t)host.page_size);
     return put(&w, time, to, why);
 }
 

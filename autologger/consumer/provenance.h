@@ -8,7 +8,7 @@
 
 enum { PROVENANCE_SESSIONS = 256, PROVENANCE_HASH = 41 };
 struct provenance_session {
-    char    *name, *file;
+    char    *name, *file, *of; /* of: MERGED_OF_* of wire/merged.h; "", NULL: not told */
     uint64_t start, end, events; /* FILETIME; end 0: the file was never finished, and its counters are those of some moment before */
     uint32_t mode, buffer_size, buffers, events_lost, buffers_lost, damage;
     bool     finished;
@@ -37,6 +37,7 @@ typedef bool provenance_configuration(void *ctx, const char *boot_id, uint64_t *
 struct provenance_source {
     const struct etl_file_header *header;
     const char                   *path;
+    const char                   *of; /* MERGED_OF_*; NULL: not known */
     uint64_t                      events; /* without its header event */
     unsigned                      damage;
 };
@@ -44,4 +45,6 @@ struct provenance_source {
  * Configuration where `seen` (all events of all sources) does not have them. */
 wstatus provenance_write(const struct provenance *seen, const struct provenance_source *sources, const bool *told, unsigned count,
                          provenance_configuration *configuration, void *ctx, int64_t time, const struct added_events *to, struct reason *why);
+/* Learns what a process that may open nothing (autologger/sandbox) could not learn of the host any more. */
+void provenance_prepare(void);
 #endif

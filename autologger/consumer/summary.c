@@ -2,6 +2,7 @@
 
 #include "autologger/schema/classic.h"
 #include "autologger/consumer/decoded.h"
+#include "registry-sim/base/unset.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +168,7 @@ static void make_room(struct collector *c)
 static bool count_stack(struct collector *c, const struct etl_event *e, const struct decoded *names)
 {
     enum { FRAMES_MAX = 1024, FIXED = 16 };
-    uint64_t frames[FRAMES_MAX];
+    UNSET uint64_t frames[FRAMES_MAX];
     unsigned n = decoded_stack(e, frames, FRAMES_MAX);
 
     c->s->stacks_extended += n > 0;

@@ -2,6 +2,7 @@
 #include "autologger/consumer/summary.h"
 
 #include "autologger/schema/text.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>
@@ -17,14 +18,13 @@ static const char *clock_name(uint32_t type)
 static void print_time(FILE *out, const char *label, int64_t filetime, const char *none)
 {
     char text[FILETIME_TEXT_SIZE];
-    fprintf(out, "%-16s%s\n", label, filetime > 0 ? filetime_format((uint64_t)filetime, text) : none);
+    visible_printf(out, "%-16s%s\n", label, filetime > 0 ? filetime_format((uint64_t)filetime, text) : none);
 }
 
 /* A name from the file on one line: control characters become '?'. */
 static void print_name(FILE *out, const char *name)
 {
-    for (; *name; name++)
-        fputc((unsigned char)*name < ' ' || *name == 0x7F ? '?' : *name, out);
+    visible_puts(out, name);
 }
 
 static void print_header(const struct summary *s, FILE *out)
@@ -36,7 +36,7 @@ static void print_header(const struct summary *s, FILE *out)
     print_name(out, h->logger_name);
     fputs("\nlog file        ", out);
     print_name(out, h->file_name);
-    fprintf(out, "\nclock           %s, %" PRId64 " Hz\n", clock_name(f->clock_type),
+    visible_printf(out, "\nclock           %s, %" PRId64 " Hz\n", clock_name(f->clock_type),
             f->clock_type == 3 ? f->cpu_mhz * INT64_C(1000000) : f->clock_type == 1 ? f->perf_freq : 10000000);
     print_time(out, "boot", f->boot_time, "unknown");
     print_time(out, "start", f->start_time, "unknown");
@@ -44,7 +44,7 @@ static void print_header(const struct summary *s, FILE *out)
     fprintf(out, "CPUs            %u\n", f->processors);
     fprintf(out, "buffers         %u of %u bytes; the header says %u\n", h->buffers_found, f->buffer_size,
             f->buffers_written);
-    fprintf(out, "lost            %u event%s, %u buffer%s\n", f->events_lost, f->events_lost == 1 ? "" : "s",
+    visible_printf(out, "lost            %u event%s, %u buffer%s\n", f->events_lost, f->events_lost == 1 ? "" : "s",
             f->buffers_lost, f->buffers_lost == 1 ? "" : "s");
 }
 
@@ -66,7 +66,7 @@ void summary_print(const struct summary *s, FILE *out)
             s->stacks, s->stacks_matched, s->stacks_extended, s->frames);
     fprintf(out, "damage          %u\n", s->damage_count);
     for (unsigned i = 0; i < s->damage_count; i++)
-        fprintf(out, "  offset %" PRIu64 ": %s\n", s->damage[i].offset, s->damage[i].text);
+        visible_printf(out, "  offset %" PRIu64 ": %s\n", s->damage[i].offset, s->damage[i].text);
     losses_print(&s->losses, s->header->raw.events_lost, s->first_time, out);
     for (size_t i = 0; i < s->row_count; i++) {
         const struct summary_row *row = &s->rows[i];
@@ -76,7 +76,7 @@ void summary_print(const struct summary *s, FILE *out)
                 print_name(out, row->provider_name);
                 fputc(' ', out);
             }
-            fprintf(out, "%s\n", guid_format(&row->provider, guid));
+            visible_printf(out, "%s\n", guid_format(&row->provider, guid));
         }
         last = &row->provider;
         fprintf(out, "%12" PRIu64 "  ", row->count);
@@ -87,7 +87,7 @@ void summary_print(const struct summary *s, FILE *out)
 
 /* --- JSON --- */
 
-static void print(void *self, const char *text, size_t size) { fwrite(text, 1, size, self); }
+static void print(void *self, const char *text, size_t size) { visible_json(self, text, size); }
 static void put_text(yajl_gen g, const char *key, const char *text)
 {
     yajl_gen_string(g, (const unsigned char *)key, strlen(key));

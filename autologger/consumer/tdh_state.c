@@ -10,7 +10,7 @@
 static pthread_mutex_t    lock = PTHREAD_MUTEX_INITIALIZER;
 static struct schema_set *set;
 static struct publishers  installed;
-static struct chunks      pieces; /* of manifests in real-time sessions; under the lock */
+static struct learner     learner = {.manifest = tdh_manifest_learn}; /* of real-time sessions; under the lock */
 /* What ProcessTrace reads in this thread: its callbacks, and what they ask, are in it too. */
 static _Thread_local struct learn_files reading;
 
@@ -57,19 +57,11 @@ void tdh_reads_end(void) { reading = (struct learn_files){0}; }
 
 void tdh_sees(const struct etl_event *e)
 {
-    struct schema_key key;
-
-    if (chunks_is(e)) {
-        struct schema_set *s = tdh_lock();
-        if (s && chunks_see(&pieces, e))
-            tdh_manifest_learn(NULL, s, text_get(&pieces.whole), pieces.whole.length);
-        if (s)
-            tdh_unlock();
+    if (!chunks_is(e) && (e->kind != ETL_KIND_FULL || classic_hook(e) >> 8 != CLASSIC_EVENT_METADATA >> 8))
         return;
-    }
-    if (e->kind != ETL_KIND_FULL || classic_hook(e) >> 8 != CLASSIC_EVENT_METADATA >> 8 || !tdh_lock())
+    struct schema_set *s = tdh_lock();
+    if (!s)
         return;
-    schema_key_of(e, &key);
-    schema_set_learn(set, &key, e->payload, e->payload_size);
+    learner_see(&learner, s, e);
     tdh_unlock();
 }

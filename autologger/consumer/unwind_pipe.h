@@ -1,5 +1,6 @@
 /* unwind_pipe.h - what goes between a merge and autologger-unwind, the program that unwinds copied stacks: messages over a socket, each a
- * struct unwind_message with `size` bytes behind it. Images come as they are in the trace; each copy is answered at once.
+ * struct unwind_message with `size` bytes behind it. Images come as they are in the trace; each copy is answered at once, but that the
+ * program first has files opened for it: it has no right to open any (autologger/sandbox).
  * Both are of one build: there is no version. Not for: what a copy is (wire/stack_copy.h). */
 #ifndef AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
 #define AUTOLOGGER_CONSUMER_UNWIND_PIPE_H
@@ -8,8 +9,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum unwind_type { UNWIND_IMAGE, UNWIND_COPY, UNWIND_ANSWER };
-enum { UNWIND_FRAMES = 192, UNWIND_MESSAGE_MOST = 64 << 10 };
+enum unwind_type { UNWIND_IMAGE, UNWIND_COPY, UNWIND_ANSWER,
+                   UNWIND_OPEN, /* a path with its NUL; answered by UNWIND_FILE */
+                   UNWIND_FILE  /* of size 0, with a descriptor or none */ };
+enum { UNWIND_FRAMES = 192, UNWIND_MESSAGE_MOST = 64 << 10, UNWIND_PATH = 4400 };
 struct unwind_message {
     uint32_t type, size;
 };
@@ -39,4 +42,7 @@ struct unwind_answer {
 /* All `size` bytes; false at the other's end, or after the socket's own time (SO_RCVTIMEO, SO_SNDTIMEO). */
 bool unwind_receive(int fd, void *into, size_t size);
 bool unwind_send(int fd, const void *from, size_t size);
+/* The head of an UNWIND_FILE with its descriptor; -1: it is not there. The receiver gets one of its own. */
+bool unwind_file_send(int fd, int file);
+bool unwind_file_receive(int fd, int *file);
 #endif

@@ -4,6 +4,7 @@
 #include "autologger/consumer/classic_event.h"
 #include "autologger/schema/tracelogging.h"
 #include "registry-sim/base/cursor.h"
+#include "registry-sim/base/opening.h"
 #include "registry-sim/base/program.h"
 
 #include <errno.h>
@@ -19,6 +20,7 @@
 
 #define PROGRAM "autologger-unwind"
 enum { WAIT_MS = 20000, STARTS_MOST = 4, CHANNEL_TRACELOGGING = 11 };
+static const struct unwinding_host *host;
 extern char **environ;
 
 struct unwinding {
@@ -46,58 +48,99 @@ bool stack_copy_is(const struct etl_event *e)
 
 /* ---- the program ---- */
 
+void unwinding_by(const struct unwinding_host *by) { host = by; }
+
 static void stop(struct unwinding *u)
 {
     if (u->pid <= 0)
         return;
     close(u->fd);
-    kill(u->pid, SIGKILL);
-    while (waitpid(u->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
+    if (host) {
+        host->stop(host->ctx);
+    } else {
+        kill(u->pid, SIGKILL);
+        while (waitpid(u->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
     u->pid  = 0;
     u->told = 0;
 }
 
-static bool start(struct unwinding *u)
+int unwinding_start(pid_t *pid, char *why, size_t size)
 {
     char  path[PROGRAM_PATH], name[] = PROGRAM;
     char *argv[] = {name, NULL};
     int   pair[2];
 
-    if (u->pid > 0)
-        return true;
-    if (u->starts >= STARTS_MOST) {
-        snprintf(u->counts.none, sizeof u->counts.none, "the program %s died or hung %d times", name, STARTS_MOST);
-        return false;
-    }
+    *pid = 0;
     if (!program_beside(name, path)) {
-        snprintf(u->counts.none, sizeof u->counts.none, "the program %s is not installed", name);
-        return false;
+        snprintf(why, size, "the program %s is not installed", name);
+        return -1;
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        snprintf(u->counts.none, sizeof u->counts.none, "no socket for %s: %s", name, strerror(errno));
-        return false;
+        snprintf(why, size, "no socket for %s: %s", name, strerror(errno));
+        return -1;
     }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pair[1], STDIN_FILENO);
-    int error = posix_spawn(&u->pid, path, &actions, NULL, argv, environ);
+    int error = posix_spawn(pid, path, &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     close(pair[1]);
     if (error) {
         close(pair[0]);
-        u->pid = 0;
-        snprintf(u->counts.none, sizeof u->counts.none, "%.150s: %s", path, strerror(error));
-        return false;
+        *pid = 0;
+        snprintf(why, size, "%.150s: %s", path, strerror(error));
+        return -1;
     }
     /* it only ever waits for us, and we for an answer: neither can block for long, or it hangs */
     struct timeval wait = {.tv_sec = WAIT_MS / 1000, .tv_usec = WAIT_MS % 1000 * 1000};
     setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-    u->fd   = pair[0];
+    return pair[0];
+}
+
+static bool start(struct unwinding *u)
+{
+    if (u->pid > 0)
+        return true;
+    if (u->starts >= STARTS_MOST) {
+        snprintf(u->counts.none, sizeof u->counts.none, "the program %s died or hung %d times", PROGRAM, STARTS_MOST);
+        return false;
+    }
+    u->fd = host ? host->start(host->ctx, &u->pid, u->counts.none, sizeof u->counts.none) : unwinding_start(&u->pid, u->counts.none, sizeof u->counts.none);
+    if (u->fd < 0) {
+        u->pid = 0;
+        return false;
+    }
     u->told = 0;
     u->starts++;
     return true;
+}
+
+/* The program has no rights: it asks for each file. It gets ELF files alone. */
+static bool file_answer(struct unwinding *u, uint32_t size)
+{
+    char path[UNWIND_PATH];
+    if (!size || size > sizeof path || !unwind_receive(u->fd, path, size) || path[size - 1])
+        return false;
+    const int  file = host ? opening_regular(path) : opening_elf_for(path);
+    const bool sent = unwind_file_send(u->fd, file);
+    if (file >= 0)
+        close(file);
+    return sent;
+}
+
+/* The head of its answer, behind all that it has opened. */
+static bool answer_head(struct unwinding *u, struct unwind_message *head)
+{
+    while (unwind_receive(u->fd, head, sizeof *head)) {
+        if (head->type != UNWIND_OPEN)
+            return head->type == UNWIND_ANSWER;
+        if (!file_answer(u, head->size))
+            return false;
+    }
+    return false;
 }
 
 static bool ask(struct unwinding *u, size_t size, struct unwind_answer *answer)
@@ -106,7 +149,7 @@ static bool ask(struct unwinding *u, size_t size, struct unwind_answer *answer)
     if (!unwind_send(u->fd, u->images + u->told, u->size - u->told))
         return false;
     u->told = u->size;
-    return unwind_send(u->fd, u->message, size) && unwind_receive(u->fd, &head, sizeof head) && head.type == UNWIND_ANSWER && head.size <= sizeof *answer &&
+    return unwind_send(u->fd, u->message, size) && answer_head(u, &head) && head.size <= sizeof *answer &&
            head.size >= offsetof(struct unwind_answer, frames) && unwind_receive(u->fd, answer, head.size) && answer->count > 0 &&
            answer->count <= UNWIND_FRAMES && answer->end < UNWIND_ENDS &&
            head.size == offsetof(struct unwind_answer, frames) + answer->count * sizeof(uint64_t);

@@ -1,11 +1,13 @@
 #include "autologger/consumer/write_behind.h"
 
+#include "registry-sim/base/opening.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
 void write_behind_begin(struct write_behind *b, const char *path)
 {
-    *b = (struct write_behind){.fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
+    *b = (struct write_behind){.fd = opening_file(path, O_NOFOLLOW)};
 }
 
 static void let_go(struct write_behind *b)

@@ -1,5 +1,5 @@
 /* access.h - who may do what at the control socket. The principal is the user at connect time (SO_PEERCRED).
- * Root and the daemon's own user may do everything. For others a daemon asks the descriptors of rights.h; an early program has none: there
+ * Root and the daemon's own user may do everything, where they are in the daemon's own user and process namespaces. For others a daemon asks the descriptors of rights.h; an early program has none: there
  * they register providers, write to sessions that are not secure, and ask. Threads: one (controlling). */
 #ifndef AUTOLOGGER_CONTROL_ACCESS_H
 #define AUTOLOGGER_CONTROL_ACCESS_H
@@ -23,7 +23,8 @@ struct control_rights {
     void (*owner)(int fd, uint32_t uid, struct state_owner *out);
 };
 
-/* True when that user may start, stop, enable and declare the file system ready, whatever descriptors say. */
+#define ACCESS_NOBODY UINT32_MAX /* no user: what everybody may */
+/* True when that user of the daemon's own namespaces may start, stop, enable and declare the file system ready, whatever descriptors say. */
 bool access_may_control(uint32_t uid);
 /* True when all of `wanted` is granted on `object`. `r`: NULL in an early program. */
 bool access_granted(const struct control_rights *r, int fd, uint32_t uid, const struct guid *object, uint32_t wanted);

@@ -31,6 +31,7 @@ struct control_client {
     int      fds[CONTROL_FDS]; /* that came with the answer, if they are wanted */
     unsigned fd_count;
     bool     fds_wanted;
+    int      wait_most; /* ms that one answer may take; 0: as long as each request allows */
     uint32_t sequence;
     size_t   size; /* of the answer in `buffer` */
     _Alignas(8) uint8_t buffer[CTL_MAX];
@@ -141,6 +142,7 @@ static wstatus receive(struct control_client *c, int64_t deadline, struct reason
 /* Sends `request` (its header's size and type are set by the caller) and waits for its answer of at least `least` bytes. */
 static wstatus ask_once(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
+    wait_ms           = c->wait_most ? c->wait_most : wait_ms;
     int64_t deadline  = wait_ms == WAIT_EVER ? -1 : now_ms() + wait_ms;
     request->version  = CTL_VERSION;
     request->sequence = ++c->sequence ? c->sequence : ++c->sequence; /* 0 is the daemon's own */
@@ -183,7 +185,7 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
 /* The same. An early program that would lose what it holds has asked the daemon to take over: asks again until that has happened. */
 static wstatus ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
-    int64_t deadline = now_ms() + WAIT_MS;
+    int64_t deadline = now_ms() + (c->wait_most ? c->wait_most : WAIT_MS);
     wstatus st;
     while ((st = ask_once(c, request, least, wait_ms, why)) == W_RETRY) {
         if (now_ms() >= deadline)
@@ -209,7 +211,7 @@ static wstatus hello(struct control_client *c, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus open_once(const char *runtime_dir, struct control_client **out, bool *hung_up, struct reason *why)
+static wstatus open_once(const char *runtime_dir, int wait_most, struct control_client **out, bool *hung_up, struct reason *why)
 {
     const char            *dir = runtime_dir ? runtime_dir : control_runtime_dir();
     struct control_client *c   = calloc(1, sizeof *c);
@@ -217,6 +219,7 @@ static wstatus open_once(const char *runtime_dir, struct control_client **out, b
         return reason_set(why, W_OUTOFMEMORY, "not enough memory");
     wstatus st;
     c->cancel_fd = -1;
+    c->wait_most = wait_most;
     c->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (c->fd < 0) {
         st = reason_set(why, wstatus_from_errno(errno), "socket: %s", strerror(errno));
@@ -247,13 +250,19 @@ out:
 wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why)
 {
     bool    hung_up = false;
-    wstatus st      = open_once(runtime_dir, out, &hung_up, why);
+    wstatus st      = open_once(runtime_dir, 0, out, &hung_up, why);
     for (unsigned i = 0; hung_up && i < OPEN_AGAIN; i++) {
         hung_up = false;
         usleep(OPEN_PAUSE_MS * 1000);
-        st = open_once(runtime_dir, out, &hung_up, why);
+        st = open_once(runtime_dir, 0, out, &hung_up, why);
     }
     return hung_up ? reason_set(why, st, "the daemon hangs up: it has no place for this connection") : st;
+}
+
+wstatus control_open_briefly(const char *runtime_dir, int wait_most_ms, struct control_client **out, struct reason *why)
+{
+    bool hung_up;
+    return open_once(runtime_dir, wait_most_ms, out, &hung_up, why);
 }
 
 void control_close(struct control_client *c)
@@ -663,8 +672,11 @@ wstatus control_state(struct control_client *c, struct ctl_state_answer *out, st
     if (st)
         return st;
     *out = (struct ctl_state_answer){.sessions_most = SESSIONS_MOST};
-    const size_t known = c->size >= sizeof *out ? sizeof *out : c->size >= offsetof(struct ctl_state_answer, places) ? offsetof(struct ctl_state_answer, places)
-                                                                                                                   : offsetof(struct ctl_state_answer, sessions_most);
+    static const size_t whole[] = {offsetof(struct ctl_state_answer, sessions_most), offsetof(struct ctl_state_answer, places),
+                                   offsetof(struct ctl_state_answer, quota), sizeof *out};
+    size_t known = 0;
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        known = c->size >= whole[i] ? whole[i] : known;
     memcpy(out, c->buffer, known);
     out->store[sizeof out->store - 1]     = 0;
     out->log_dir[sizeof out->log_dir - 1] = 0;

@@ -14,6 +14,8 @@ struct control_client;
 const char *control_runtime_dir(void);
 /* Connects and says hello. 4201 when no daemon listens there, 5 when it may not be used. `runtime_dir` NULL = the default. */
 wstatus control_open(const char *runtime_dir, struct control_client **out, struct reason *why);
+/* The same, once, for a caller that can do without the daemon: no answer may take longer than so many ms, else 1460. */
+wstatus control_open_briefly(const char *runtime_dir, int wait_most_ms, struct control_client **out, struct reason *why);
 void    control_close(struct control_client *c); /* NULL is fine */
 /* One session by name; 4201 when there is none of that name. */
 wstatus control_query(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why);
@@ -66,9 +68,9 @@ wstatus control_consume_next(struct control_client *c, struct ctl_consume_reques
                              int fds[CONTROL_FDS], unsigned *count, struct reason *why);
 wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why);
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why);
-/* Each registration of each program: malloc, *count of them. 50 the daemon is too old. */
 /* The users whose programs write to the session, or did; *rows: free(). 50: an older daemon. */
 wstatus control_users(struct control_client *c, const char *name, struct ctl_user_row **rows, unsigned *count, struct reason *why);
+/* Each registration of each program: malloc, *count of them. 50 the daemon is too old. */
 wstatus control_registrations(struct control_client *c, struct ctl_registration_row **rows, unsigned *count, struct reason *why);
 /* One provider: who has it registered, which sessions enable it. *out, with its programs behind it, is borrowed until the next call. 4200. */
 wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why);

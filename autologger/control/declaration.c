@@ -34,7 +34,7 @@ static void row_fill(const struct state_enable *e, const struct directory *d, st
     snprintf(row->key, sizeof row->key, "%s", e->key);
 }
 
-void declaration_answer(const struct session *s, const struct directory *d, uint32_t start, struct ctl_declaration_answer *out,
+void declaration_answer(struct session *s, const struct directory *d, uint32_t start, struct ctl_declaration_answer *out,
                         size_t capacity)
 {
     uint32_t room = (uint32_t)((capacity - sizeof *out) / sizeof out->row[0]);
@@ -63,7 +63,7 @@ static uint32_t denied(const struct session *s, const struct guid *provider)
 }
 
 /* What came of it so far. */
-static void counts_fill(const struct session *s, unsigned place, struct ctl_terms_answer *out)
+static void counts_fill(struct session *s, unsigned place, struct ctl_terms_answer *out)
 {
     struct session_provider p;
     if (!session_provider(s, place, &p))
@@ -78,7 +78,7 @@ static void counts_fill(const struct session *s, unsigned place, struct ctl_term
     out->refused_keywords    = p.refused.keywords;
 }
 
-static void provider_fill(const struct session *s, unsigned place, const struct directory *d, struct ctl_terms_answer *out)
+static void provider_fill(struct session *s, unsigned place, const struct directory *d, struct ctl_terms_answer *out)
 {
     const struct state_enable *e      = &s->state->enable[place];
     const struct filter_block *filter = directory_filter(d, e->slot, e->entry);
@@ -103,7 +103,7 @@ static void provider_fill(const struct session *s, unsigned place, const struct 
     }
 }
 
-void terms_answer(const struct session *s, const struct directory *d, uint32_t which, struct ctl_terms_answer *out)
+void terms_answer(struct session *s, const struct directory *d, uint32_t which, struct ctl_terms_answer *out)
 {
     _Static_assert(sizeof *out + FILTER_BLOCK_MAX <= CTL_MAX && sizeof *out % 8 == 0, "a provider and its filter are one message");
     memset(out, 0, sizeof *out);

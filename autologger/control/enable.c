@@ -1,6 +1,7 @@
 /* enable.c - CTL_ENABLE_PROVIDER: providers of sessions that run. A controller may wait until every program that has the provider
  * registered has run its callback: its request is then answered when the last of their tickets has come back, or its program is gone.
- * Invariant: a wait holds tickets of living connections alone, so that every wait ends. Threads: one. See server.h. */
+ * Invariants: a wait holds tickets of living connections alone, and has a time by which it ends, so that every wait ends. A connection has few of
+ * them (WAITS_OF_ONE), a user as many as quota.def says. Threads: one. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/registrations.h"
 #include "autologger/control/users.h"
@@ -19,9 +20,35 @@ struct enable_wait {
     struct enable_wait *next;
     unsigned            controller; /* connection */
     struct ctl_header   header;     /* of the request */
-    unsigned            count;
-    struct ticket       left[];
+    uint64_t            until_ms;
+    bool                short_of_memory; /* somebody is not waited for */
+    unsigned            count, room;
+    struct ticket      *left;
 };
+/* A client waits 10 minutes at most (client.c); who has no right but to a session of its own less. */
+enum { WAITS_OF_ONE = 16, WAIT_MS = 30 * 1000, WAIT_OWNER_MS = 10 * 60 * 1000 };
+
+static void wait_free(struct enable_wait *w)
+{
+    if (w)
+        free(w->left);
+    free(w);
+}
+
+static void wait_add(struct enable_wait *w, struct ticket t)
+{
+    if (w->count == w->room) {
+        const unsigned more = w->room ? w->room * 2 : 8;
+        struct ticket *left = realloc(w->left, more * sizeof *left);
+        if (!left) {
+            w->short_of_memory = true;
+            return;
+        }
+        w->left = left;
+        w->room = more;
+    }
+    w->left[w->count++] = t;
+}
 
 /* server_tell_enable of a capture of the state, with the filter that came with the request. */
 static uint32_t tell_capture(struct control_server *v, const struct state_registration *r, const struct session *s, unsigned entry)
@@ -46,24 +73,39 @@ void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot,
             continue;
         const struct ticket t = {.connection = r->connection, .number = v->capture ? tell_capture(v, r, s, entry) : server_tell_enable(v, r, s, entry, code)};
         if (wait && v->fd[t.connection] >= 0)
-            wait->left[wait->count++] = t;
+            wait_add(wait, t);
     }
 }
 
-/* Answers the waits that have nothing left to wait for. An answer may drop a connection, and so change the list: from the front again. */
-static void answer_done(struct control_server *v)
+static void wait_unlink(struct control_server *v, struct enable_wait **at)
+{
+    v->waiting[(*at)->controller]--;
+    *at = (*at)->next;
+}
+
+/* Answers the waits that have nothing left to wait for, or no time. An answer may drop a connection, and so change the list: from the front again. */
+static void answer_done(struct control_server *v, uint64_t now_ms)
 {
     for (struct enable_wait **at = &v->waits; *at;) {
         struct enable_wait *w = *at;
-        if (w->count) {
+        if (w->count && now_ms < w->until_ms) {
             at = &w->next;
             continue;
         }
-        *at = w->next;
-        server_answer(v, w->controller, &w->header, W_SUCCESS);
-        free(w);
+        wait_unlink(v, at);
+        server_answer(v, w->controller, &w->header, w->count ? W_TIMEOUT : w->short_of_memory ? W_NOT_ENOUGH_MEMORY : W_SUCCESS);
+        wait_free(w);
         at = &v->waits;
     }
+}
+
+static bool expired(struct control_server *v, uint64_t now_ms, uint64_t *next_ms)
+{
+    answer_done(v, now_ms);
+    *next_ms = UINT64_MAX;
+    for (const struct enable_wait *w = v->waits; w; w = w->next)
+        *next_ms = w->until_ms < *next_ms ? w->until_ms : *next_ms;
+    return v->waits != NULL;
 }
 
 static void acknowledged(struct control_server *v, unsigned c, uint32_t number)
@@ -72,7 +114,7 @@ static void acknowledged(struct control_server *v, unsigned c, uint32_t number)
         for (unsigned i = 0; i < w->count; i++)
             if (w->left[i].connection == c && w->left[i].number == number) {
                 w->left[i] = w->left[--w->count];
-                answer_done(v);
+                answer_done(v, 0);
                 return;
             }
 }
@@ -82,8 +124,8 @@ static void gone(struct control_server *v, unsigned c)
     for (struct enable_wait **at = &v->waits; *at;) {
         struct enable_wait *w = *at;
         if (w->controller == c) {
-            *at = w->next;
-            free(w);
+            wait_unlink(v, at);
+            wait_free(w);
             continue;
         }
         for (unsigned i = 0; i < w->count;)
@@ -93,7 +135,7 @@ static void gone(struct control_server *v, unsigned c)
                 i++;
         at = &w->next;
     }
-    answer_done(v);
+    answer_done(v, 0);
 }
 
 /* ---- classic providers: one session at a time, and who enables one last takes it from the others ---- */
@@ -205,6 +247,45 @@ static bool private_room(const struct control_server *v, const struct session *s
            session_provider_find(s, &m->provider, &slot, &entry) || !server_private_room(v, &m->provider, &why);
 }
 
+/* What the session's user may still have of what all share. */
+static wstatus has_quota(struct control_server *v, const struct session *s, const struct ctl_enable_request *m, const struct filter_block *filter)
+{
+    const uint32_t uid = quota_payer(s);
+    if (m->code != CTL_CODE_ENABLE)
+        return W_SUCCESS;
+    const bool fine = quota_provider(v, uid, &m->provider) && (!filter_needed(filter) || quota_allows(v, QUOTA_FILTERS, uid, filter->size));
+    return fine ? W_SUCCESS : W_NO_SYSTEM_RESOURCES;
+}
+
+static wstatus wait_make(struct control_server *v, unsigned c, const struct ctl_header *m, struct enable_wait **out)
+{
+    const uint32_t uid = v->state->connection[c].uid;
+    if (v->waiting[c] >= WAITS_OF_ONE)
+        quota_refuse(v, QUOTA_WAITS, uid);
+    if (v->waiting[c] >= WAITS_OF_ONE || !quota_allows(v, QUOTA_WAITS, uid, 1))
+        return W_BUSY;
+    if (!(*out = calloc(1, sizeof **out)))
+        return W_NOT_ENOUGH_MEMORY;
+    (*out)->controller = c;
+    (*out)->header     = *m;
+    (*out)->until_ms   = quota_now_ms() + (access_may_control(uid) ? WAIT_OWNER_MS : WAIT_MS);
+    return W_SUCCESS;
+}
+
+/* The answer waits for the programs with the change. A program that does not read has lost its connection by then. */
+static void wait_begin(struct control_server *v, struct enable_wait *wait)
+{
+    unsigned living = 0;
+    for (unsigned i = 0; i < wait->count; i++)
+        if (v->fd[wait->left[i].connection] >= 0)
+            wait->left[living++] = wait->left[i];
+    wait->count = living;
+    wait->next  = v->waits;
+    v->waits    = wait;
+    v->waiting[wait->controller]++;
+    answer_done(v, 0);
+}
+
 static wstatus request(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_enable_request *m = message;
@@ -225,27 +306,17 @@ static wstatus request(struct control_server *v, unsigned c, const void *message
     if (!private_room(v, s, m))
         return W_NO_SYSTEM_RESOURCES;
     wstatus st = filter_of(m, size, &filter);
-    if (!st && m->wait && !(wait = calloc(1, sizeof *wait + STATE_REGISTRATIONS * sizeof wait->left[0])))
-        st = W_NOT_ENOUGH_MEMORY;
-    st = st ? st : act(v, m, filter, s, wait);
+    st         = st ? st : has_quota(v, s, m, filter);
+    st         = st || !m->wait ? st : wait_make(v, c, &m->header, &wait);
+    st         = st ? st : act(v, m, filter, s, wait);
     free(filter);
-    if (st || !wait) {
-        free(wait);
-        if (!st)
-            server_answer(v, c, &m->header, W_SUCCESS);
-        return st;
-    }
-    unsigned living = 0; /* who did not read was dropped meanwhile */
-    for (unsigned i = 0; i < wait->count; i++)
-        if (v->fd[wait->left[i].connection] >= 0)
-            wait->left[living++] = wait->left[i];
-    wait->count      = living;
-    wait->controller = c;
-    wait->header     = m->header;
-    wait->next       = v->waits;
-    v->waits         = wait;
-    answer_done(v);
-    return W_SUCCESS;
+    if (st)
+        wait_free(wait);
+    else if (wait)
+        wait_begin(v, wait);
+    else
+        server_answer(v, c, &m->header, W_SUCCESS);
+    return st;
 }
 
 /* ---- CTL_PROVIDER ---- */
@@ -269,13 +340,16 @@ static unsigned enables_of(const struct control_server *v, unsigned c, int slot,
     return n;
 }
 
-static unsigned programs_of(const struct control_server *v, int slot, struct ctl_provider_program *out)
+static unsigned programs_of(const struct control_server *v, unsigned c, int slot, struct ctl_provider_program *out)
 {
-    unsigned n = 0;
+    const bool all = server_granted(v, c, &v->table->directory->shm->provider[slot].guid, ACCESS_QUERY);
+    unsigned   n   = 0;
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
         if (!r->in_use || (r->slot != (uint32_t)slot && state_group(r) != slot)) /* of a group: its members */
             continue;
+        if (!all && v->state->connection[r->connection].uid != v->state->connection[c].uid)
+            continue; /* which programs others have running is not told to who may not ask */
         const uint32_t pid = v->state->connection[r->connection].pid;
         unsigned       k   = 0;
         while (k < n && out[k].pid != pid)
@@ -301,7 +375,7 @@ static wstatus provider(struct control_server *v, unsigned c, const void *messag
         return W_WMI_GUID_NOT_FOUND;
     memset(answer, 0, sizeof *answer);
     answer->enable_count  = enables_of(v, c, slot, answer->enable);
-    answer->program_count = programs_of(v, slot, answer->program);
+    answer->program_count = programs_of(v, c, slot, answer->program);
     snprintf(answer->name, sizeof answer->name, "%s", v->table->directory->name[slot] ? v->table->directory->name[slot] : "");
     return server_reply(v, c, m, answer, sizeof *answer + answer->program_count * sizeof answer->program[0], W_SUCCESS);
 }
@@ -326,7 +400,7 @@ static void adopted(struct control_server *v)
     }
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, provider, registrations_page, users_page, registered, adopted, parts_of, parts_living};
+const struct control_enabling control_enabling = {request, acknowledged, gone, expired, provider, registrations_page, users_page, registered, adopted, parts_of, parts_living};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

@@ -84,6 +84,8 @@ void group_join(struct control_server *v, unsigned registration, const void *tra
 
     if (state_group(r) >= 0 || !group_of(traits, size, &group) || !server_granted(v, r->connection, &group, ACCESS_JOIN_GROUP))
         return;
+    if (!quota_provider(v, v->state->connection[r->connection].uid, &group))
+        return;
     const int slot = directory_get(v->table->directory, &group);
     if (slot < 0 || slot == (int)r->slot)
         return;

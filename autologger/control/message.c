@@ -1,13 +1,16 @@
 #include "autologger/control/message.h"
 
+#include "autologger/control/outcast.h"
+
 #include <errno.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { FD_MAX = 253 /* the kernel's SCM_MAX_FD: what is not taken the kernel closes in our name */, FD_SEND = 8 };
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83 /* Linux 6.16 */
+#endif
+enum { FD_SEND = 8, UNREAD_MOST = 4096 };
 
 bool message_send(int fd, const void *message, size_t size, const int *fds, unsigned fd_count)
 {
@@ -34,86 +37,71 @@ bool message_send(int fd, const void *message, size_t size, const int *fds, unsi
     return n == (ssize_t)size;
 }
 
-struct unwanted {
-    unsigned count;
-    int      fd[];
-};
-
-static void *close_all(void *ctx)
+void message_refuse_descriptors(int fd)
 {
-    struct unwanted *u = ctx;
-    for (unsigned i = 0; i < u->count; i++)
-        close(u->fd[i]);
-    free(u);
-    return NULL;
+    static const int no = 0;
+    setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &no, sizeof no); /* an older kernel: message_receive */
 }
 
-static void close_beside(const int *fd, unsigned count)
+/* The next message stays in the socket. This call has no room for descriptors, so the kernel installs none here and only reports them. An installed
+ * one needs a close, and the close of a FUSE file asks its server. */
+static ssize_t look(int fd, struct msghdr *m)
 {
-    struct unwanted *u = malloc(sizeof *u + count * sizeof u->fd[0]);
-    pthread_t        thread;
-    for (unsigned i = 0; !u && i < count; i++)
-        close(fd[i]);
-    if (!u)
-        return;
-    u->count = count;
-    memcpy(u->fd, fd, count * sizeof u->fd[0]);
-    if (pthread_create(&thread, NULL, close_all, u) == 0)
-        pthread_detach(thread);
-    else
-        close_all(u);
-}
-
-struct incoming {
-    _Alignas(struct cmsghdr) char space[CMSG_SPACE(sizeof(int) * FD_MAX) + CMSG_SPACE(sizeof(struct ucred))];
-    struct msghdr m;
-    bool          descriptors, credentials;
-};
-
-/* As recvmsg. Descriptors are on their way out when it returns. */
-static ssize_t take(int fd, void *message, size_t capacity, struct incoming *in)
-{
-    struct iovec io = {.iov_base = message, .iov_len = capacity};
-    in->m           = (struct msghdr){.msg_iov = &io, .msg_iovlen = 1, .msg_control = in->space, .msg_controllen = sizeof in->space};
-    in->descriptors = in->credentials = false;
-    ssize_t n = recvmsg(fd, &in->m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    if (n < 0)
-        return -errno;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&in->m); c; c = CMSG_NXTHDR(&in->m, c)) {
-        in->credentials |= c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_CREDENTIALS;
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS || c->cmsg_len <= CMSG_LEN(0))
-            continue;
-        close_beside((const int *)(const void *)CMSG_DATA(c), (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int)));
-        in->descriptors = true;
-    }
-    return n;
-}
-
-void message_hang_up(int fd)
-{
-    enum { UNREAD_MOST = 4096 };
-    static const int yes = 1;
-    struct incoming  in;
-    char             byte;
-    bool             more = true;
-    /* nothing comes any more; and what is there has credentials, which the end has not: a message may be empty */
-    if (shutdown(fd, SHUT_RDWR) < 0 || setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) < 0) {
-        close_beside(&fd, 1);
-        return;
-    }
-    for (unsigned i = 0; i < UNREAD_MOST && more; i++)
-        more = take(fd, &byte, sizeof byte, &in) >= 0 && in.credentials;
-    if (more)
-        close_beside(&fd, 1);
-    else
-        close(fd);
+    char         byte;
+    struct iovec io = {.iov_base = &byte, .iov_len = sizeof byte};
+    ssize_t      n;
+    m->msg_iov    = &io;
+    m->msg_iovlen = 1;
+    do
+        n = recvmsg(fd, m, MSG_PEEK | MSG_DONTWAIT);
+    while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
 }
 
 ssize_t message_receive(int fd, void *message, size_t capacity)
 {
-    struct incoming in;
-    ssize_t         n = take(fd, message, capacity, &in);
-    if (n >= 0 && in.descriptors)
-        return -EBADMSG; /* nobody has a descriptor for us */
-    return n >= 0 && in.m.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
+    struct msghdr peek = {.msg_flags = 0};
+    struct iovec  io   = {.iov_base = message, .iov_len = capacity};
+    struct msghdr m    = {.msg_iov = &io, .msg_iovlen = 1};
+    ssize_t       n    = look(fd, &peek);
+    if (n < 0)
+        return n;
+    if (peek.msg_flags & MSG_CTRUNC)
+        return -EBADMSG; /* a client sends no descriptors */
+    n = recvmsg(fd, &m, MSG_DONTWAIT);
+    if (n < 0)
+        return -errno;
+    return m.msg_flags & MSG_TRUNC ? -EMSGSIZE : n;
+}
+
+/* With SO_PASSCRED each message has credentials, which the end has not: a message may be empty. */
+enum message_waits message_waits(int fd)
+{
+    union {
+        struct cmsghdr align;
+        char           space[CMSG_SPACE(sizeof(struct ucred))];
+    } room;
+    struct msghdr m;
+    ssize_t       n;
+    do { /* a peer that left answers unread says so once, in front of the messages that it sent */
+        m = (struct msghdr){.msg_control = room.space, .msg_controllen = sizeof room.space};
+        n = look(fd, &m);
+    } while (n == -ECONNRESET);
+    if (n < 0)
+        return MESSAGE_NONE;
+    return m.msg_flags & MSG_CTRUNC ? MESSAGE_DESCRIPTORS : CMSG_FIRSTHDR(&m) ? MESSAGE_PLAIN : MESSAGE_NONE;
+}
+
+void message_hang_up(int fd)
+{
+    static const int   yes   = 1;
+    enum message_waits waits = MESSAGE_DESCRIPTORS;
+    /* nothing comes any more */
+    const bool shut = shutdown(fd, SHUT_RDWR) == 0 && setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) == 0;
+    for (unsigned i = 0; shut && i < UNREAD_MOST && (waits = message_waits(fd)) == MESSAGE_PLAIN; i++)
+        (void)!recv(fd, NULL, 0, MSG_DONTWAIT);
+    if (waits == MESSAGE_NONE)
+        close(fd);
+    else
+        outcast_add(fd);
 }

@@ -8,10 +8,14 @@
 
 /* False when it could not be sent whole at once. */
 bool message_send(int fd, const void *message, size_t size, const int *fds, unsigned fd_count);
-/* Bytes of one message; 0 at the end; -errno. -EBADMSG: descriptors came along, and are closed: nobody sends any to a daemon.
- * A message larger than `capacity` is -EMSGSIZE. */
+/* Clients can't send descriptors to this socket, nor to those that are accepted from it. Only where the kernel knows how. */
+void message_refuse_descriptors(int fd);
+/* Bytes of one message; 0 at the end; -errno. -EBADMSG: the message carries descriptors. No honest client sends any; the message stays in the
+ * socket for message_hang_up. A message larger than `capacity` is -EMSGSIZE. */
 ssize_t message_receive(int fd, void *message, size_t capacity);
-/* Ends a connection to somebody who may mean harm: closing the last descriptor of a socket that lingers, or of a file of somebody's own file
- * system, takes as long as its owner likes. Such descriptors, also in messages that were never read, are closed on a thread of their own. */
+/* Ends the connection of a hostile client. This process never closes descriptors of unread messages (outcast.h). */
 void message_hang_up(int fd);
+/* What a connection that was shut down still holds; SO_PASSCRED is set. */
+enum message_waits { MESSAGE_NONE, MESSAGE_PLAIN, MESSAGE_DESCRIPTORS };
+enum message_waits message_waits(int fd);
 #endif

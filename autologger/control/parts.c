@@ -3,7 +3,9 @@
  * no entry. So a provider's eight places are not used up by its processes, and a part ends without anybody else being told.
  * Invariant: a part belongs to one process, and has its whole as long as it lives (daemon/private.c ends it otherwise).
  * Threads: one (controlling). See server_parts.h. */
+#include "autologger/control/peer.h"
 #include "autologger/control/server_parts.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +14,7 @@
 /* Parts take places of sessions: one whole has so many, and leaves others so many. */
 enum { PARTS_OF_ONE = 16, PLACES_LEFT = 16 };
 
-static struct session *part_find(const struct control_server *v, const struct session *whole, uint32_t pid, unsigned *all)
+static struct session *part_find(const struct control_server *v, const struct session *whole, const struct state_connection *who, unsigned *all)
 {
     struct session *found = NULL;
     *all                  = 0;
@@ -21,7 +23,7 @@ static struct session *part_find(const struct control_server *v, const struct se
         if (!session_is_part(s, whole))
             continue;
         (*all)++;
-        if (s->state->private_pid == pid)
+        if (peer_is(who, s->state->private_pid, s->state->private_process, s->state->private_start))
             found = s;
     }
     return found;
@@ -74,7 +76,8 @@ static wstatus room_for(const struct session_table *t, const struct session *who
 }
 
 /* The session that `plan` says, for that process. It may be made within a start, whose rights and owner are not this one's. */
-static wstatus add(struct control_server *v, struct session *whole, const struct plan *plan, uint32_t pid, struct session **out, struct reason *why)
+static wstatus add(struct control_server *v, struct session *whole, const struct plan *plan, const struct state_connection *who, struct session **out,
+                   struct reason *why)
 {
     struct session_table        *t      = v->table;
     struct session_env          *env    = t->env;
@@ -84,19 +87,20 @@ static wstatus add(struct control_server *v, struct session *whole, const struct
 
     t->may_add       = NULL;
     env->processes   = &one;
-    env->private_pid = pid;
+    env->program     = who;
     env->asks        = whole->state->owner.set ? &whole->state->owner : NULL;
     wstatus st       = table_add(t, plan, out, why);
     t->may_add       = before.may_add;
     env->processes   = around.processes;
-    env->private_pid = around.private_pid;
+    env->program     = around.program;
     env->asks        = around.asks;
     return st;
 }
 
 /* The first process has the file that was named, the others' ends with their number, as on Windows. */
-static wstatus part_make(struct control_server *v, struct session *whole, uint32_t pid, struct session **out, struct reason *why)
+static wstatus part_make(struct control_server *v, struct session *whole, const struct state_connection *who, struct session **out, struct reason *why)
 {
+    const uint32_t              pid = who->pid;
     const struct state_session *w = whole->state;
     char                        name[STATE_NAME + 32], path[sizeof w->other_path + 16], file[sizeof w->file_name + 16], own[16] = "", none[1] = "";
     struct plan                 plan = {.name = name, .key = none, .guid = w->guid, .memory_bytes = w->memory_bytes, .clock_type = w->clock_type,
@@ -113,7 +117,7 @@ static wstatus part_make(struct control_server *v, struct session *whole, uint32
     plan.given.maximum_buffers = w->maximum_buffers;
     if (strlen(path) >= sizeof w->log_path || strlen(file) >= sizeof w->file_name)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name is too long with the number behind it");
-    wstatus st = add(v, whole, &plan, pid, out, why);
+    wstatus st = add(v, whole, &plan, who, out, why);
     if (st)
         return st;
     atomic_store(&(*out)->sids, atomic_load(&whole->sids));
@@ -128,22 +132,23 @@ static wstatus part_make(struct control_server *v, struct session *whole, uint32
 }
 
 /* False: that process is meant, and there is no part for it. */
-static bool part_ensure(struct control_server *v, struct session *whole, uint32_t pid)
+static bool part_ensure(struct control_server *v, struct session *whole, const struct state_connection *who)
 {
+    const uint32_t          pid = who->pid;
     struct state_processes *p = &whole->state->processes;
     struct session         *part;
     struct reason           why = {0};
     unsigned                all;
-    if (!is_for(p, pid) || part_find(v, whole, pid, &all))
+    if (!is_for(p, pid) || part_find(v, whole, who, &all))
         return true;
     wstatus st = pid ? room_for(v->table, whole, all, &why)
                      : reason_set(&why, W_NOT_SUPPORTED, "the process is of a namespace whose ids are not seen here: when it ends could not be told");
-    st         = st ? st : part_make(v, whole, pid, &part, &why);
+    st         = st ? st : part_make(v, whole, who, &part, &why);
     if (!st)
         return true;
     p->refused++;
     p->status = st;
-    fprintf(stderr, "autologgerd: session \"%s\": no part for process %u: %s\n", whole->state->name, pid, why.text);
+    visible_line(stderr, "autologgerd: session \"%s\": no part for process %u: %s", whole->state->name, pid, why.text);
     return false;
 }
 
@@ -152,7 +157,7 @@ static bool part_ensure(struct control_server *v, struct session *whole, uint32_
 struct session *parts_of(struct control_server *v, unsigned c, struct session *whole)
 {
     unsigned all;
-    return part_find(v, whole, v->state->connection[c].pid, &all);
+    return part_find(v, whole, &v->state->connection[c], &all);
 }
 
 void parts_begin(struct control_server *v, struct session *whole)
@@ -162,7 +167,7 @@ void parts_begin(struct control_server *v, struct session *whole)
     for (unsigned i = 0; slot >= 0 && i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
         if (r->in_use && r->slot == (uint32_t)slot && !none[r->connection])
-            none[r->connection] = !part_ensure(v, whole, v->state->connection[r->connection].pid);
+            none[r->connection] = !part_ensure(v, whole, &v->state->connection[r->connection]);
     }
 }
 
@@ -192,16 +197,16 @@ void parts_registered(struct control_server *v, unsigned registration)
 {
     struct state_registration *r  = &v->state->registration[registration];
     const struct guid          id = v->table->directory->shm->provider[r->slot].guid;
-    const uint32_t             pid = v->state->connection[r->connection].pid;
+    const struct state_connection *who = &v->state->connection[r->connection];
     unsigned                   all;
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
         struct session *whole = v->table->slot[i];
-        if (!whole || whole->state->processes.kind != STATE_WHOLE || !guid_equal(&whole->state->guid, &id) || part_find(v, whole, pid, &all) ||
+        if (!whole || whole->state->processes.kind != STATE_WHOLE || !guid_equal(&whole->state->guid, &id) || part_find(v, whole, who, &all) ||
             got_none(v, r))
             continue;
-        if (!part_ensure(v, whole, pid))
+        if (!part_ensure(v, whole, who))
             r->in_use |= STATE_REGISTERED_NO_PART;
-        else if (part_find(v, whole, pid, &all))
+        else if (part_find(v, whole, who, &all))
             tell_earlier(v, whole, r);
     }
 }

@@ -4,16 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
-enum { RESERVE_MOST = 64, RESERVE_PART = 8, FILES_PART = 2, PIDS = 1 << 22, WORD = 64, SPEAK_MS = 1000 };
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
+enum { RESERVE_MOST = 64, RESERVE_PART = 8, FILES_PART = 3 /* a connection has two: its socket and its process */, PIDS = 1 << 22, WORD = 64, SPEAK_MS = 1000 };
 
 void places_begin(struct control_server *v)
 {
@@ -40,7 +32,7 @@ static unsigned used(const struct control_server *v)
  * programs that try again would else push out commands that have just connected. */
 static bool silent_drop(struct control_server *v, bool of_user, uint32_t uid)
 {
-    const uint64_t now    = now_ms();
+    const uint64_t now    = quota_now_ms();
     unsigned       victim = STATE_CONNECTIONS;
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         const struct state_connection *s = &v->state->connection[c];
@@ -56,16 +48,17 @@ static bool silent_drop(struct control_server *v, bool of_user, uint32_t uid)
 
 int places_take(struct control_server *v, uint32_t uid)
 {
-    unsigned own = 0;
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
-        own += v->state->connection[c].in_use && v->state->connection[c].uid == uid;
-    if (own >= v->places / 2 && uid != 0 && !silent_drop(v, true, uid))
+    struct quota_use use;
+    quota_uses(v, QUOTA_CONNECTIONS, uid, &use);
+    if (uid != 0 && !quota_fits(quota_rule(QUOTA_CONNECTIONS), v->places, &use, false, 1, 0) && !silent_drop(v, true, uid)) {
+        quota_refuse(v, QUOTA_CONNECTIONS, uid);
         return -1; /* P1 */
+    }
     if (used(v) + (uid ? reserve(v) : 0) >= v->places && !silent_drop(v, false, 0))
         return -1; /* P2 */
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
         if (!v->state->connection[c].in_use) {
-            v->since_ms[c] = now_ms();
+            v->since_ms[c] = quota_now_ms();
             return (int)c;
         }
     return -1;

@@ -1,5 +1,5 @@
 /* places.h - places for connections: how many there are, who gets one, and who was refused.
- * Invariants  P1 no user but root has more than half of the places. P2 the last ones are kept for root's controllers: root may connect
+ * Invariants  P1 no user but root has more than half of what other users left (quota.h). P2 the last ones are kept for root's controllers: root may connect
  *   there, and a program that registers a provider in one of them gives it up. P3 who is refused is counted, by user and program,
  *   and told: in CTL_STATE, and as a condition of each session that runs.
  * Programs that were refused try again every 5 s (provider/agent.c), so a place that becomes free is taken.

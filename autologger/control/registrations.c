@@ -1,5 +1,6 @@
 /* registrations.c - CTL_REGISTRATIONS: each registration of each program, one row. Two of one process are two rows. Threads: one. See server.h. */
 #include "autologger/control/registrations.h"
+#include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 
 #include <string.h>
@@ -41,11 +42,18 @@ wstatus registrations_page(struct control_server *v, unsigned c, const void *mes
     struct ctl_registrations_answer  *answer = (void *)v->out;
     const uint32_t                    room   = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
     (void)size;
+    uint32_t                          asked  = UINT32_MAX; /* the provider that the right was asked of last */
+    bool                              may    = false;
     memset(answer, 0, sizeof *answer);
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         const struct state_registration *r = &v->state->registration[i];
         if (!r->in_use)
             continue;
+        if (r->slot != asked)
+            may = server_granted(v, c, &v->table->directory->shm->provider[r->slot].guid, ACCESS_QUERY);
+        asked = r->slot;
+        if (!may && v->state->connection[r->connection].uid != v->state->connection[c].uid)
+            continue; /* as CTL_PROVIDER */
         if (answer->total++ >= m->start && answer->count < room)
             row_fill(v, r, &answer->row[answer->count++]);
     }

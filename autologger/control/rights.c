@@ -1,6 +1,9 @@
 #include "autologger/control/rights.h"
 
+#include "registry-sim/win32/sha256.h"
+
 #include <grp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +42,7 @@ struct rights {
     uint32_t              group;
     struct object        *object;
     unsigned              count;
+    pthread_mutex_t       lock; /* descriptors change under it: loggers take digests of them */
     uint8_t              *standard[2]; /* the table as descriptors; [1]: of SystemTraceControlGuid */
     size_t                standard_size[2];
 };
@@ -158,6 +162,7 @@ wstatus rights_create(uint32_t group, struct rights **out, struct reason *why)
         rights_destroy(r);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for who may do what");
     }
+    pthread_mutex_init(&r->lock, NULL);
     r->asked.granted = granted;
     r->asked.owner   = owner;
     r->group         = group;
@@ -188,7 +193,9 @@ wstatus rights_put(struct rights *r, const struct guid *object, const void *desc
         return reason_set(why, W_INVALID_PARAMETER, "the security descriptor of %s is not a sound one", guid_format(object, text));
     if (!o && r->count >= RIGHTS_MOST)
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "there are %d security descriptors already", RIGHTS_MOST);
+    pthread_mutex_lock(&r->lock);
     if (!(bytes = malloc(size)) || (!o && !(more = realloc(r->object, (r->count + 1) * sizeof *more)))) {
+        pthread_mutex_unlock(&r->lock);
         free(bytes);
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for a security descriptor");
     }
@@ -202,6 +209,7 @@ wstatus rights_put(struct rights *r, const struct guid *object, const void *desc
     free(o->bytes);
     o->bytes = bytes;
     o->size  = size;
+    pthread_mutex_unlock(&r->lock);
     return W_SUCCESS;
 }
 
@@ -210,9 +218,27 @@ bool rights_drop(struct rights *r, const struct guid *object)
     struct object *o = (struct object *)(uintptr_t)object_find(r, object);
     if (!o)
         return false;
+    pthread_mutex_lock(&r->lock);
     free(o->bytes);
     *o = r->object[--r->count];
+    pthread_mutex_unlock(&r->lock);
     return true;
+}
+
+void rights_digest(const struct rights *r, const struct guid *object, bool kernel, uint8_t out[32])
+{
+    pthread_mutex_t *lock = (pthread_mutex_t *)(uintptr_t)&r->lock;
+    struct sha256    s;
+    size_t           size;
+    bool             own;
+    sha256_init(&s);
+    pthread_mutex_lock(lock);
+    for (int i = 0; i <= kernel; i++) {
+        const uint8_t *bytes = descriptor_of(r, i ? &system_trace : object, &size, &own);
+        sha256_update(&s, bytes, size);
+    }
+    pthread_mutex_unlock(lock);
+    sha256_final(&s, out);
 }
 
 bool rights_at(const struct rights *r, unsigned i, struct guid *object)

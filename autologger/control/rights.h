@@ -4,7 +4,7 @@
  * Root and the daemon's own user have every right and are never asked.
  * Invariants: R1 who asks is told by the socket (SO_PEERCRED, SO_PEERGROUPS), as it was when the connection was made; nothing that a
  * program says counts. R2 what a descriptor does not give is refused; one that is not sound gives nothing.
- * Threads: one (controlling). Ownership: create/destroy. Not for: where descriptors are kept (daemon/rights_store.h), the right to end the
+ * Threads: one (controlling), but for rights_digest. Ownership: create/destroy. Not for: where descriptors are kept (daemon/rights_store.h), the right to end the
  * daemon or a boot (access.h). */
 #ifndef AUTOLOGGER_CONTROL_RIGHTS_H
 #define AUTOLOGGER_CONTROL_RIGHTS_H
@@ -25,6 +25,8 @@ wstatus rights_put(struct rights *r, const struct guid *object, const void *desc
 bool    rights_drop(struct rights *r, const struct guid *object);
 /* The one that counts for `object`, malloc; *own: it is its own, not the default. 8. */
 wstatus rights_get_dup(const struct rights *r, const struct guid *object, bool *own, uint8_t **out, size_t *size);
+/* SHA-256 of the descriptor that counts for `object`, and, `kernel`, of that of the kernel's events. From any thread. */
+void rights_digest(const struct rights *r, const struct guid *object, bool kernel, uint8_t out[32]);
 /* Own descriptor number `i`, in no order; false: there is none. */
 bool rights_at(const struct rights *r, unsigned i, struct guid *object);
 /* One entry more (`replace`: this one alone) in the descriptor that counts for `object`; malloc. */

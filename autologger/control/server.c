@@ -3,41 +3,61 @@
 #include "autologger/control/access.h"
 #include "autologger/control/foreign.h"
 #include "autologger/control/message.h"
+#include "autologger/control/peer.h"
+#include "autologger/control/outcast.h"
 #include "autologger/control/places.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 /* ---- connections ---- */
 
-static void keep_connection(struct control_server *v, unsigned c, int fd)
+/* A name that begins with "asks" stays with the keeper (daemon/keeper.c). */
+static const char *kept_name(const struct control_server *v, unsigned c, enum connection_kept how, char name[64])
+{
+    snprintf(name, 64, "%s:%u", how == KEPT_ASKS ? "asks" : "conn", v->state->connection[c].id);
+    return name;
+}
+
+static void keep_tell(const struct control_server *v, unsigned c, enum connection_kept how, int fd)
 {
     char name[64];
-    snprintf(name, sizeof name, "conn:%u", v->state->connection[c].id);
-    if (v->table->env->keep)
-        v->table->env->keep(v->table->env->keep_ctx, name, fd, 0);
+    if (how && v->table->env->keep)
+        v->table->env->keep(v->table->env->keep_ctx, kept_name(v, c, how, name), fd, 0);
+}
+
+void server_keep(struct control_server *v, unsigned c, enum connection_kept how)
+{
+    const enum connection_kept before = v->kept[c];
+    if (how && (before >= how || v->fd[c] < 0))
+        return;
+    v->kept[c] = (uint8_t)how;
+    keep_tell(v, c, how, v->fd[c]); /* before the other name goes: it is never without one */
+    keep_tell(v, c, before, -1);
 }
 
 void server_drop(struct control_server *v, unsigned c)
 {
     server_consumer_drop(v, c);
-    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
+    for (unsigned i = 0; v->registered[c] && i < STATE_REGISTRATIONS; i++)
         if (v->state->registration[i].connection == c)
             server_registration_drop(v, &v->state->registration[i]);
-    if (v->greeted[c])
-        keep_connection(v, c, -1);
+    server_keep(v, c, KEPT_NOT);
     const bool was_there = v->state->connection[c].in_use;
     v->state->connection[c].in_use = 0;
     if (v->fd[c] >= 0)
         message_hang_up(v->fd[c]);
     v->fd[c] = -1;
+    server_peer_drop(v, c);
     if (was_there)
         server_program_left(v, v->state->connection[c].uid, v->state->connection[c].attached);
     if (v->hooks.enabling)
@@ -50,17 +70,23 @@ void server_tell(struct control_server *v, unsigned c, void *message, size_t siz
         server_drop(v, c); /* V3 */
 }
 
-int server_connect(struct control_server *v, int fd, uint32_t uid, uint32_t pid)
+int server_connect(struct control_server *v, int fd, const struct state_connection *who)
 {
-    const int c = places_take(v, uid);
+    const int c = places_take(v, who->uid);
     if (c < 0) {
-        places_refuse(v, uid, pid);
+        places_refuse(v, who->uid, who->pid);
         return -1;
     }
     struct state_connection *s = &v->state->connection[c];
-    *s            = (struct state_connection){.id = v->state->next_connection++, .uid = uid, .pid = pid};
+    *s            = *who;
+    s->in_use     = 0;
+    s->attached   = 0;
+    s->id         = v->state->next_connection++;
     v->fd[c]      = fd;
     v->greeted[c] = false;
+    v->more[c] = v->kept[c] = 0;
+    v->unread[c] = 0;
+    v->held_until_ms[c] = 0;
     __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
     return c;
 }
@@ -75,7 +101,7 @@ static int accept_spare(struct control_server *v)
     if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
         places_refuse(v, who.uid, (uint32_t)who.pid);
     if (fd >= 0)
-        close(fd);
+        message_hang_up(fd);
     v->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     return fd;
 }
@@ -83,14 +109,17 @@ static int accept_spare(struct control_server *v)
 /* False: nobody waits. */
 static bool connection_accept(struct control_server *v)
 {
-    int          fd = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct ucred who;
-    socklen_t    size = sizeof who;
+    int                     fd = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    struct state_connection who;
 
     if (fd < 0)
         return (errno == EMFILE || errno == ENFILE) && v->spare_fd >= 0 && accept_spare(v) >= 0;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0 || server_connect(v, fd, who.uid, (uint32_t)who.pid) < 0)
+    /* programs that wait for a place try often: what costs more than their user is asked of those that get one */
+    const int c = peer_user(fd, &who) && quota_may_connect(v, fd, who.uid) ? server_connect(v, fd, &who) : -1;
+    if (c < 0)
         message_hang_up(fd); /* full: the client sees the end of the connection and tries again later */
+    else
+        server_peer_take(v, (unsigned)c);
     return true;
 }
 
@@ -112,10 +141,9 @@ static wstatus on_hello(struct control_server *v, unsigned c, const void *messag
                                .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR, .processors = v->table->env->cpus,
                                .daemon_instance = v->instance};
     (void)size;
-    if (!v->greeted[c]) {
-        v->greeted[c] = true;
-        keep_connection(v, c, v->fd[c]);
-    }
+    v->greeted[c] = true;
+    if (access_may_control(v->state->connection[c].uid)) /* others are kept when they ask for something: a hello costs the keeper nothing */
+        server_keep(v, c, KEPT_ASKS);
     if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR)) /* 0: a controller, maps nothing */
         answer.header.status = W_NOT_SUPPORTED;
     if (m->shm_major)
@@ -160,21 +188,14 @@ struct session *server_named(struct control_server *v, const struct ctl_session_
 
 /* ---- rights ---- */
 
-bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted)
-{
-    return access_granted(v->hooks.rights, v->fd[c], v->state->connection[c].uid, object, wanted);
-}
-
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted)
 {
     /* SystemTraceControlGuid: who has a session with events of the kernel has the kernel's */
     static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
     const bool               kernel       = s->state->kernel || s->state->tracepoint_count;
     const bool own = s->state->private_pid && s->state->processes.kind != STATE_PART; /* a program's; what it is a part of is its controller's */
-    if (own && v->state->connection[c].pid == s->state->private_pid)
-        return true;
     if (own)
-        return access_may_control(v->state->connection[c].uid);
+        return server_is_private_to(v, c, s) || server_may_control(v, c);
     return server_granted(v, c, &s->state->guid, wanted) && (!kernel || server_granted(v, c, &system_trace, wanted));
 }
 
@@ -188,34 +209,35 @@ static const struct request {
     size_t   least; /* size of the fixed part */
     uint32_t right; /* of enum access_right, on the session whose name follows the header; or one of the above */
     bool     files; /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
+    uint16_t weight; /* how many requests it counts as (quota.h) */
     server_request *act;
 } requests[] = {
-    {CTL_HELLO, sizeof(struct ctl_hello), ALWAYS, false, on_hello},
-    {CTL_REGISTER, sizeof(struct ctl_register), ALWAYS, false, server_on_register}, /* asks for REGISTER_GUIDS itself */
-    {CTL_UNREGISTER, sizeof(struct ctl_unregister), ALWAYS, false, server_on_unregister},
-    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), ALWAYS, false, server_on_enable_ack},
-    {CTL_THREAD, sizeof(struct ctl_thread), ALWAYS, false, on_thread},
-    {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, server_on_query}, /* tells those that the caller may query */
-    {CTL_STOP, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, server_on_stop},
-    {CTL_FLUSH, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, server_on_flush},
-    {CTL_FS_READY, sizeof(struct ctl_header), OWNER, true, server_on_fs_ready},
-    {CTL_SHUTDOWN, sizeof(struct ctl_header), OWNER, false, server_on_shutdown},
-    {CTL_END_BOOT, sizeof(struct ctl_header), OWNER, true, server_on_end_boot},
-    {CTL_UPDATE, offsetof(struct ctl_update_request, maximum_buffers), ACCESS_GUID_ENABLE | CREATE, true, server_on_update},
-    {CTL_START, sizeof(struct ctl_start_request), BY_ITSELF, true, server_on_start}, /* server_may_start */
-    {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), ACCESS_GUID_ENABLE, true, server_on_enable_provider}, /* and on the provider */
-    {CTL_SNAPSHOT, sizeof(struct ctl_snapshot_request), ACCESS_CREATE_ONDISK, true, server_on_snapshot},
-    {CTL_NEXT_FILE, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE | CREATE, true, server_on_next_file},
-    {CTL_STATE, sizeof(struct ctl_header), ALWAYS, false, server_on_state},
-    {CTL_PROVIDERS, sizeof(struct ctl_session_request), ALWAYS, false, server_on_providers},
-    {CTL_PROVIDER, sizeof(struct ctl_provider_request), ALWAYS, false, server_on_provider},
-    {CTL_REGISTRATIONS, sizeof(struct ctl_session_request), ALWAYS, false, server_on_registrations},
-    {CTL_USERS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, server_on_users},
-    {CTL_DECLARATION, sizeof(struct ctl_session_request), ACCESS_QUERY, false, server_on_declaration},
-    {CTL_TERMS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, server_on_terms},
-    {CTL_CONSUME, sizeof(struct ctl_session_request), ACCESS_REALTIME, false, server_on_consume},
-    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), ALWAYS, false, server_on_consume_next}, /* of the session of CTL_CONSUME */
-    {CTL_ACCESS, sizeof(struct ctl_access_request), ALWAYS, false, server_on_access},
+    {CTL_HELLO, sizeof(struct ctl_hello), ALWAYS, false, 2, on_hello},
+    {CTL_REGISTER, sizeof(struct ctl_register), ALWAYS, false, 2, server_on_register}, /* asks for REGISTER_GUIDS itself */
+    {CTL_UNREGISTER, sizeof(struct ctl_unregister), ALWAYS, false, 1, server_on_unregister},
+    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), ALWAYS, false, 1, server_on_enable_ack},
+    {CTL_THREAD, sizeof(struct ctl_thread), ALWAYS, false, 1, on_thread},
+    {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, 1, server_on_query}, /* tells those that the caller may query */
+    {CTL_STOP, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_stop},
+    {CTL_FLUSH, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_flush},
+    {CTL_FS_READY, sizeof(struct ctl_header), OWNER, true, 1, server_on_fs_ready},
+    {CTL_SHUTDOWN, sizeof(struct ctl_header), OWNER, false, 1, server_on_shutdown},
+    {CTL_END_BOOT, sizeof(struct ctl_header), OWNER, true, 1, server_on_end_boot},
+    {CTL_UPDATE, offsetof(struct ctl_update_request, maximum_buffers), ACCESS_GUID_ENABLE | CREATE, true, 20, server_on_update},
+    {CTL_START, sizeof(struct ctl_start_request), BY_ITSELF, true, 50, server_on_start}, /* server_may_start */
+    {CTL_ENABLE_PROVIDER, sizeof(struct ctl_enable_request), ACCESS_GUID_ENABLE, true, 4, server_on_enable_provider}, /* and on the provider */
+    {CTL_SNAPSHOT, sizeof(struct ctl_snapshot_request), ACCESS_CREATE_ONDISK, true, 20, server_on_snapshot},
+    {CTL_NEXT_FILE, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE | CREATE, true, 20, server_on_next_file},
+    {CTL_STATE, sizeof(struct ctl_header), ALWAYS, false, 4, server_on_state},
+    {CTL_PROVIDERS, sizeof(struct ctl_session_request), ALWAYS, false, 4, server_on_providers},
+    {CTL_PROVIDER, sizeof(struct ctl_provider_request), ALWAYS, false, 1, server_on_provider},
+    {CTL_REGISTRATIONS, sizeof(struct ctl_session_request), ALWAYS, false, 4, server_on_registrations},
+    {CTL_USERS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_users},
+    {CTL_DECLARATION, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_declaration},
+    {CTL_TERMS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_terms},
+    {CTL_CONSUME, sizeof(struct ctl_session_request), ACCESS_REALTIME, false, 1, server_on_consume},
+    {CTL_CONSUME_NEXT, sizeof(struct ctl_consume_request), ALWAYS, false, 1, server_on_consume_next}, /* of the session of CTL_CONSUME */
+    {CTL_ACCESS, sizeof(struct ctl_access_request), ALWAYS, false, 4, server_on_access},
 };
 
 /* What starting the session asks for. */
@@ -228,7 +250,7 @@ static uint32_t create_rights(const struct session *s)
 static bool may(struct control_server *v, unsigned c, const struct request *r, const void *message, size_t size)
 {
     char name[CTL_NAME];
-    if (r->right == ALWAYS || access_may_control(v->state->connection[c].uid))
+    if (r->right == ALWAYS || server_may_control(v, c))
         return true;
     if (r->right & BY_ITSELF)
         return v->hooks.rights != NULL;
@@ -267,6 +289,9 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
         if (requests[i].type == m->type)
             r = &requests[i];
+    quota_spend(v, c, r ? r->weight : 1, size);
+    if (r && r->type != CTL_HELLO && r->type != CTL_REGISTER) /* whoever registers is kept when that was granted */
+        server_keep(v, c, KEPT_ASKS);
     if (!r)
         st = W_INVALID_FUNCTION;
     else if (!may(v, c, r, message, size))
@@ -282,41 +307,71 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
         server_answer(v, c, m, st);
 }
 
-static void connection_read(struct control_server *v, unsigned c)
+bool server_read(struct control_server *v, unsigned c)
 {
+    if (!quota_may_read(v, c))
+        return false;
     ssize_t n = message_receive(v->fd[c], v->in, sizeof v->in);
 
     if (n == -EAGAIN || n == -EINTR)
-        return;
+        return false;
     if (n <= 0)
         server_drop(v, c);
     else
         server_receive(v, c, v->in, (size_t)n);
+    return true;
 }
 
-enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */ };
+/* Until a connection may be read again, or a wait is over; no longer than `ms`, -1: for ever. */
+static int sooner(int ms, uint64_t now, uint64_t at)
+{
+    const uint64_t left = at > now ? at - now : 0;
+    return ms >= 0 && (uint64_t)ms <= left ? ms : left < INT_MAX ? (int)left : INT_MAX;
+}
+
+static int waits_end(struct control_server *v, uint64_t now, int timeout_ms)
+{
+    uint64_t next;
+    return v->hooks.enabling && v->hooks.enabling->expired(v, now, &next) ? sooner(timeout_ms, now, next) : timeout_ms;
+}
+
+enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */, TURN = 61 };
 bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
 {
-    struct pollfd *p     = calloc(STATE_CONNECTIONS + 2, sizeof *p);
-    unsigned       count = 0, who[STATE_CONNECTIONS + 2];
+    enum { OTHERS = 4 };
+    struct pollfd *p     = calloc(STATE_CONNECTIONS + OTHERS, sizeof *p);
+    unsigned       count = 0, who[STATE_CONNECTIONS + OTHERS];
     bool           extra = false;
+    const uint64_t now   = quota_now_ms();
 
     if (!p)
         return false;
-    p[count++] = (struct pollfd){.fd = v->listen_fd, .events = POLLIN};
+    timeout_ms   = waits_end(v, now, timeout_ms);
+    p[count++] = (struct pollfd){.fd = outcast_room() ? v->listen_fd : -1, .events = POLLIN};
     p[count++] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
+    p[count++] = (struct pollfd){.fd = v->ends_fd, .events = POLLIN};
+    p[count++] = (struct pollfd){.fd = outcast_fd(), .events = POLLOUT};
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
-        if (v->fd[c] >= 0) {
+        if (v->fd[c] >= 0 && v->held_until_ms[c] > now) {
+            timeout_ms = sooner(timeout_ms, now, v->held_until_ms[c]);
+        } else if (v->fd[c] >= 0) {
             who[count] = c;
             p[count++] = (struct pollfd){.fd = v->fd[c], .events = POLLIN};
         }
     if (poll(p, count, timeout_ms) > 0) {
-        for (unsigned i = 0; p[0].revents && i < ACCEPTS && connection_accept(v);)
+        for (unsigned i = 0; p[0].revents && i < ACCEPTS && outcast_room() && connection_accept(v);)
             i++;
         extra = p[1].revents != 0;
-        for (unsigned i = 2; i < count; i++)
-            if (p[i].revents && v->fd[who[i]] == p[i].fd)
-                connection_read(v, who[i]);
+        if (p[3].revents)
+            outcast_step();
+        for (unsigned i = OTHERS; i < count; i++) { /* beginning elsewhere each time: the first ones may use up what their user may ask */
+            const unsigned k = OTHERS + (i + v->turn) % (count - OTHERS);
+            if (p[k].revents && v->fd[who[k]] == p[k].fd)
+                server_read(v, who[k]);
+        }
+        v->turn += TURN;
+        if (p[2].revents)
+            server_peers_ended(v);
     }
     free(p);
     return extra;
@@ -346,6 +401,13 @@ wstatus server_create(int listen_fd, struct session_table *table, struct state_d
     clock_gettime(CLOCK_MONOTONIC, &t);
     v->instance = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     memset(v->fd, 0xFF, sizeof v->fd);
+    if (!(v->quotas = quotas_create())) {
+        free(v);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the control server");
+    }
+    memset(v->pidfd, 0xFF, sizeof v->pidfd);
+    v->ends_fd = epoll_create1(EPOLL_CLOEXEC);
+    peer_self(table->env->proc_fd, &v->self);
     v->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     places_begin(v);
     *out = v;
@@ -359,8 +421,10 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         struct state_registration *r = &v->state->registration[i];
         if (r->in_use && (r->slot >= SHM_PROVIDERS || r->connection >= STATE_CONNECTIONS || state_group(r) >= SHM_PROVIDERS))
             r->in_use = 0; /* torn by the predecessor's end */
-        if (r->in_use)
+        if (r->in_use) {
             directory_register(v->table->directory, r->slot, 1);
+            v->registered[r->connection]++;
+        }
         if (state_group(r) >= 0)
             directory_register(v->table->directory, (unsigned)state_group(r), 1);
     }
@@ -369,11 +433,18 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         char name[64];
         if (!v->state->connection[c].in_use)
             continue;
-        snprintf(name, sizeof name, "conn:%u", v->state->connection[c].id);
-        v->fd[c]      = find(ctx, name);
+        for (enum connection_kept how = KEPT_HOLDS; how && v->fd[c] < 0; how--) {
+            v->fd[c]   = find(ctx, kept_name(v, c, how, name));
+            v->kept[c] = v->fd[c] >= 0 ? (uint8_t)how : 0;
+        }
         v->greeted[c] = true;
-        if (v->fd[c] < 0)
+        int pidfd     = -1;
+        if (v->fd[c] < 0 || !peer_again(v->fd[c], v->table->env->proc_fd, &v->state->connection[c], &pidfd))
             server_drop(v, c);
+        else {
+            server_peer_set(v, c, pidfd);
+            message_refuse_descriptors(v->fd[c]); /* a predecessor did not know how */
+        }
     }
     server_users_check(v);
     if (v->hooks.enabling)
@@ -397,6 +468,9 @@ void server_destroy(struct control_server *v)
             server_drop(v, c);
     if (v->spare_fd >= 0)
         close(v->spare_fd);
+    if (v->ends_fd >= 0)
+        close(v->ends_fd);
     free(v->refused_pids);
+    quotas_destroy(v->quotas);
     free(v);
 }

@@ -15,6 +15,7 @@ struct control_enabling {
     wstatus (*request)(struct control_server *v, unsigned c, const void *message, size_t size);
     void (*acknowledged)(struct control_server *v, unsigned c, uint32_t ticket);
     void (*gone)(struct control_server *v, unsigned c); /* a connection, and what it waited for */
+    bool (*expired)(struct control_server *v, uint64_t now_ms, uint64_t *next_ms); /* answers waits that took too long; false: there is none left */
     wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
     wstatus (*registrations)(struct control_server *v, unsigned c, const void *message, size_t size);
     wstatus (*users)(struct control_server *v, unsigned c, const void *message, size_t size);
@@ -59,7 +60,7 @@ struct control_hooks {
 /* `listen_fd`: a listening SOCK_SEQPACKET socket, stays the caller's. */
 wstatus server_create(int listen_fd, struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
                       struct control_server **out, struct reason *why);
-/* Connections of a predecessor: `find` gives "conn:<id>" descriptors. Those that are missing are forgotten. */
+/* Connections of a predecessor: `find` gives "conn:<id>" and "asks:<id>" descriptors. Those that are missing are forgotten. */
 void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *name), void *ctx);
 void server_destroy(struct control_server *v);
 
@@ -72,8 +73,8 @@ void server_consumers(struct control_server *v);
 void server_session_ended(struct control_server *v, struct session *s, bool keep);
 /* A session is about to end or has ended: its providers are told, its streams are detached. */
 void server_session_gone(struct control_server *v, const struct session *s);
-/* A connected client (non-blocking SOCK_SEQPACKET) of that principal; the server owns `fd` then. Its index, -1 when full. */
-int  server_connect(struct control_server *v, int fd, uint32_t uid, uint32_t pid);
+/* A connected client (non-blocking SOCK_SEQPACKET) of that process (peer.h); the server owns `fd` then. Its index, -1 when full. */
+int  server_connect(struct control_server *v, int fd, const struct state_connection *who);
 /* Acts on one message of connection `c`, as received; hostile input (V1). `message` is 8-byte aligned. */
 void server_receive(struct control_server *v, unsigned c, const void *message, size_t size);
 /* A CTL_SHUTDOWN was answered. */

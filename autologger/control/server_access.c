@@ -71,7 +71,7 @@ static wstatus remove_own(struct control_server *v, const struct ctl_access_requ
 wstatus server_access(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_access_request *m     = message;
-    const bool                       admin = access_may_control(v->state->connection[c].uid);
+    const bool                       admin = server_may_control(v, c);
     wstatus                          st;
     (void)size;
     if (m->what == CTL_ACCESS_QUERY)

@@ -46,9 +46,11 @@ wstatus server_on_consume(struct control_server *v, unsigned c, const void *mess
     if (!consumer_of(v, c))
         return W_NOT_ENOUGH_MEMORY;
     wstatus st = v->table->env->realtime->attach(s, v->state->connection[c].id, &a);
-    if (!st)
-        server_tell(v, c, &a, sizeof a, NULL, 0);
-    return st;
+    if (st)
+        return st;
+    server_keep(v, c, KEPT_HOLDS);
+    server_tell(v, c, &a, sizeof a, NULL, 0);
+    return W_SUCCESS;
 }
 
 /* Its session has ended: it gets what is left, once. */
@@ -111,7 +113,7 @@ void server_session_ended(struct control_server *v, struct session *s, bool keep
         struct consumer *k = v->fd[c] >= 0 && realtime_attached(s, v->state->connection[c].id) ? consumer_of(v, c) : NULL;
         if (!k)
             continue;
-        part->farewell(s, v->state->connection[c].id, access_may_control(v->state->connection[c].uid), &k->farewell, k->fds, &k->fd_count);
+        part->farewell(s, v->state->connection[c].id, server_may_control(v, c), &k->farewell, k->fds, &k->fd_count);
     }
     part->leave(s, keep);
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++)

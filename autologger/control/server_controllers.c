@@ -120,6 +120,19 @@ wstatus server_on_provider(struct control_server *v, unsigned c, const void *mes
     return v->hooks.enabling ? v->hooks.enabling->provider(v, c, message, size) : W_NOT_SUPPORTED;
 }
 
+static void quota_tell(const struct control_server *v, unsigned i, struct ctl_state_answer *a, unsigned n)
+{
+    const unsigned   what = v->state->quota[i].what;
+    struct quota_use use  = {0};
+    if (what < QUOTA_RATE_FIRST && v->state->quota[i].uid != STATE_REFUSED_OTHERS)
+        quota_uses(v, what, v->state->quota[i].uid, &use);
+    a->quota[n].uid     = v->state->quota[i].uid;
+    a->quota[n].what    = what;
+    a->quota[n].refused = v->state->quota[i].refused;
+    a->quota[n].held    = use.own;
+    a->quota[n].total   = what < QUOTA_RATE_FIRST ? quota_total(v, what) : 0;
+}
+
 wstatus server_on_state(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_header *m = message;
@@ -141,6 +154,10 @@ wstatus server_on_state(struct control_server *v, unsigned c, const void *messag
             a.refused[n].uid        = v->state->refused[i].uid;
             a.refused[n++].programs = v->state->refused[i].programs;
         }
+    _Static_assert(sizeof a.quota / sizeof *a.quota == STATE_QUOTAS, "one for one");
+    for (unsigned i = 0, n = 0; i < STATE_QUOTAS; i++)
+        if (v->state->quota[i].refused)
+            quota_tell(v, i, &a, n++);
     snprintf(a.store, sizeof a.store, "%s", v->state->store);
     snprintf(a.log_dir, sizeof a.log_dir, "%s", v->state->log_dir);
     server_tell(v, c, &a, sizeof a, NULL, 0);

@@ -2,6 +2,7 @@
  * which providers there are. The early program has server_none.c instead. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/declaration.h"
+#include "autologger/control/peer.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/wire/etl.h"
 
@@ -15,7 +16,7 @@ struct starter {
 };
 
 /* What users who need no right may take of what all share. */
-enum { PRIVATE_OF_USER = 4, PRIVATE_OF_USERS = 16, PRIVATE_IN_PROVIDER = SHM_PROVIDER_SESSIONS / 2, PRIVATE_BYTES = 16 << 20 };
+enum { NOBODY = 65534 /* the kernel's overflowuid: owns the files of root of another namespace */, PRIVATE_OF_USER = 4, PRIVATE_OF_USERS = 16, PRIVATE_IN_PROVIDER = SHM_PROVIDER_SESSIONS / 2, PRIVATE_BYTES = 16 << 20 };
 
 static bool users_private(const struct session *s) { return s && s->state->private_pid && s->state->processes.kind != STATE_PART && s->state->owner.set; }
 
@@ -50,6 +51,24 @@ static wstatus users_room(const struct starter *s, const struct plan *plan, stru
     return st;
 }
 
+/* What the session's user may still have of what all share. */
+static wstatus has_quota(const struct starter *s, const struct plan *plan, struct reason *why)
+{
+    const uint32_t uid    = s->v->state->connection[s->c].uid;
+    uint64_t       places = 0, bytes = 0;
+    for (unsigned i = 0; i < plan->provider_count; i++) {
+        const struct plan_provider *p = &plan->providers[i];
+        places += p->enabled && directory_find(s->v->table->directory, &p->guid) < 0;
+        bytes += p->enabled && filter_needed(p->filter) ? p->filter->size : 0;
+    }
+    if (places && !quota_allows(s->v, QUOTA_PROVIDERS, uid, places))
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "uid %u would have more provider places than are left for one user. Do: enable fewer providers", uid);
+    if (bytes && !quota_allows(s->v, QUOTA_FILTERS, uid, bytes))
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "uid %u would have more bytes of filters than are left for one user. Do: stop a session, or filter less",
+                          uid);
+    return W_SUCCESS;
+}
+
 static wstatus private_check(const struct plan *plan, struct reason *why)
 {
     bool more = plan->kernel || plan->log_file_mode & (ETL_MODE_REAL_TIME | ETL_MODE_PREALLOCATE | ETL_MODE_SECURE | ETL_MODE_NONSTOPPABLE);
@@ -71,12 +90,20 @@ static wstatus may_start_whole(struct starter *s, const struct plan *plan, struc
 /* Of the program that asks, and of nothing else: it needs no right, and its file is made with that user's. */
 static wstatus may_start_private(const struct starter *s, const struct plan *plan, struct reason *why)
 {
-    wstatus st = private_check(plan, why);
+    const struct control_server   *v   = s->v;
+    const struct state_connection *who = &v->state->connection[s->c];
+    wstatus                        st  = private_check(plan, why);
     if (st)
         return st;
-    if (!access_may_control(s->v->state->connection[s->c].uid) && !s->v->table->env->asks)
+    if (!who->pid)
+        return reason_set(why, W_NOT_SUPPORTED, "the program is of a process namespace that this daemon does not see: its events could not be told from others'");
+    if (server_foreign_root(v, s->c))
+        return reason_set(why, W_ACCESS_DENIED, "root of another user or process namespace than the daemon's starts no private session here");
+    if (!peer_unchanged(v->table->env->proc_fd, v->pidfd[s->c], who))
+        return reason_set(why, W_ACCESS_DENIED, "the program that connected has ended, or has another user, group or more capabilities since. Do: connect again");
+    if (!server_may_control(v, s->c) && !v->table->env->asks)
         return reason_set(why, W_ACCESS_DENIED, "this daemon makes no files for other users");
-    return access_may_control(s->v->state->connection[s->c].uid) ? W_SUCCESS : users_room(s, plan, why);
+    return server_may_control(v, s->c) ? W_SUCCESS : users_room(s, plan, why);
 }
 
 /* Rights in the words that autologger access takes. */
@@ -89,13 +116,12 @@ static const char *rights_words(uint32_t wanted)
 /* A path of the caller's own choice is made with the caller's rights; a daemon that cannot take these on makes none. */
 static wstatus may_name(const struct control_server *v, unsigned c, const char *file, struct reason *why)
 {
-    if (!file || *file != '/' || access_may_control(v->state->connection[c].uid) || v->table->env->asks)
+    if (!file || *file != '/' || server_may_control(v, c) || v->table->env->asks)
         return W_SUCCESS;
     return reason_set(why, W_ACCESS_DENIED, "this daemon makes no files of other users outside of its log folder. Do: name a file without a folder");
 }
 
-/* Asked of a plan before anything is made of it. */
-static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
+static wstatus has_rights(void *ctx, const struct plan *plan, struct reason *why)
 {
     static const struct guid system_trace = {0x9e814aad, 0x3204, 0x11d2, {0x9a, 0x82, 0x00, 0x60, 0x08, 0xa8, 0x69, 0x39}};
     struct starter          *s            = ctx;
@@ -153,11 +179,20 @@ static wstatus processes_of(const struct filter_block *b, size_t size, struct st
 /* What is made from now on is that user's, until `asks` is NULL again. */
 static void asks_set(struct control_server *v, unsigned c, struct state_owner *owner)
 {
-    const uint32_t uid = v->state->connection[c].uid;
-    if (access_may_control(uid) || !v->hooks.rights || !v->hooks.rights->owner)
+    if (server_may_control(v, c) || !v->hooks.rights || !v->hooks.rights->owner)
         return;
-    v->hooks.rights->owner(v->fd[c], uid, owner);
+    if (server_foreign_root(v, c))
+        *owner = (struct state_owner){.set = 1, .uid = NOBODY, .gid = NOBODY};
+    else
+        v->hooks.rights->owner(v->fd[c], v->state->connection[c].uid, owner);
     v->table->env->asks = owner;
+}
+
+/* Asked of a plan before anything is made of it. */
+static wstatus may_start(void *ctx, const struct plan *plan, struct reason *why)
+{
+    const wstatus st = has_rights(ctx, plan, why);
+    return st ? st : has_quota(ctx, plan, why);
 }
 
 wstatus server_on_start(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -178,9 +213,9 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     v->table->may_add = may_start;
     v->table->may_ctx = &who;
     asks_set(v, c, &owner);
-    v->table->env->private_pid = v->state->connection[c].pid;
+    v->table->env->program = &v->state->connection[c];
     st = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
-    v->table->env->private_pid = 0;
+    v->table->env->program = NULL;
     v->table->env->processes   = NULL;
     v->table->may_add   = NULL;
     v->table->env->asks = NULL;
@@ -284,7 +319,7 @@ wstatus server_on_next_file(struct control_server *v, unsigned c, const void *me
 wstatus server_on_declaration(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_session_request *m      = message;
-    const struct session             *s      = server_named(v, m);
+    struct session                   *s      = server_named(v, m);
     struct ctl_declaration_answer    *answer = (void *)v->out;
     (void)size;
 
@@ -297,7 +332,7 @@ wstatus server_on_declaration(struct control_server *v, unsigned c, const void *
 wstatus server_on_terms(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_session_request *m      = message;
-    const struct session             *s      = server_named(v, m);
+    struct session                   *s      = server_named(v, m);
     struct ctl_terms_answer          *answer = (void *)v->out;
     (void)size;
 

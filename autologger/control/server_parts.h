@@ -4,6 +4,7 @@
 #ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #define AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #include "autologger/control/foreign.h"
+#include "autologger/control/quota.h"
 #include "autologger/control/server.h"
 
 /* A connection that reads a real-time session. */
@@ -15,6 +16,11 @@ struct consumer {
     unsigned                   fd_count;
 };
 
+/* KEPT_ASKS: by the keeper alone; it has asked, and a successor answers. KEPT_HOLDS: by the service manager too; it has registered something, or
+ * reads a session. */
+enum connection_kept { KEPT_NOT, KEPT_ASKS, KEPT_HOLDS };
+enum quota_kind { QUOTA_UNKNOWN, QUOTA_NO_MORE, QUOTA_MORE };
+
 struct control_server {
     int                   listen_fd;
     struct session_table *table;
@@ -22,10 +28,22 @@ struct control_server {
     struct control_hooks  hooks;
     int                   fd[STATE_CONNECTIONS]; /* -1 = none */
     struct consumer      *consumer[STATE_CONNECTIONS]; /* NULL: reads no session */
-    bool                  greeted[STATE_CONNECTIONS]; /* has said hello: only then is the connection kept for a successor */
+    bool                  greeted[STATE_CONNECTIONS]; /* has said hello */
+    uint8_t               kept[STATE_CONNECTIONS]; /* enum connection_kept: for a successor, and where */
+    uint16_t              registered[STATE_CONNECTIONS]; /* registrations of it */
+    uint16_t              waiting[STATE_CONNECTIONS]; /* requests of it that wait for programs (enable.c) */
+    uint32_t              unread[STATE_CONNECTIONS]; /* bytes of answers, when it was looked at last */
+    uint8_t               more[STATE_CONNECTIONS]; /* enum quota_kind */
+    uint64_t              held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then */
+    struct quotas        *quotas;
+    unsigned              turn;      /* which connection is read first */
+    uint64_t              mapped_ms; /* when what programs have mapped was looked at */
     uint32_t              near_thread[STATE_CONNECTIONS]; /* of a foreign program: the thread that asked last (foreign.h) */
     struct foreign_threads foreign;
     uint64_t              since_ms[STATE_CONNECTIONS]; /* when it connected */
+    int                   pidfd[STATE_CONNECTIONS]; /* of its process (peer.h); -1 = none */
+    int                   ends_fd; /* epoll of these: a process has ended */
+    struct state_connection self; /* the daemon's own namespaces */
     unsigned              places;       /* for connections (places.h) */
     uint64_t             *refused_pids; /* a bit for each program that was refused; NULL: none */
     int                   spare_fd;     /* closed to refuse a connection when no descriptor is left */
@@ -42,12 +60,20 @@ struct control_server {
 typedef wstatus server_request(struct control_server *v, unsigned c, const void *message, size_t size);
 
 /* ---- server.c ---- */
+/* A successor gets that connection. */
+void server_keep(struct control_server *v, unsigned c, enum connection_kept how);
 void server_drop(struct control_server *v, unsigned c); /* a connection, with all that it had */
 /* A client that does not read is dropped (V3), with all that it had. */
 void server_tell(struct control_server *v, unsigned c, void *message, size_t size, const int *fds, unsigned fd_count);
 /* `answer`, which begins with a header: this fills it in. Its Status is told; what is returned is that there is nothing more to answer. */
 wstatus server_reply(struct control_server *v, unsigned c, const void *to, void *answer, size_t size, wstatus status);
 void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status); /* with a Status alone */
+/* Root, or the daemon's own user, in the daemon's own namespaces: may do everything. */
+bool server_may_control(const struct control_server *v, unsigned c);
+/* That user's number, in other namespaces: has the rights of everybody, and makes files as nobody. */
+bool server_foreign_root(const struct control_server *v, unsigned c);
+/* The connection is of the program that the private session is of: the same living process, with the user that it had when the session began. */
+bool server_is_private_to(const struct control_server *v, unsigned c, const struct session *s);
 /* True when all of `wanted` is granted to the connection's user on `object`. */
 bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted);
 /* The same of a session; of one with events of the kernel on SystemTraceControlGuid, too. */
@@ -55,6 +81,16 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
 /* 1450 when as many private sessions of users have the provider as may (server_files.c). */
 wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
+
+bool server_read(struct control_server *v, unsigned c); /* one message; the connection may be gone then. False: there is none */
+
+/* ---- server_peers.c: the processes that connections are of (peer.h) ---- */
+void server_peer_take(struct control_server *v, unsigned c); /* of one that has just come */
+void server_peer_set(struct control_server *v, unsigned c, int pidfd); /* that one is watched, and the server's; -1: there is none */
+void server_peer_drop(struct control_server *v, unsigned c);
+/* Of a process that has ended: what it said before is acted on, then its connection is dropped. */
+void server_peer_ended(struct control_server *v, unsigned c);
+void server_peers_ended(struct control_server *v); /* of all that ended */
 
 /* ---- server_providers.c ---- */
 server_request server_on_register, server_on_unregister, server_on_enable_ack;

@@ -2,9 +2,11 @@
 #include "autologger/control/server_parts.h"
 
 #include "autologger/control/access.h"
+#include "autologger/control/peer.h"
 #include "autologger/control/places.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/base/cursor.h"
+#include "registry-sim/win32/visible.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@ void server_registration_drop(struct control_server *v, struct state_registratio
         return;
     const int group = state_group(r);
     r->in_use       = 0;
+    v->registered[r->connection]--;
     directory_register(v->table->directory, r->slot, -1);
     if (group >= 0)
         directory_register(v->table->directory, (unsigned)group, -1);
@@ -37,6 +40,32 @@ static void secure_refused(struct session *s, uint32_t uid)
                      "autologger access SESSION --allow USER=log");
 }
 
+/* A user whose programs have touched too much memory of sessions gets none of another one. Looked at now and then: memory comes with what is
+ * written, not with the attachment. */
+static bool has_memory(struct control_server *v, struct session *s, uint32_t uid)
+{
+    enum { AGAIN_MS = 100 };
+    const uint64_t now = quota_now_ms();
+    if (session_has_user(s, uid))
+        return true;
+    if (now - v->mapped_ms < AGAIN_MS)
+        return true;
+    v->mapped_ms = now;
+    return quota_allows(v, QUOTA_MAPPED, uid, 0);
+}
+
+/* Of a program that has become another user's since the session began (exec of a setuid program) the session gets nothing. */
+static bool may_attach_private(struct control_server *v, unsigned c, struct session *s)
+{
+    const struct state_connection *who = &v->state->connection[c];
+    if (server_is_private_to(v, c, s))
+        return true;
+    if (peer_is(who, s->state->private_pid, s->state->private_process, s->state->private_start))
+        server_note_once(s, W_ACCESS_DENIED, "program", "the program has another user, group or more capabilities than when it started the session: its events are not recorded",
+                         "start the session after the change of the user, and register providers after it");
+    return false;
+}
+
 bool server_attach(struct control_server *v, unsigned c, struct session *s)
 {
     const uint64_t bit = UINT64_C(1) << s->state->index;
@@ -44,8 +73,8 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
 
     if (v->state->connection[c].attached & bit)
         return v->fd[c] >= 0;
-    if (s->state->private_pid && s->state->private_pid != v->state->connection[c].pid)
-        return false; /* another program's */
+    if (s->state->private_pid && !may_attach_private(v, c, s))
+        return false;
     if (s->state->log_file_mode & ETL_MODE_SECURE && !server_granted(v, c, &s->state->guid, ACCESS_LOG_EVENT)) {
         secure_refused(s, uid);
         return false;
@@ -53,6 +82,8 @@ bool server_attach(struct control_server *v, unsigned c, struct session *s)
     struct session *to = s->state->processes.kind != STATE_WHOLE ? s : v->hooks.enabling ? v->hooks.enabling->part(v, c, s) : NULL;
     if (!to)
         return false; /* not for this process, or there was no place for it */
+    if (!has_memory(v, to, uid))
+        return false;
     const struct session_uid *u = session_admit(to, uid);
     if (!u)
         return false;
@@ -102,20 +133,42 @@ static struct session *enabled_session(struct control_server *v, uint32_t slot, 
 }
 
 /* The sessions that would have had its events say so. */
-static void registration_refused(struct control_server *v, unsigned c, const struct guid *provider)
+static void tell_sessions(struct control_server *v, const struct guid *provider, wstatus number, const char *what, const char *advice)
 {
     const int slot = directory_find(v->table->directory, provider);
-    char      item[GUID_TEXT_SIZE], what[160], advice[160];
+    char      item[GUID_TEXT_SIZE];
     guid_format(provider, item);
-    snprintf(what, sizeof what, "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED", v->state->connection[c].uid);
-    snprintf(advice, sizeof advice, "autologger access %s --allow %u=register", item, v->state->connection[c].uid);
     for (unsigned e = 0; slot >= 0 && e < SHM_PROVIDER_SESSIONS; e++) {
         struct session *s = enabled_session(v, (uint32_t)slot, e);
         if (s)
-            server_note_once(s, W_ACCESS_DENIED, item, what, advice);
+            server_note_once(s, number, item, what, advice);
     }
 }
 
+static void registration_refused(struct control_server *v, unsigned c, const struct guid *provider)
+{
+    char item[GUID_TEXT_SIZE], what[160], advice[160];
+    snprintf(what, sizeof what, "programs of uid %u may not register this provider: EventRegister returns ERROR_ACCESS_DENIED", v->state->connection[c].uid);
+    snprintf(advice, sizeof advice, "autologger access %s --allow %u=register", guid_format(provider, item), v->state->connection[c].uid);
+    tell_sessions(v, provider, W_ACCESS_DENIED, what, advice);
+}
+
+/* The first program to register a provider chooses the name that all see. */
+static bool name_fit(struct control_server *v, unsigned c, const struct ctl_register *m)
+{
+    struct cursor t = cur_make((const uint8_t *)(m + 1), m->traits_size);
+    char          shown[96], what[224];
+    cur_u16(&t);
+    const char *name = cur_zstring(&t);
+    if (!name || visible_is(name))
+        return true;
+    visible_escape(name, strlen(name), shown, sizeof shown);
+    snprintf(what, sizeof what, "a program of uid %u registers it with a name that has control characters, and is refused: %s", v->state->connection[c].uid, shown);
+    tell_sessions(v, &m->provider, W_INVALID_NAME, what, "give the provider a name of visible characters");
+    return false;
+}
+
+/* The name is fit. */
 static void remember_name(struct directory *d, uint32_t slot, const uint8_t *traits, size_t size)
 {
     struct cursor c = cur_make(traits, size);
@@ -131,24 +184,21 @@ enum { REGISTRATIONS_OF_ONE = 1024 }; /* per program, as on Windows */
 static struct state_registration *registration_place(struct control_server *v, unsigned c, uint32_t index)
 {
     struct state_registration *place = NULL;
-    unsigned                   own   = 0;
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
         struct state_registration *at = &v->state->registration[i];
         if (at->in_use && at->connection == c && at->index == index)
             return at;
-        own += at->in_use && at->connection == c;
         if (!at->in_use && !place)
             place = at;
     }
-    return own < REGISTRATIONS_OF_ONE ? place : NULL;
+    return v->registered[c] < REGISTRATIONS_OF_ONE ? place : NULL;
 }
 
-static bool has_registered(const struct control_server *v, unsigned c)
+/* What the user may still have of what all share: for a registration that there is already nothing more is asked. */
+static bool has_quota(struct control_server *v, unsigned c, const struct state_registration *r, const struct guid *provider)
 {
-    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
-        if (v->state->registration[i].in_use && v->state->registration[i].connection == c)
-            return true;
-    return false;
+    const uint32_t uid = v->state->connection[c].uid;
+    return r->in_use || (quota_allows(v, QUOTA_REGISTRATIONS, uid, 1) && quota_provider(v, uid, provider));
 }
 
 static void has_come(struct control_server *v, const struct state_registration *r, const struct ctl_register *m)
@@ -164,12 +214,21 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
 {
     const struct ctl_register *m      = message;
     const bool                 may    = server_granted(v, c, &m->provider, ACCESS_REGISTER_GUIDS);
-    const bool                 room   = has_registered(v, c) || places_for_program(v);
-    struct state_registration *r      = m->traits_size > size - sizeof *m || !may || !room ? NULL : registration_place(v, c, m->index);
+    const bool                 room   = v->registered[c] || places_for_program(v);
+    const bool                 whole  = m->traits_size <= size - sizeof *m;
+    struct state_registration *r      = !whole || !may || !room ? NULL : registration_place(v, c, m->index);
     uint32_t                   enabled = 0; /* bits, by entry */
     struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
                                          .index = m->index};
 
+    if (r && !name_fit(v, c, m)) {
+        answer.header.status = W_INVALID_NAME;
+        if (r->in_use && m->header.status & CTL_REGISTER_TRAITS)
+            return W_SUCCESS; /* which is not answered: what it was registered as stays */
+        server_registration_drop(v, r);
+        server_tell(v, c, &answer, sizeof answer, NULL, 0);
+        return W_SUCCESS;
+    }
     /* asked again after an adoption: the same provider. Another one under the same index: the former is given up */
     if (r && r->in_use && !guid_equal(&v->table->directory->shm->provider[r->slot].guid, &m->provider))
         server_registration_drop(v, r);
@@ -179,11 +238,12 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         has_come(v, r, m);
         return W_SUCCESS;
     }
-    int slot = !r ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
+    const bool over = r && !has_quota(v, c, r, &m->provider);
+    int        slot = !r || over ? -1 : r->in_use ? (int)r->slot : directory_get(v->table->directory, &m->provider);
     if (slot < 0) {
         if (!may)
             registration_refused(v, c, &m->provider);
-        else
+        else if (!over) /* that has been told */
             places_refuse(v, v->state->connection[c].uid, v->state->connection[c].pid);
         answer.header.status = may ? W_NO_SYSTEM_RESOURCES : W_ACCESS_DENIED;
         server_tell(v, c, &answer, sizeof answer, NULL, 0);
@@ -196,6 +256,8 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         const uint32_t kind = (m->header.status & CTL_REGISTER_CLASSIC ? STATE_REGISTERED_CLASSIC : 0u) |
                               (m->header.status & CTL_REGISTER_CALLBACK ? STATE_REGISTERED_CALLBACK : 0u) | (m->traits_size ? STATE_REGISTERED_TRAITS : 0u);
         __atomic_store_n(&r->in_use, STATE_REGISTERED | kind, __ATOMIC_RELEASE);
+        v->registered[c]++;
+        server_keep(v, c, KEPT_HOLDS);
         directory_register(v->table->directory, r->slot, 1);
         remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
         count_registration(v, r->slot);

@@ -12,28 +12,43 @@ static uint32_t programs_of(const struct control_server *v, const struct session
     return n;
 }
 
+/* The next row of the page, NULL: it is another page's. */
+static struct ctl_user_row *next_row(struct ctl_users_answer *answer, uint32_t start)
+{
+    const uint32_t room = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
+    return answer->total++ < start || answer->count >= room ? NULL : &answer->row[answer->count++];
+}
+
 wstatus users_page(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_session_request *m      = message;
     struct ctl_users_answer          *answer = (void *)v->out;
-    const uint32_t                    room   = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
     struct session                   *s      = server_named(v, m);
     (void)size;
     memset(answer, 0, sizeof *answer);
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
+    session_users_look(s);
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < s->uid_count; u++) {
-        if (answer->total++ < m->start || answer->count >= room)
-            continue;
         const struct session_uid *user = &s->uid[u];
+        struct ctl_user_row      *row  = user->gone ? NULL : next_row(answer, m->start);
+        struct stream_counters    n;
+        if (!row)
+            continue;
+        stream_counters(user->streams, &n);
         const uint32_t            busy = stream_set_busy(user->streams), granted = stream_set_granted(user->streams);
-        answer->row[answer->count++]   = (struct ctl_user_row){.uid        = user->uid,
-                                                               .programs   = programs_of(v, s, user->uid),
-                                                               .busy_bytes = (uint64_t)busy << s->chunk_shift,
-                                                               .free_bytes = (uint64_t)(granted - busy) << s->chunk_shift,
-                                                               .lost       = stream_set_lost(user->streams)};
+        *row = (struct ctl_user_row){.uid          = user->uid,
+                                     .programs     = programs_of(v, s, user->uid),
+                                     .busy_bytes   = (uint64_t)busy << s->chunk_shift,
+                                     .free_bytes   = (uint64_t)(granted - busy) << s->chunk_shift,
+                                     .lost         = stream_set_lost(user->streams),
+                                     .untrue_times = n.adjusted,
+                                     .took_memory  = user->trimmed};
     }
+    struct ctl_user_row *gone = s->totals.gone_lost ? next_row(answer, m->start) : NULL;
+    if (gone)
+        *gone = (struct ctl_user_row){.uid = CTL_USERS_GONE, .lost = s->totals.gone_lost};
     pthread_mutex_unlock(&s->lock);
     return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
 }

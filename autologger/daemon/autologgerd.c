@@ -4,7 +4,9 @@
 #include "autologger/daemon/confine.h"
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
+#include "autologger/daemon/outcasts.h"
 #include "autologger/daemon/private.h"
+#include "autologger/control/outcast.h"
 #include "autologger/control/update.h"
 #include "autologger/daemon/cpu_watch.h"
 #include "autologger/daemon/results_save.h"
@@ -12,6 +14,7 @@
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
 #include "autologger/kernel/sysconfig.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -100,13 +103,13 @@ static bool runtime_lock(const char *dir)
 
     umask(files);
     if (made < 0 && errno != EEXIST) {
-        fprintf(stderr, "autologgerd: cannot create the runtime folder %s: %s\n", dir, strerror(errno));
+        visible_line(stderr, "autologgerd: cannot create the runtime folder %s: %s", dir, strerror(errno));
         return false;
     }
     snprintf(path, sizeof path, "%s/lock", dir);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        fprintf(stderr, "autologgerd: %s. Do: stop the daemon that runs there, or choose another --runtime-dir\n",
+        visible_line(stderr, "autologgerd: %s. Do: stop the daemon that runs there, or choose another --runtime-dir",
                 fd >= 0 && errno == EWOULDBLOCK ? "another daemon holds the lock of this runtime folder" : strerror(errno));
         return false;
     }
@@ -162,7 +165,7 @@ static int run_kept(struct arguments *a)
     snprintf(socket_path, sizeof socket_path, "%s/keep", o->runtime_dir);
     snprintf(handover_path, sizeof handover_path, "%s/handover", o->runtime_dir);
     if (a->adopt && access(handover_path, F_OK) < 0) {
-        fprintf(stderr, "autologgerd: nothing waits to be adopted in %s\n", o->runtime_dir);
+        visible_line(stderr, "autologgerd: nothing waits to be adopted in %s", o->runtime_dir);
         return EXIT_FAILED;
     }
     argv[argc++] = self;
@@ -244,7 +247,7 @@ static void row_watch_start(const struct arguments *a)
 int main(int argc, char **argv)
 {
     static const struct service_rights rights = {rights_load, rights_save, rights_asked, rights_destroy, server_access, "/etc/group",
-                                                 &session_owner};
+                                                 &session_owner, rights_digest};
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
@@ -260,12 +263,14 @@ int main(int argc, char **argv)
     struct service   *service = NULL;
     struct reason     why     = {0};
 
+    if (argc == 2 && strcmp(argv[1], OUTCASTS_WORD) == 0)
+        return outcasts_run();
     argp_err_exit_status = EXIT_WRONG_CALL;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (!a.service.rehearsal && strcmp(a.service.runtime_dir, RUNTIME_DIR) == 0)
         a.service.concluded = log_rows;
     if (a.confine && confine(&why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: it keeps the right to all system calls: %s\n", why.text); /* it works as well */
+        visible_line(stderr, "autologgerd: it keeps the right to all system calls: %s", why.text); /* it works as well */
     bool below_keeper = getenv("NOTIFY_SOCKET") != NULL && getenv("AUTOLOGGER_KEPT") != NULL;
     if (!below_keeper && !runtime_lock(a.service.runtime_dir))
         return EXIT_REFUSED;
@@ -284,10 +289,11 @@ int main(int argc, char **argv)
     struct companion              *units         = companion_create(&unit_provider, &units_options, NULL);
     struct companion              *processes     = companion_create(&process_provider, &plain, companion_part(units));
     a.service.beside                             = companion_part(processes ? processes : units);
+    outcast_helper(outcasts_start);
     struct handed *handed = handed_create();
     wstatus        st     = handed ? service_create(&a.service, handed, &service, &why) : W_NOT_ENOUGH_MEMORY;
     if (st) {
-        fprintf(stderr, "autologgerd: %s (%u). Do: %s\n", why.text, st, wstatus_advice(st));
+        visible_line(stderr, "autologgerd: %s (%u). Do: %s", why.text, st, wstatus_advice(st));
         handed_destroy(handed);
         return EXIT_REFUSED;
     }

@@ -6,6 +6,7 @@
 #include "autologger/daemon/sleep_watch.h"
 #include "autologger/daemon/unmerged.h"
 #include "autologger/plan/boot_settings.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/text/winpath.h"
@@ -57,7 +58,7 @@ const char *boot_time_text(uint64_t milliseconds, char out[32])
 
 static struct state_boot *state(const struct boot_end *b) { return &b->host.state->boot; }
 
-static void complain(const struct reason *why) { fprintf(stderr, "autologgerd: %s\n", why->text); }
+static void complain(const struct reason *why) { visible_line(stderr, "autologgerd: %s", why->text); }
 
 /* ---- may it be traced? ---- */
 
@@ -84,7 +85,7 @@ static void mark(const struct boot_end *b)
     marker_path(b, path, sizeof path);
     FILE *f = fopen(path, "we");
     if (!f || fprintf(f, "%s\n", b->host.state->boot_id) < 0)
-        fprintf(stderr, "autologgerd: %s: %s\n", path, strerror(errno));
+        visible_line(stderr, "autologgerd: %s: %s", path, strerror(errno));
     if (f)
         fclose(f);
 }
@@ -166,7 +167,7 @@ static enum boot_may may_start(void *ctx, const char *boot_id, struct regstore *
     uint64_t change = b->change = configuration(b, store);
     guard_read(AT_FDCWD, b->o.guard_path, &b->guard);
     if (*b->guard.note)
-        fprintf(stderr, "autologgerd: %s\n", b->guard.note);
+        visible_line(stderr, "autologgerd: %s", b->guard.note);
     /* used up: the rows of the boot that was traced stay, and `status` says of which boot they are */
     if (guard_traced(&b->guard, boot_id) || (b->once && guard_used_up(&b->guard, change)))
         return BOOT_AGAIN;
@@ -242,7 +243,6 @@ static void merge_ended(struct boot_end *b, wstatus status, const struct reason 
 
     if (status == W_SUCCESS) {
         merge_parts_note(&b->parts);
-        merge_parts_times(&b->parts, b->host.rows);
     } else {
         merge_refused(b, failed);
     }
@@ -285,12 +285,16 @@ static void merge_begin(struct boot_end *b)
 
 static void merge_step(struct boot_end *b, int wait_ms)
 {
-    struct result_phases phases;
-    struct reason        why;
-    wstatus              status;
-    if (state(b)->phase != BOOT_MERGING || !merge_job_ended(&b->job, wait_ms, &status, &phases, &why))
+    struct merge_told told;
+    struct reason     why;
+    wstatus           status;
+    if (state(b)->phase != BOOT_MERGING || !merge_job_ended(&b->job, wait_ms, &status, &told, &why))
         return;
-    b->host.rows->phases = phases;
+    b->host.rows->phases = told.phases;
+    if (status == W_SUCCESS) {
+        b->host.rows->first_kernel_ns = told.first_kernel_ns;
+        b->host.rows->first_user_ns   = told.first_user_ns;
+    }
     merge_ended(b, status, &why);
 }
 
@@ -439,10 +443,10 @@ static void timer_begin(struct boot_end *b)
     struct epoll_event e = {.events = EPOLLIN};
     e.data.fd = b->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     if (b->timer_fd < 0 || epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, b->timer_fd, &e) < 0)
-        fprintf(stderr, "autologgerd: no timer for StopAfter: %s\n", strerror(errno));
+        visible_line(stderr, "autologgerd: no timer for StopAfter: %s", strerror(errno));
     e.data.fd = sleep_watch_open(&b->sleep) ? b->sleep.fd : -1;
     if (e.data.fd < 0 || epoll_ctl(b->host.epoll_fd, EPOLL_CTL_ADD, e.data.fd, &e) < 0)
-        fprintf(stderr, "autologgerd: a sleep of the machine will not be seen: %s\n", strerror(errno));
+        visible_line(stderr, "autologgerd: a sleep of the machine will not be seen: %s", strerror(errno));
 }
 
 /* A boot that the early program began was perhaps not counted yet: it had no root to write to. */

@@ -1,5 +1,6 @@
 #include "autologger/daemon/created.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 static void count(struct created *c)
@@ -27,10 +28,19 @@ static int created_mkdir(struct os *os, const char *path, unsigned mode)
     return r;
 }
 
+/* It will never write again. */
+static int created_lock(struct os *os, int fd, bool on)
+{
+    struct created *c = os->self;
+    const int       r = c->real->lock(c->real, fd, on);
+    return r == -EAGAIN && on && c->left_behind ? -EOPNOTSUPP : r;
+}
+
 void created_init(struct created *c, struct os *real, uint64_t *files, uint64_t *files_early, const uint32_t *fs_ready)
 {
     *c = (struct created){.os = *real, .real = real, .files = files, .files_early = files_early, .fs_ready = fs_ready};
     c->os.self  = c;
     c->os.open  = created_open;
     c->os.mkdir = created_mkdir;
+    c->os.lock  = created_lock;
 }

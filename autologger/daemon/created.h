@@ -9,6 +9,7 @@ struct created {
     struct os *real;
     uint64_t  *files; /* counts here, e.g. in the daemon's state */
     uint64_t  *files_early;
+    bool       left_behind; /* a predecessor that can't end has its files' locks: they count for nothing */
     const uint32_t *fs_ready; /* while 0, a created file or folder also counts as early */
 };
 void created_init(struct created *c, struct os *real, uint64_t *files, uint64_t *files_early, const uint32_t *fs_ready);

@@ -20,6 +20,7 @@
 #include "autologger/daemon/keeper.h"
 #include "autologger/daemon/service.h"
 #include "autologger/plan/boot_settings.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/snapshot.h"
 
 #include <errno.h>
@@ -165,7 +166,7 @@ static int service_run(void *ctx, struct handed *handed)
 
     prctl(PR_SET_NAME, "autologger-srv");
     if (service_create(&options, handed, &service, &why) != W_SUCCESS) {
-        fprintf(stderr, "autologger-early: %s (%u)\n", why.text, why.status);
+        visible_line(stderr, "autologger-early: %s (%u)", why.text, why.status);
         early_failure_write(e->runtime_dir, &why);
         return EXIT_REFUSED;
     }
@@ -353,7 +354,7 @@ static int start(struct early *e, char *own_name)
 {
     const char *why = refusal(e);
     if (why) {
-        fprintf(stderr, "autologger-early: not started: %s\n", why);
+        visible_line(stderr, "autologger-early: not started: %s", why);
         return 0;
     }
     e->held_ns = mmap(NULL, sizeof *e->held_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -400,12 +401,12 @@ static int status(const struct early *e)
     fflush(stdout);
     bool report = early_report_copy(e->report_path, STDOUT_FILENO);
     if (control_open(e->runtime_dir, &client, &why) != W_SUCCESS || control_query_all(client, &rows, &count, &why) != W_SUCCESS) {
-        fprintf(stderr, "autologger-early: %s\n", why.text);
+        visible_line(stderr, "autologger-early: %s", why.text);
         control_close(client);
         return report ? 0 : EXIT_FAILED;
     }
     for (unsigned i = 0; i < count; i++)
-        printf("%-24s %s  kernel events %llu, lost %llu, memory %llu KB\n", rows[i].name,
+        visible_printf(stdout, "%-24s %s  kernel events %llu, lost %llu, memory %llu KB\n", rows[i].name,
                rows[i].state == SESSION_HELD ? "held in memory" : "running", (unsigned long long)rows[i].attempted_kernel,
                (unsigned long long)ctl_events_lost(&rows[i]),
                (unsigned long long)rows[i].peak_bytes / 1024);
@@ -423,7 +424,7 @@ static int save_copy(const struct early *e, const char *path)
     int           connection = handover_connect(e->handover_path);
 
     if (connection < 0) {
-        fprintf(stderr, "autologger-early: nothing runs at %s\n", e->handover_path);
+        visible_line(stderr, "autologger-early: nothing runs at %s", e->handover_path);
         return EXIT_FAILED;
     }
     wstatus st = kept_init(&k) ? handover_receive(connection, &k, &why) : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory");
@@ -431,10 +432,10 @@ static int save_copy(const struct early *e, const char *path)
     kept_finish(&k);
     close(connection); /* without an acknowledgement */
     if (st) {
-        fprintf(stderr, "autologger-early: %s. Do: %s\n", why.text, wstatus_advice(st));
+        visible_line(stderr, "autologger-early: %s. Do: %s", why.text, wstatus_advice(st));
         return EXIT_FAILED;
     }
-    printf("saved %llu KB to %s. Do: autologger recover %s\n", (unsigned long long)bytes / 1024, path, path);
+    visible_printf(stdout, "saved %llu KB to %s. Do: autologger recover %s\n", (unsigned long long)bytes / 1024, path, path);
     return 0;
 }
 
@@ -521,6 +522,6 @@ int main(int argc, char **argv)
             return save_copy(&e, words[1]);
     }
     const bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
-    fputs(help, asked ? stdout : stderr);
+    fputs(help, asked ? stdout : stderr); /* visible: ours */
     return asked ? 0 : EXIT_WRONG_CALL;
 }

@@ -1,4 +1,5 @@
 #include "autologger/daemon/early_report.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,16 +11,16 @@
 static void row_write(FILE *f, const struct result_row *row)
 {
     const char *what = *row->name ? row->name : row->provider;
-    fprintf(f, "%s%s%s: ", row->session, *what ? " / " : "", what);
+    visible_printf(f, "%s%s%s: ", row->session, *what ? " / " : "", what);
     if (!row->start) {
         fprintf(f, "off\n");
         return;
     }
-    fprintf(f, "Status %u, %s%s%s\n", row->status, wstatus_text(row->status), *row->reason ? ": " : "", row->reason);
+    visible_printf(f, "Status %u, %s%s%s\n", row->status, wstatus_text(row->status), *row->reason ? ": " : "", row->reason);
     if (row->status)
-        fprintf(f, "    declared at %s:%u. Do: %s\n", row->source_file, row->source_line, wstatus_advice(row->status));
+        visible_printf(f, "    declared at %s:%u. Do: %s\n", row->source_file, row->source_line, wstatus_advice(row->status));
     for (unsigned i = 0; i < row->conditions.count; i++)
-        fprintf(f, "    %s: %s. Do: %s\n", row->conditions.items[i].item, row->conditions.items[i].reason, row->conditions.items[i].advice);
+        visible_printf(f, "    %s: %s. Do: %s\n", row->conditions.items[i].item, row->conditions.items[i].reason, row->conditions.items[i].advice);
 }
 
 bool early_report_write(const char *path, const struct result_list *rows)
@@ -29,7 +30,7 @@ bool early_report_write(const char *path, const struct result_list *rows)
     FILE *f = fopen(part, "we");
     if (!f)
         return false;
-    fprintf(f, "boot %s\n", rows->boot_id);
+    visible_printf(f, "boot %s\n", rows->boot_id);
     for (unsigned i = 0; i < rows->count; i++)
         row_write(f, &rows->rows[i]);
     bool ok = !ferror(f);
@@ -58,7 +59,7 @@ void early_failure_write(const char *runtime_dir, const struct reason *why)
     FILE *f = fopen(path, "we");
     if (!f)
         return;
-    fprintf(f, "%u %s\n", why->status, why->text);
+    visible_printf(f, "%u %s\n", why->status, why->text);
     fclose(f);
 }
 

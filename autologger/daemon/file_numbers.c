@@ -1,4 +1,5 @@
 #include "autologger/daemon/file_numbers.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ void file_numbers_renew(struct session_table *table, struct regstore *store, str
         struct session *s = session_of(table, row->key);
         if (plan.start && plan.file_counter && (!s || path_renew(table, s, plan.file_counter)) &&
             journal_dword(journal, row->key, "FileCounter", plan.file_counter, &why) != W_SUCCESS)
-            fprintf(stderr, "autologgerd: %s: %s\n", row->session, why.text);
+            visible_line(stderr, "autologgerd: %s: %s", row->session, why.text);
         plan_finish(&plan);
     }
 }

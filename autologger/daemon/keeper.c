@@ -1,7 +1,9 @@
 #include "autologger/daemon/keeper.h"
 
+#include "autologger/daemon/dying.h"
 #include "autologger/daemon/handover.h"
 #include "autologger/daemon/notify.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_MS = 500, LEAVING_MS = 5000, ADOPT_SECONDS = 60, NO_CODE = -1 };
+enum { RESTARTS_MAX = 20, RESTARTS_SECONDS = 5, FIRST_FD = 3, LEAVE_MS = 500, LEAVING_MS = 5000, ADOPT_SECONDS = 60, NO_CODE = -1,
+       DYING_MS = 2000 /* for a killed daemon to end */, LOOK_MS = 200, CORPSES = 20,
+       WATCH_MS = 1000 /* nothing says that a daemon was killed and does not end, not even a pidfd: it is looked at */ };
 
 struct keeper {
     const struct keeper_options *options;
@@ -28,6 +32,9 @@ struct keeper {
     int         socket_fd, signal_fd, handover_fd;
     int         child_fd; /* function: the child's end of a socket pair */
     pid_t       child;
+    pid_t       corpse[CORPSES]; /* daemons before it that were killed and have not ended; 0: none */
+    long        dying_ms;        /* since when the child is seen to end and does not; 0: it is not */
+    long        looked_ms;       /* when that was looked at */
     int         ending;   /* the signal that asked for the end: a new daemon gets it too */
     bool        leaving;  /* the daemon has said that it is about to */
     bool        reload;   /* the daemon was asked to leave for a new one */
@@ -55,10 +62,17 @@ static void mirror_name(char out[MIRROR_NAME], const char *name, size_t ring_byt
     snprintf(out, MIRROR_NAME, ring_bytes ? "%s@%zu" : "%s", name, ring_bytes);
 }
 
+/* A connection that has only asked something is worth nothing to the next keeper, and programs come and go all the time. */
+static bool is_mirrored(const struct keeper *k, const char *name)
+{
+    static const char asks[] = "asks.";
+    return k->manager && strncmp(name, asks, sizeof asks - 1) != 0;
+}
+
 static void mirror_add(const struct keeper *k, const char *name, int fd, size_t ring_bytes)
 {
     char text[MIRROR_NAME + 64], full[MIRROR_NAME];
-    if (!k->manager)
+    if (!is_mirrored(k, name))
         return;
     mirror_name(full, name, ring_bytes);
     snprintf(text, sizeof text, "FDSTORE=1\nFDPOLL=0\nFDNAME=%s", full);
@@ -68,7 +82,7 @@ static void mirror_add(const struct keeper *k, const char *name, int fd, size_t 
 static void mirror_drop(const struct keeper *k, const char *name)
 {
     char text[MIRROR_NAME + 64], full[MIRROR_NAME];
-    for (unsigned i = 0; k->manager && i < k->kept.count; i++)
+    for (unsigned i = 0; is_mirrored(k, name) && i < k->kept.count; i++)
         if (strcmp(k->kept.item[i].name, name) == 0) {
             mirror_name(full, name, k->kept.item[i].ring_bytes);
             snprintf(text, sizeof text, "FDSTOREREMOVE=1\nFDNAME=%s", full);
@@ -261,7 +275,7 @@ static void take_over(struct keeper *k)
             mirror_add(k, k->kept.item[i].name, k->kept.item[i].fd, k->kept.item[i].ring_bytes);
         handover_acknowledge(connection);
     } else {
-        fprintf(stderr, "autologgerd: the early program's sessions were not taken over: %s. Do: rebuild the initramfs\n", why.text);
+        visible_line(stderr, "autologgerd: the early program's sessions were not taken over: %s. Do: rebuild the initramfs", why.text);
     }
     close(connection);
 }
@@ -296,16 +310,81 @@ static void signals_take(struct keeper *k)
             kill(k->child, k->ending = (int)info.ssi_signo);
 }
 
+static long now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* It has ended, but for a thread that waits in the kernel, perhaps for ever. What it had is here, so it is not waited for; only the locks of its
+ * files stay its own, which its successor is told (created.h). */
+static void child_abandon(struct keeper *k)
+{
+    unsigned i = 0;
+    while (i < CORPSES - 1 && k->corpse[i])
+        i++;
+    k->corpse[i] = k->child;
+    setenv(KEEPER_LEFT_BEHIND, "1", 1);
+    visible_line(stderr, "autologgerd: the daemon (process %d) was killed and does not end: it waits in the kernel. Its successor goes on", (int)k->child);
+}
+
+static void corpses_reap(struct keeper *k)
+{
+    unsigned left = 0;
+    for (unsigned i = 0; i < CORPSES; i++) {
+        if (k->corpse[i] && waitpid(k->corpse[i], NULL, WNOHANG) != 0)
+            k->corpse[i] = 0;
+        left += k->corpse[i] != 0;
+    }
+    if (!left)
+        unsetenv(KEEPER_LEFT_BEHIND);
+}
+
+/* It is as good as gone, for DYING_MS. */
+static bool child_is_corpse(struct keeper *k, int *status)
+{
+    const long now = now_ms();
+    if (now - k->looked_ms < LOOK_MS)
+        return false;
+    k->looked_ms = now;
+    if (!process_is_dying(k->child, status))
+        k->dying_ms = 0;
+    else if (!k->dying_ms)
+        k->dying_ms = now;
+    return k->dying_ms && now - k->dying_ms >= DYING_MS;
+}
+
 /* True when the daemon is gone; *code gets its exit code, or NO_CODE when a signal ended it. */
 static bool child_gone(struct keeper *k, int *code)
 {
-    int status;
-
+    int        status;
     signals_take(k);
-    if (waitpid(k->child, &status, WNOHANG) != k->child)
+    corpses_reap(k);
+    const bool ended = waitpid(k->child, &status, WNOHANG) == k->child;
+    if (!ended && !child_is_corpse(k, &status))
         return false;
-    *code = WIFEXITED(status) ? WEXITSTATUS(status) : NO_CODE;
+    if (!ended)
+        child_abandon(k);
+    k->dying_ms = 0;
+    *code       = WIFEXITED(status) ? WEXITSTATUS(status) : NO_CODE;
     return true;
+}
+
+/* For good: nothing of it is needed any more. */
+static void child_kill(struct keeper *k)
+{
+    int code;
+    kill(k->child, SIGKILL);
+    for (long until = now_ms() + DYING_MS; !child_gone(k, &code);) {
+        struct pollfd p = {.fd = k->signal_fd, .events = POLLIN};
+        if (now_ms() >= until) { /* also where there is no /proc */
+            child_abandon(k);
+            break;
+        }
+        poll(&p, 1, 10);
+    }
+    k->dying_ms = 0;
 }
 
 /* Has the daemon publish and leave; one that does not is killed, which costs its last counters, and what it was just about to open.
@@ -326,8 +405,7 @@ static void child_leave(struct keeper *k, int how, int successor)
         if (successor >= 0 && waited % 100 == 0)
             handover_wait(successor);
     }
-    kill(k->child, SIGKILL);
-    waitpid(k->child, &code, 0);
+    child_kill(k);
 }
 
 /* Notes a death. True: RESTARTS_MAX came within RESTARTS_SECONDS before it; what is handed over must be what kills it. */
@@ -365,8 +443,7 @@ static bool look(struct keeper *k, int *every_ms)
 {
     switch (k->options->look ? k->options->look(k->options->ctx, every_ms) : KEEPER_GO_ON) {
     case KEEPER_DISCARD:
-        kill(k->child, SIGKILL);
-        waitpid(k->child, NULL, 0);
+        child_kill(k);
         return true;
     case KEEPER_SAVE:
         child_leave(k, SIGUSR1, -1);
@@ -380,24 +457,25 @@ static bool look(struct keeper *k, int *every_ms)
 static int keeper_loop(struct keeper *k)
 {
     time_t deaths[RESTARTS_MAX];
-    int    code = 111, every_ms = k->options->look ? 0 : -1;
+    int    code = 111, every_ms = k->options->look ? 0 : -1; /* look() is asked so often */
 
     for (unsigned restarts = 0;;) {
         struct pollfd p[4] = {{.fd = k->socket_fd, .events = POLLIN},
                               {.fd = k->signal_fd, .events = POLLIN},
                               {.fd = k->handover_fd, .events = POLLIN},
                               {.fd = k->options->look ? k->options->watch_fd : -1, .events = POLLPRI}};
-        poll(p, 4, every_ms);
+        const int patience = k->dying_ms || k->reload || k->ending ? LOOK_MS : WATCH_MS;
+        poll(p, 4, every_ms >= 0 && every_ms < patience ? every_ms : patience);
         if (p[0].revents)
             message_take(k);
         if (look(k, &every_ms) || (p[2].revents && hand_over(k)))
             return 0;
-        if (!p[1].revents || !child_gone(k, &code))
+        if (!child_gone(k, &code))
             continue;
         if (code >= 0 && !k->reload)
             return code;
         if ((!k->reload && dies_too_often(deaths, restarts++)) || !child_start(k)) {
-            fprintf(stderr, "autologgerd: the daemon died %u times; giving up\n", restarts);
+            visible_line(stderr, "autologgerd: the daemon died %u times; giving up", restarts);
             return 111;
         }
         k->reload = false;
@@ -412,7 +490,7 @@ int keeper_run(const struct keeper_options *options)
     if (keeper_open(&k) && child_start(&k))
         code = keeper_loop(&k);
     else
-        fprintf(stderr, "autologgerd: cannot start the keeper: %s\n", strerror(errno));
+        visible_line(stderr, "autologgerd: cannot start the keeper: %s", strerror(errno));
     if (!options->run)
         unlink(options->socket_path);
     if (k.handover_fd >= 0)

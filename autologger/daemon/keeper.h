@@ -1,12 +1,16 @@
 /* keeper.h - the small parent that holds a daemon's descriptors, so that a daemon that dies loses nothing.
  * It starts the daemon, keeps every descriptor given to it (perf rings also mapped: a ring dies with its last mapping), and
- * when the daemon dies by a signal starts a new one with them. It parses little, so that it survives.
+ * when the daemon dies by a signal starts a new one with them. It parses little, so that it survives. A daemon that was killed and does not end
+ * within 2 s, because a thread of it waits in the kernel, has its successor all the same; it is reaped when it ends.
  * The daemon is a program (autologgerd), or a function in a forked child (the early program, whose file may be gone by then).
  * Below a service manager it passes readiness on, and mirrors what it keeps to the manager's fd store.
  * Threads: one. Not for: what the descriptors are. */
 #ifndef AUTOLOGGER_DAEMON_KEEPER_H
 #define AUTOLOGGER_DAEMON_KEEPER_H
 #include "autologger/daemon/handed.h"
+
+/* In the environment of a daemon: a predecessor was killed and has not ended. */
+#define KEEPER_LEFT_BEHIND "AUTOLOGGER_LEFT_BEHIND"
 
 enum keeper_order {
     KEEPER_GO_ON,

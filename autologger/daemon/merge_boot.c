@@ -1,6 +1,7 @@
 #include "autologger/daemon/merge_boot.h"
 
 #include "autologger/etl/reader.h"
+#include "autologger/wire/merged.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/snapshot.h"
 
@@ -45,6 +46,7 @@ static void target_name(const struct merge_parts *parts, char *out, size_t size)
 static void select_rows(struct os *os, struct result_list *rows, bool merged, struct merge_parts *out)
 {
     memset(out, 0, sizeof *out);
+    out->rehearsal = rows->rehearsal;
     for (unsigned kernel = 2; kernel-- > 0;)
         for (unsigned i = 0; i < rows->count && out->count < MERGE_PARTS; i++) {
             struct result_row *row = &rows->rows[i];
@@ -102,7 +104,8 @@ static bool configuration(void *ctx, const char *boot_id, uint64_t *change_numbe
 wstatus merge_parts_run(struct os *os, const struct merge_parts *parts, struct merge_counts *counts, struct reason *why)
 {
     const struct merge_options options = {.provenance = true, .one_boot = true, .configuration = configuration, .configuration_ctx = (void *)(uintptr_t)parts,
-                                          .publishers = parts->publishers};
+                                          .of = parts->rehearsal ? MERGED_OF_REHEARSAL : MERGED_OF_BOOT,
+                                          .publishers = parts->publishers, .temporary_of = parts->temporary_of};
     const char                *paths[MERGE_PARTS];
     for (unsigned i = 0; i < parts->count; i++)
         paths[i] = parts->row[i]->log_path;

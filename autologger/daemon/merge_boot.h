@@ -17,7 +17,9 @@ struct merge_parts {
     struct result_row *own[MERGE_PARTS]; /* further sessions of kernel events: theirs would be in the file twice, so they keep their own */
     unsigned           own_count;
     char               target[1024];
+    bool               rehearsal; /* the files are of one, not of a boot */
     uint64_t           bytes; /* of all files together */
+    int                temporary_of; /* as in merge_options */
     const char        *publishers; /* borrowed: the folder of installed manifests; NULL: the usual one */
     bool               configured; /* the next two are known */
     uint64_t           change_number;

@@ -1,6 +1,10 @@
 #include "autologger/daemon/merge_job.h"
 
+#include "autologger/daemon/merge_host.h"
 #include "autologger/daemon/phase_count.h"
+#include "autologger/sandbox/sandbox.h"
+#include "autologger/schema/publishers.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,9 +24,14 @@ enum { NICE = 10 };
 
 /* What the child says at its end; smaller than PIPE_BUF, so it comes whole. */
 struct answer {
-    struct reason        why;
-    wstatus              status;
-    struct result_phases phases;
+    struct reason     why;
+    wstatus           status;
+    struct merge_told told;
+};
+/* What the merge is of. */
+struct task {
+    const struct merge_parts *parts;
+    const struct result_list *rows;
 };
 _Static_assert(sizeof(struct answer) <= 4096, "an answer is written at once");
 
@@ -58,10 +67,41 @@ static void temporaries_remove(const char *target)
         closedir(d);
 }
 
+/* In the process that has no rights. */
+static void merge(void *ctx, struct os *edge, void *out)
+{
+    const struct task  *task  = ctx;
+    struct merge_parts  parts = *task->parts;
+    struct result_list  rows  = *task->rows; /* its own numbers */
+    struct merge_counts counts;
+    struct answer      *a     = out;
+
+    parts.temporary_of = getppid(); /* the daemon ends its child, and then takes away what it left */
+    a->status          = merge_parts_run(edge, &parts, &counts, &a->why);
+    if (a->status)
+        return;
+    phase_count(parts.target, &rows, &a->told.phases);
+    merge_parts_times(&parts, &rows);
+    a->told.first_kernel_ns = rows.first_kernel_ns;
+    a->told.first_user_ns   = rows.first_user_ns;
+}
+
+static void layers_missing(const char *target, unsigned in)
+{
+    char           text[400];
+    const unsigned missing = sandbox_all(SANDBOX_PARSER) & ~in;
+    if (missing)
+        visible_line(stderr, "autologgerd: %s was merged by a process without some of its guards: %s", target, sandbox_text(missing, text, sizeof text));
+}
+
+/* The host of a merge, beside the daemon. */
 static void child(const struct merge_parts *parts, const struct result_list *rows, int out_fd, pid_t parent)
 {
-    struct merge_counts counts;
-    struct answer       a;
+    const char       *inputs[MERGE_PARTS];
+    struct answer     a    = {.status = W_CANCELLED}, said = {.status = W_CANCELLED};
+    struct task       task = {parts, rows};
+    struct merge_host host = {.inputs = inputs, .count = parts->count, .target = parts->target, .bytes = parts->bytes, .guest = merge, .ctx = &task,
+                              .publishers = parts->publishers ? parts->publishers : publishers_folder(), .answer = &said, .size = sizeof said};
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -69,10 +109,14 @@ static void child(const struct merge_parts *parts, const struct result_list *row
     setpriority(PRIO_PROCESS, 0, NICE);
     dup2(out_fd, 3); /* no descriptor of the daemon is held open by us */
     close_range(4, ~0u, 0);
-    memset(&a, 0, sizeof a);
-    a.status = merge_parts_run(os_linux(), parts, &counts, &a.why);
-    if (a.status == W_SUCCESS)
-        phase_count(parts->target, rows, &a.phases);
+    for (unsigned i = 0; i < parts->count; i++)
+        inputs[i] = parts->row[i]->log_path;
+    a.status = merge_host_run(&host, &a.why);
+    if (a.status == W_SUCCESS) {
+        a = said;
+        a.why.text[sizeof a.why.text - 1] = 0;
+        layers_missing(parts->target, host.layers);
+    }
     _exit(write(3, &a, sizeof a) == sizeof a ? 0 : 1);
 }
 
@@ -99,7 +143,7 @@ wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, 
     return reason_set(why, wstatus_from_errno(error), "cannot merge: %s", strerror(error));
 }
 
-bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct result_phases *phases, struct reason *why)
+bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct merge_told *told, struct reason *why)
 {
     struct pollfd p = {.fd = job->end_fd, .events = POLLIN};
     struct answer a;
@@ -108,11 +152,11 @@ bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct
         return false;
     if (read(job->end_fd, &a, sizeof a) == sizeof a) {
         *status = a.status;
-        *phases = a.phases;
+        *told   = a.told;
         *why    = a.why;
     } else {
         *status = reason_set(why, W_CANCELLED, "the process that merged %.300s ended before it was done", job->target);
-        memset(phases, 0, sizeof *phases);
+        memset(told, 0, sizeof *told);
     }
     merge_job_finish(job); /* its last word is said: the target is there or not */
     return true;

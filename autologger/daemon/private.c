@@ -1,45 +1,19 @@
 /* private.c - see private.h. */
 #include "autologger/daemon/private.h"
 
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "autologger/control/peer.h"
 
-/* When the process began, in ticks since the boot; 0: there is none. Field 22, counted behind the name, which may hold anything. */
-static uint64_t start_of(uint32_t pid)
-{
-    char   path[32], text[1024] = "", *p;
-    size_t n = 0;
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    FILE *f = fopen(path, "re");
-    if (f) {
-        n = fread(text, 1, sizeof text - 1, f);
-        fclose(f);
-    }
-    text[n] = 0;
-    p       = strrchr(text, ')');
-    for (int field = 2; p && field < 22; field++)
-        p = strchr(p + 1, ' ');
-    return p ? strtoull(p + 1, NULL, 10) : 0;
-}
+#include <poll.h>
+#include <sys/epoll.h>
 
 /* False: it is gone. */
 static bool watch(struct session *s, int epoll_fd)
 {
-    struct state_session *st = s->state;
-    struct epoll_event    e  = {.events = EPOLLIN};
-    s->private_fd            = (int)syscall(SYS_pidfd_open, (pid_t)st->private_pid, 0);
-    const uint64_t start     = s->private_fd >= 0 ? start_of(st->private_pid) : 0;
-    if (!st->private_start)
-        st->private_start = start;
-    if (!start || start != st->private_start) /* after an adoption the number may be another's */
-        return false;
-    e.data.fd = s->private_fd;
-    return epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->private_fd, &e) == 0;
+    const struct state_session *st = s->state;
+    struct epoll_event          e  = {.events = EPOLLIN};
+    s->private_fd                  = peer_open(st->private_pid, st->private_process, st->private_start);
+    e.data.fd                      = s->private_fd;
+    return s->private_fd >= 0 && epoll_ctl(epoll_fd, EPOLL_CTL_ADD, s->private_fd, &e) == 0;
 }
 
 static struct session *whole_of(const struct session_table *table, const struct session *part)

@@ -3,6 +3,7 @@
 #include "autologger/boot/changed.h"
 #include "autologger/boot/history.h"
 #include "autologger/daemon/early_facts.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <stdio.h>
 
@@ -12,7 +13,7 @@ static void boots_keep(const struct service_saving *s)
     struct history_pruned gone;
     struct reason         why;
     if (!s->state->rehearsal && history_keep(s->os, s->store, s->state->log_dir, &gone, &why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: older boots stay: %s\n", why.text);
+        visible_line(stderr, "autologgerd: older boots stay: %s", why.text);
 }
 
 wstatus results_save(const struct service_saving *s, struct reason *why)

@@ -1,4 +1,5 @@
 #include "autologger/daemon/rights_store.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,9 +14,9 @@ static wstatus take(void *ctx, const struct regvalue *v)
     if (!*v->name)
         return W_SUCCESS;
     if (!guid_parse(v->name, &object) || v->type != REG_TYPE_BINARY)
-        fprintf(stderr, "autologgerd: WMI\\Security: \"%s\" is not a GUID with a REG_BINARY: left out\n", v->name);
+        visible_line(stderr, "autologgerd: WMI\\Security: \"%s\" is not a GUID with a REG_BINARY: left out", v->name);
     else if (rights_put(r, &object, v->data, v->size, &why))
-        fprintf(stderr, "autologgerd: WMI\\Security: %s: left out\n", why.text);
+        visible_line(stderr, "autologgerd: WMI\\Security: %s: left out", why.text);
     return W_SUCCESS;
 }
 

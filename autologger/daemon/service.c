@@ -3,6 +3,7 @@
 
 #include "autologger/daemon/file_numbers.h"
 #include "autologger/session/anchor.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/win32/filetime.h"
 
@@ -33,7 +34,7 @@ static void rows_keep(struct service *v)
 {
     struct reason why;
     if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why.text);
+        visible_line(stderr, "autologgerd: %s", why.text);
 }
 
 static void booted(struct service *v)
@@ -86,7 +87,7 @@ static void kernel_begin(struct service *v)
 {
     struct reason why;
     if (kernel_start_begin(&v->table, v->env.changed_fd, &v->kernel, &why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why.text);
+        visible_line(stderr, "autologgerd: %s", why.text);
 }
 
 /* Starts the sessions whose sources are open now. `wait`: all of them. */
@@ -143,7 +144,7 @@ static wstatus save(struct service *v, struct reason *why)
     const struct service_saving saving = {v->env.os, store, v->options.runtime_dir, v->journal, v->state, &v->results, first};
     st = st ? st : v->options.save(&saving, why);
     if (st)
-        fprintf(stderr, "autologgerd: the results could not be written to %s: %s\n", v->state->store, why->text);
+        visible_line(stderr, "autologgerd: the results could not be written to %s: %s", v->state->store, why->text);
     regstore_close(store);
     if (first) {
         v->state->concluded = 1;
@@ -182,6 +183,7 @@ static wstatus fs_ready(void *ctx, struct reason *why)
     (void)why;
     if (v->state->fs_ready)
         return W_SUCCESS;
+    service_key_begin(v);
     boot_files(v);
     numbers_renew(v);
     __atomic_store_n(&v->state->fs_ready, 1, __ATOMIC_RELEASE);
@@ -388,7 +390,7 @@ static wstatus service_boot(struct service *v, struct reason *why)
     if (st == W_FILE_NOT_FOUND && !v->options.rehearsal)
         return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
     if (!st && change_number_get(store, &v->results.change_number, why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why->text);
+        visible_line(stderr, "autologgerd: %s", why->text);
     st = st ? st : boot_sessions(v, store, why);
     regstore_close(store);
     if (!st)
@@ -416,7 +418,7 @@ static void adopt_session(struct service *v, int fd)
     }
     if (!st)
         return;
-    fprintf(stderr, "autologgerd: session %s could not be taken over: %s\n", key, why.text);
+    visible_line(stderr, "autologgerd: session %s could not be taken over: %s", key, why.text);
     struct result_row *row = result_find_key(&v->results, key);
     if (row) {
         row->status = st;
@@ -489,11 +491,13 @@ wstatus service_create(const struct service_options *options, struct handed *han
         (!adopted && (st = service_state_create(v, why))))
         goto out;
     service_env_fill(v, adopted);
+    if (v->state->fs_ready)
+        service_key_begin(v);
+    if ((st = rights_begin(v, &hooks, why))) /* sessions that are adopted ask for them */
+        goto out;
     if ((st = adopted ? service_adopt(v, why) : service_boot(v, why)))
         goto out;
     v->state->boot_done = 1; /* from here on a successor takes over what there is */
-    if ((st = rights_begin(v, &hooks, why)))
-        goto out;
     if ((st = server_create(v->listen_fd, &v->table, v->state, &hooks, &v->server, why)))
         goto out;
     if (adopted) {

@@ -34,6 +34,7 @@ struct service_rights {
     wstatus (*request)(struct control_server *v, unsigned c, const void *message, size_t size);
     const char *group_file; /* /etc/group */
     const struct session_owner_part *owner; /* as in session_env */
+    void (*digest)(const struct rights *r, const struct guid *object, bool kernel, uint8_t out[32]); /* from any thread */
 };
 struct service_options {
     const char *store_path;

@@ -5,6 +5,7 @@
 #include "autologger/control/server.h"
 #include "autologger/daemon/created.h"
 #include "autologger/daemon/kernel_start.h"
+#include "autologger/daemon/machine_key.h"
 #include "autologger/daemon/rows.h"
 #include "autologger/daemon/service.h"
 
@@ -24,6 +25,7 @@ struct service {
     struct result_list     results;
     struct control_server *server;
     struct rights         *rights; /* NULL: an early program's */
+    uint8_t                machine_key[MACHINE_KEY_SIZE]; /* in force where env has it */
     struct kernel_start   *kernel; /* kernel sources are being opened; NULL: not, or no longer */
     bool                   ending;
     bool                   rows_stay; /* this boot had its sessions already, and its rows: there are none of ours */
@@ -35,6 +37,8 @@ wstatus service_state_adopt(struct service *v, bool *adopted, struct reason *why
 wstatus service_state_create(struct service *v, struct reason *why);
 wstatus service_listen_open(struct service *v, struct reason *why);
 wstatus service_signals_open(struct service *v, struct reason *why);
+/* The machine's key, once files may be made; without one no backup of another boot is taken over. */
+void    service_key_begin(struct service *v);
 void    service_env_fill(struct service *v, bool adopted);
 void    service_keep_own(struct service *v); /* what a successor gets of the daemon itself */
 #endif

@@ -2,13 +2,17 @@
  * service_parts.h. */
 #include "autologger/daemon/service_parts.h"
 
+#include "autologger/control/message.h"
+#include "autologger/daemon/keeper.h"
 #include "autologger/kernel/kphase.h"
 #include "registry-sim/base/clock_kept.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -112,11 +116,14 @@ wstatus service_listen_open(struct service *v, struct reason *why)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
 
-    if ((v->listen_fd = handed_take(v->handed, "listen")) >= 0)
+    if ((v->listen_fd = handed_take(v->handed, "listen")) >= 0) {
+        message_refuse_descriptors(v->listen_fd); /* a predecessor did not know how */
         return W_SUCCESS;
+    }
     if (snprintf(a.sun_path, sizeof a.sun_path, "%s/control", v->options.runtime_dir) >= (int)sizeof a.sun_path)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s", v->options.runtime_dir);
     v->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    message_refuse_descriptors(v->listen_fd);
     unlink(a.sun_path);
     mode_t old = umask(0);
     int    r   = v->listen_fd < 0 ? -1 : bind(v->listen_fd, (struct sockaddr *)&a, sizeof a);
@@ -159,11 +166,32 @@ static bool of_another_boot(const struct service *v)
     return !v->state->rehearsal && strcmp(v->state->boot_id, v->options.boot_id ? v->options.boot_id : here) != 0;
 }
 
+/* Of any thread: the descriptors are locked. */
+static void rights_digest(void *ctx, const struct guid *object, bool kernel, uint8_t out[32])
+{
+    const struct service *v = ctx;
+    if (v->rights)
+        v->options.rights->digest(v->rights, object, kernel, out);
+}
+
+void service_key_begin(struct service *v)
+{
+    struct reason why;
+    if (v->env.machine_key || !v->options.realtime)
+        return;
+    const wstatus st = v->options.rehearsal && machine_key_random(v->machine_key) ? W_SUCCESS : machine_key_load(v->state->store, v->machine_key, &why);
+    if (!st)
+        v->env.machine_key = v->machine_key;
+    else
+        visible_line(stderr, "autologgerd: real-time events that waited are kept and not delivered: %s", why.text);
+}
+
 void service_env_fill(struct service *v, bool adopted)
 {
     struct clock_anchor *anchor = &v->env.anchor;
 
     created_init(&v->edge, os_linux(), &v->state->files_created, &v->state->files_created_early, &v->state->fs_ready);
+    v->edge.left_behind = getenv(KEEPER_LEFT_BEHIND) != NULL;
     v->env.os      = &v->edge.os;
     v->env.cpus    = (unsigned)v->env.os->cpu_count(v->env.os);
     v->env.threads = true;
@@ -175,6 +203,8 @@ void service_env_fill(struct service *v, bool adopted)
     v->env.system_config = v->options.system_config;
     v->env.consumers_fd = v->options.realtime ? v->consumers_fd : 0;
     v->env.tight_file   = v->options.tight_file;
+    v->env.rights_digest = v->options.rights ? rights_digest : NULL;
+    v->env.rights_ctx    = v;
     v->env.owner        = v->options.rights ? v->options.rights->owner : NULL;
     v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
     /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */

@@ -1,5 +1,8 @@
 #include "autologger/daemon/syslog_rows.h"
 
+#include "registry-sim/base/visible_print.h"
+#include "registry-sim/win32/visible.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -50,6 +53,14 @@ static void field(struct entry *e, const char *name, const char *value)
     put(e, "\n", 1);
 }
 
+/* What others chose. */
+static void field_of(struct entry *e, const char *name, const char *value)
+{
+    char shown[2048];
+    visible_escape(value, strlen(value), shown, sizeof shown);
+    field(e, name, shown);
+}
+
 static void field_number(struct entry *e, const char *name, uint64_t value)
 {
     char text[24];
@@ -67,11 +78,15 @@ static void say(struct message *m, const char *format, ...) __attribute__((forma
 static void say(struct message *m, const char *format, ...)
 {
     va_list args;
+    FILE   *end = fmemopen(m->text + m->length, sizeof m->text - m->length, "w");
+    if (!end)
+        return;
     va_start(args, format);
-    int n = vsnprintf(m->text + m->length, sizeof m->text - m->length, format, args);
+    visible_vprintf(end, format, args);
     va_end(args);
-    if (n > 0)
-        m->length = m->length + (size_t)n < sizeof m->text ? m->length + (size_t)n : sizeof m->text - 1;
+    fclose(end);
+    m->text[sizeof m->text - 1] = 0;
+    m->length += strlen(m->text + m->length);
 }
 
 static const char *row_word(const struct result_row *r) { return result_row_word(r); }
@@ -146,14 +161,15 @@ static bool send_entry(const struct sink *s, const struct result_list *list, con
     field(&e, "SYSLOG_IDENTIFIER", "autologger");
     field(&e, "AUTOLOGGER_BOOT", list->boot_id);
     if (r) {
-        field(&e, "AUTOLOGGER_SESSION", r->session);
-        field(&e, "AUTOLOGGER_PROVIDER", *r->name ? r->name : r->provider);
+        field_of(&e, "AUTOLOGGER_SESSION", r->session);
+        field_of(&e, "AUTOLOGGER_PROVIDER", *r->name ? r->name : r->provider);
         field_number(&e, "AUTOLOGGER_STATUS", r->status);
         field(&e, "AUTOLOGGER_RESULT", row_word(r));
         field_number(&e, "AUTOLOGGER_EVENTS", r->written);
+        field_number(&e, "AUTOLOGGER_OVERWRITTEN", r->overwritten);
         field_number(&e, "AUTOLOGGER_LOST", result_lost(r));
-        field(&e, "AUTOLOGGER_TRACE", row_trace(r));
-        field(&e, "AUTOLOGGER_FILE", r->source_file);
+        field_of(&e, "AUTOLOGGER_TRACE", row_trace(r));
+        field_of(&e, "AUTOLOGGER_FILE", r->source_file);
         field_number(&e, "AUTOLOGGER_LINE", r->source_line);
     }
     return send(s->fd, e.bytes, e.size, MSG_NOSIGNAL) == (ssize_t)e.size;

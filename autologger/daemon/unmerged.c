@@ -1,4 +1,5 @@
 #include "autologger/daemon/unmerged.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,7 @@ static const char *key_of(uint32_t boot, char out[KEY_SIZE])
 
 static void complain(uint32_t boot, const char *what, const struct reason *why)
 {
-    fprintf(stderr, "autologgerd: boot %" PRIu32 ": %s: %s\n", boot, what, why->text);
+    visible_line(stderr, "autologgerd: boot %" PRIu32 ": %s: %s", boot, what, why->text);
 }
 
 /* ---- the notes ---- */
@@ -88,7 +89,7 @@ static void move_files(struct os *os, const struct result_list *rows, char *cons
             continue;
         int error = os->rename(os, old[i], to);
         if (error < 0)
-            fprintf(stderr, "autologgerd: boot %" PRIu32 ": %s could not be moved to %s: %s\n", rows->number, old[i], to, strerror(-error));
+            visible_line(stderr, "autologgerd: boot %" PRIu32 ": %s could not be moved to %s: %s", rows->number, old[i], to, strerror(-error));
     }
 }
 
@@ -192,7 +193,6 @@ static void merged(struct unmerged *u, wstatus status, const struct reason *fail
         condition_remove(&u->rows.rows[i].conditions, "merge");
     if (status == W_SUCCESS && first) {
         merge_parts_note(&u->parts);
-        merge_parts_times(&u->parts, &u->rows);
         snprintf(u->rows.stop_reason + at, sizeof u->rows.stop_reason - at, "; merged in a later boot");
     } else if (first) {
         condition_add(&first->conditions, status, true, "merge", "", 0, "autologger merge -o TRACE.etl and the files of this boot",
@@ -203,7 +203,7 @@ static void merged(struct unmerged *u, wstatus status, const struct reason *fail
     else if (status == W_SUCCESS && first && !u->keep_premerge)
         merge_parts_remove(u->os, &u->parts);
     if (status == W_SUCCESS && first)
-        fprintf(stderr, "autologgerd: boot %" PRIu32 " was shut down before its files were merged: they are now, in %s\n", u->boot[0],
+        visible_line(stderr, "autologgerd: boot %" PRIu32 " was shut down before its files were merged: they are now, in %s", u->boot[0],
                 u->parts.target);
     else if (status != W_FILE_NOT_FOUND)
         complain(u->boot[0], "its files could not be merged", failed);
@@ -239,14 +239,20 @@ static wstatus begin(struct unmerged *u, int epoll_fd, struct reason *why)
 
 void unmerged_step(struct unmerged *u, int epoll_fd)
 {
-    struct reason why = {0};
-    wstatus       st;
+    struct merge_told told;
+    struct reason     why = {0};
+    wstatus           st;
 
     if (!u->count)
         return;
     if (u->job.pid > 0) {
-        if (!merge_job_ended(&u->job, 0, &st, &u->rows.phases, &why))
+        if (!merge_job_ended(&u->job, 0, &st, &told, &why))
             return;
+        u->rows.phases = told.phases;
+        if (st == W_SUCCESS) {
+            u->rows.first_kernel_ns = told.first_kernel_ns;
+            u->rows.first_user_ns   = told.first_user_ns;
+        }
         merged(u, st, &why);
     }
     while (u->count && u->job.pid <= 0 && (st = begin(u, epoll_fd, &why)) != W_SUCCESS)

@@ -4,9 +4,9 @@
 #include "autologger/etl/header.h"
 #include "autologger/etl/line.h"
 #include "autologger/etl/record_usual.h"
+#include "registry-sim/base/opening.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,7 +259,7 @@ out:
 wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason *why)
 {
     struct stat st;
-    int         fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int         fd = opening_file(path, 0);
 
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));

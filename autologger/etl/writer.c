@@ -159,8 +159,8 @@ static wstatus append(struct etl_writer *w, const uint8_t *buffer, uint32_t size
     if (w->torn)
         writer_untear(w);
     if (w->ring) { /* whatever becomes of the write */
-        w->at.overwritten += w->events[slot];
-        w->events[slot] = 0;
+        writer_tally_gone(w, &w->slot[slot]);
+        w->slot[slot] = (struct writer_tally){0, 0, 0};
     }
     int r = writer_store(w, buffer, size, at);
     if (r < 0) {
@@ -211,7 +211,8 @@ static const uint8_t *pack(struct etl_writer *w, uint8_t *buffer, uint32_t *size
 
 static wstatus ring_init(struct etl_writer *w, const struct etl_file_info *info, uint32_t slots, struct reason *why)
 {
-    return is_packed_ring(info) ? writer_packed_init(w, info, why) : writer_ring_init(w, info, slots, why);
+    const wstatus st = is_packed_ring(info) ? writer_packed_init(w, info, why) : writer_ring_init(w, info, slots, why);
+    return st ? st : writer_open_init(w, info, why);
 }
 
 /* The file is open, and may be written: what it had goes, buffer 0 comes. */
@@ -317,8 +318,11 @@ static wstatus go_on(struct etl_writer *w, const struct etl_file_info *info, con
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     st = writer_ring_count(w, why);
-    if (!st && w->ring)
-        w->events[place(w) / w->buffer_size] = state->oldest_events;
+    if (!st && w->ring) {
+        w->slot[place(w) / w->buffer_size].events = state->oldest_events;
+        w->slot[place(w) / w->buffer_size].last   = state->oldest_last;
+        st                                        = writer_open_resume(w, (uint32_t)(place(w) / w->buffer_size), why);
+    }
     return st;
 }
 
@@ -390,15 +394,26 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     if (filled < sizeof(struct etl_buffer_header) || end > w->buffer_size || end < filled || cpu > w->processors)
         return reason_set(why, W_INVALID_PARAMETER, "a buffer of %u bytes for CPU %u does not fit %s", filled, cpu,
                           w->path);
+    if (w->packed_ring && w->at.complete_from) { /* of a processor that had little to write */
+        writer_packed_cut(w, writer_cut(buffer, &filled, w->at.complete_from));
+        if (filled == sizeof(struct etl_buffer_header))
+            return W_SUCCESS;
+    }
+    if (writer_open_fits(w, end, cpu))
+        return writer_open_put(w, buffer, end, cpu, time, why);
     wstatus st = writer_check_room(w, why);
     if (st == W_SUCCESS) {
-        const uint32_t slot = (uint32_t)(place(w) / w->buffer_size), events = w->packed_ring ? writer_events_in(buffer, filled) : 0;
+        const uint32_t            slot  = (uint32_t)(place(w) / w->buffer_size);
+        const struct writer_tally tally = w->ring || w->packed_ring ? writer_tally_of(buffer, filled, w->at.trimmed_to) : (struct writer_tally){0, 0, 0};
         etl_buffer_seal(buffer, w->buffer_size, filled, cpu, w->logger_id, w->at.buffers_written, time, 0);
         uint32_t       size;
         const uint8_t *stored = pack(w, buffer, &size);
-        st                    = w->packed_ring ? writer_packed_put(w, stored, size, events, why) : append(w, stored, size, why);
-        if (!st && w->ring)
-            w->events[slot] = writer_events_in(buffer, filled);
+        st                    = w->packed_ring ? writer_packed_put(w, stored, size, &tally, why) : append(w, stored, size, why);
+        if (!st && w->ring) {
+            w->slot[slot] = tally;
+            w->at.overwritten += tally.older; /* a buffer of before a trim */
+            writer_open_began(w, slot, end, cpu);
+        }
     }
     if (st != W_SUCCESS) {
         w->at.buffers_lost++;
@@ -426,7 +441,12 @@ void etl_writer_add_lost(struct etl_writer *w, uint32_t buffers)
 struct etl_write_state etl_writer_state(const struct etl_writer *w)
 {
     struct etl_write_state at = w->at;
-    at.oldest_events          = w->ring && !w->packed_ring ? w->events[place(w) / w->buffer_size] : 0;
+    at.oldest_events          = 0;
+    at.oldest_last            = 0;
+    if (w->ring && !w->packed_ring) {
+        at.oldest_events = w->slot[place(w) / w->buffer_size].events;
+        at.oldest_last   = w->slot[place(w) / w->buffer_size].last;
+    }
     return at;
 }
 
@@ -509,7 +529,8 @@ void etl_writer_destroy(struct etl_writer *w)
     if (w->fd >= 0)
         w->os->close(w->os, w->fd);
     writer_packed_free(w);
-    free(w->events);
+    free(w->slot);
+    free(w->open);
     free(w->packed);
     free(w->path);
     free(w);

@@ -8,6 +8,9 @@
  * it wraps where it is. W5 header field BuffersWritten is how many buffers are in the file.
  * W6 a file on a disk is locked while a writer has it: another writer, of this process or another, over a hard link too, gets 32. Where the file
  * system has no locks the writer goes without.
+ * W7 a ring knows from what time on it lacks no event of programs: behind the newest that was overwritten. What is older can be counted as
+ * overwritten too (etl_writer_trim); a copy leaves it out then. Kernel records are not asked: they keep their own window.
+ * W8 in a ring in memory that is not compressed, a buffer that was not full goes on with what comes next of its processor, while it is among the newest.
  * Threads: one (the session's logger). Ownership: create/destroy. Not for: filling buffers (session), several files (session). */
 #ifndef AUTOLOGGER_ETL_WRITER_H
 #define AUTOLOGGER_ETL_WRITER_H
@@ -50,6 +53,9 @@ struct etl_write_state {
     uint64_t overwritten;     /* events */
     uint32_t oldest_events;   /* of a ring: events of the buffer whose place the next one takes. Who dies between that and publishing has taken its place,
                                * and a successor no longer finds them there */
+    uint64_t      oldest_last; /* ... and the time of the last of them */
+    uint64_t complete_from;   /* of a ring, on the raw clock: W7 */
+    uint64_t trimmed_to;      /* ... and what of it older than this counts as overwritten */
 };
 enum { ETL_RING_LEAST = 3 }; /* slots: the header, and two */
 
@@ -69,6 +75,13 @@ wstatus etl_writer_resume_in(struct os *os, int fd, const char *shown, const str
 /* What is in the file now, header included, as a new file at `path`, complete with these counters; this one stays as it is. Statuses as
  * etl_writer_create's. Nothing is left of it when it fails. */
 wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why);
+/* The same, where the path is another's matter than the writer's own. */
+wstatus etl_writer_copy_by(struct etl_writer *w, struct os *os, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost,
+                           struct reason *why);
+/* Of a ring: events were overwritten before they came to it, the newest of them before `time` (W7). */
+void etl_writer_gap(struct etl_writer *w, uint64_t time);
+/* Of a ring: what programs' events are older than at.complete_from count as overwritten. In a ring of compressed buffers only whole ones. */
+wstatus etl_writer_trim(struct etl_writer *w, struct reason *why);
 /* False: its file system has no locks (W6). */
 bool    etl_writer_locked(const struct etl_writer *w);
 /* Goes on with a file left by a predecessor, whose lock it waits for: opens, truncates to state->file_offset (a ring that has wrapped stays as it is). */
@@ -81,6 +94,10 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
  * Statuses: 112 full or floor reached, 1502 max_file_size reached, others by errno. On failure nothing of it is in the file. */
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
                        struct reason *why);
+/* W8: how far the open buffer of `cpu` is filled, for a successor, with which it goes on; 0: none is open. After etl_writer_resume_in, for each
+ * processor, before anything is written: what came behind that is cut off. 13: it is not there. */
+uint64_t etl_writer_open(const struct etl_writer *w, uint16_t cpu);
+wstatus  etl_writer_reopen(struct etl_writer *w, uint16_t cpu, uint64_t open, struct reason *why);
 /* True: the file has reached its maximum size, so that the next buffer gives 1502. */
 bool etl_writer_full(const struct etl_writer *w);
 /* What is written now is waited for: see writer_direct.c. */

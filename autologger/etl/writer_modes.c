@@ -7,14 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t writer_events_in(const uint8_t *buffer, uint32_t filled)
-{
-    uint32_t count = 0, at = sizeof(struct etl_buffer_header);
-    for (int size; at < filled && (size = etl_record_size(buffer + at, filled - at)) > 0; count++)
-        at += ((uint32_t)size + 7) & ~7u;
-    return count;
-}
-
 wstatus writer_ring_init(struct etl_writer *w, const struct etl_file_info *info, uint32_t slots, struct reason *why)
 {
     const uint64_t most = info->ring_buffers ? info->ring_buffers + UINT64_C(1) : w->limit / info->buffer_size;
@@ -26,8 +18,8 @@ wstatus writer_ring_init(struct etl_writer *w, const struct etl_file_info *info,
     if (w->at.slots < ETL_RING_LEAST)
         return reason_set(why, W_INVALID_PARAMETER, "%s: its maximum size is less than %d buffers of %u KB. Do: raise MaxFileSize, or lower BufferSize",
                           w->path, ETL_RING_LEAST, info->buffer_size / 1024);
-    w->events = calloc(w->at.slots, sizeof *w->events);
-    return w->events ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u buffers", w->path, w->at.slots);
+    w->slot = calloc(w->at.slots, sizeof *w->slot);
+    return w->slot ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for %u buffers", w->path, w->at.slots);
 }
 
 /* A predecessor's: what is in its slots. */
@@ -43,12 +35,12 @@ wstatus writer_ring_count(struct etl_writer *w, struct reason *why)
         if (w->os->pread(w->os, w->fd, buffer, w->buffer_size, (uint64_t)i * w->buffer_size) != (ssize_t)w->buffer_size)
             continue;
         memcpy(&h, buffer, sizeof h);
-        w->events[i] = h.saved_offset <= w->buffer_size ? writer_events_in(buffer, h.saved_offset) : 0;
+        if (h.saved_offset <= w->buffer_size)
+            w->slot[i] = writer_tally_of(buffer, h.saved_offset, w->at.trimmed_to);
     }
     free(buffer);
     return W_SUCCESS;
 }
-
 
 /* The file's maximum size is its size from the start, where the volume has room for it. */
 wstatus writer_preallocate(struct etl_writer *w, const struct etl_file_info *info, struct reason *why)
@@ -118,33 +110,42 @@ wstatus writer_append_begin(struct etl_writer *w, const struct etl_file_info *in
 
 wstatus etl_writer_copy(struct etl_writer *w, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost, struct reason *why)
 {
-    struct etl_writer copy = {.os = w->os, .path = (char *)(uintptr_t)path, .fd = -1, .buffer_size = w->buffer_size, .limit = UINT64_MAX,
+    return etl_writer_copy_by(w, w->os, path, free_floor, end_time, events_lost, why);
+}
+
+wstatus etl_writer_copy_by(struct etl_writer *w, struct os *os, const char *path, uint64_t free_floor, uint64_t end_time, uint64_t events_lost,
+                           struct reason *why)
+{
+    const bool        trimmed = w->ring && (w->at.trimmed_to || w->emptied);
+    struct etl_writer copy = {.os = os, .path = (char *)(uintptr_t)path, .fd = -1, .buffer_size = w->buffer_size, .limit = UINT64_MAX,
                               .free_floor = free_floor, .start_time = w->start_time, .compress = w->compress};
     uint8_t          *buffer = malloc(w->buffer_size);
     bool              made   = false;
     wstatus           st     = buffer ? writer_open_target(&copy, &made, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "%s: no memory for a buffer", path);
-    int               r      = st ? 0 : w->os->ftruncate(w->os, copy.fd, 0);
+    int               r      = st ? 0 : os->ftruncate(os, copy.fd, 0);
 
     if (w->packed_ring && !st && r == 0)
         r = writer_packed_copy(w, &copy, buffer, &st, why);
-    for (uint32_t i = 0; !w->packed_ring && !st && r == 0 && i < writer_buffers_in_file(w) && (st = writer_check_room(&copy, why)) == W_SUCCESS; i++) {
+    if (trimmed && !st && r == 0)
+        r = writer_trimmed_copy(w, &copy, buffer, &st, why);
+    for (uint32_t i = 0; !w->packed_ring && !trimmed && !st && r == 0 && i < writer_buffers_in_file(w) && (st = writer_check_room(&copy, why)) == W_SUCCESS; i++) {
         const uint64_t at = (uint64_t)i * w->buffer_size;
         const ssize_t  n  = w->os->pread(w->os, w->fd, buffer, w->buffer_size, at);
-        r                 = n == (ssize_t)w->buffer_size ? os_pwrite_all(w->os, copy.fd, buffer, w->buffer_size, at) : n < 0 ? (int)n : -EIO;
+        r                 = n == (ssize_t)w->buffer_size ? os_pwrite_all(os, copy.fd, buffer, w->buffer_size, at) : n < 0 ? (int)n : -EIO;
         copy.at.file_offset += w->buffer_size;
     }
     copy.at.buffers_lost = w->at.buffers_lost; /* of a ring of compressed buffers the copy alone knows where its last one begins */
     if (!st && r == 0)
-        r = writer_final_counters(w->packed_ring ? &copy : w, copy.fd, end_time, events_lost);
+        r = writer_final_counters(w->packed_ring || trimmed ? &copy : w, copy.fd, end_time, events_lost);
     if (!st && r == 0)
-        r = w->os->fsync(w->os, copy.fd);
+        r = os->fsync(os, copy.fd);
     if (!st && r < 0)
         st = reason_set(why, wstatus_from_errno(-r), "%s: %s", path, strerror(-r));
     writer_unlock(&copy);
     if (copy.fd >= 0)
-        w->os->close(w->os, copy.fd);
+        os->close(os, copy.fd);
     if (st && made)
-        w->os->unlink(w->os, path);
+        os->unlink(os, path);
     free(buffer);
     return st;
 }

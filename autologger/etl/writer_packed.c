@@ -20,6 +20,8 @@ struct packed_entry {
     uint64_t at;     /* in the memory behind buffer 0 */
     uint32_t size, events;
     uint64_t gone; /* not 0: overwritten */
+    uint64_t last; /* time of its last event of a program */
+    uint64_t cut;  /* events that were overwritten before their buffer came here, until then */
 };
 struct packed {
     uint64_t             start, bytes, list_at;
@@ -27,6 +29,7 @@ struct packed {
     uint64_t             oldest, next; /* numbers of those that are there: from oldest to before next */
     uint64_t             end;          /* of the newest */
     uint64_t             total;        /* events written so far */
+    uint64_t             cut;
     struct packed_entry *list;
 };
 
@@ -83,11 +86,12 @@ wstatus writer_packed_resume(struct etl_writer *w, struct reason *why)
         last = entry_of(p, p->next - 1);
     if (last) {
         p->total = last->before + last->events;
+        p->cut   = last->cut;
         p->end   = last->size <= p->bytes && last->at <= p->bytes - last->size ? last->at + last->size : 0;
     }
     while (p->oldest > 1 && p->next - p->oldest < p->entries && is_there(p, p->oldest - 1))
         p->oldest--;
-    w->at.overwritten = p->oldest < p->next ? entry_of(p, p->oldest)->before : p->total;
+    w->at.overwritten = (p->oldest < p->next ? entry_of(p, p->oldest)->before : p->total) + p->cut;
     return W_SUCCESS;
 }
 
@@ -97,7 +101,7 @@ static int oldest_goes(struct etl_writer *w)
     struct packed       *p = w->packed_ring;
     struct packed_entry *e = entry_of(p, p->oldest);
     e->gone                = 1;
-    w->at.overwritten += e->events;
+    writer_tally_gone(w, &(struct writer_tally){e->events, 0, e->last});
     p->oldest++;
     return os_pwrite_all(w->os, w->fd, &e->gone, sizeof e->gone, entry_at(p, e->number) + offsetof(struct packed_entry, gone));
 }
@@ -119,10 +123,25 @@ static int make_room(struct etl_writer *w, uint32_t size, uint64_t *at)
     return r;
 }
 
-wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t size, uint32_t events, struct reason *why)
+void writer_packed_cut(struct etl_writer *w, uint32_t events)
+{
+    w->packed_ring->cut += events;
+    w->at.overwritten += events;
+}
+
+int writer_packed_trim(struct etl_writer *w)
+{
+    const struct packed *p = w->packed_ring;
+    int                  r = 0;
+    while (r == 0 && p->oldest < p->next && entry_of(p, p->oldest)->last && entry_of(p, p->oldest)->last < w->at.complete_from)
+        r = oldest_goes(w);
+    return r;
+}
+
+wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t size, const struct writer_tally *tally, struct reason *why)
 {
     struct packed      *p = w->packed_ring;
-    struct packed_entry e = {.number = p->next, .before = p->total, .size = size, .events = events};
+    struct packed_entry e = {.number = p->next, .before = p->total, .size = size, .events = tally->events, .last = tally->last, .cut = p->cut};
     int                 r = make_room(w, size, &e.at);
     r                     = r ? r : os_pwrite_all(w->os, w->fd, stored, size, p->start + e.at);
     r                     = r ? r : os_pwrite_all(w->os, w->fd, &e, sizeof e, entry_at(p, e.number));
@@ -130,7 +149,7 @@ wstatus writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t 
         return reason_set(why, wstatus_from_errno(-r), "%s: %s", w->path, strerror(-r));
     *entry_of(p, e.number) = e;
     p->end                 = e.at + size;
-    p->total += events;
+    p->total += tally->events;
     p->next++;
     w->at.buffers_written++;
     return W_SUCCESS;

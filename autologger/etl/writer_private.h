@@ -6,6 +6,17 @@
 
 enum write_way { WRITE_CACHED, WRITE_DIRECT, WRITE_WAYS };
 
+/* What is in a buffer of a ring: records that are not older than at.trimmed_to, and the time of the last event of a program. */
+struct writer_tally {
+    uint32_t events, older; /* older: the others */
+    uint64_t last;
+};
+
+/* The newest buffer of a processor: where it is, how full, and its number. */
+struct writer_open {
+    uint32_t slot, filled, number;
+};
+
 struct etl_writer {
     struct os             *os;
     char                  *path;
@@ -18,7 +29,9 @@ struct etl_writer {
     uint64_t               free_floor;
     uint64_t               start_time;
     bool                   ring, preallocated;
-    uint32_t              *events; /* of a ring: by slot */
+    bool                   emptied; /* of the ring: a buffer without events */
+    struct writer_tally   *slot; /* of a ring */
+    struct writer_open    *open; /* [processors + 1], of a ring in memory (writer_open.c); else NULL */
     struct packed         *packed_ring; /* a ring of compressed buffers (writer_packed.c): `ring` is false then; NULL: none */
     uint32_t               lost_before; /* APPEND: events, by the header that was there */
     struct etl_write_state at;
@@ -41,7 +54,11 @@ void     writer_packed_free(struct etl_writer *w);
 uint32_t writer_packed_count(const struct etl_writer *w); /* buffers that are there, buffer 0 not among them */
 /* A predecessor's, which had published at.buffers_written. */
 wstatus  writer_packed_resume(struct etl_writer *w, struct reason *why);
-wstatus  writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t size, uint32_t events, struct reason *why);
+wstatus  writer_packed_put(struct etl_writer *w, const uint8_t *stored, uint32_t size, const struct writer_tally *tally, struct reason *why);
+/* So many events were overwritten before their buffer came to the ring. */
+void     writer_packed_cut(struct etl_writer *w, uint32_t events);
+/* Whole buffers that are older go. 0 or -errno. */
+int      writer_packed_trim(struct etl_writer *w);
 /* All that is there to the end of `to`; -errno or 0, and *room what its volume says. `buffer` has room for one. */
 int      writer_packed_copy(struct etl_writer *w, struct etl_writer *to, uint8_t *buffer, wstatus *room, struct reason *why);
 
@@ -65,6 +82,26 @@ void    writer_untear(struct etl_writer *w);
 /* The final counters of the file that is open at `fd`. -errno or 0. */
 int     writer_final_counters(struct etl_writer *w, int fd, uint64_t end_time, uint64_t events_lost);
 
+/* ---- writer_trim.c ---- */
+struct writer_tally writer_tally_of(const uint8_t *buffer, uint32_t filled, uint64_t trimmed_to);
+/* Takes the older events out of a buffer that is to be written. How many. */
+uint32_t writer_cut(uint8_t *buffer, uint32_t *filled, uint64_t trimmed_to);
+/* A buffer of the ring is overwritten. */
+void    writer_tally_gone(struct etl_writer *w, const struct writer_tally *tally);
+/* What the ring has from trimmed_to on, to the end of `to`, the oldest first; -errno or 0, and *room what its volume says. */
+int     writer_trimmed_copy(struct etl_writer *w, struct etl_writer *to, uint8_t *buffer, wstatus *room, struct reason *why);
+
+/* ---- writer_open.c ---- */
+wstatus writer_open_init(struct etl_writer *w, const struct etl_file_info *info, struct reason *why);
+/* A predecessor may have begun to write at `slot`, and not published it: what was there is gone, what is there is not. */
+wstatus writer_open_resume(struct etl_writer *w, uint32_t slot, struct reason *why);
+/* Is there an open buffer of that processor with room for these events? */
+bool    writer_open_fits(const struct etl_writer *w, uint32_t filled, uint16_t cpu);
+/* They go behind those that are there; or, on failure, nowhere. */
+wstatus writer_open_put(struct etl_writer *w, const uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, struct reason *why);
+/* A new buffer has just been written. */
+void    writer_open_began(struct etl_writer *w, uint32_t slot, uint32_t filled, uint16_t cpu);
+
 /* ---- writer_direct.c ---- */
 void writer_direct_init(struct etl_writer *w, bool wanted);
 void writer_direct_close(struct etl_writer *w);
@@ -76,7 +113,6 @@ int  writer_store(struct etl_writer *w, const uint8_t *buffer, uint32_t size, ui
 wstatus writer_ring_init(struct etl_writer *w, const struct etl_file_info *info, uint32_t slots, struct reason *why);
 /* A predecessor's ring: what is in its slots. */
 wstatus  writer_ring_count(struct etl_writer *w, struct reason *why);
-uint32_t writer_events_in(const uint8_t *buffer, uint32_t filled);
 /* PREALLOCATE: the file's maximum size is its size from the start, where the volume has room for it. */
 wstatus writer_preallocate(struct etl_writer *w, const struct etl_file_info *info, struct reason *why);
 /* APPEND: the file is there, an .etl of `size` bytes: what follows goes behind its last whole buffer. */

@@ -1,6 +1,7 @@
 /* chrome.c - a timeline as Chrome's JSON ("Trace Event Format"): processes and threads by their ids, the processors as threads of process
  * 0, lanes as threads of a process of their own, samples with their stacks. See convert.h. */
 #include "autologger/export/convert.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -68,7 +69,7 @@ static void end_event(struct chrome *c)
     yajl_gen_get_buf(c->json, &bytes, &size);
     if (c->written++)
         fputs(",\n", c->out);
-    fwrite(bytes, 1, size, c->out);
+    visible_json(c->out, (const char *)bytes, size);
     yajl_gen_clear(c->json);
     yajl_gen_reset(c->json, NULL);
 }
@@ -238,7 +239,7 @@ static void end_file(struct chrome *c, uint64_t last)
     fputs("\n],\n\"displayTimeUnit\": \"ns\",\n\"stackFrames\": ", c->out);
     yajl_gen_map_close(c->frames);
     yajl_gen_get_buf(c->frames, &bytes, &size);
-    fwrite(bytes, 1, size, c->out);
+    visible_json(c->out, (const char *)bytes, size);
     fputs("}\n", c->out);
 }
 

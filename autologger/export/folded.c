@@ -54,9 +54,9 @@ static void add_part(struct text *t, const char *part, bool first)
     size_t at = t->length + !first;
     if (!first)
         text_add(t, ";", 1);
-    text_utf8(t, part, strlen(part));
+    text_visible(t, part, strlen(part));
     for (; at < t->length; at++)
-        if (t->data[at] == ';' || t->data[at] == '\n' || t->data[at] == '\r')
+        if (t->data[at] == ';')
             t->data[at] = ':';
 }
 

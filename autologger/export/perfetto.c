@@ -1,6 +1,7 @@
 /* perfetto.c - a timeline as Perfetto's protobuf: scheduling as ftrace events, processes and threads as its tree, slices, instants and
  * counters as track events, samples with interned callstacks. See convert.h. */
 #include "autologger/export/convert.h"
+#include "registry-sim/base/unset.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -261,7 +262,7 @@ static void track_event(struct perfetto *p, Perfetto__TrackEvent__Type type, uin
 {
     Perfetto__TracePacket tp = PERFETTO__TRACE_PACKET__INIT;
     Perfetto__TrackEvent  e  = PERFETTO__TRACK_EVENT__INIT;
-    struct annotations    annotations;
+    UNSET struct annotations annotations;
     char                 *category = (char *)(m ? m->category : NULL);
 
     e.has_type = e.has_track_uuid = 1;
@@ -381,7 +382,8 @@ static void on_sample(void *ctx, uint64_t at, const struct joined_stack *s)
     Perfetto__PerfSample   sample = PERFETTO__PERF_SAMPLE__INIT;
     Perfetto__InternedData data   = PERFETTO__INTERNED_DATA__INIT;
     Perfetto__Callstack    stack  = PERFETTO__CALLSTACK__INIT, *stacks = &stack;
-    uint64_t               ids[STACKS_FRAMES], key = 99;
+    UNSET uint64_t ids[STACKS_FRAMES];
+    uint64_t               key = 99;
     bool                   fresh;
 
     for (unsigned i = 0; i < s->frames; i++) /* the outermost first */

@@ -26,6 +26,7 @@ struct file_call_row { uint8_t kind, flags; int8_t amount, offset; uint16_t info
 static const struct file_call_row rows[] = {
 #define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) {FILE_##kind, flags, amount, offset, info},
 #include "autologger/kernel/filecalls.def"
+#include "registry-sim/base/unset.h"
 #undef CALL
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -353,7 +354,7 @@ static void op_begin(struct convert *c, const struct sample *s, const struct tap
 
 void convert_file_enter(struct convert *c, const struct sample *s)
 {
-    struct tapped t;
+    UNSET struct tapped t;
     if (part(c) && record_parse(s, &t))
         op_begin(c, s, &t, !(t.head.flags & TAP_NO_PATH));
 }
@@ -429,7 +430,7 @@ static void op_end(struct convert *c, const struct sample *s, const struct tappe
 
 void convert_file_exit(struct convert *c, const struct sample *s)
 {
-    struct tapped   t;
+    UNSET struct tapped t;
     struct file_op *o;
     if (!part(c) || !record_parse(s, &t) || !(o = idmap_remove(&c->file->op, s->tid)))
         return;

@@ -194,6 +194,8 @@ static void exec_note(struct convert *c, struct process *p, const char *comm, ui
         return;
     p->uid   = note.uid;
     p->flags = note.flags & RAW_PROCESS_32BIT;
+    if (!p->ppid) /* its fork was not recorded */
+        p->ppid = note.ppid;
     if (!(note.flags & RAW_PROCESS_NO_SESSION))
         p->session = note.session;
 }

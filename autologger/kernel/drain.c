@@ -75,7 +75,7 @@ wstatus drain_init(struct drain *d, struct rings *rings, struct rawlog *log, con
     d->elves = calloc(1, sizeof *d->elves);
     d->notes = malloc(sizeof *d->notes);
     d->text  = malloc(DRAIN_TEXT);
-    if (!d->elves || !d->notes || !d->text)
+    if (!d->elves || !d->notes || !d->text || !enrich_images_init(d))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the drainer");
     d->notes->used = d->notes->records = 0;
     d->notes->mark = false;
@@ -115,6 +115,7 @@ void drain_wants(struct drain *d, const struct klog_config *config)
 
 void drain_finish(struct drain *d)
 {
+    enrich_images_finish(d);
     argv_close(d->argv);
     counters_close(d->counters);
     if (d->devices_fd >= 0)

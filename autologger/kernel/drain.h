@@ -16,9 +16,11 @@
 
 #include <pthread.h>
 
-enum { PASS_RESERVE = 4096, PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000, EXEC_WAIT_NS = 1000000000, ARGV_WAIT_NS = 20000000 };
+enum { PASS_RESERVE = 4096, PENDING_EXECS = 64, OWN_BUFFER = 65536, HORIZON_SLACK_NS = 2000000, EXEC_WAIT_NS = 1000000000, ARGV_WAIT_NS = 20000000,
+       IMAGE_WAIT_NS = 1000000000, IMAGE_POLL_MS = 5 };
 struct drain_trigger { uint64_t pos; uint16_t cpu, source; };
 struct drain_exec { uint32_t pid, tid; uint64_t time; }; /* `time` of its COMM record */
+struct enrich_images;
 struct own_buffer {
     uint8_t  data[OWN_BUFFER];
     size_t   used;
@@ -55,7 +57,8 @@ struct drain {
     struct drain_exec     pending[PENDING_EXECS]; /* execs that have not finished: the horizon waits for them, and they for EXEC_WAIT_NS at most;
                                                   * without the exec tracepoint nothing says that they have: ARGV_WAIT_NS */
     unsigned              pending_count;
-    struct elf_cache     *elves;
+    struct elf_cache     *elves; /* by build id; the rundown adds to it, with the lock held */
+    struct enrich_images *images;
     struct own_buffer    *notes;
     char                 *text; /* command lines and paths */
 };
@@ -93,10 +96,14 @@ void enrich_triggers(struct drain *d, bool last);
 uint64_t enrich_horizon(const struct drain *d, uint64_t horizon); /* not beyond an exec whose note is still to come */
 /* The note of an exec that is over: `gone`: the program is another by now, /proc tells nothing of it. */
 void enrich_exec(struct drain *d, uint32_t pid, uint32_t tid, uint64_t time, bool gone, const char *file_name);
-/* Within the folder (enrich_image.c): the ELF behind an executable mapping. False: it is not to be found, but perhaps one with its
- * build id, once all records of the pass were looked at: enrich_images_known, for the first `count` triggers. */
-bool enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time);
-void enrich_images_known(struct drain *d, size_t count);
+/* Within the folder (enrich_image.c): the ELF behind an executable mapping. Its note comes with this pass where the file is known, else
+ * with a later one, once a helper has answered: enrich_images in each pass, after its records. */
+bool     enrich_images_init(struct drain *d); /* false: no memory */
+void     enrich_images_finish(struct drain *d);
+void     enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time);
+void     enrich_images(struct drain *d, bool last);
+uint64_t enrich_images_horizon(const struct drain *d, uint64_t horizon);
+int      enrich_images_timeout(const struct drain *d, int timeout_ms); /* how long a pass may be waited for, with the lock held */
 void image_identity(struct raw_image *image, const uint8_t *id, unsigned size);
 /* Within the folder (drain_loss.c): what is lost on each CPU, when, of which source, as records in the log; R1 holds for what was told. */
 void loss_memory(struct rawlog *log, unsigned cpu, unsigned source, uint64_t count, uint64_t raw_ns);

@@ -1,6 +1,7 @@
 /* emit.c - ETL records into per-CPU queues. See convert.h. */
 #include "autologger/kernel/convert.h"
 #include "autologger/wire/etl.h"
+#include "registry-sim/base/unset.h"
 #include "registry-sim/win32/guid.h"
 #include "registry-sim/win32/utf16.h"
 
@@ -88,7 +89,8 @@ void stack_write(struct convert *c, const struct actor *of, uint16_t hook, uint6
 void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, const uint8_t *chain, uint64_t count)
 {
     struct process *p = process_get(c, of->pid);
-    uint64_t        time = trigger + 1, frames[STACK_FRAMES];
+    uint64_t        time = trigger + 1;
+    UNSET uint64_t frames[STACK_FRAMES];
     unsigned        n = 0;
     for (uint64_t i = 0; i < count && n < STACK_FRAMES; i++) {
         uint64_t ip;
@@ -145,7 +147,7 @@ void emit_described(struct convert *c, const struct actor *by, const struct desc
                     size_t size)
 {
     enum { CHANNEL_TRACELOGGING = 11, LEVEL_INFORMATION = 4 };
-    uint64_t     stack[STACK_FRAMES + 1];
+    UNSET uint64_t stack[STACK_FRAMES + 1];
     uint16_t     stack_size = d->chain_count ? stack_item(d, stack) : 0, traits = sized(d->traits), schema = sized(d->schema);
     size_t       head = sizeof(struct etl_event_header);
     size_t       whole = head + item_bytes(traits) + item_bytes(schema) + (stack_size ? item_bytes(stack_size) : 0) + size;

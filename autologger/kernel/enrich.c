@@ -61,8 +61,7 @@ static void note_exec(struct drain *d, const struct drain_exec *x, uint64_t unti
             proc_exe(d->proc, x->pid, exe, DRAIN_TEXT / 2);
         if (!kept) /* the most expensive of /proc's files */
             proc_status(d->proc, x->pid, 0, &r.uid, &affinity);
-        const struct elf_info *elf = *exe && !k.width_known ? elf_find(d->elves, d->proc, x->pid, exe) : NULL;
-        if (elf && elf->is32)
+        if (!k.width_known && proc_is_narrow(d->proc, x->pid))
             r.flags |= RAW_PROCESS_32BIT;
     }
     command_find(d, x, until, alive, &kept, &k, command, DRAIN_TEXT / 2);
@@ -162,17 +161,11 @@ static void note_exit(struct drain *d, uint32_t pid, uint64_t time)
     own_add(d, d->notes, &r, sizeof r, (const char *const[]){"", ""}, 2);
 }
 
-/* Once all were looked at, those kept will be again; they stand at the beginning of the list. */
-static size_t trigger_keep(struct drain *d, size_t kept, size_t i)
-{
-    d->trigger[kept] = d->trigger[i];
-    return kept + 1;
-}
-
 /* Its COMM record is converted with the note; an exec may be long on its way, on a busy machine. */
 uint64_t enrich_horizon(const struct drain *d, uint64_t horizon)
 {
     uint64_t reached = d->log->work->horizon_ns;
+    horizon          = enrich_images_horizon(d, horizon);
     for (unsigned i = 0; i < d->pending_count; i++)
         if (d->pending[i].time <= horizon)
             horizon = d->pending[i].time - 1;
@@ -184,7 +177,6 @@ void enrich_triggers(struct drain *d, bool last)
     uint64_t now = raw_now();
     argv_poll(d->argv);
     counters_poll(d->counters);
-    size_t again = 0;
     for (size_t i = 0; i < d->trigger_count; i++) {
         const uint8_t           *p = rawlog_at(d->log, d->trigger[i].pos);
         struct perf_event_header h;
@@ -203,11 +195,11 @@ void enrich_triggers(struct drain *d, bool last)
             exec_dead(d, ids[0]);
             note_exit(d, ids[0], time);
         } else if (h.type == PERF_RECORD_MMAP2)
-            again = enrich_image(d, p, h.size, time) ? again : trigger_keep(d, again, i);
+            enrich_image(d, p, h.size, time);
         if (h.type == PERF_RECORD_EXIT && d->counters)
             note_counters(d, ids[0], ids[2], time);
     }
-    enrich_images_known(d, again);
+    enrich_images(d, last);
     d->trigger_count    = 0;
     const uint64_t wait = d->has_exec ? EXEC_WAIT_NS : ARGV_WAIT_NS;
     for (unsigned i = 0; i < d->pending_count;) { /* an exec whose end was lost, or that takes too long: without a file name */

@@ -1,13 +1,15 @@
 /* enrich_image.c - notes on executable mappings: where the whole image lies, and its build id. The record has the build id of what was
- * mapped; the file that tells the rest is looked for where the process saw it, as the kernel holds it, and below the root of process 1
- * (the early program's own root is not the machine's); a process that is gone took its view of the files with it. See drain.h. */
+ * mapped. The file that tells the rest is known by its build id already, or a helper is asked (elf_helper.h): the process chose that file.
+ * The horizon waits for an answer as it does for an exec, at most IMAGE_WAIT_NS; a mapping without one has no note. See drain.h. */
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/elf_helper.h"
 
 #include <linux/perf_event.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-struct mmap2 {
+struct mmap2 { /* then the path */
     struct perf_event_header header;
     uint32_t pid, tid;
     uint64_t addr, len, pgoff;
@@ -16,29 +18,43 @@ struct mmap2 {
         struct { uint8_t size, reserved[3]; uint8_t id[20]; } build;
     } u;
     uint32_t prot, flags;
-    char     name[];
 };
-_Static_assert(offsetof(struct mmap2, name) == 72, "PERF_RECORD_MMAP2");
-enum { INIT = 1 };
+_Static_assert(sizeof(struct mmap2) == 72, "PERF_RECORD_MMAP2");
+
+enum { IMAGES_WAITING = 256 };
+struct waiting {
+    struct mmap2 m;
+    uint64_t     time, key, until;
+};
+struct enrich_images {
+    struct elf_helper *helper;
+    uint64_t           next_key;
+    unsigned           count;
+    struct waiting     waiting[IMAGES_WAITING];
+};
+
+bool enrich_images_init(struct drain *d)
+{
+    d->images = calloc(1, sizeof *d->images);
+    return d->images && (d->images->helper = elf_helper_create(d->proc));
+}
+
+void enrich_images_finish(struct drain *d)
+{
+    if (d->images)
+        elf_helper_destroy(d->images->helper);
+    free(d->images);
+    d->images = NULL;
+}
 
 static bool has_build_id(const struct mmap2 *m)
 {
     return (m->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && m->u.build.size >= 8 && m->u.build.size <= sizeof m->u.build.id;
 }
 
-static bool is_mapped(const struct elf_info *elf, const struct mmap2 *m)
+static const struct elf_info *known(const struct drain *d, const struct mmap2 *m)
 {
-    return elf && (!has_build_id(m) || (elf->build_id_size == m->u.build.size && memcmp(elf->build_id, m->u.build.id, m->u.build.size) == 0));
-}
-
-static const struct elf_info *elf_mapped(struct drain *d, const struct mmap2 *m, const char *path)
-{
-    const struct elf_info *elf = elf_find(d->elves, d->proc, m->pid, path);
-    if (!is_mapped(elf, m))
-        elf = elf_find_mapped(d->elves, d->proc, m->pid, m->addr, m->addr + m->len);
-    if (!is_mapped(elf, m))
-        elf = elf_find(d->elves, d->proc, INIT, path);
-    return is_mapped(elf, m) ? elf : NULL;
+    return has_build_id(m) ? elf_known(d->elves, m->u.build.id, m->u.build.size) : NULL;
 }
 
 void image_identity(struct raw_image *image, const uint8_t *id, unsigned size)
@@ -61,34 +77,96 @@ static void note_add(struct drain *d, const struct mmap2 *m, const struct elf_in
     own_add(d, d->notes, &r, sizeof r, NULL, 0);
 }
 
-bool enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
+static bool ask(struct enrich_images *w, const struct waiting *x, const char *path)
 {
-    struct mmap2 m;
-    char        *path = d->text;
-    if (size < sizeof m + TRAILER_SIZE)
-        return true;
-    memcpy(&m, record, sizeof m);
-    size_t n = size - sizeof m - TRAILER_SIZE;
-    if (!(m.prot & PROT_EXEC) || n == 0 || n >= DRAIN_TEXT || record[sizeof m] != '/' || record[sizeof m + 1] == '/')
-        return true;
-    memcpy(path, record + sizeof m, n);
-    path[n]                    = 0;
-    const struct elf_info *elf = elf_mapped(d, &m, path);
-    if (elf)
-        note_add(d, &m, elf, time);
-    return elf || !has_build_id(&m);
+    struct elf_question q = {.key = x->key, .start = x->m.addr, .end = x->m.addr + x->m.len, .pid = x->m.pid};
+    if (has_build_id(&x->m)) {
+        q.build_id_size = x->m.u.build.size;
+        memcpy(q.build_id, x->m.u.build.id, q.build_id_size);
+    } else {
+        q.inode = x->m.u.file.ino;
+    }
+    return elf_ask(w->helper, &q, path);
 }
 
-void enrich_images_known(struct drain *d, size_t count)
+void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
 {
-    for (size_t i = 0; i < count; i++) {
-        const uint8_t *p = rawlog_at(d->log, d->trigger[i].pos);
-        struct mmap2   m;
-        uint64_t       time;
-        memcpy(&m, p, sizeof m); /* its size was looked at before */
-        memcpy(&time, p + m.header.size - 24, sizeof time);
-        const struct elf_info *elf = elf_known(d->elves, m.u.build.id, m.u.build.size);
-        if (elf)
-            note_add(d, &m, elf, time);
+    struct enrich_images *w = d->images;
+    struct waiting        x = {.time = time, .until = raw_now() + IMAGE_WAIT_NS};
+    char                 *path = d->text;
+    if (size < sizeof x.m + TRAILER_SIZE)
+        return;
+    memcpy(&x.m, record, sizeof x.m);
+    size_t n = size - sizeof x.m - TRAILER_SIZE;
+    if (!(x.m.prot & PROT_EXEC) || n == 0 || n >= DRAIN_TEXT || record[sizeof x.m] != '/' || record[sizeof x.m + 1] == '/')
+        return;
+    const struct elf_info *elf = known(d, &x.m);
+    if (elf) {
+        note_add(d, &x.m, elf, time);
+        return;
     }
+    memcpy(path, record + sizeof x.m, n);
+    path[n] = 0;
+    x.key = ++w->next_key;
+    if (w->count < IMAGES_WAITING && ask(w, &x, path))
+        w->waiting[w->count++] = x;
+}
+
+/* Whoever waits for the same file has the answer, too, if it is root's; another user's file answers for itself alone. */
+static void answered(struct drain *d, uint64_t key, const struct elf_info *elf)
+{
+    struct enrich_images *w    = d->images;
+    unsigned              kept = 0;
+    elf_keep(d->elves, elf);
+    for (unsigned i = 0; i < w->count; i++) {
+        const struct waiting  *x = &w->waiting[i];
+        const struct elf_info *e = x->key == key ? elf : known(d, &x->m);
+        if (e && e->valid)
+            note_add(d, &x->m, e, x->time);
+        if (!e)
+            w->waiting[kept++] = *x;
+    }
+    w->count = kept;
+}
+
+static void late_drop(struct enrich_images *w, uint64_t now)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < w->count; i++)
+        if (w->waiting[i].until > now)
+            w->waiting[kept++] = w->waiting[i];
+    w->count = kept;
+}
+
+void enrich_images(struct drain *d, bool last)
+{
+    struct enrich_images *w     = d->images;
+    const uint64_t        begin = raw_now();
+    struct elf_info       elf;
+    uint64_t              key;
+    for (;;) {
+        while (elf_answer(w->helper, &key, &elf))
+            answered(d, key, &elf);
+        uint64_t now = raw_now();
+        late_drop(w, now);
+        int left = elf_patience(w->helper) - (int)((now - begin) / 1000000);
+        if (!last || !w->count || left <= 0)
+            break;
+        elf_helper_wait(w->helper, left);
+    }
+    w->count = last ? 0 : w->count;
+    elf_helper_rest(w->helper);
+}
+
+uint64_t enrich_images_horizon(const struct drain *d, uint64_t horizon)
+{
+    for (unsigned i = 0; d->images && i < d->images->count; i++)
+        if (d->images->waiting[i].time <= horizon)
+            horizon = d->images->waiting[i].time - 1;
+    return horizon;
+}
+
+int enrich_images_timeout(const struct drain *d, int timeout_ms)
+{
+    return d->images && d->images->count && (timeout_ms < 0 || timeout_ms > IMAGE_POLL_MS) ? IMAGE_POLL_MS : timeout_ms;
 }

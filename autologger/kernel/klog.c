@@ -446,7 +446,7 @@ void klog_terms(const struct klog *k, struct klog_config *out) { terms_get(&k->l
 unsigned klog_drain(struct klog *k, int timeout_ms)
 {
     pthread_mutex_lock(&k->drain.lock); /* what is wanted may change */
-    int argv = argv_wake_fd(k->drain.argv), ms = memory_timeout(&k->drain, timeout_ms);
+    int argv = argv_wake_fd(k->drain.argv), ms = enrich_images_timeout(&k->drain, memory_timeout(&k->drain, timeout_ms));
     pthread_mutex_unlock(&k->drain.lock);
     rings_wait(&k->rings, &k->drain.lock, k->wake, (const int[]){argv, k->drain.devices_fd}, ms);
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))

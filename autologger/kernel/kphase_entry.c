@@ -3,6 +3,7 @@
 #include "autologger/kernel/kphase.h"
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/sources.h"
+#include "registry-sim/base/unset.h"
 
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -104,7 +105,7 @@ struct frames { const uint8_t *at; uint32_t count; }; /* unaligned */
 static void put_sample(struct kphase *p, unsigned cpu, unsigned source, uint64_t time, const struct kphase_task *task,
                        uint32_t tid, const uint8_t *data, uint32_t size, struct frames frames)
 {
-    uint8_t                  bytes[RECORD_MAX + 4096];
+    UNSET uint8_t bytes[RECORD_MAX + 4096];
     struct writer            w      = wr_make(bytes, sizeof bytes);
     struct perf_event_header h      = {PERF_RECORD_SAMPLE, 0, 0};
     uint32_t                 padded = ((size + 4 + 7) & ~7u) - 4;

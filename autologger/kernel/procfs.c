@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 int proc_open(int known)
@@ -121,6 +120,24 @@ size_t proc_command_line(int proc, uint32_t pid, char *out, size_t size)
     return command_line_join(raw, n, out, size);
 }
 
+/* The auxiliary vector, which the kernel keeps: AT_PHENT is the size of a program header, and its own numbers have that program's width. */
+bool proc_is_narrow(int proc, uint32_t pid)
+{
+    union {
+        char     text[1024];
+        uint64_t wide[128];
+        uint32_t narrow[256];
+    } u;
+    size_t n = read_at(proc, u.text, sizeof u.text, "%u/auxv", pid, 0);
+    for (size_t i = 0; i + 1 < n / 8; i += 2)
+        if (u.wide[i] == AT_PHENT && u.wide[i + 1] == sizeof(Elf64_Phdr))
+            return false;
+    for (size_t i = 0; i + 1 < n / 4; i += 2)
+        if (u.narrow[i] == AT_PHENT)
+            return u.narrow[i + 1] == sizeof(Elf32_Phdr);
+    return false;
+}
+
 size_t proc_exe(int proc, uint32_t pid, char *out, size_t size)
 {
     char path[32];
@@ -210,49 +227,23 @@ bool elf_read(int fd, struct elf_info *out)
     return out->high > out->low;
 }
 
-static const struct elf_info *elf_at(struct elf_cache *cache, int at, const char *path)
+static unsigned elf_slot(const uint8_t *build_id)
 {
-    struct stat st;
-    if (fstatat(at, path, &st, 0) < 0 || !S_ISREG(st.st_mode))
-        return NULL;
-    uint64_t         mtime = (uint64_t)st.st_mtim.tv_sec;
-    struct elf_info *e     = &cache->slot[(st.st_ino ^ st.st_dev) % ELF_CACHE];
-    if (e->dev != st.st_dev || e->ino != st.st_ino || e->mtime != mtime) {
-        *e     = (struct elf_info){.dev = st.st_dev, .ino = st.st_ino, .mtime = mtime};
-        int fd = openat(at, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-        if (fd >= 0) {
-            e->valid = elf_read(fd, e);
-            close(fd);
-        }
-    }
-    return e->valid ? e : NULL;
+    uint32_t head;
+    memcpy(&head, build_id, sizeof head);
+    return head % ELF_CACHE;
 }
 
-const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid, const char *path)
+void elf_keep(struct elf_cache *cache, const struct elf_info *elf)
 {
-    char        full[4200];
-    struct stat st;
-    snprintf(full, sizeof full, "%u/root%s", pid, path);
-    if (path[0] != '/')
-        return NULL;
-    if (fstatat(proc, full, &st, 0) < 0) /* the process is gone: the file as we see it ourselves */
-        return elf_at(cache, AT_FDCWD, path);
-    return elf_at(cache, proc, full);
-}
-
-const struct elf_info *elf_find_mapped(struct elf_cache *cache, int proc, uint32_t pid, uint64_t start, uint64_t end)
-{
-    char path[80];
-    snprintf(path, sizeof path, "%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
-    return elf_at(cache, proc, path);
+    if (elf->valid && elf->build_id_size >= 8 && elf->owner == 0)
+        cache->slot[elf_slot(elf->build_id)] = *elf;
 }
 
 const struct elf_info *elf_known(const struct elf_cache *cache, const uint8_t *build_id, unsigned size)
 {
-    for (unsigned i = 0; i < ELF_CACHE; i++)
-        if (cache->slot[i].valid && cache->slot[i].build_id_size == size && memcmp(cache->slot[i].build_id, build_id, size) == 0)
-            return &cache->slot[i];
-    return NULL;
+    const struct elf_info *e = size >= 8 ? &cache->slot[elf_slot(build_id)] : NULL;
+    return e && e->valid && e->build_id_size == size && memcmp(e->build_id, build_id, size) == 0 ? e : NULL;
 }
 
 bool elf_place(const struct elf_info *elf, uint64_t addr, uint64_t pgoff, uint64_t *base, uint64_t *size)

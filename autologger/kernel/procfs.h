@@ -32,6 +32,8 @@ bool     proc_status(int proc, uint32_t pid, uint32_t tid, uint32_t *uid, uint64
 size_t   command_line_join(const char *raw, size_t n, char *out, size_t size);
 /* The same of a process; "" when it is gone. */
 size_t   proc_command_line(int proc, uint32_t pid, char *out, size_t size);
+/* Is its program one of 32 bits? By what the kernel told it at its exec; false also when it is gone. */
+bool     proc_is_narrow(int proc, uint32_t pid);
 /* The program's path, or "". */
 size_t   proc_exe(int proc, uint32_t pid, char *out, size_t size);
 
@@ -39,6 +41,7 @@ size_t   proc_exe(int proc, uint32_t pid, char *out, size_t size);
 enum { ELF_EXECS = 4 };
 struct elf_info {
     uint64_t dev, ino, mtime;
+    uint32_t owner; /* of the file */
     bool     valid, is32, is_exec;
     uint64_t low, high; /* of all PT_LOAD, page rounded */
     unsigned execs;
@@ -46,13 +49,11 @@ struct elf_info {
     uint8_t  build_id[20];
     unsigned build_id_size;
 };
+/* Files that were looked at, by their build id. Those of root alone: anybody can give a file of his own another's build id. */
 enum { ELF_CACHE = 1024 };
 struct elf_cache { struct elf_info slot[ELF_CACHE]; };
-/* The ELF at `path` as process `pid` sees it. NULL: not to be read, not an ELF. Borrowed until the next call. */
-const struct elf_info *elf_find(struct elf_cache *cache, int proc, uint32_t pid, const char *path);
-/* The same of the file that is mapped at start..end, though its path was given to another file, removed, or is none that we see. */
-const struct elf_info *elf_find_mapped(struct elf_cache *cache, int proc, uint32_t pid, uint64_t start, uint64_t end);
-/* One that was looked at before, by its build id; NULL: none. */
+void elf_keep(struct elf_cache *cache, const struct elf_info *elf);
+/* NULL: it is not known. Borrowed until the next elf_keep. */
 const struct elf_info *elf_known(const struct elf_cache *cache, const uint8_t *build_id, unsigned size);
 bool elf_read(int fd, struct elf_info *out);
 /* Base and size of the image that has a mapping of `pgoff` at `addr`. False when no segment fits. */

@@ -1,5 +1,6 @@
 /* rundown.c - what there was at the start: the system, processes, threads and images, from one walk of /proc. See drain.h. */
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/rundown_image.h"
 #include "autologger/kernel/sources.h"
 
 #include <ctype.h>
@@ -24,7 +25,7 @@ static const char *const kernel_symbols[SYMBOLS] = {
 struct rundown {
     struct drain      *d;
     struct own_buffer *buffer;
-    struct elf_cache  *elves; /* the drain thread uses its own at the same time */
+    struct rundown_images *images;
     uint64_t           flushed;
 };
 
@@ -234,16 +235,6 @@ static void threads_add(struct rundown *r, uint32_t pid)
         closedir(dir);
 }
 
-/* The file behind a mapping, which may have been replaced since: by its number first, then as the kernel holds it. */
-static const struct elf_info *elf_mapped(struct rundown *r, uint32_t pid, const struct proc_mapping *m)
-{
-    const struct elf_info *elf = m->path[0] == '/' && !m->deleted ? elf_find(r->elves, r->d->proc, pid, m->path) : NULL;
-    if (m->path[0] != '/' || (elf && elf->ino == m->inode))
-        return elf;
-    const struct elf_info *held = elf_find_mapped(r->elves, r->d->proc, pid, m->start, m->end);
-    return held || !elf ? held : elf_find(r->elves, r->d->proc, pid, m->path);
-}
-
 static void mapping_add(struct rundown *r, uint32_t pid, const struct proc_mapping *m)
 {
     struct raw_mapping map = {.own = {RAW_MAPPING, 0, 0, raw_now(), pid, pid}, .start = m->start, .end = m->end, .offset = m->pgoff,
@@ -251,6 +242,13 @@ static void mapping_add(struct rundown *r, uint32_t pid, const struct proc_mappi
                               .flags = (m->shared ? RAW_MAPPING_SHARED : 0u) | (m->exec ? RAW_MAPPING_EXEC : 0u)};
     if (m->path[0] == '/')
         add(r, &map, sizeof map, &m->path, 1);
+}
+
+static void image_add(void *ctx, struct raw_image *image, const char *path)
+{
+    image->own.time  = raw_now();
+    image->name_size = (uint32_t)strlen(path) + 1;
+    add(ctx, image, sizeof *image, &path, 1);
 }
 
 static void images_add(struct rundown *r, uint32_t pid)
@@ -262,25 +260,12 @@ static void images_add(struct rundown *r, uint32_t pid)
     FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
         struct proc_mapping m;
-        struct raw_image    image = {.own = {RAW_IMAGE, 0, 0, raw_now(), pid, pid}};
         if (!proc_mapping_parse(line, all, &m) || !*m.path || strcmp(m.path, "[vsyscall]") == 0)
             continue;
         if (all)
             mapping_add(r, pid, &m);
-        if (!m.exec)
-            continue;
-        const struct elf_info *elf = elf_mapped(r, pid, &m);
-        if (elf && elf_place(elf, m.start, m.pgoff, &image.base, &image.size)) {
-            image.stamp        = elf_stamp(elf->build_id, elf->build_id_size, elf->mtime, &image.checksum);
-            image.default_base = elf->is_exec ? elf->low : 0;
-            image_identity(&image, elf->build_id, elf->build_id_size);
-        } else {
-            image.base  = m.start;
-            image.size  = m.end - m.start;
-            image.stamp = 1;
-        }
-        image.name_size = (uint32_t)strlen(m.path) + 1;
-        add(r, &image, sizeof image, &m.path, 1);
+        if (m.exec)
+            rundown_image(r->images, pid, &m);
     }
     if (f)
         fclose(f);
@@ -306,7 +291,7 @@ static void cgroup_add(struct rundown *r, uint32_t pid)
     const char *path             = strchr(line, ':') + 2;
     line[strcspn(line + 1, "\n") + 1] = 0;
     static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"};
-    for (unsigned i = 0; i < 2 && !g.id; i++)
+    for (unsigned i = 0; i < 2 && !g.id && !strstr(path, "/.."); i++) /* one outside of our cgroup namespace leads out of the mount */
         if (snprintf(full, sizeof full, "%s%s", roots[i], path) < (int)sizeof full && stat(full, &st) == 0)
             g.id = st.st_ino;
     if (strcmp(path, "/") == 0)
@@ -329,8 +314,7 @@ static void process_add(struct rundown *r, uint32_t pid)
         p.flags       = st.kernel_thread ? RAW_PROCESS_KERNEL : 0;
         p.exit_code   = st.exit_code;
         proc_exe(r->d->proc, pid, exe, sizeof exe);
-        const struct elf_info *elf = elf_find(r->elves, r->d->proc, pid, exe);
-        if (elf && elf->is32)
+        if (!st.kernel_thread && proc_is_narrow(r->d->proc, pid))
             p.flags |= RAW_PROCESS_32BIT;
         proc_command_line(r->d->proc, pid, command, 8192);
         const char *slash    = strrchr(exe, '/');
@@ -346,6 +330,7 @@ static void process_add(struct rundown *r, uint32_t pid)
             threads_add(r, pid);
         if (!st.kernel_thread)
             images_add(r, pid);
+        rundown_images_put(r->images, false);
     }
     free(command);
 }
@@ -355,8 +340,8 @@ void drain_rundown(struct drain *d)
     struct kernel_threads kernel = {0};
     struct rundown        r      = {.d = d, .flushed = raw_now()};
     r.buffer         = malloc(sizeof *r.buffer);
-    r.elves          = calloc(1, sizeof *r.elves);
-    if (!r.buffer || !r.elves)
+    r.images         = rundown_images_create(d, image_add, &r);
+    if (!r.buffer || !r.images)
         goto out;
     r.buffer->used = r.buffer->records = 0;
     r.buffer->mark = false;
@@ -371,13 +356,14 @@ void drain_rundown(struct drain *d)
         }
     if (dir)
         closedir(dir);
+    rundown_images_put(r.images, true);
     struct raw_own done = {.type = RAW_RUNDOWN_DONE, .time = raw_now()};
     add(&r, &done, sizeof done, NULL, 0);
     flush(&r);
 out:
     free(kernel.pid);
     free(r.buffer);
-    free(r.elves);
+    rundown_images_destroy(r.images);
 }
 
 static void mappings_add(struct rundown *r, uint32_t pid)

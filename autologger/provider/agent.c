@@ -133,7 +133,7 @@ static void on_registered(const struct ctl_registered *m)
         return; /* the answer to an earlier user of this index */
     r->answered = 1;
     r->owed     = m->enabled_count;
-    r->denied   = m->header.status == W_ACCESS_DENIED;
+    r->denied   = m->header.status == W_ACCESS_DENIED || m->header.status == W_INVALID_NAME ? m->header.status : 0;
     refused     = m->header.status == W_NO_SYSTEM_RESOURCES;
     if (m->header.status != W_SUCCESS)
         r->owed = 0;

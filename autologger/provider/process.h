@@ -102,7 +102,7 @@ struct registration {
     struct classic            *classic; /* of a provider of the older API (classic.h), or NULL */
     uint64_t                   announced; /* the handle that the daemon knows for this index; 0 = none */
     uint32_t                   answered;  /* 1: REGISTERED came for `announced` */
-    bool                       denied;    /* REGISTERED said that this user may not */
+    uint32_t                   denied;    /* why REGISTERED refused it for good: W_ACCESS_DENIED, W_INVALID_NAME; 0 */
     uint32_t                   owed;      /* CTL_ENABLE messages still to come after REGISTERED */
     uint32_t                   enabled_for; /* callbacks said enabled - disabled: bit per enable index */
     uint64_t                   scope[SHM_PROVIDER_SESSIONS]; /* whether this program is meant: generation << 8 | 1 yes, 2 no; 0: not looked at */

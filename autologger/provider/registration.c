@@ -2,6 +2,7 @@
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/provider/classic.h"
 #include "autologger/provider/process.h"
+#include "registry-sim/win32/visible.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,7 +178,7 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
     r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
     r->traits_size = r->traits ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
-    r->denied      = false;
+    r->denied      = 0;
     __atomic_store_n(&r->classic, classic, __ATOMIC_RELEASE);
     registration_set_plain(r);
     __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
@@ -192,7 +193,7 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
             __atomic_store_n(&r->classic, NULL, __ATOMIC_RELEASE); /* the caller's again */
             place_free(index);
             *handle = 0;
-            status  = ERROR_ACCESS_DENIED;
+            status  = r->denied;
         }
     }
 out:
@@ -232,14 +233,14 @@ ULONG EventUnregister(REGHANDLE RegHandle)
     return status;
 }
 
-/* Provider metadata as in a TraceLogging provider: u16 size of all, name, NUL, traits. */
+/* Provider metadata as in a TraceLogging provider: u16 size of all, name, NUL, traits. The daemon takes no name with hidden characters. */
 static bool traits_valid(const uint8_t *data, ULONG size)
 {
     uint16_t told;
     if (!data || size < 3)
         return false;
     memcpy(&told, data, sizeof told);
-    return told == size && memchr(data + 2, 0, size - 2) != NULL;
+    return told == size && memchr(data + 2, 0, size - 2) != NULL && visible_is((const char *)data + 2);
 }
 
 static ULONG set_traits(struct registration *r, const uint8_t *data, ULONG size)

@@ -1,5 +1,6 @@
 #include "autologger/report/boot_text.h"
 
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>
@@ -12,15 +13,17 @@ static double s(int64_t ns) { return (double)ns / 1e9; }
 
 static void verdict(const struct boot_verdict *v, FILE *out)
 {
-    fprintf(out, "%s\n", v->sentence);
+    visible_printf(out, "%s\n", v->sentence);
     if (!v->findings)
         return;
     const struct boot_finding *f = &v->finding[0];
     for (unsigned i = 0; i < 3; i++)
-        fprintf(out, "  %-28s %s\n", f->number[i].what, f->number[i].value);
-    fprintf(out, "Next: %s\n", f->next);
+        visible_printf(out, "  %-28s %s\n", f->number[i].what, f->number[i].value);
+    visible_printf(out, "Next: %s\n", f->next);
+    if (v->findings > 1)
+        fputs("\nBesides:\n", out);
     for (unsigned i = 1; i < v->findings && i <= OTHERS_SHOWN; i++)
-        fprintf(out, "%s%5.1f s  %s\n", i == 1 ? "\nBesides:\n" : "", s(v->finding[i].cost), v->finding[i].sentence);
+        visible_printf(out, "%5.1f s  %s\n", s(v->finding[i].cost), v->finding[i].sentence);
 }
 
 static void trust(const struct boot *b, FILE *out)
@@ -28,12 +31,12 @@ static void trust(const struct boot *b, FILE *out)
     const struct boot_trust *t = &b->trust;
     fprintf(out, "\nTrust: %" PRIu64 " events, %" PRIu64 " lost", t->events, t->lost);
     if (*t->first_loss)
-        fprintf(out, " (first at %s)", t->first_loss);
+        visible_printf(out, " (first at %s)", t->first_loss);
     if (t->buffers_lost)
-        fprintf(out, ", and %" PRIu64 " buffer%s", t->buffers_lost, t->buffers_lost == 1 ? "" : "s");
+        visible_printf(out, ", and %" PRIu64 " buffer%s", t->buffers_lost, t->buffers_lost == 1 ? "" : "s");
     if (t->damaged)
         fprintf(out, ", %" PRIu64 " damaged places", t->damaged);
-    fprintf(out, "; clock: %s", t->clock);
+    visible_printf(out, "; clock: %s", t->clock);
     if (t->clock_error_ns)
         fprintf(out, ", kernel phase within %.1f us", (double)t->clock_error_ns / 1e3);
     const uint64_t stacks = t->stacks_complete + t->stacks_cut + t->stacks_unknown;
@@ -53,19 +56,19 @@ static void trust(const struct boot *b, FILE *out)
 
 static void phases(const struct boot *b, FILE *out)
 {
-    fprintf(out, "\n%-22s %10s %10s\n", "Phase", "start s", "length s");
+    visible_printf(out, "\n%-22s %10s %10s\n", "Phase", "start s", "length s");
     for (unsigned i = 0; i < b->phases; i++)
-        fprintf(out, "%-22s %10.3f %10.3f\n", b->phase[i].name, s(b->phase[i].start), s(b->phase[i].end - b->phase[i].start));
+        visible_printf(out, "%-22s %10.3f %10.3f\n", b->phase[i].name, s(b->phase[i].start), s(b->phase[i].end - b->phase[i].start));
 }
 
 static void path(const struct boot_path *p, FILE *out)
 {
-    fprintf(out, "\nCritical path: each was waited for by the next one\n%10s %9s\n", "start s", "length s");
+    visible_printf(out, "\nCritical path: each was waited for by the next one\n%10s %9s\n", "start s", "length s");
     for (unsigned i = 0; i < p->steps; i++) {
         const struct boot_step *t = &p->step[i];
         if (t->end - t->start < 10000000 || t->depth > 4)
             continue;
-        fprintf(out, "%10.3f %9.3f  %*s%s: %s\n", s(t->start), s(t->end - t->start), (int)t->depth * 2, "", t->what, t->why);
+        visible_printf(out, "%10.3f %9.3f  %*s%s: %s\n", s(t->start), s(t->end - t->start), (int)t->depth * 2, "", t->what, t->why);
     }
 }
 
@@ -80,12 +83,12 @@ static int by_length(const void *a, const void *b)
 static void rows(const char *title, struct row *list, unsigned n, unsigned most, FILE *out)
 {
     qsort(list, n, sizeof *list, by_length);
-    fprintf(out, "\n%-*s %8s", NAME, title, "length");
+    visible_printf(out, "\n%-*s %8s", NAME, title, "length");
     for (unsigned i = 0; i < BOOT_STATES; i++)
-        fprintf(out, " %8s", boot_state_words[i]);
-    fprintf(out, " %9s\n", "disk MB");
+        visible_printf(out, " %8s", boot_state_words[i]);
+    visible_printf(out, " %9s\n", "disk MB");
     for (unsigned i = 0; i < n && i < most; i++) {
-        fprintf(out, "%-*.*s %8.3f", NAME, NAME, list[i].name, s(list[i].length));
+        visible_printf(out, "%-*.*s %8.3f", NAME, NAME, list[i].name, s(list[i].length));
         for (unsigned k = 0; k < BOOT_STATES; k++)
             fprintf(out, " %8.3f", s(list[i].time[k]));
         fprintf(out, " %9.1f\n", (double)list[i].bytes / 1e6);
@@ -117,7 +120,7 @@ static void tables(const struct boot *b, FILE *out)
 void boot_text(const struct report *r, FILE *out)
 {
     char when[FILETIME_TEXT_SIZE];
-    fprintf(out, "%s: %s of %.19sZ%s%s, %s %.1f s\n\n", r->file, r->boot->live ? "session" : "boot", filetime_format(r->boot->began, when),
+    visible_printf(out, "%s: %s of %.19sZ%s%s, %s %.1f s\n\n", r->file, r->boot->live ? "session" : "boot", filetime_format(r->boot->began, when),
             r->boot->release ? ", Linux " : "", r->boot->release ? r->boot->release : "", r->boot->live ? "recorded for" : "done after", s(r->boot->finish));
     verdict(r->verdict, out);
     if (r->boot->trust.lost || r->boot->trust.buffers_lost || r->boot->trust.damaged)

@@ -1,8 +1,9 @@
 #include "autologger/report/page.h"
 
 #include "autologger/report/page_parts.h"
-#include "registry-sim/win32/filetime.h"
 #include "autologger/schema/text.h"
+#include "registry-sim/win32/filetime.h"
+#include "registry-sim/win32/visible.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +16,7 @@
 static void html(FILE *out, const char *text)
 {
     struct text clean = {0};
-    text_utf8(&clean, text, strlen(text));
+    text_visible(&clean, text, strlen(text));
     for (const char *p = text_get(&clean); *p; p++) {
         const char *as = *p == '&' ? "&amp;" : *p == '<' ? "&lt;" : *p == '>' ? "&gt;" : *p == '"' ? "&quot;" : *p == '\'' ? "&#39;" : NULL;
         if (as)
@@ -193,6 +194,34 @@ static void base64(FILE *out, const unsigned char *p, size_t n)
     }
 }
 
+/* The page's script puts texts into the document as they are, so a hidden character comes as the letters of its escape: of "\\n", which JSON would make a
+ * newline, the backslash is doubled. NULL when out of memory; `json` is given up. */
+static char *visible_data(char *json, size_t *size)
+{
+    struct text out = {0};
+
+    for (size_t at = 0; at < *size && !out.failed;) {
+        char         escape[VISIBLE_ESCAPE];
+        const size_t run   = visible_length(json + at, *size - at);
+        const char  *slash = memchr(json + at, '\\', run);
+        const size_t plain = slash ? (size_t)(slash - (json + at)) : run;
+        text_add(&out, json + at, plain);
+        at += plain;
+        if (slash && at + 1 < *size) {
+            text_add(&out, "\\\\", strchr("\"\\/", json[at + 1]) ? 1 : 2);
+            text_add(&out, json + at + 1, 1);
+            at += 2;
+        } else if (at < *size) {
+            at += visible_escape_one(json + at, *size - at, escape);
+            text_add(&out, "\\", 1);
+            text_add(&out, escape, strlen(escape));
+        }
+    }
+    free(json);
+    *size = out.length;
+    return out.failed ? NULL : out.data;
+}
+
 /* gzip, whole groups of three bytes at a time. */
 static bool packed(FILE *out, char *text, size_t size)
 {
@@ -225,6 +254,8 @@ wstatus page_write(const struct report *r, FILE *out, struct reason *why)
     size_t size;
     char  *text = boot_json(r, true, &size);
 
+    if (text)
+        text = visible_data(text, &size);
     if (!text)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the page");
     head(out, r);

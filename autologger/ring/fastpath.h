@@ -28,6 +28,15 @@ static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_
     return view->chunks + ((uint64_t)(uint32_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
 }
 
+/* The same by the copy of the entry that lies beside the write position; NULL: that is of another chunk. An entry of a number never changes. */
+static inline __attribute__((always_inline)) uint8_t *ring_here(const struct ring_view *view, uint32_t index, uint64_t pos)
+{
+    const uint64_t entry = __atomic_load_n(&view->stream[index].current, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(!shm_entry_is(entry, pos >> view->chunk_shift) || (uint32_t)entry >= view->chunk_count, 0))
+        return NULL;
+    return view->chunks + ((uint64_t)(uint32_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
+}
+
 /* As ring_write, for an event whose parts `s` holds: first (with the size), ids, provider, descriptor, activity, piece, end and
  * total. May be called again with the same `s`. `where`: ring_rseq, or a copy of it. One attempt is made here, at what nearly always is the case; everything
  * else (a restart, the end of a chunk, no room, another clock) is ring_write_patiently, which starts over. */
@@ -51,7 +60,7 @@ static inline __attribute__((always_inline)) wstatus ring_write_event(const stru
     place.next = place.old + aligned;
     if (__builtin_expect((place.old & mask) + aligned > mask + 1, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
-    place.dst = ring_at(view, place.cpu, place.old);
+    place.dst = ring_here(view, place.cpu, place.old);
     if (__builtin_expect(!place.dst, 0) ||
         __builtin_expect(section_write(s, &place, view, enable, ticket, rseq) != SECTION_DONE, 0))
         return ring_write_patiently(view, enable, ticket, s, written);

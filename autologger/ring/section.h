@@ -94,6 +94,25 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
 
 /* The whole event: time, padding, header, pieces, and last of all wpos. (%[enable] becomes the piece pointer.) The last 8
  * bytes are zeroed before the header lies there: a record without payload has no padding. */
+#define SECTION_EVENT \
+        "cmpq %[old], (%[wpos])\n jne %l[aborted]\n" \
+        SECTION_ENABLED \
+        "movq 16(%[s]), %%rax\n testb $1, 8(%[view])\n jz 8f\n" \
+        "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n" \
+        "8: movq %%rax, 16(%%rdi)\n" \
+        "movq (%[s]), %%rax\n movzwl %%ax, %%ecx\n testl $7, %%ecx\n jz 9f\n" \
+        "addl $7, %%ecx\n andl $-8, %%ecx\n movq $0, -8(%%rdi,%%rcx)\n" /* the padding */ \
+        "9: movq 8(%[s]), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, 8(%%rdi)\n" \
+        "movq 24(%[s]), %%rsi\n movq 32(%[s]), %%rcx\n movq 40(%[s]), %%rax\n" \
+        "movdqu (%%rsi), %%xmm0\n movdqu (%%rcx), %%xmm1\n movdqu (%%rax), %%xmm2\n" \
+        "movdqu %%xmm0, 24(%%rdi)\n movdqu %%xmm1, 40(%%rdi)\n movq $0, 56(%%rdi)\n movdqu %%xmm2, 64(%%rdi)\n" \
+        "addq $80, %%rdi\n movq 48(%[s]), %[enable]\n jmp 6f\n" \
+        "5: movq (%[enable]), %%rsi\n movl 8(%[enable]), %%ecx\n addq $16, %[enable]\n" \
+        SECTION_COPY \
+        "6: cmpq 56(%[s]), %[enable]\n jne 5b\n jmp 7f\n" \
+        SECTION_COPY_FAR \
+        "7: movq %[next], (%[wpos])\n" /* the last instruction of the section, so behind all of it */
+
 static inline __attribute__((always_inline)) enum section_result section_write(const struct section *s,
                                                                                const struct ring_place *p,
                                                                                const struct ring_view *view,
@@ -104,23 +123,7 @@ static inline __attribute__((always_inline)) enum section_result section_write(c
     uint32_t cpu = p->cpu;
     __asm__ goto volatile(
         SECTION_BEGIN
-        "cmpq %[old], (%[wpos])\n jne %l[aborted]\n"
-        SECTION_ENABLED
-        "movq 16(%[s]), %%rax\n testb $1, 8(%[view])\n jz 8f\n"
-        "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n"
-        "8: movq %%rax, 16(%%rdi)\n"
-        "movq (%[s]), %%rax\n movzwl %%ax, %%ecx\n testl $7, %%ecx\n jz 9f\n"
-        "addl $7, %%ecx\n andl $-8, %%ecx\n movq $0, -8(%%rdi,%%rcx)\n" /* the padding */
-        "9: movq 8(%[s]), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, 8(%%rdi)\n"
-        "movq 24(%[s]), %%rsi\n movq 32(%[s]), %%rcx\n movq 40(%[s]), %%rax\n"
-        "movdqu (%%rsi), %%xmm0\n movdqu (%%rcx), %%xmm1\n movdqu (%%rax), %%xmm2\n"
-        "movdqu %%xmm0, 24(%%rdi)\n movdqu %%xmm1, 40(%%rdi)\n movq $0, 56(%%rdi)\n movdqu %%xmm2, 64(%%rdi)\n"
-        "addq $80, %%rdi\n movq 48(%[s]), %[enable]\n jmp 6f\n"
-        "5: movq (%[enable]), %%rsi\n movl 8(%[enable]), %%ecx\n addq $16, %[enable]\n"
-        SECTION_COPY
-        "6: cmpq 56(%[s]), %[enable]\n jne 5b\n jmp 7f\n"
-        SECTION_COPY_FAR
-        "7: movq %[next], (%[wpos])\n" /* the last instruction of the section, so behind all of it */
+        SECTION_EVENT
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
         : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next)
@@ -132,6 +135,43 @@ aborted:
 closed:
     return SECTION_CLOSED;
 }
+
+/* The same with a time that was read before it, outside: a clock that takes more than an instruction. `announce`: says that the section is to
+ * come, and no more; then the time is read, then the section is run, by the same instructions (so this is not to be copied). The kernel takes
+ * the announcement back when the thread loses its processor or gets a signal while it is elsewhere: the section begins by looking at it. So no time is
+ * older than the last moment at which another thread could have run here, and W2 and G1 (session/logger.c) hold for every clock. */
+#if defined(__clang__)
+__attribute__((noinline, unused))
+#else
+__attribute__((noinline, noclone, unused))
+#endif
+static enum section_result
+section_write_stamped(const struct section *s, const struct ring_place *p, const struct ring_view *view, const void *enable, uint64_t ticket, void *rseq,
+                      uint64_t announce)
+{
+    void    *dst = p->dst;
+    uint64_t old = p->old;
+    uint32_t cpu = p->cpu;
+    __asm__ goto volatile(
+        ".pushsection __rseq_cs, \"aw\"\n .balign 32\n 3: .long 0, 0\n .quad 1f, (2f - 1f), 4f\n .popsection\n"
+        ".pushsection __rseq_failure, \"ax\"\n .byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n 4: jmp %l[aborted]\n"
+        ".popsection\n"
+        "leaq 3b(%%rip), %%rsi\n testq %[announce], %[announce]\n jz 1f\n movq %%rsi, 8(%[rs])\n jmp 2f\n"
+        "1: cmpq %%rsi, 8(%[rs])\n jne %l[aborted]\n cmpl %[cpu], 4(%[rs])\n jne %l[aborted]\n"
+        SECTION_EVENT
+        "2:\n"
+        : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
+        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next), [announce] "r"(announce)
+        : "memory", "cc", "rsi", SECTION_VECTORS
+        : aborted, closed);
+    return SECTION_DONE;
+aborted:
+    return SECTION_ABORTED;
+closed:
+    return SECTION_CLOSED;
+}
+/* What a signal handler announced is none of the thread's that it interrupted. */
+static inline void section_forget(void *rseq) { __atomic_store_n((uint64_t *)(void *)((char *)rseq + 8), 0, __ATOMIC_RELAXED); }
 
 /* Moves wpos over the gap at the end of a chunk, with a filler in its first dword. */
 static inline enum section_result section_skip(const struct ring_place *p, const struct ring_view *view, const void *enable,
@@ -224,6 +264,13 @@ static inline enum section_result section_write(const struct section *s, const s
     (void)s, (void)p, (void)view, (void)enable, (void)ticket, (void)rseq;
     return SECTION_ABORTED;
 }
+static inline enum section_result section_write_stamped(const struct section *s, const struct ring_place *p, const struct ring_view *view,
+                                                        const void *enable, uint64_t ticket, void *rseq, uint64_t announce)
+{
+    (void)s, (void)p, (void)view, (void)enable, (void)ticket, (void)rseq, (void)announce;
+    return SECTION_ABORTED;
+}
+static inline void section_forget(void *rseq) { (void)rseq; }
 static inline enum section_result section_skip(const struct ring_place *p, const struct ring_view *view, const void *enable,
                                                uint64_t ticket, uint64_t to, void *rseq)
 {

@@ -34,15 +34,16 @@ uint32_t stream_chunk_shift(uint32_t buffer_bytes)
 enum { SPARE_SLOTS = 32 /* of a table: chunks that are linked ahead, and the one that is being released */ };
 struct layout {
     uint32_t slots; /* of a table: a power of two */
-    uint64_t pool, states, control_size;
+    uint64_t pool, claims, states, control_size;
     uint64_t refusals, takers, tables, chunks, data_size;
 };
-static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count)
+static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count, bool overwrite)
 {
     struct layout l = {.slots = 1};
     while (l.slots < chunk_count + SPARE_SLOTS)
         l.slots *= 2;
-    l.pool         = sizeof(struct shm_control);
+    l.claims       = sizeof(struct shm_control);
+    l.pool         = l.claims + (overwrite ? (uint64_t)chunk_count * sizeof(uint64_t) : 0);
     l.states       = l.pool + (uint64_t)chunk_count * 4;
     l.control_size = round_up(l.states + chunk_count, PAGE);
     l.refusals     = sizeof(struct shm_data) + (uint64_t)streams * sizeof(struct shm_stream);
@@ -57,7 +58,7 @@ static struct stream_set *set_new(void)
 {
     struct stream_set *s = calloc(1, sizeof *s);
     if (s)
-        s->data_fd = s->control_fd = s->control_ro_fd = -1;
+        s->data_fd = s->control_fd = s->control_ro_fd = -1, s->limit = UINT64_MAX;
     return s;
 }
 
@@ -100,7 +101,7 @@ static wstatus set_streams(struct stream_set *s, const struct layout *l, struct 
             return reason_set(why, W_OUTOFMEMORY, "no memory for %u streams", s->count);
         memset(st->chunk, 0xFF, l->slots * sizeof *st->chunk); /* SHM_NO_CHUNK */
     }
-    return W_SUCCESS;
+    return stream_claims_init(s, l->claims, why);
 }
 
 static int make_memfd(struct os *os, const char *name, uint64_t size, uint64_t populate, struct reason *why)
@@ -133,7 +134,7 @@ static void fill_headers(struct stream_set *s, const struct stream_config *c, co
         .clock_kind = c->clock_kind, .session = c->session, .session_generation = c->session_generation,
         .stream_count = c->cpus + 1, .chunk_shift = c->chunk_shift, .chunk_count = c->chunk_count,
         .max_event = c->max_event, .pool_offset = (uint32_t)l->pool, .uid = c->uid, .state_offset = (uint32_t)l->states,
-        .pool_wake = SHM_WAKE_NEVER};
+        .pool_wake = SHM_WAKE_NEVER, .overwrite = c->overwrite, .claim_offset = (uint32_t)l->claims};
     struct shm_data d = {.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof d, 0, l->data_size},
                          .stream_count = c->cpus + 1, .stream_offset = sizeof d, .chunk_offset = l->chunks,
                          .refusal_offset = (uint32_t)l->refusals, .table_offset = (uint32_t)l->tables, .table_mask = l->slots - 1,
@@ -151,7 +152,7 @@ static bool config_ok(const struct stream_config *c, const struct layout *l)
 
 wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out, struct reason *why)
 {
-    struct layout      l = layout_of(config->cpus + 1, config->chunk_shift, config->chunk_count);
+    struct layout      l = layout_of(config->cpus + 1, config->chunk_shift, config->chunk_count, config->overwrite);
     struct stream_set *s = NULL;
     wstatus            status;
 
@@ -209,12 +210,10 @@ static void adopt_linked(struct stream_set *s, uint32_t chunk, uint8_t *used)
     s->granted++;
 }
 
-/* What lies in the pool is the predecessor's word, and must be right. What streams have is the clients' word: nonsense is left to the
- * snapshot, which counts it. */
-static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos, uint8_t *used)
+/* What lies in the pool is the predecessor's word, and must be right. */
+static bool adopt_pool(struct stream_set *s, const uint64_t *rpos, uint8_t *used)
 {
     const uint32_t count = s->control->chunk_count, shift = s->control->chunk_shift;
-    struct reason  why;
 
     for (unsigned i = 0; i < s->count; i++) {
         struct stream *st = &s->stream[i];
@@ -230,7 +229,19 @@ static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos, uint8_t *us
         used[s->pool[i]] = 1;
         s->granted++;
     }
-    (void)quiesce_all_cpus(&why); /* what was taken before that look is linked now, or never */
+    return true;
+}
+
+/* What streams have is the clients' word: nonsense is left to the snapshot, which counts it. */
+static void adopt_streams(struct stream_set *s, uint8_t *used)
+{
+    const uint32_t count = s->control->chunk_count, shift = s->control->chunk_shift;
+
+    if (stream_overwrites(s)) {
+        stream_claims_linked(s, adopt_linked, used);
+        stream_claims_adopt(s, used);
+        return;
+    }
     for (unsigned i = 0; i < s->count; i++) {
         const struct stream *st   = &s->stream[i];
         const uint64_t       wpos = __atomic_load_n(&st->shared->wpos, __ATOMIC_SEQ_CST) & ~SHM_CLOSED;
@@ -241,7 +252,6 @@ static bool adopt_chunks(struct stream_set *s, const uint64_t *rpos, uint8_t *us
         }
     }
     stream_ahead(s, adopt_linked, used);
-    return true;
 }
 
 /* The rest is free, but for what a living thread of the fallback stream may have taken. */
@@ -263,19 +273,34 @@ static void adopt_rest(struct stream_set *s, const uint8_t *used)
     }
 }
 
-static wstatus adopt_all(struct stream_set *s, const uint64_t *rpos, struct reason *why)
+static wstatus adopt_first(struct stream_set *s, const uint64_t *rpos, struct reason *why)
 {
-    uint8_t *used = calloc(s->control->chunk_count + 1u, 1);
-    wstatus  st   = used ? W_SUCCESS : reason_set(why, W_OUTOFMEMORY, "no memory for %u chunks", s->control->chunk_count);
-    if (!st && !adopt_chunks(s, rpos, used))
-        st = reason_set(why, W_INVALID_DATA, "the chunks handed over contradict each other");
-    if (!st)
-        adopt_rest(s, used);
-    free(used);
-    return st;
+    s->adopted = calloc(s->control->chunk_count + 1u, 1);
+    if (!s->adopted)
+        return reason_set(why, W_OUTOFMEMORY, "no memory for %u chunks", s->control->chunk_count);
+    return adopt_pool(s, rpos, s->adopted) ? W_SUCCESS : reason_set(why, W_INVALID_DATA, "the chunks handed over contradict each other");
+}
+
+void stream_set_adopt_finish(struct stream_set *s)
+{
+    adopt_streams(s, s->adopted);
+    adopt_rest(s, s->adopted);
+    free(s->adopted);
+    s->adopted = NULL;
 }
 
 wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why)
+{
+    wstatus       st = stream_set_adopt_begin(data_fd, control_fd, rpos, out, why);
+    struct reason ignored;
+    if (st)
+        return st;
+    (void)quiesce_all_cpus(&ignored);
+    stream_set_adopt_finish(*out);
+    return W_SUCCESS;
+}
+
+wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why)
 {
     struct stat        data, control;
     struct layout      l;
@@ -298,14 +323,15 @@ wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, stru
         status = reason_set(why, W_INVALID_DATA, "the memory handed over is of an unknown version");
         goto out;
     }
-    l = layout_of(c->stream_count, c->chunk_shift, c->chunk_count);
-    if (l.control_size != s->control_size || l.data_size != s->data_size || c->pool_offset != l.pool || c->state_offset != l.states) {
+    l = layout_of(c->stream_count, c->chunk_shift, c->chunk_count, c->overwrite);
+    if (l.control_size != s->control_size || l.data_size != s->data_size || c->pool_offset != l.pool || c->state_offset != l.states ||
+        (c->overwrite && c->claim_offset != l.claims)) {
         status = reason_set(why, W_INVALID_DATA, "the memory handed over has other sizes than it says");
         goto out;
     }
     if ((status = set_streams(s, &l, why)) != W_SUCCESS)
         goto out;
-    if ((status = adopt_all(s, rpos, why)) != W_SUCCESS)
+    if ((status = adopt_first(s, rpos, why)) != W_SUCCESS)
         goto out;
     if ((s->control_ro_fd = reopen_readonly(control_fd)) < 0) {
         status = reason_set(why, wstatus_from_errno(errno), "/proc/self/fd can't be used: %s", strerror(errno));
@@ -330,6 +356,8 @@ void stream_set_destroy(struct stream_set *s)
     }
     free(s->stream);
     free(s->free_chunk);
+    free(s->held);
+    free(s->adopted);
     if (s->data)
         munmap(s->data, s->data_size);
     if (s->control)
@@ -390,6 +418,8 @@ void stream_refused_forget(struct stream_set *s, uint32_t slot)
 uint64_t stream_set_used(const struct stream_set *s)
 {
     uint64_t used = 0;
+    if (stream_overwrites(s))
+        return (uint64_t)stream_set_busy(s) << s->control->chunk_shift;
     for (unsigned i = 0; i < s->count; i++)
         used += s->stream[i].snap - s->stream[i].released;
     return used;

@@ -26,6 +26,7 @@ struct stream_config {
     uint32_t max_event;
     uint32_t clock_kind;
     uint32_t session, session_generation, uid;
+    bool     overwrite; /* where the pool is empty, writers overwrite the oldest events */
 };
 struct stream_set;
 
@@ -36,6 +37,9 @@ wstatus stream_set_create(struct os *os, const struct stream_config *config, str
 /* Takes over a predecessor's memfds (both read-write) at the published read positions rpos[cpus + 1]. Visits all CPUs. Chunks that
  * neither lie in the pool nor are linked behind these positions are free. 13 when the control memory is not what it should be. */
 wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why);
+/* The same in two halves, for many sets: between them the caller visits all CPUs, once. Nothing else may be done with a set until then. */
+wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why);
+void    stream_set_adopt_finish(struct stream_set *s);
 void    stream_set_destroy(struct stream_set *s); /* unmaps and closes; NULL is fine */
 
 int      stream_set_data_fd(const struct stream_set *s);    /* read-write */
@@ -46,8 +50,23 @@ const struct shm_control *stream_set_control(const struct stream_set *s);
 
 /* Opens or closes the set for writers. After closing, quiesce (quiesce.h) before the final snapshot. */
 void stream_set_open(struct stream_set *s, bool open);
+/* Memory of chunks that no writer may have, and that its programs took all the same, goes back to the system. Returns how many bytes it was, when
+ * that is more than a page here and there: an honest program takes none. */
+uint64_t stream_set_trim(struct stream_set *s);
+/* Of a closed set, after a visit of all CPUs: the memory of all its chunks goes back to the system. Nothing is read or written any more. */
+void stream_set_drop(struct stream_set *s);
 /* Fills the pool up to `want` chunks, or takes back what is more. Returns how many lie in it then. 0 chunks: writers are not to signal. */
 uint32_t stream_set_pool(struct stream_set *s, uint32_t want);
+/* Of a set that overwrites. Takes up to `chunks` chunks from it, from the pool first, then the oldest of its streams, whose events count as
+ * overwritten; chunks that come back go on leaving it while it has more than `most`. Returns how many it took. */
+uint32_t stream_set_yield(struct stream_set *s, uint32_t chunks, uint32_t most);
+/* Events that were overwritten before they were read; any thread. From what time on (on the session's clock)
+ * nothing is missing between events that were read; `now` at the latest. And whether so many chunks wait to be released that writers may find none: what is held in buffers
+ * should be written, or must be, before another is read. */
+uint64_t stream_set_overwritten(const struct stream_set *s);
+uint64_t stream_set_complete_from(struct stream_set *s, uint64_t now);
+enum stream_holds { STREAM_HOLDS_FEW, STREAM_HOLDS_MUCH, STREAM_HOLDS_ALL };
+enum stream_holds stream_set_holds(const struct stream_set *s);
 /* Chunks that the session pays for: in the pool, taken, linked. And those of them that are not in the pool: busy. */
 uint32_t stream_set_granted(const struct stream_set *s);
 uint32_t stream_set_busy(const struct stream_set *s);
@@ -67,6 +86,10 @@ bool     stream_waits(const struct stream_set *s, unsigned index);
 /* True when no event waits: everything that was written has been released. By the last snapshot. */
 bool     stream_set_idle(const struct stream_set *s);
 
+/* What times can be true, from now on. `floor`: what is read from a CPU's stream now is not older (the last horizon), nor than
+ * what was read before; 0: that is not asked, as the clock may be set back. `limit`: nor younger than
+ * this. Another time was not written by ring_write: it becomes the nearest one, `stamp` where it is of the future, and is counted. */
+void stream_set_times(struct stream_set *s, uint64_t floor, uint64_t limit, uint64_t stamp);
 /* Loads every write position (acquire). Records beyond it are not seen until the next snapshot. */
 void stream_snapshot(struct stream_set *s);
 struct stream_record {
@@ -111,6 +134,7 @@ struct stream_counters {
     uint64_t aborts;
     uint64_t events; /* popped or copied */
     uint64_t filtered; /* by the clients' own count: kept out by filters */
+    uint64_t adjusted; /* events whose time could not be true, by a second and more */
 };
 void stream_counters(const struct stream_set *s, struct stream_counters *out);
 

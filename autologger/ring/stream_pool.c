@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { HEAD_TRIES = 64 /* a client that keeps changing the head gets no more chunks */, WAKE_BYTES = 256 << 10 };
 
@@ -52,8 +53,11 @@ static bool push(struct stream_set *s, uint32_t chunk)
     return false;
 }
 
+/* Once: a client that names a chunk without taking it makes two of it. */
 static void make_free(struct stream_set *s, uint32_t chunk)
 {
+    if (s->state[chunk] == SHM_CHUNK_FREE)
+        return;
     s->state[chunk]                = SHM_CHUNK_FREE;
     s->free_chunk[s->free_count++] = chunk;
 }
@@ -63,6 +67,29 @@ static void give_memory_back(struct stream_set *s, uint32_t chunk)
 {
     const off_t at = (off_t)(stream_chunk(s, chunk) - s->data);
     (void)fallocate(s->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, (off_t)stream_chunk_size(s));
+}
+
+void stream_set_drop(struct stream_set *s)
+{
+    const uint64_t from = (uint64_t)(s->chunks - s->data);
+    (void)fallocate(s->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(s->data_size - from));
+}
+
+uint64_t stream_set_trim(struct stream_set *s)
+{
+    enum { SLACK = 1 << 20 };
+    struct stat    st;
+    const uint64_t size = stream_chunk_size(s), good = (uint64_t)(s->chunks - s->data) + s->granted * size + SLACK;
+    if (fstat(s->data_fd, &st) < 0 || (uint64_t)st.st_blocks * 512 <= good)
+        return 0;
+    for (uint32_t c = 0, end; c < s->control->chunk_count; c = end) {
+        for (end = c; end < s->control->chunk_count && s->state[end] == SHM_CHUNK_FREE;)
+            end++;
+        if (end > c) /* R6, of several in a row */
+            (void)fallocate(s->data_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)(stream_chunk(s, c) - s->data), (off_t)((end - c) * size));
+        end += end == c;
+    }
+    return (uint64_t)st.st_blocks * 512 - good + SLACK;
 }
 
 /* Takes the top of the pool as a writer does. */
@@ -78,7 +105,7 @@ static bool take_back(struct stream_set *s)
         s->pool_index = index + 1;
         give_memory_back(s, s->pool[index]);
         make_free(s, s->pool[index]);
-        s->granted--;
+        s->granted -= s->granted != 0;
         return true;
     }
     return false;
@@ -110,6 +137,17 @@ uint32_t stream_set_pool(struct stream_set *s, uint32_t want)
     else
         __atomic_store_n(&s->control->pool_wake, SHM_WAKE_NEVER, __ATOMIC_RELAXED);
     return there;
+}
+
+uint32_t stream_set_yield(struct stream_set *s, uint32_t chunks, uint32_t most)
+{
+    uint32_t taken = 0;
+    s->most        = most;
+    while (taken < chunks && take_back(s))
+        taken++;
+    while (taken < chunks && stream_claims_take(s))
+        taken++;
+    return taken;
 }
 
 void stream_set_want_signals(struct stream_set *s)
@@ -146,13 +184,18 @@ void stream_link(struct stream_set *s, struct stream *st)
 
 void stream_chunk_back(struct stream_set *s, uint32_t chunk)
 {
-    if (s->state[chunk] != SHM_CHUNK_STALLED) {
-        if (push(s, chunk))
-            return;
-        give_memory_back(s, chunk);
-        make_free(s, chunk);
-    }
-    s->granted--;
+    const bool stays = !stream_overwrites(s) || s->granted <= s->most;
+    if (s->state[chunk] == SHM_CHUNK_STALLED)
+        s->granted -= s->granted != 0;
+    else if (!stays || !push(s, chunk))
+        stream_chunk_free(s, chunk);
+}
+
+void stream_chunk_free(struct stream_set *s, uint32_t chunk)
+{
+    give_memory_back(s, chunk);
+    make_free(s, chunk);
+    s->granted -= s->granted != 0;
 }
 
 void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
@@ -164,6 +207,10 @@ void stream_release(struct stream_set *s, unsigned index, uint64_t pos)
         pos = st->pos; /* R3: what was not read is not released */
     if (pos <= st->released)
         return;
+    if (stream_overwrites(s)) {
+        stream_claims_release(s, st, pos);
+        return;
+    }
     uint64_t base = st->released & ~(size - 1);
     st->released  = pos;
     for (; base + size <= pos; base += size) {
@@ -181,6 +228,10 @@ enum { AHEAD = 16 /* more than a writer links ahead */ };
 
 void stream_ahead(struct stream_set *s, void (*found)(struct stream_set *s, uint32_t chunk, uint8_t *seen), uint8_t *seen)
 {
+    if (stream_overwrites(s)) {
+        stream_claims_linked(s, found, seen);
+        return;
+    }
     for (unsigned i = 0; i < s->count; i++) {
         const struct stream *st = &s->stream[i];
         for (uint64_t n = st->linked; n < st->linked + AHEAD; n++) {
@@ -209,7 +260,10 @@ bool stream_will_link(struct stream_set *s, uint32_t chunk)
     uint32_t tid = 0;
     if (__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || tid == UINT32_MAX)
         return false;
-    return !stream_thread_gone(tid);
+    if (!stream_thread_gone(tid))
+        return true;
+    /* of a chunk that is overwritten it may be who had it before */
+    return stream_overwrites(s) && !__atomic_compare_exchange_n(&s->taker[chunk], &tid, UINT32_MAX, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
 /* `seen`: chunks that are not lost, as they are linked or in the pool. */
@@ -229,27 +283,49 @@ static uint32_t take_lost(struct stream_set *s, const uint8_t *candidate, const 
     return back;
 }
 
+/* All that was granted lies in the pool or is linked. */
+static bool none_lost(struct stream_set *s, uint8_t *seen)
+{
+    const uint32_t linked = stream_overwrites(s) ? stream_claims_linked(s, mark_linked, seen) : 0;
+    return s->granted == available(s) + s->linked + linked;
+}
+
+/* Chunks that nobody has by what can be seen now: not in the pool, and in an overwritten set not linked. */
+static bool candidates_find(struct stream_set *s, uint32_t index, uint8_t *candidate, uint8_t *seen)
+{
+    const uint32_t count = s->control->chunk_count;
+    if (stream_overwrites(s))
+        stream_claims_look(s, true); /* before: what is linked behind this look is found by the next one, also when it was overwritten */
+    if (none_lost(s, seen))
+        return false;
+    for (uint32_t c = 0; c < count; c++)
+        candidate[c] = s->state[c] == SHM_CHUNK_POOL && !seen[c];
+    for (uint32_t i = index; i < count; i++)
+        candidate[s->pool[i]] = 0;
+    memset(seen, 0, count);
+    return true;
+}
+
 uint32_t stream_set_reclaim(struct stream_set *s, wstatus (*visit)(struct reason *why))
 {
     const uint32_t count = s->control->chunk_count, index = stream_pool_index(s);
     struct reason  why;
     uint32_t       back = 0;
 
-    if (s->granted == count - index + s->linked)
+    if (!stream_overwrites(s) && none_lost(s, NULL))
         return 0;
-    uint8_t *candidate = calloc(count, 2), *seen = candidate + count;
+    uint8_t *candidate = calloc(count + 1u, 2), *seen = candidate + count;
     if (!candidate)
         return 0;
-    for (uint32_t c = 0; c < count; c++)
-        candidate[c] = s->state[c] == SHM_CHUNK_POOL;
-    for (uint32_t i = index; i < count; i++)
-        candidate[s->pool[i]] = 0;
     /* what a section had taken when the head was read is linked after the visit, or never */
-    if (visit(&why) == W_SUCCESS) {
+    if (candidates_find(s, index, candidate, seen) && visit(&why) == W_SUCCESS) {
         stream_snapshot(s);
         stream_ahead(s, mark_linked, seen);
-        back = take_lost(s, candidate, seen);
+        if (!stream_overwrites(s) || stream_claims_looked(s))
+            back = take_lost(s, candidate, seen);
     }
+    if (stream_overwrites(s))
+        stream_claims_look(s, false);
     free(candidate);
     return back;
 }
@@ -259,6 +335,7 @@ uint32_t stream_set_reclaim(struct stream_set *s, wstatus (*visit)(struct reason
 static bool can_retire(const struct stream_set *s, const struct stream *st)
 {
     return st->pos == st->snap && (st->pos & (stream_chunk_size(s) - 1)) != 0 && *stream_slot(s, st, st->pos) != SHM_NO_CHUNK &&
+           (!stream_overwrites(s) || st->covered == (st->pos >> s->control->chunk_shift) + 1) &&
            (__atomic_load_n(&st->shared->wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) == st->pos;
 }
 

@@ -33,7 +33,7 @@ void stream_snapshot(struct stream_set *s)
         uint64_t       ok   = stream_is_fallback(s, i) ? wpos & ~SHM_CLOSED : wpos;
         if (ok == st->snap)
             continue;
-        if (ok >= st->snap && ok % 8 == 0 && link_up_to(s, st, ok)) {
+        if (ok >= st->snap && ok % 8 == 0 && (stream_overwrites(s) ? !stream_claims_absurd(s, st, ok) : link_up_to(s, st, ok))) {
             st->snap = ok;
             continue;
         }
@@ -41,6 +41,8 @@ void stream_snapshot(struct stream_set *s)
             s->corrupt++;
         st->bad_wpos = wpos;
     }
+    if (stream_overwrites(s))
+        stream_claims_limit(s);
 }
 
 /* Bytes of the record at `data` (of which `left` are there), or 0 when it makes no sense. */
@@ -68,6 +70,29 @@ static uint64_t record_time(const uint8_t *data)
     uint64_t time;
     memcpy(&time, data + offsetof(struct etl_event_header, time), sizeof time);
     return time;
+}
+
+void stream_set_times(struct stream_set *s, uint64_t floor, uint64_t limit, uint64_t stamp)
+{
+    s->floor = floor;
+    s->limit = limit;
+    s->stamp = stamp;
+}
+
+/* The time as it can be true. In the private copy, so that who asks again gets the same. */
+static uint64_t true_time(struct stream_set *s, struct stream *st, bool fallback, uint8_t *data)
+{
+    const uint64_t time = record_time(data);
+    uint64_t       good = time > s->limit ? s->stamp : time;
+    if (!fallback && s->floor) {
+        const uint64_t least = st->last_time > s->floor ? st->last_time : s->floor;
+        good                 = good < least ? least : good;
+    }
+    if (__builtin_expect(good != time, 0)) {
+        memcpy(data + offsetof(struct etl_event_header, time), &good, sizeof good);
+        s->adjusted += good < time || good - time > s->limit - s->stamp; /* else a clock that differs a little from processor to processor */
+    }
+    return good;
 }
 static uint64_t chunk_end(const struct stream_set *s, uint64_t pos)
 {
@@ -100,16 +125,17 @@ static bool copy_at(struct stream_set *s, struct stream *st, uint64_t pos)
 static bool peek_cpu(struct stream_set *s, unsigned index, struct stream_record *out)
 {
     struct stream *st = &s->stream[index];
-    while (st->pos < st->snap) {
+    while (stream_covered(s, st)) {
         if (skip_unlinked(s, st))
             continue;
         if (!copy_at(s, st, st->pos))
             return false;
-        const uint8_t *data = st->copy + (st->pos - st->copy_pos);
-        uint32_t       left = (uint32_t)(st->copy_pos + st->copy_size - st->pos);
-        uint32_t       size = record_size(s, data, left);
+        uint8_t *data = st->copy + (st->pos - st->copy_pos);
+        uint32_t left = (uint32_t)(st->copy_pos + st->copy_size - st->pos);
+        uint32_t size = record_size(s, data, left);
         if (size) {
-            *out = (struct stream_record){data, size, (uint16_t)index, record_time(data), st->pos + padded(size)};
+            *out = (struct stream_record){data, size, (uint16_t)index, true_time(s, st, false, data), st->pos + padded(size)};
+            stream_gap_ends(s, st, out->time);
             return true;
         }
         s->corrupt += !is_filler(data, left);
@@ -145,7 +171,7 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
     struct stream *st = &s->stream[index];
     if (!st->copy && !(st->copy = malloc(stream_chunk_size(s))))
         return false;
-    while (st->pos < st->snap) {
+    while (stream_covered(s, st)) {
         if (skip_unlinked(s, st))
             continue;
         uint64_t       word = head_word(s, st);
@@ -168,7 +194,8 @@ static bool peek_fallback(struct stream_set *s, unsigned index, struct stream_re
             s->corrupt++;
             cpu = 0;
         }
-        *out = (struct stream_record){st->copy, size, (uint16_t)cpu, record_time(st->copy), st->pos + padded(size)};
+        *out = (struct stream_record){st->copy, size, (uint16_t)cpu, true_time(s, st, true, st->copy), st->pos + padded(size)};
+        stream_gap_ends(s, st, out->time);
         return true;
     }
     return false;
@@ -185,6 +212,8 @@ void stream_pop(struct stream_set *s, unsigned index)
 {
     struct stream *st = &s->stream[index];
     if (st->peeked) {
+        if (!stream_is_fallback(s, index))
+            st->last_time = record_time(st->copy + (st->pos - st->copy_pos));
         st->pos    = st->peeked;
         st->peeked = 0;
         s->events++;
@@ -247,11 +276,11 @@ static inline bool begins_as_usual(uint64_t word)
 _Static_assert((ETL_EVENT32 | 1) == ETL_EVENT64 && !(ETL_EVENT32 & 1), "the two differ in the last bit");
 
 /* Whole records at the front of `c`, as far as they are wanted. */
-static void walk(const struct stream_set *s, struct copying *c, uint64_t horizon, const struct stream_tally *tally, struct stream_run *run)
+static void walk(const struct stream_set *s, struct copying *c, uint64_t from, uint64_t horizon, const struct stream_tally *tally, struct stream_run *run)
 {
     const uint32_t most = s->control->max_event;
     uint32_t       at   = 0, events = 0;
-    uint64_t       last = 0;
+    uint64_t       last = from;
     struct row     row  = {{0, 0}, 0};
 
     while (at < c->end) {
@@ -264,7 +293,7 @@ static void walk(const struct stream_set *s, struct copying *c, uint64_t horizon
         if (!begins_as_usual(word) || size < HEADER_SIZE || size > most || need > c->end - at)
             break;
         const uint64_t time = record_time(record);
-        if (time >= horizon)
+        if (time >= horizon || time < last) /* the second: not a true one; stream_peek makes it one */
             break;
         if (events++ == 0)
             run->first_time = time;
@@ -287,8 +316,10 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
     struct stream_run run = {.end = st->pos};
 
     st->peeked = 0;
-    if (stream_is_fallback(s, index) || st->pos >= st->snap || capacity < HEADER_SIZE)
+    if (stream_is_fallback(s, index) || capacity < HEADER_SIZE || !stream_covered(s, st)) {
+        run.end = st->pos;
         return run;
+    }
     if (skip_unlinked(s, st)) {
         run.end  = st->pos;
         run.more = st->pos < st->snap;
@@ -297,8 +328,12 @@ struct stream_run stream_copy_chunk(struct stream_set *s, unsigned index, void *
     const uint64_t end  = chunk_end(s, st->pos) < st->snap ? chunk_end(s, st->pos) : st->snap;
     const uint32_t have = (uint32_t)(end - st->pos);
     struct copying c    = {.from = stream_at(s, st, st->pos), .to = out, .end = have < capacity ? have : capacity & ~7u};
-    walk(s, &c, horizon, tally, &run);
+    walk(s, &c, !s->floor || st->last_time < s->floor ? s->floor : st->last_time, horizon, tally, &run);
     st->pos += run.bytes;
+    if (run.events) {
+        st->last_time = run.last_time;
+        stream_gap_ends(s, st, run.first_time);
+    }
     run.more = true;
     if (run.bytes < c.end) { /* at one that is not wanted now, or not as it is; or that is none */
         const uint8_t *record = c.to + run.bytes;
@@ -360,7 +395,7 @@ static void abandon_unmarked(struct stream_set *s, struct stream *st)
 bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
 {
     struct stream *st = &s->stream[s->count - 1];
-    if (st->pos >= st->snap || *stream_slot(s, st, st->pos) == SHM_NO_CHUNK)
+    if (!stream_covered(s, st) || *stream_slot(s, st, st->pos) == SHM_NO_CHUNK)
         return false;
     uint64_t word = head_word(s, st);
     if (!is_pending(word))
@@ -397,7 +432,7 @@ uint64_t stream_set_lost(const struct stream_set *s)
 void stream_counters(const struct stream_set *s, struct stream_counters *out)
 {
     *out = (struct stream_counters){
-        .corrupt = s->corrupt, .abandoned = s->abandoned, .lost = s->abandoned, .events = s->events};
+        .corrupt = s->corrupt, .abandoned = s->abandoned, .lost = s->abandoned, .events = s->events, .adjusted = s->adjusted};
     for (unsigned i = 0; i < s->count; i++) {
         out->lost += __atomic_load_n(&s->stream[i].shared->lost, __ATOMIC_RELAXED);
         out->aborts += __atomic_load_n(&s->stream[i].shared->aborts, __ATOMIC_RELAXED);

@@ -1,5 +1,6 @@
 /* writer.c - the rare half of writing, see writer.h; the hot half is fastpath.h. */
 #include "autologger/ring/fastpath.h"
+#include "autologger/ring/oldest.h"
 
 #include "registry-sim/win32/filetime.h"
 
@@ -100,6 +101,7 @@ wstatus ring_view_init(struct ring_view *view, const void *control, size_t contr
                                .taker       = (void *)((char *)data + d.taker_offset),
                                .clock_kind  = c->clock_kind,
                                .eventfd     = eventfd,
+                               .overwrite   = c->overwrite == 1,
                                .refusal     = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL};
     find_rseq();
     return W_SUCCESS;
@@ -228,22 +230,63 @@ static bool pool_top(const struct ring_view *view, uint64_t *head, uint32_t *chu
     return *chunk < view->chunk_count;
 }
 
-/* Links the chunk of position `old`, which begins there, to this CPU's stream. False: the pool is empty. */
+/* Which chunk is to be taken, and by which step. False: there is none. That one is in others' hands on its way does not count as none. */
+static bool find_chunk(const struct ring_view *view, struct ring_step *step)
+{
+    enum { TRIES = 1000 };
+    uint64_t before = view->overwrite ? ring_oldest_version(view) : 0, now;
+    for (int i = 0; i < TRIES; i++, before = now) {
+        step->word = &view->data->pool_head;
+        if (pool_top(view, &step->from, &step->chunk)) {
+            step->to = step->from + 1;
+            return true;
+        }
+        if (!view->overwrite)
+            return false;
+        if (ring_oldest(view, step))
+            return true;
+        now = ring_oldest_version(view);
+        if (now == before && i > 0)
+            return false;
+    }
+    return false;
+}
+
+static void wake_after(const struct ring_view *view, const struct ring_step *step)
+{
+    if (step->word == &view->data->pool_head) {
+        wake_after_take(view, shm_pool_index(step->from));
+        return;
+    }
+    ring_overwrote(step);
+    wake_if_empty(view);
+}
+
+/* Others went on since position `old` of stream `index` was looked at, or linked its chunk. */
+static bool went_on(const struct ring_view *view, uint32_t index, uint64_t old)
+{
+    return __atomic_load_n(&view->stream[index].wpos, __ATOMIC_ACQUIRE) != old || ring_at(view, index, old);
+}
+
+/* Links the chunk of position `old`, which begins there, to this CPU's stream. False: there is none. */
 static bool take_chunk(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct ring_place *place, void *rseq,
                        enum section_result *done)
 {
     const uint64_t   n = place->old >> view->chunk_shift;
-    uint32_t         chunk;
-    struct ring_take t = {.wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n), .head = &view->data->pool_head};
+    struct ring_step step;
+    struct ring_take t = {.wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n)};
 
+    *done  = SECTION_ABORTED;
     t.seen = __atomic_load_n(t.entry, __ATOMIC_ACQUIRE);
-    if ((place->old & view->chunk_mask) != 0 || shm_entry_is(t.seen, n) || !pool_top(view, &t.from, &chunk))
-        return false; /* the first two: a program that scribbles */
-    t.to    = t.from + 1;
-    t.value = shm_entry(n, chunk);
+    if ((place->old & view->chunk_mask) != 0 /* as after a program that scribbles */ || shm_entry_is(t.seen, n) || !find_chunk(view, &step))
+        return went_on(view, place->cpu, place->old);
+    t.head  = step.word;
+    t.from  = step.from;
+    t.to    = step.to;
+    t.value = shm_entry(n, step.chunk);
     *done   = section_take(&t, view, enable, ticket, place->cpu, rseq);
     if (*done == SECTION_DONE)
-        wake_after_take(view, shm_pool_index(t.from));
+        wake_after(view, &step);
     return true;
 }
 
@@ -275,29 +318,29 @@ static bool link_ahead(const struct ring_view *view, uint32_t chunk)
  * thread until then, so that the daemon can tell whether that still lives. */
 static bool take_fallback(const struct ring_view *view, uint64_t old, uint32_t thread)
 {
-    const uint64_t n = old >> view->chunk_shift;
-    uint64_t       head, seen = __atomic_load_n(ring_entry(view, view->cpus, n), __ATOMIC_ACQUIRE);
-    uint32_t       chunk;
+    const uint64_t   n    = old >> view->chunk_shift;
+    const uint64_t   seen = __atomic_load_n(ring_entry(view, view->cpus, n), __ATOMIC_ACQUIRE);
+    struct ring_step step;
 
-    if ((old & view->chunk_mask) != 0)
-        return false;
-    if (shm_entry_is(seen, n))
-        return true;
+    if ((old & view->chunk_mask) != 0 || shm_entry_is(seen, n))
+        return went_on(view, view->cpus, old);
     if (!__atomic_load_n(&view->data->fallback_used, __ATOMIC_RELAXED))
         __atomic_store_n(&view->data->fallback_used, 1, __ATOMIC_SEQ_CST);
     do {
-        if (!pool_top(view, &head, &chunk))
-            return false;
-    } while (!__atomic_compare_exchange_n(&view->data->pool_head, &head, head + 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
-    uint32_t none = 0;
-    if (!__atomic_compare_exchange_n(&view->taker[chunk], &none, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        if (!find_chunk(view, &step))
+            return went_on(view, view->cpus, old);
+    } while (!__atomic_compare_exchange_n(step.word, &step.from, step.to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    uint32_t *taker = &view->taker[step.chunk], before = __atomic_load_n(taker, __ATOMIC_RELAXED);
+    if (step.word == &view->data->pool_head)
+        before = 0; /* else: of a chunk that was overwritten before, whoever had it */
+    if (before == UINT32_MAX || !__atomic_compare_exchange_n(taker, &before, thread, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         return true; /* given up by the daemon meanwhile */
     if (ring_take_testpoint)
         ring_take_testpoint();
-    make_zero(view->chunks + ((uint64_t)chunk << view->chunk_shift), view->chunk_mask + 1);
-    if (!link_ahead(view, chunk))
-        __atomic_store_n(&view->taker[chunk], 0, __ATOMIC_RELEASE); /* the daemon finds it */
-    wake_after_take(view, shm_pool_index(head));
+    make_zero(view->chunks + ((uint64_t)step.chunk << view->chunk_shift), view->chunk_mask + 1);
+    if (!link_ahead(view, step.chunk))
+        __atomic_store_n(taker, 0, __ATOMIC_RELEASE); /* the daemon finds it */
+    wake_after(view, &step);
     return true;
 }
 
@@ -416,6 +459,25 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
     }
 }
 
+/* With a clock that is not read inside of the section. */
+static enum section_result write_stamped(struct section *s, const struct ring_place *place, const struct ring_view *view,
+                                         const struct shm_enable *enable, uint64_t ticket, void *rseq)
+{
+    section_write_stamped(s, place, view, enable, ticket, rseq, 1);
+    s->time                        = read_clock(view->clock_kind);
+    const enum section_result done = section_write_stamped(s, place, view, enable, ticket, rseq, 0);
+    section_forget(rseq);
+    return done;
+}
+
+/* For ring_here. */
+static void note_current(const struct ring_view *view, uint32_t cpu, uint64_t pos)
+{
+    const uint64_t n = pos >> view->chunk_shift, entry = __atomic_load_n(ring_entry(view, cpu, n), __ATOMIC_RELAXED);
+    if (shm_entry_is(entry, n) && __atomic_load_n(&view->stream[cpu].current, __ATOMIC_RELAXED) != entry)
+        __atomic_store_n(&view->stream[cpu].current, entry, __ATOMIC_RELEASE);
+}
+
 __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *view, const struct shm_enable *enable,
                                                        uint64_t ticket, struct section *s, bool *written)
 {
@@ -436,11 +498,9 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
             break; /* not registered for this thread */
         place.wpos         = &view->stream[cpu].wpos;
         const uint64_t old = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
-        if (__builtin_expect(!(view->mode & RING_TSC), 0))
-            s->time = read_clock(view->clock_kind);
         const enum place_found found = find_place(view, cpu, old, aligned, &place);
         switch (found) {
-        case PLACE_HERE: done = section_write(s, &place, view, enable, ticket, rseq); break;
+        case PLACE_HERE: done = view->mode & RING_TSC ? section_write(s, &place, view, enable, ticket, rseq) : write_stamped(s, &place, view, enable, ticket, rseq); break;
         case PLACE_NEXT: done = section_skip(&place, view, enable, ticket, place.next, rseq); break;
         case PLACE_UNLINKED:
         default:
@@ -450,6 +510,7 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
             }
         }
         if (done == SECTION_DONE && found == PLACE_HERE) {
+            note_current(view, cpu, old);
             *written = true;
             return W_SUCCESS;
         }

@@ -7,7 +7,7 @@
  *   W3 open and the enable ticket are tested inside the section: after a quiesce nothing can commit.
  *   W4 a thread without rseq, or after 100 aborts in a row, uses the fallback stream (LOCK cmpxchg reserve, publish).
  *   W5 a stream grows by the writer's own hand: one compare-and-swap takes a chunk from the pool. An event finds no room only when
- *      the pool is empty.
+ *      the pool is empty; in a set that overwrites, only when no stream has filled a chunk besides (oldest.h).
  * Threads: any number, signal handlers too. Ownership: views over mappings that the caller keeps alive for ever. */
 #ifndef AUTOLOGGER_RING_WRITER_H
 #define AUTOLOGGER_RING_WRITER_H
@@ -37,6 +37,7 @@ struct ring_view {
     uint32_t                         clock_kind;
     int                              eventfd;
     struct shm_refusal              *refusal;     /* [SHM_REFUSALS], or NULL */
+    bool                             overwrite;
 };
 enum ring_mode { RING_TSC = 1, RING_AVX = 2 };
 /* Where this process finds rseq areas. A caller may keep a copy of `ring_rseq` beside what else its events read (fastpath.h). */

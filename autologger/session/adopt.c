@@ -1,6 +1,7 @@
 /* adopt.c - taking a session over from a predecessor. See session.h and wire/state.h. */
 #include "autologger/session/session.h"
 
+#include "autologger/ring/quiesce.h"
 #include "autologger/session/internal.h"
 
 #include <errno.h>
@@ -53,15 +54,35 @@ static wstatus state_check(const struct state_session *st, size_t size, unsigned
     return W_SUCCESS;
 }
 
+/* A predecessor's place that nobody has, or was to have: what was kept for it goes. */
+static wstatus adopt_gone(struct session *s, const struct finder *f, unsigned u, struct reason *why)
+{
+    static const char *const kinds[] = {"data", "control", "event"};
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const int fd = find_numbered(f, kinds[i], (int)u);
+        if (fd >= 0)
+            close(fd);
+        session_keep(s, kinds[i], (int)u, -1);
+    }
+    const wstatus status = session_empty(s, why);
+    s->uid[u]            = (struct session_uid){.uid = s->state->uid[u], .event_fd = -1, .gone = true, .streams = s->empty};
+    return status;
+}
+
 static wstatus adopt_streams(struct session *s, const struct finder *f, struct reason *why)
 {
     const struct state_session *st   = s->state;
     const struct state_slot    *slot = (const void *)((const uint8_t *)st + st->slot_offset[st->current & 1]);
-    const uint64_t             *pos  = (const uint64_t *)(slot + 1) + 2 * st->cpus + 1; /* behind those of the kernel */
+    const uint64_t             *pos  = (const uint64_t *)(slot + 1) + 3 * st->cpus + 2; /* behind those of the kernel and of buffers */
     uint64_t                   *rpos = calloc(st->cpus + 1u, sizeof *rpos);
     wstatus                     status = rpos ? W_SUCCESS : W_NOT_ENOUGH_MEMORY;
 
     for (unsigned u = 0; u < st->uid_count && !status; u++) {
+        if (st->uid_epoch[u] == slot->gone_epoch[u]) {
+            status       = adopt_gone(s, f, u, why);
+            s->uid_count = status ? u : u + 1;
+            continue;
+        }
         int data = find_numbered(f, "data", (int)u), control = find_numbered(f, "control", (int)u),
             event = find_numbered(f, "event", (int)u);
         memset(rpos, 0, (st->cpus + 1u) * sizeof *rpos);
@@ -73,7 +94,7 @@ static wstatus adopt_streams(struct session *s, const struct finder *f, struct r
         if (data < 0 || control < 0 || event < 0 || !session_watch(s, event))
             status = reason_set(why, W_INVALID_DATA, "the streams of uid %u were not handed over", st->uid[u]);
         else
-            status = stream_set_adopt(data, control, rpos, &s->uid[u].streams, why);
+            status = stream_set_adopt_begin(data, control, rpos, &s->uid[u].streams, why);
         if (!status) {
             s->uid[u].uid      = st->uid[u];
             s->uid[u].event_fd = event;
@@ -82,6 +103,15 @@ static wstatus adopt_streams(struct session *s, const struct finder *f, struct r
             s->uid_count       = u + 1;
         }
     }
+    struct reason ignored;
+    if (!status && s->uid_count)
+        (void)quiesce_all_cpus(&ignored); /* what was taken before the looks at the pools is linked now, or never */
+    for (unsigned u = 0; !status && u < s->uid_count; u++)
+        if (!s->uid[u].gone) {
+            stream_set_adopt_finish(s->uid[u].streams);
+            if (!st->stop_asked)
+                stream_set_open(s->uid[u].streams, true); /* its place may have been about to be given up */
+        }
     free(rpos);
     return status;
 }

@@ -11,19 +11,20 @@
 
 int backup_mark_write(struct os *os, const struct backup *b, uint64_t delivered)
 {
-    struct backup_mark m = {.magic = BACKUP_MAGIC, .first = b->first, .delivered = delivered, .slots = b->slots, .buffer_size = b->buffer_size};
-    m.check = backup_mark_check(&m);
+    struct backup_mark m = b->mark;
+    m.delivered          = delivered;
+    m.check              = backup_mark_check(&m);
     return os_pwrite_all(os, b->fd, &m, sizeof m, backup_mark_at(b->buffer_size));
 }
 
-int backup_create(struct os *os, const char *path, const uint8_t *header, uint32_t buffer_size, uint32_t slots, uint64_t first,
-                  struct backup *out)
+int backup_create(struct os *os, const char *path, const uint8_t *header, const struct backup_mark *mark, struct backup *out)
 {
-    *out   = (struct backup){.first = first, .end = first, .delivered = first, .slots = slots, .buffer_size = buffer_size};
-    out->fd = os->open(os, path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW, 0640);
+    const uint64_t first = mark->first;
+    *out    = (struct backup){.first = first, .end = first, .delivered = first, .slots = mark->slots, .buffer_size = mark->buffer_size, .mark = *mark};
+    out->fd = os->open(os, path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0640);
     if (out->fd < 0)
         return out->fd;
-    int r = os_pwrite_all(os, out->fd, header, buffer_size, 0);
+    int r = os_pwrite_all(os, out->fd, header, mark->buffer_size, 0);
     r     = r < 0 ? r : backup_mark_write(os, out, first);
     if (r < 0) {
         backup_close(os, out);
@@ -79,6 +80,7 @@ wstatus backup_open(struct os *os, const char *path, struct backup *out, struct 
     if (size < 1024 || os->pread(os, out->fd, &m, sizeof m, backup_mark_at(size)) != sizeof m || !backup_mark_sound(&m) ||
         m.buffer_size != size || m.delivered < m.first || m.delivered >= NUMBER_MOST || at.size < size)
         return damaged(os, out, path, why);
+    out->mark = m;
     out->first = m.first, out->delivered = out->end = m.delivered, out->slots = m.slots, out->buffer_size = m.buffer_size;
     find_end(os, out, at.size);
     return W_SUCCESS;

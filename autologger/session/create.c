@@ -48,8 +48,15 @@ static void wish(struct tracepoint_wish *w, const struct plan_provider *p)
 /* The whole keeps the path that its parts' files are called after, and writes none itself. */
 static void processes_set(const struct session_env *env, struct state_session *st)
 {
-    if (st->log_file_mode & ETL_MODE_PRIVATE_IN_PROC || (env->processes && env->processes->kind == STATE_PART))
-        st->private_pid = env->private_pid;
+    const struct state_connection *who = env->program;
+    if (who && (st->log_file_mode & ETL_MODE_PRIVATE_IN_PROC || (env->processes && env->processes->kind == STATE_PART))) {
+        st->private_pid       = who->pid;
+        st->private_start     = who->start;
+        st->private_process   = who->process;
+        st->private_uid       = who->uid;
+        st->private_gid       = who->gid;
+        st->private_permitted = who->permitted;
+    }
     if (env->processes)
         st->processes = *env->processes;
     if (st->processes.kind == STATE_WHOLE) {
@@ -184,6 +191,8 @@ wstatus session_create(struct session_env *env, struct directory *directory, con
                         plan->given.buffer_kb);
         goto out;
     }
+    if (!plan->kernel) /* no program of root is attached yet: its part is the others' */
+        session_user_left(s, (uint32_t)geteuid());
     s->state->in_use = 1;
     if (s->ring_fd >= 0)
         session_keep(s, "ring", -1, s->ring_fd);

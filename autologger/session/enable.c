@@ -36,8 +36,10 @@ static wstatus enable_again(struct session *s, struct state_enable *e, const str
     e->slot  = (uint32_t)slot;
     e->entry = entry;
     e->registrations += s->directory->registrations[slot];
+    pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < s->uid_count; u++)
         stream_refused_forget(s->uid[u].streams, (unsigned)slot);
+    pthread_mutex_unlock(&s->lock);
     __atomic_store_n(&e->in_use, 1, __ATOMIC_RELEASE);
     return W_SUCCESS;
 }

@@ -20,7 +20,7 @@ static struct state_slot published(const struct session *s)
     return copy.slot;
 }
 
-bool session_provider(const struct session *s, unsigned i, struct session_provider *out)
+bool session_provider(struct session *s, unsigned i, struct session_provider *out)
 {
     if (i >= STATE_ENABLES || !*s->state->enable[i].key)
         return false;
@@ -30,9 +30,19 @@ bool session_provider(const struct session *s, unsigned i, struct session_provid
     for (unsigned k = 0; k < s->state->tracepoint_count; k++)
         if (guid_equal(&s->state->tracepoint[k].guid, &s->state->enable[i].guid))
             out->tracepoints = s->state->tracepoint[k].opened;
+    pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < s->uid_count; u++)
         stream_refused(s->uid[u].streams, s->state->enable[i].slot, &out->refused);
+    pthread_mutex_unlock(&s->lock);
     return true;
+}
+
+uint64_t session_overwritten(const struct session *s)
+{
+    uint64_t events = s->totals.gone_overwritten;
+    for (unsigned u = 0; u < s->uid_count; u++)
+        events += stream_set_overwritten(s->uid[u].streams);
+    return events;
 }
 
 static void info_streams(struct session *s, struct ctl_session_info *out)
@@ -42,6 +52,9 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     out->lost_ring = s->totals.lost_settled;
     for (unsigned u = 0; u < s->uid_count; u++) /* as of now, not of the logger's last pass */
         out->lost_ring += stream_set_lost(s->uid[u].streams);
+    const uint64_t overwritten = session_overwritten(s); /* in the programs' memory: written, and no longer there */
+    out->events_written += overwritten;
+    out->overwritten += overwritten;
     out->corrupt += s->totals.corrupt;
     out->filtered    = s->totals.filtered;
     out->peak_bytes  = s->state->peak_bytes;

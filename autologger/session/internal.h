@@ -21,6 +21,8 @@ void    session_klog_config(const struct session *s, struct condition_list *foun
 /* Has the session's environment keep a descriptor, under the name KIND:INDEX:NUMBER, or without a number if that is below 0; fd -1: drops it. */
 void    session_keep(struct session *s, const char *kind, int number, int fd);
 void    session_keep_klogs(struct session *s); /* all of its kernel logger's */
+/* The streams of places that nobody has; in users.c. */
+wstatus session_empty(struct session *s, struct reason *why);
 /* NULL is an empty text. */
 void    session_copy_text(char *out, size_t capacity, const char *text);
 /* As the session's environment keeps a descriptor of its kernel logger's; fd -1: drops it. */

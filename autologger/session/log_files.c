@@ -5,6 +5,7 @@
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <stdio.h>
@@ -29,7 +30,7 @@ wstatus logger_next_file(struct logger *l, struct reason *why)
         return st;
     session_file_path(s->state, l->master->file_number + 1, path);
     if (!(st = session_owner_begin(s->env, &s->state->owner, why))) {
-        st = logger_file_make(l, path, why);
+        st = logger_file_make(l, &s->state->owner, path, why);
         session_owner_end(s->env, &s->state->owner);
     }
     if (st) {
@@ -59,7 +60,11 @@ static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
     if (st)
         return st;
     session_anchor_stamp(s, l->writer);
-    st = etl_writer_copy(l->writer, e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l) - l->master->lost_before, &e->why);
+    if (session_overwrites(s)) { /* what is older than the last gap goes, and is counted */
+        st = etl_writer_trim(l->writer, &e->why);
+        logger_publish_file(l);
+    }
+    st = st ? st : etl_writer_copy_by(l->writer, session_owner_os(s->env, &e->owner), e->file, s->env->free_floor, now_filetime(s), logger_events_lost(l) - l->master->lost_before, &e->why);
     session_owner_end(s->env, &e->owner);
     return st;
 }
@@ -79,7 +84,7 @@ static void file_leave(struct logger *l, struct etl_writer *old, struct reason *
     const uint64_t lost = logger_events_lost(l);
     session_anchor_stamp(l->s, old);
     if (old && etl_writer_finish(old, now_filetime(l->s), lost - l->master->lost_before, true, why) != W_SUCCESS)
-        fprintf(stderr, "autologgerd: %s\n", why->text);
+        visible_line(stderr, "autologgerd: %s", why->text);
     l->master->lost_before = lost;
     etl_writer_destroy(old);
     logger_file_ended(l);
@@ -93,8 +98,9 @@ static wstatus file_change(struct logger *l, const char *path, const struct stat
 
     l->writer = NULL;
     if (!st) {
-        const int r = os_mkdir_parents(s->env->os, path, 0755);
-        st = r < 0 ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r)) : logger_file_make(l, path, why);
+        const int r = (st = session_owner_path(s->env, owner, path, why)) ? 0 : os_mkdir_parents(session_owner_os(s->env, owner), path, 0755);
+        if (!st)
+            st = r < 0 ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r)) : logger_file_make(l, owner, path, why);
         session_owner_end(s->env, owner);
     }
     if (st) {
@@ -235,8 +241,10 @@ wstatus session_snapshot(struct session *s, const char *path, struct reason *why
     const struct state_owner       *asks = s->env->asks ? s->env->asks : &nobody;
     if ((st = session_owner_begin(s->env, asks, why)))
         return st;
-    int r = os_mkdir_parents(s->env->os, path, 0755);
+    int r = (st = session_owner_path(s->env, asks, path, why)) ? 0 : os_mkdir_parents(session_owner_os(s->env, asks), path, 0755);
     session_owner_end(s->env, asks);
+    if (st)
+        return st;
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r));
     return session_ask(s, run_snapshot, path, NULL, why);

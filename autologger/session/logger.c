@@ -8,6 +8,8 @@
  *   G4 what happened at another time than it was written (ring_write_told) has a buffer of its own, of the CPU number behind the last:
  *      in time order too, because it waits TOLD_HOLD_MS for what is told late. Only the daemon's own user may tell.
  *   G5 where an enablement asks for users' SIDs, an event that carries one carries that of the user in whose stream it was.
+ *   G6 a program's time is between the last horizon and a second from now: another one becomes the nearest of these, and is counted. So what a
+ *      program writes by hand neither waits for ever in its memory nor goes back in a buffer.
  * Threads: the session's logger thread alone, except creation. The files: logger.h. */
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/anchor.h"
@@ -48,6 +50,7 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
     l->corrupt_before   = s->state->stream_corrupt;
     l->abandoned_before = s->state->stream_abandoned;
     l->buffer_bytes     = s->state->buffer_kb * 1024u;
+    l->collected_to     = UINT64_MAX;
     l->single           = session_single(s);
     l->numbers          = s->env->modes && s->state->log_file_mode & (ETL_MODE_GLOBAL_SEQUENCE | ETL_MODE_LOCAL_SEQUENCE);
     l->fill             = calloc(l->cpus + 1u, sizeof *l->fill);
@@ -75,6 +78,7 @@ wstatus logger_create(struct session *s, struct logger **out, struct reason *why
         l->fill[c].last_time   = slot_last(l)[c];
     }
     memcpy(l->fallback_seen, l->master->fallback_released, sizeof l->fallback_seen);
+    logger_totals(l); /* by predecessors, and of users who are gone */
     *out = l;
     return W_SUCCESS;
 }
@@ -122,8 +126,8 @@ uint32_t logger_share(struct logger *l)
     uint64_t        used = 0, busy = 0;
 
     for (unsigned u = 0; u < l->uids; u++) {
-        const uint64_t mine = (uint64_t)stream_set_busy(s->uid[u].streams) << s->chunk_shift;
-        used += stream_set_used(s->uid[u].streams);
+        const uint64_t mine = (uint64_t)stream_set_busy(l->streams[u]) << s->chunk_shift;
+        used += stream_set_used(l->streams[u]);
         busy += mine;
         if (mine > s->state->user_peak_bytes)
             s->state->user_peak_bytes = mine;
@@ -138,23 +142,37 @@ void logger_totals(struct logger *l)
 {
     struct session *s = l->s;
     memset(&s->totals, 0, sizeof s->totals);
-    s->totals.corrupt = l->corrupt_before;
-    s->totals.lost    = s->state->stream_abandoned = s->totals.lost_settled = l->abandoned_before;
+    s->totals.corrupt  = l->corrupt_before;
+    s->totals.filtered = l->master->gone_filtered;
+    s->totals.gone_lost        = l->master->gone_lost;
+    s->totals.gone_overwritten = l->master->gone_overwritten;
+    s->totals.lost = s->totals.lost_settled = l->abandoned_before + l->master->gone_lost;
+    s->state->stream_abandoned = l->abandoned_before;
     for (unsigned u = 0; u < l->uids; u++) {
         struct stream_counters c;
-        stream_counters(s->uid[u].streams, &c);
+        stream_counters(l->streams[u], &c);
         s->totals.lost += c.lost;
         s->totals.lost_settled += c.abandoned;
         s->totals.corrupt += c.corrupt;
         s->totals.filtered += c.filtered;
         s->state->stream_abandoned += c.abandoned;
-        s->totals.used += stream_set_used(s->uid[u].streams);
-        s->totals.busy += (uint64_t)stream_set_busy(s->uid[u].streams) << s->chunk_shift;
+        s->totals.used += stream_set_used(l->streams[u]);
+        s->totals.busy += (uint64_t)stream_set_busy(l->streams[u]) << s->chunk_shift;
     }
     s->state->stream_corrupt = s->totals.corrupt;
 }
 
-enum { RETIRE_MS = 20 /* between two visits of all CPUs */ };
+enum { RETIRE_MS = 20 /* between two visits of all CPUs */, RETIRE_RING_MS = 200 };
+
+/* A ring loses none for want of chunks, but each flush can cost it buffers that are not full. Who has left is asked for the rest at once: the next
+ * user finds nothing to overwrite where all is held by the last chunks of such. */
+static bool wants_room(struct logger *l, uint32_t left)
+{
+    struct os *os = l->s->env->os;
+    if (!session_overwrites(l->s) || l->s->users_left != l->users_left)
+        return left < l->s->budget_chunks / 2;
+    return left < l->s->budget_chunks / 4 && os->raw_ns(os) - l->retired_ns >= RETIRE_RING_MS * UINT64_C(1000000);
+}
 
 /* Little is left, and part of the rest is held by chunks that were read to their end: what waits in buffers is written, and streams that nobody
  * writes to now give up their last chunk. Both can be told by the positions alone. */
@@ -166,20 +184,22 @@ static void make_room(struct logger *l)
 
     logger_flush(l);
     pthread_mutex_lock(&s->lock);
-    bool more = logger_share(l) < s->budget_chunks / 2 && os->raw_ns(os) - l->retired_ns >= RETIRE_MS * UINT64_C(1000000);
+    bool more = logger_share(l) < s->budget_chunks / 2 &&
+                (s->users_left != l->users_left || os->raw_ns(os) - l->retired_ns >= RETIRE_MS * UINT64_C(1000000));
+    l->users_left = s->users_left;
     for (unsigned u = 0; more && u < l->uids; u++)
-        retired += stream_set_reclaim(s->uid[u].streams, quiesce_all_cpus);
+        retired += stream_set_reclaim(l->streams[u], quiesce_all_cpus);
     pthread_mutex_unlock(&s->lock);
     if (!more)
         return;
     for (unsigned u = 0; u < l->uids; u++)
-        retired += stream_set_retire(s->uid[u].streams);
+        retired += stream_set_retire(l->streams[u]);
     l->retired_ns = os->raw_ns(os);
     if (!retired)
         return;
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++)
-        stream_snapshot(s->uid[u].streams);
+        stream_snapshot(l->streams[u]);
     pthread_mutex_unlock(&s->lock);
     logger_collect(l, os->raw_ns(os));
     logger_skip_retired(l);
@@ -198,6 +218,18 @@ static uint32_t flush_threshold(const struct logger *l)
     return st->flush_threshold < spare ? st->flush_threshold : spare;
 }
 
+enum { TRIM_MS = 1000 };
+
+/* G6. */
+static void believe_times(struct logger *l, uint64_t horizon, bool final)
+{
+    const struct session_clock *clock = &l->s->clock;
+    const uint64_t now = final ? clock_read(clock) : horizon, floor = clock->read_kind == CLOCK_READ_COARSE ? 0 : l->horizon;
+    for (unsigned u = 0; u < l->uids; u++)
+        stream_set_times(l->streams[u], floor, now + clock->freq, now - 1);
+    l->horizon = now;
+}
+
 bool logger_pass(struct logger *l, bool final, bool flush)
 {
     struct session *s = l->s;
@@ -206,10 +238,18 @@ bool logger_pass(struct logger *l, bool final, bool flush)
 
     pthread_mutex_lock(&s->lock);
     l->uids = s->uid_count;
-    for (unsigned u = 0; u < l->uids; u++)
-        stream_snapshot(s->uid[u].streams);
+    for (unsigned u = 0; u < l->uids; u++) {
+        l->streams[u] = s->uid[u].streams;
+        l->uid[u]     = s->uid[u].uid;
+        stream_snapshot(l->streams[u]);
+    }
     const uint32_t left = logger_share(l);
     logger_totals(l);
+    const uint64_t now_ns = s->env->os->raw_ns(s->env->os);
+    if (now_ns - l->trimmed_ns >= TRIM_MS * UINT64_C(1000000)) {
+        session_users_trim(s);
+        l->trimmed_ns = now_ns;
+    }
     pthread_mutex_unlock(&s->lock);
     if (!atomic_load(&s->fs_ready) && !final && (s->ring_fd < 0 || s->env->tight_file)) { /* an early program keeps no ring */
         if (!left && l->uids)
@@ -218,7 +258,10 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     }
     if (!l->opened)
         logger_open(l);
+    believe_times(l, horizon, final);
     bool all = logger_collect(l, s->env->os->raw_ns(s->env->os));
+    if (horizon > l->collected_to)
+        l->horizon = horizon = l->collected_to;
     if (s->klog && !final)
         logger_merge_kernel(l, horizon);
     else
@@ -231,13 +274,19 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     if (final || flush || tight || (threshold && l->full >= threshold))
         logger_flush(l);
     pthread_mutex_lock(&s->lock);
-    const bool little = l->uids && logger_share(l) < s->budget_chunks / 2;
+    const bool little = l->uids && wants_room(l, logger_share(l));
     pthread_mutex_unlock(&s->lock);
     if (little)
         make_room(l);
+    if (session_overwrites(s))
+        logger_window(l);
     /* writers went on meanwhile: a pool that was emptied behind our back would never wake us */
+    pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++)
-        stream_set_want_signals(s->uid[u].streams);
+        stream_set_want_signals(l->streams[u]);
+    pthread_mutex_unlock(&s->lock);
+    if (!final)
+        logger_places(l);
     return all;
 }
 
@@ -261,7 +310,7 @@ static void finish_streams(struct logger *l)
         before = l->master->events_written + l->master->lost_file;
         logger_pass(l, true, true);
         late += l->master->events_written + l->master->lost_file - before;
-    } while (l->master->events_written + l->master->lost_file != before && !s->klog);
+    } while ((l->master->events_written + l->master->lost_file != before && !s->klog) || l->collected_to != UINT64_MAX);
     pthread_mutex_lock(&s->lock);
     s->late_events = s->klog ? 0 : late;
     logger_totals(l);
@@ -272,12 +321,12 @@ static int wait_ms(struct logger *l)
 {
     struct session *s  = l->s;
     uint64_t        now = s->env->os->raw_ns(s->env->os);
-    int             ms  = -1; /* no periodic wake-ups unless asked for */
+    int             ms  = l->collected_to != UINT64_MAX ? 0 : -1; /* no periodic wake-ups unless asked for */
 
     if (__atomic_load_n(&s->state->flush_timer, __ATOMIC_RELAXED) && atomic_load(&s->fs_ready))
         ms = now >= l->next_flush_ns ? 0 : (int)((l->next_flush_ns - now) / 1000000 + 1);
     for (unsigned u = 0; u < l->uids; u++)
-        if (stream_fallback_blocked(s->uid[u].streams, now))
+        if (stream_fallback_blocked(l->streams[u], now))
             ms = ms < 0 || ms > 20 ? 20 : ms;
     if (flush_threshold(l) && atomic_load(&s->fs_ready) && (ms < 0 || ms > THRESHOLD_MS)) /* writers wake us when memory is half full, no sooner */
         ms = THRESHOLD_MS;

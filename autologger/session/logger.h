@@ -41,6 +41,9 @@ struct logger {
     bool               single;  /* NO_PER_PROCESSOR_BUFFERING: the first buffer takes the events of all CPUs */
     bool               numbers; /* USE_LOCAL_SEQUENCE, USE_GLOBAL_SEQUENCE */
     bool               delivers; /* to consumers; else the session's real time, if there is any, is the controlling thread's */
+    uint64_t           horizon; /* of the last pass */
+    uint64_t           trimmed_ns; /* when users' memory was last looked at */
+    uint64_t           collected_to; /* fallback records of this time and younger wait for the next pass; UINT64_MAX: none */
     bool               hurry;  /* half of the memory for events is used */
     uint32_t           full;   /* buffers written since the last flush */
     uint64_t           retired_ns; /* when CPUs were last visited for memory */
@@ -48,7 +51,12 @@ struct logger {
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
     uint8_t           *writers;      /* [cpus][STATE_UIDS]: users of whom something waits on that CPU, of this merge */
     uint32_t          *writer_count; /* [cpus] */
-    unsigned           uids; /* UIDs of this pass: the controlling thread may add more meanwhile */
+    /* users of this pass: the controlling thread may add more meanwhile */
+    unsigned           uids;
+    struct stream_set *streams[STATE_UIDS];
+    uint32_t           uid[STATE_UIDS];
+    unsigned           users_left; /* of which the memory was looked for */
+    uint64_t           places_ns; /* when idle users were last looked for */
     struct provider_count providers;
 };
 
@@ -57,7 +65,8 @@ enum { TOLD_HOLD_MS = 1000 };
 /* The rows behind the published struct (wire/state.h). */
 static inline uint64_t *slot_kernel(struct logger *l) { return (uint64_t *)(l->master + 1); }
 static inline uint64_t *slot_last(struct logger *l) { return slot_kernel(l) + l->cpus; }
-static inline uint64_t *slot_pos(struct logger *l, unsigned uid) { return slot_kernel(l) + (size_t)(uid + 1) * (2 * l->cpus + 1); }
+static inline uint64_t *slot_open(struct logger *l) { return slot_last(l) + l->cpus + 1; }
+static inline uint64_t *slot_pos(struct logger *l, unsigned uid) { return slot_open(l) + l->cpus + 1 + (size_t)uid * (2 * l->cpus + 1); }
 static inline uint64_t *slot_fallback(struct logger *l, unsigned uid) { return slot_pos(l, uid) + l->cpus; }
 
 /* Which buffer takes a CPU's events, and which CPU the file says that it is of. */
@@ -84,9 +93,10 @@ void logger_count_providers(struct logger *l, struct fill *f);
 void logger_write(struct logger *l, unsigned cpu, bool window);
 void logger_flush(struct logger *l); /* all buffers */
 /* Makes the file at `path` anew (APPEND: goes on with it), header on the disk; l->writer is it then. */
-wstatus  logger_file_make(struct logger *l, const char *path, struct reason *why);
+wstatus  logger_file_make(struct logger *l, const struct state_owner *owner, const char *path, struct reason *why);
+void     logger_window(struct logger *l); /* BUFFERING, after a pass: from what time on the ring is whole */
 void     logger_publish_file(struct logger *l); /* another file than before, nothing else: a successor goes on with it */
-void     logger_publish_place(struct logger *l); /* it has no file any more */
+void     logger_publish_place(struct logger *l); /* the rest as it is: it has no file any more, or a user gave up a place */
 void     logger_file_ended(struct logger *l);   /* the session's file is complete, and another one takes its place: the numbers go on */
 void     logger_deliver(struct logger *l, const char *path); /* to consumers, from now on */
 /* No more: what no consumer has read is counted. */
@@ -107,6 +117,11 @@ struct logger_change {
     bool     convert; /* its file ends, and no other begins */
 };
 wstatus logger_change(struct logger *l, struct logger_errand *e); /* e->more is a struct logger_change */
+
+/* ---- places.c, which the early program does not have ---- */
+
+/* At the end of a pass: where few places for users are left, those of users without programs, of whom all is in the file, become free (S6). */
+void logger_places(struct logger *l);
 
 /* ---- logger_merge.c: from the sources into the buffers ---- */
 

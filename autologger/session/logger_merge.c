@@ -110,16 +110,41 @@ static void pending_insert(struct logger *l, unsigned cpu, struct pending *p)
     *(p->next ? &p->next->before : &f->pending_last) = p;
 }
 
+/* Writers that overwrite must find a chunk that the reader has not: what it has copied goes into the ring, as far as that is worth a buffer. */
+static void hold_few(struct logger *l, const struct stream_set *streams)
+{
+    enum { PART = 8 };
+    const enum stream_holds holds = stream_set_holds(streams);
+    if (__builtin_expect(holds == STREAM_HOLDS_FEW, 1))
+        return;
+    for (unsigned c = 0; c <= l->cpus; c++)
+        if (holds == STREAM_HOLDS_ALL ? data_waits(&l->fill[c]) : l->fill[c].filled > l->buffer_bytes / PART)
+            logger_write(l, c, false);
+}
+
+static void hold_few_of_all(struct logger *l)
+{
+    for (unsigned u = 0; session_overwrites(l->s) && u < l->uids; u++)
+        hold_few(l, l->streams[u]);
+}
+
 bool logger_collect(struct logger *l, uint64_t now_ns)
 {
     struct session *s   = l->s;
     bool            all = true;
 
+    hold_few_of_all(l);
+    l->collected_to = UINT64_MAX;
     for (unsigned u = 0; u < l->uids; u++) {
-        struct stream_set   *streams = s->uid[u].streams;
-        const unsigned       last    = s->uid[u].uid == (uint32_t)geteuid() ? l->cpus : l->cpus - 1; /* G4 */
+        struct stream_set   *streams = l->streams[u];
+        const uint64_t       first   = stream_position(streams, l->cpus);
+        const unsigned       last    = l->uid[u] == (uint32_t)geteuid() ? l->cpus : l->cpus - 1; /* G4 */
         struct stream_record r;
         for (uint64_t start; start = stream_position(streams, l->cpus), stream_peek(streams, l->cpus, &r);) {
+            if (start != first && start % (UINT64_C(1) << s->chunk_shift) == 0 && stream_set_holds(streams) != STREAM_HOLDS_FEW) {
+                l->collected_to = r.time < l->collected_to ? r.time : l->collected_to; /* what is collected is written first */
+                break;
+            }
             unsigned        cpu = r.cpu <= last ? r.cpu : 0;
             struct pending *p   = r.end <= slot_fallback(l, u)[cpu] ? NULL : malloc(sizeof *p + r.size);
             if (!p && r.end > slot_fallback(l, u)[cpu])
@@ -151,7 +176,7 @@ static int oldest(struct logger *l, unsigned cpu, uint64_t horizon, struct strea
     for (uint32_t i = 0; i < l->writer_count[cpu]; i++) {
         const unsigned       u = l->writers[(size_t)cpu * STATE_UIDS + i];
         struct stream_record r;
-        if (stream_peek(s->uid[u].streams, cpu, &r) && r.time < time)
+        if (stream_peek(l->streams[u], cpu, &r) && r.time < time)
             time = r.time, best = (int)u, *record = r;
     }
     if (l->fill[cpu].pending && l->fill[cpu].pending->time < time)
@@ -168,7 +193,7 @@ static void append_pending(struct logger *l, unsigned cpu)
     struct pending *p = f->pending;
 
     if (l->sids)
-        items_correct(p->data, p->size, l->s->uid[p->uid].uid);
+        items_correct(p->data, p->size, l->uid[p->uid]);
     append(l, cpu, p->data, p->size, p->time, true);
     f->fallback[p->uid] = p->end;
     if (f->fallback_first[p->uid] == UINT64_MAX)
@@ -200,9 +225,9 @@ static void take(struct logger *l, unsigned cpu, int from, const struct stream_r
     } else {
         uint8_t *at = append(l, cpu, r->data, r->size, r->time, true);
         if (l->sids && at)
-            items_correct(at, r->size, s->uid[from].uid);
+            items_correct(at, r->size, l->uid[from]);
         f->pos[from] = r->end;
-        stream_pop(s->uid[from].streams, cpu);
+        stream_pop(l->streams[from], cpu);
     }
 }
 
@@ -210,7 +235,7 @@ static void take(struct logger *l, unsigned cpu, int from, const struct stream_r
 static void passed(struct logger *l, unsigned cpu)
 {
     for (unsigned u = 0; u < l->uids; u++)
-        l->fill[cpu].pos[u] = stream_position(l->s->uid[u].streams, cpu);
+        l->fill[cpu].pos[u] = stream_position(l->streams[u], cpu);
 }
 
 static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
@@ -218,7 +243,7 @@ static void merge_cpu(struct logger *l, unsigned cpu, uint64_t horizon)
     struct stream_record r;
     struct klog_record   k;
 
-    for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE;)
+    for (int from; (from = oldest(l, cpu, horizon, &r, &k)) != SOURCE_NONE; hold_few_of_all(l))
         take(l, cpu, from, &r, &k);
     passed(l, cpu);
 }
@@ -238,6 +263,7 @@ void logger_take(struct logger *l, unsigned cpu, uint64_t horizon)
     int                  from = oldest(l, cpu, horizon, &r, &k);
     if (from != SOURCE_NONE)
         take(l, cpu, from, &r, &k);
+    hold_few_of_all(l);
 }
 
 void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r) { append(l, cpu, r->data, r->size, r->time, false); }
@@ -262,6 +288,7 @@ static void copy_cpu(struct logger *l, unsigned cpu, struct stream_set *streams,
     logger_count_providers(l, f); /* what came another way */
     provider_count_learn(&l->providers, l->s->state);
     for (;;) {
+        hold_few(l, streams);
         struct stream_run run = stream_copy_chunk(streams, cpu, f->data + f->filled, l->buffer_bytes - f->filled, horizon, &tally);
         f->filled += run.bytes;
         f->counted = f->filled;
@@ -303,7 +330,7 @@ static void writers_find(struct logger *l)
     for (unsigned c = 0; c < l->cpus; c++) {
         uint32_t n = 0;
         for (unsigned u = 0; u < l->uids; u++)
-            if (stream_waits(l->s->uid[u].streams, c))
+            if (stream_waits(l->streams[u], c))
                 l->writers[(size_t)c * STATE_UIDS + n++] = (uint8_t)u;
         l->writer_count[c] = n;
     }
@@ -320,7 +347,7 @@ void logger_merge(struct logger *l, uint64_t horizon)
     for (unsigned c = 0; c < l->cpus; c++) {
         int sole = sole_source(l, c);
         if (sole >= 0)
-            copy_cpu(l, c, l->s->uid[sole].streams, (unsigned)sole, horizon);
+            copy_cpu(l, c, l->streams[sole], (unsigned)sole, horizon);
         else
             merge_cpu(l, c, horizon);
     }
@@ -335,4 +362,6 @@ void logger_merge_kernel(struct logger *l, uint64_t clock)
         logger_merge(l, horizon < clock ? horizon : clock);
         horizon = klog_horizon(l->s->klog);
     } while (horizon > before && before < clock);
+    if (l->horizon > before)
+        l->horizon = before;
 }

@@ -4,6 +4,7 @@
 #include "autologger/session/anchor.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static void slot_flip(struct logger *l)
     uint64_t              next = st->current + 1;
     uint64_t             *to   = (uint64_t *)(void *)((uint8_t *)st + st->slot_offset[next & 1]);
     /* the rows of users that there are; each slot was zero before, and users only become more */
-    const size_t words = sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1);
+    const size_t words = sizeof(struct state_slot) / sizeof *to + (size_t)(l->uids + 1) * (2 * l->cpus + 1) + l->cpus + 1;
     __atomic_thread_fence(__ATOMIC_RELEASE); /* a reader that meets one of the words below sees that this slot is no longer current */
     for (size_t i = 0; i < words; i++)
         __atomic_store_n(&to[i], slot_word(l->master, i), __ATOMIC_RELAXED);
@@ -48,6 +49,7 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
 
 wstatus logger_links_refuse(const struct session_env *env, const char *path, struct reason *why)
 {
+    struct os *os = env->owner ? env->owner->os(env->os) : env->os; /* users may have folders there */
     size_t  root = env->log_dir ? strlen(env->log_dir) : 0;
     char   *copy = strdup(path);
     wstatus st   = copy ? W_SUCCESS : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to look at the folders of %s", path);
@@ -56,7 +58,7 @@ wstatus logger_links_refuse(const struct session_env *env, const char *path, str
         for (char *p = strchr(copy + root + 1, '/'); p && !st; p = strchr(p + 1, '/')) {
             struct os_stat at;
             *p = 0;
-            if (env->os->lstat(env->os, copy, &at) == 0 && S_ISLNK(at.mode))
+            if (os->lstat(os, copy, &at) == 0 && S_ISLNK(at.mode))
                 st = reason_set(why, W_BAD_PATHNAME, "%s is a link; links below the log folder are not followed", copy);
             *p = '/';
         }
@@ -65,24 +67,25 @@ wstatus logger_links_refuse(const struct session_env *env, const char *path, str
 }
 
 /* The header is on the disk before anything follows: a power cut leaves a file that opens, or none, never an empty one. */
-wstatus logger_file_make(struct logger *l, const char *path, struct reason *why)
+wstatus logger_file_make(struct logger *l, const struct state_owner *owner, const char *path, struct reason *why)
 {
-    struct session      *s = l->s;
+    struct session      *s  = l->s;
+    struct os           *os = session_owner_os(s->env, owner);
     struct os_stat       there;
     struct etl_file_info info;
     session_anchor_renew(s);
     logger_file_info(s, path, &info);
-    const bool goes_on = info.log_file_mode & ETL_MODE_APPEND && s->env->os->lstat(s->env->os, path, &there) == 0;
-    wstatus    st      = etl_writer_create(s->env->os, path, &info, s->env->free_floor, &l->writer, why);
+    const bool goes_on = info.log_file_mode & ETL_MODE_APPEND && os->lstat(os, path, &there) == 0;
+    wstatus    st      = etl_writer_create(os, path, &info, s->env->free_floor, &l->writer, why);
 
     if (!st && !etl_writer_locked(l->writer))
-        fprintf(stderr, "autologgerd: %s: its file system has no locks, so another daemon could write the same file\n", path);
+        visible_line(stderr, "autologgerd: %s: its file system has no locks, so another daemon could write the same file", path);
     if (st || (st = etl_writer_sync(l->writer, why)) == W_SUCCESS)
         return st;
     etl_writer_destroy(l->writer);
     l->writer = NULL;
     if (!goes_on)
-        s->env->os->unlink(s->env->os, path);
+        os->unlink(os, path);
     return st;
 }
 
@@ -96,6 +99,11 @@ static void file_state(struct logger *l)
     l->master->slots           = at.slots;
     l->master->overwritten     = at.overwritten;
     l->master->oldest_events   = at.oldest_events;
+    l->master->oldest_last     = at.oldest_last;
+    l->master->complete_from   = at.complete_from;
+    l->master->trimmed_to      = at.trimmed_to;
+    for (unsigned c = 0; c <= l->cpus; c++)
+        slot_open(l)[c] = etl_writer_open(l->writer, buffer_cpu(l, c));
 }
 
 void logger_file_ended(struct logger *l)
@@ -116,6 +124,13 @@ void logger_publish_file(struct logger *l)
 
 void logger_publish_place(struct logger *l) { slot_flip(l); }
 
+static struct etl_write_state published_state(const struct state_slot *m)
+{
+    return (struct etl_write_state){.file_offset = m->file_offset, .buffers_written = m->buffers_written, .buffers_lost = m->buffers_lost,
+                                    .slots = m->slots, .overwritten = m->overwritten, .oldest_events = m->oldest_events,
+                                    .oldest_last = m->oldest_last, .complete_from = m->complete_from, .trimmed_to = m->trimmed_to};
+}
+
 /* BUFFERING: the ring in memory takes the file's place. */
 static wstatus ring_open(struct logger *l, struct reason *why)
 {
@@ -128,31 +143,41 @@ static wstatus ring_open(struct logger *l, struct reason *why)
         return reason_set(why, wstatus_from_errno(errno), "%s could not be opened: %s", shown, strerror(errno));
     if (!s->state->file_created)
         return etl_writer_create_in(s->env->os, fd, shown, &info, &l->writer, why);
-    const struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost, l->master->slots,
-                                       l->master->overwritten, l->master->oldest_events};
-    return etl_writer_resume_in(s->env->os, fd, shown, &info, &at, &l->writer, why);
+    const struct etl_write_state at = published_state(l->master);
+    wstatus st = etl_writer_resume_in(s->env->os, fd, shown, &info, &at, &l->writer, why);
+    for (unsigned c = 0; !st && c <= l->cpus; c++)
+        st = etl_writer_reopen(l->writer, buffer_cpu(l, c), slot_open(l)[c], why);
+    return st;
+}
+
+void logger_window(struct logger *l)
+{
+    const uint64_t now = clock_read(&l->s->clock);
+    for (unsigned u = 0; l->writer && u < l->uids; u++)
+        etl_writer_gap(l->writer, stream_set_complete_from(l->streams[u], now));
 }
 
 /* A predecessor's file goes on; else it is made. */
 static wstatus file_begin(struct logger *l, struct reason *why)
 {
     struct session      *s  = l->s;
-    struct os           *os = s->env->os;
+    struct os           *os = session_owner_os(s->env, &s->state->owner);
     struct etl_file_info info;
     char                 path[CTL_PATH];
 
     session_file_path(s->state, l->master->file_number, path);
     if (s->state->file_created) {
-        const struct etl_write_state at = {l->master->file_offset, l->master->buffers_written, l->master->buffers_lost, l->master->slots,
-                                           l->master->overwritten, l->master->oldest_events};
+        const struct etl_write_state at = published_state(l->master);
         logger_file_info(s, path, &info);
         return etl_writer_resume(os, path, &info, &at, s->env->free_floor, &l->writer, why);
     }
     wstatus st = logger_links_refuse(s->env, path, why);
-    int     r  = st ? 0 : os_mkdir_parents(os, path, 0755);
+    if (!st)
+        st = session_owner_path(s->env, &s->state->owner, path, why);
+    int r = st ? 0 : os_mkdir_parents(os, path, 0755);
     if (r < 0)
         return reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r));
-    return st ? st : logger_file_make(l, path, why);
+    return st ? st : logger_file_make(l, &s->state->owner, path, why);
 }
 
 /* First moment at which files may exist: creates the log file, or goes on with a predecessor's. */
@@ -260,8 +285,8 @@ static void publish(struct logger *l, unsigned cpu)
     pthread_mutex_lock(&s->lock);
     for (unsigned u = 0; u < l->uids; u++) {
         for (unsigned c = cpu; c < end && c < l->cpus; c++)
-            stream_release(s->uid[u].streams, c, l->fill[c].pos[u]);
-        stream_release(s->uid[u].streams, l->cpus, l->master->fallback_released[u]);
+            stream_release(l->streams[u], c, l->fill[c].pos[u]);
+        stream_release(l->streams[u], l->cpus, l->master->fallback_released[u]);
     }
     pthread_mutex_unlock(&s->lock);
     for (unsigned c = cpu; s->klog && c < end; c++)
@@ -276,8 +301,8 @@ void logger_skip_retired(struct logger *l)
     struct stream_record r;
     for (unsigned c = 0; c <= l->cpus; c++) {
         for (unsigned u = 0; c < l->cpus && u < l->uids; u++)
-            if (!stream_peek(l->s->uid[u].streams, c, &r)) /* what fills up a chunk is passed */
-                l->fill[c].pos[u] = stream_position(l->s->uid[u].streams, c);
+            if (!stream_peek(l->streams[u], c, &r)) /* what fills up a chunk is passed */
+                l->fill[c].pos[u] = stream_position(l->streams[u], c);
         if (!data_waits(&l->fill[c]))
             publish(l, c);
     }
@@ -359,7 +384,7 @@ void logger_write(struct logger *l, unsigned cpu, bool window)
     /* a write takes long enough for writers to fill what they were granted */
     pthread_mutex_lock(&l->s->lock);
     for (unsigned u = 0; u < l->uids; u++)
-        stream_snapshot(l->s->uid[u].streams);
+        stream_snapshot(l->streams[u]);
     logger_share(l);
     pthread_mutex_unlock(&l->s->lock);
 }

@@ -1,6 +1,7 @@
 /* owner.c - files of sessions that another user started: made with that user's rights to files, as Windows makes a log file with the
  * caller's identity. Linux keeps these rights by thread; the capabilities to pass over them go with the user id, and come back with it.
  * In a file of its own, which the early program does not have: all there is root's. See session.h. */
+#include "autologger/session/careful.h"
 #include "autologger/session/session.h"
 
 #include <errno.h>
@@ -43,4 +44,4 @@ static wstatus begin(const struct state_owner *o, struct reason *why)
     return reason_set(why, W_ACCESS_DENIED, "the daemon cannot make files for uid %u, whose session it is", o->uid);
 }
 
-const struct session_owner_part session_owner = {begin, end};
+const struct session_owner_part session_owner = {begin, end, careful_os};

@@ -1,7 +1,9 @@
 /* realtime.c - the files in which a real-time session's buffers wait, and its logger's half of realtime.h. */
+#include "autologger/session/backup_owner.h"
 #include "autologger/session/realtime_private.h"
 
 #include "autologger/etl/header.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,29 +16,11 @@ enum { DEFAULT_MB = 10, LEAST_BUFFER = 4096 };
 
 /* ---- names ---- */
 
-/* Where a name ends in '.' and digits, which would be what a former boot's file of another session is called; NULL. */
-static const char *number_at_end(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1) ? dot : NULL;
-}
-
-/* A session's name is anything; a file's name has no '/'. What would be too long is told by the session's GUID. */
 static void path_set(struct realtime *r)
 {
-    const struct state_session *st  = r->s->state;
-    const char                 *dot = number_at_end(st->name);
-    char                        name[3 * sizeof st->name], text[GUID_TEXT_SIZE];
-    size_t                      n = 0;
-
-    for (const char *p = st->name; *p; p++)
-        if (*p == '/' || *p == '%' || p == dot)
-            n += (size_t)snprintf(name + n, sizeof name - n, "%%%02X", (unsigned char)*p);
-        else
-            name[n++] = *p;
-    name[n] = 0;
-    snprintf(r->path, sizeof r->path, "%s/RtBackup/EtwRT%s", r->s->env->log_dir ? r->s->env->log_dir : ".",
-             n < 230 ? name : guid_format(&st->guid, text));
+    char text[GUID_TEXT_SIZE];
+    guid_format(&r->s->state->guid, text);
+    snprintf(r->path, sizeof r->path, "%s/RtBackup/EtwRT%.*s", r->s->env->log_dir ? r->s->env->log_dir : ".", (int)strlen(text) - 2, text + 1);
 }
 
 /* Number 0 is the current file, 1.. those of former boots. */
@@ -145,7 +129,7 @@ static void set_aside(struct realtime *r, unsigned number, const struct reason *
     snprintf(aside, sizeof aside, "%s.damaged", r->path);
     os_of(r)->rename(os_of(r), PATH_OF(r, number), aside);
     r->state->files_lost++;
-    fprintf(stderr, "autologgerd: real-time events that waited are lost: %s\n", why->text);
+    visible_line(stderr, "autologgerd: real-time events that waited are lost: %s", why->text);
 }
 
 /* A place for one more file of a former boot; the oldest is given up when there is none. */
@@ -158,10 +142,28 @@ static unsigned former_place(struct realtime *r)
         if (r->former[i].first < r->former[oldest].first)
             oldest = i;
     }
-    fprintf(stderr, "autologgerd: real-time events that waited since %u boots are given up: %s\n", FORMER + 1, PATH_OF(r, oldest + 1));
+    visible_line(stderr, "autologgerd: real-time events that waited since %u boots are given up: %s", FORMER + 1, PATH_OF(r, oldest + 1));
     realtime_former_drop(r, oldest);
     r->state->files_lost++;
     return oldest;
+}
+
+/* Another's events wait in it: they stay, under a name that no session has, and who may read the folder is told. */
+static void keep_for_others(struct realtime *r, unsigned number, const char *because)
+{
+    enum { KEPT_MOST = 10000 };
+    struct session *s = r->s;
+    struct os_stat  at;
+    char            kept[PATH_SIZE + 32];
+    unsigned        n = 0;
+    do
+        snprintf(kept, sizeof kept, "%s.kept-%u.etl", r->path, ++n);
+    while (n < KEPT_MOST && os_of(r)->lstat(os_of(r), kept, &at) == 0);
+    const char *where = n < KEPT_MOST && os_of(r)->rename(os_of(r), PATH_OF(r, number), kept) == 0 ? kept : PATH_OF(r, number);
+    pthread_mutex_lock(&s->lock);
+    reason_set(&s->realtime_kept, W_ACCESS_DENIED, "%s holds real-time events that waited, and is not given to this session: %s", where, because);
+    visible_line(stderr, "autologgerd: session \"%s\": %s", s->state->name, s->realtime_kept.text);
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* A file that a former boot left, at its number. */
@@ -175,6 +177,12 @@ static void former_take(struct realtime *r, unsigned number)
         return;
     if (st) {
         set_aside(r, number, &why);
+        return;
+    }
+    const char *other = backup_owner_other(r->s, &b.mark);
+    if (other) {
+        backup_close(os_of(r), &b);
+        keep_for_others(r, number, other);
         return;
     }
     if (b.end == b.delivered || !r->state->persistent) {
@@ -260,7 +268,7 @@ static void realtime_open(struct realtime *r, const struct etl_file_info *info, 
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Who reads already keeps the line that it began with. */
+/* Readers ask for the header with each window, so the dates of what they read next are those of the new line. */
 static void realtime_date(struct realtime *r, uint64_t start_time, uint64_t boot_time)
 {
     struct {
@@ -289,11 +297,13 @@ static wstatus current_make(struct realtime *r, uint64_t number, struct reason *
     const char    *path = PATH_OF(r, 0);
     struct backup  made;
     int            e;
+    struct backup_mark mark = {.first = number, .slots = r->slots, .buffer_size = r->buffer_size};
 
     if (folder_is_link(r))
         return reason_set(why, W_BAD_PATHNAME, "the folder of %s is a link; links below the log folder are not followed", path);
+    backup_owner_set(r->s, &mark);
     e = os_mkdir_parents(os, path, 0750);
-    e = e < 0 ? e : backup_create(os, path, r->header, r->buffer_size, r->slots, number, &made);
+    e = e < 0 ? e : backup_create(os, path, r->header, &mark, &made);
     if (e < 0)
         return reason_set(why, wstatus_from_errno(-e), "%s: %s", path, strerror(-e));
     pthread_mutex_lock(&r->lock);
@@ -406,14 +416,31 @@ static void current_give_up(struct realtime *r, uint32_t *buffers, uint64_t *eve
     realtime_current_drop(r);
 }
 
+/* Rights may have changed since: the next boot asks for those of the end. */
+static void mark_renew(struct realtime *r, struct backup *b)
+{
+    if (b->fd < 0)
+        return;
+    backup_owner_set(r->s, &b->mark);
+    backup_mark_write(os_of(r), b, r->state->delivered > b->first ? r->state->delivered : b->first);
+}
+
+static void marks_renew(struct realtime *r)
+{
+    mark_renew(r, &r->current);
+    for (unsigned i = 0; i < FORMER; i++)
+        mark_renew(r, &r->former[i]);
+}
+
 static void realtime_finish(struct realtime *r, uint32_t *buffers, uint64_t *events)
 {
     realtime_tidy(r);
     pthread_mutex_lock(&r->lock);
     *buffers = 0, *events = 0;
-    if (r->current.fd >= 0 && r->state->persistent && !realtime_consumers(r))
+    if (r->current.fd >= 0 && r->state->persistent && !realtime_consumers(r)) {
+        marks_renew(r);
         os_of(r)->fsync(os_of(r), r->current.fd);
-    else if (r->current.fd >= 0 && !realtime_consumers(r))
+    } else if (r->current.fd >= 0 && !realtime_consumers(r))
         current_give_up(r, buffers, events);
     pthread_mutex_unlock(&r->lock);
 }

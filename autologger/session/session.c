@@ -17,7 +17,7 @@
 
 size_t state_slot_bytes(unsigned cpus)
 {
-    return sizeof(struct state_slot) + sizeof(uint64_t) * ((size_t)(STATE_UIDS + 1) * (2 * cpus + 1));
+    return sizeof(struct state_slot) + sizeof(uint64_t) * ((size_t)(STATE_UIDS + 1) * (2 * cpus + 1) + cpus + 1);
 }
 
 enum { NO_SYSCONFIG = 0x10000000, TRACEPOINT_RING = 1 << 20, USER_STACK_RING = 8 << 20, PAGE_SHIFT = 12 };
@@ -150,6 +150,21 @@ void session_owner_end(const struct session_env *env, const struct state_owner *
 {
     if (o->set && env->owner)
         env->owner->end(o);
+}
+
+struct os *session_owner_os(const struct session_env *env, const struct state_owner *o)
+{
+    return o->set && env->owner ? env->owner->os(env->os) : env->os;
+}
+
+wstatus session_owner_path(const struct session_env *env, const struct state_owner *o, const char *path, struct reason *why)
+{
+    struct os      *os = session_owner_os(env, o);
+    struct os_stat  there;
+    const int       r = os == env->os ? 0 : os->lstat(os, path, &there);
+    return r == -EXDEV   ? reason_set(why, W_ACCESS_DENIED, "%s: a program serves a part of this path (FUSE), and may never answer. Do: choose a folder on a local disk", path)
+           : r == -ELOOP ? reason_set(why, W_ACCESS_DENIED, "%s: this path leads through /proc, or through too many links. Do: name the folder itself", path)
+                         : W_SUCCESS;
 }
 
 wstatus session_kernel_open(const struct session *s, struct klog **out, struct condition_list *found, struct reason *why)
@@ -342,13 +357,15 @@ void session_seal(struct session *s)
 
     if (s->sealed)
         return;
-    s->sealed            = true;
     s->state->stop_asked = 1;
     if (atomic_load(&s->phase) < SESSION_STOPPING)
         atomic_store(&s->phase, SESSION_STOPPING);
     disable_all(s);
+    pthread_mutex_lock(&s->lock);
+    s->sealed = true;
     for (unsigned i = 0; i < s->uid_count; i++)
         stream_set_open(s->uid[i].streams, false);
+    pthread_mutex_unlock(&s->lock);
     if (s->uid_count && quiesce_all_cpus(&why) != W_SUCCESS)
         condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
     if (s->klog) {
@@ -369,7 +386,7 @@ void session_leave(struct session *s)
 static void note_overwritten(struct session *s)
 {
     const struct state_slot *slot = session_slot(s->state);
-    const uint64_t           gone = slot->overwritten + slot->overwritten_before;
+    const uint64_t           gone = slot->overwritten + slot->overwritten_before + session_overwritten(s);
     if (gone)
         condition_add(&s->conditions, W_LOG_FILE_FULL, true, "LogFileMode", "", 0,
                       s->ring_fd < 0 ? "raise MaxFileSize to keep more" : "take a snapshot before the session stops: autologger snapshot",
@@ -439,9 +456,13 @@ void session_destroy(struct session *s)
     if (s->realtime)
         s->env->realtime->destroy(s->realtime);
     for (unsigned i = 0; i < s->uid_count; i++) {
-        stream_set_destroy(s->uid[i].streams);
-        close(s->uid[i].event_fd);
+        if (s->uid[i].streams != s->empty)
+            stream_set_destroy(s->uid[i].streams);
+        stream_set_destroy(s->uid[i].old);
+        if (s->uid[i].event_fd >= 0)
+            close(s->uid[i].event_fd);
     }
+    stream_set_destroy(s->empty);
     if (s->state)
         munmap(s->state, s->state->size);
     if (s->state_fd >= 0)

@@ -1,11 +1,13 @@
 /* session.h - one running trace session: its plan, its streams (one set per UID), its kernel logger, its logger thread.
  * Invariants
  *   S1 the sum of granted chunks over all UIDs stays within given maximum x BufferSize. What is not busy is shared in equal parts by the users
- *      whose programs are attached (users.c): writers take from their user's part without asking. A UID beyond STATE_UIDS gets a set without
- *      chunks: its events are lost with error 8 and counted.
+ *      whose programs are attached (users.c): writers take from their user's part without asking. Who finds no place (S6) gets a
+ *      set without chunks: its events are lost with error 8 and counted.
  *   S2 read positions, file offset and counters are published together after each write (wire/state.h).
  *   S3 before the file system is ready no file is created; events are held in memory.
  *   S4 attempted = written + lost holds exactly once the session has stopped.
+ *   S6 STATE_UIDS - 1 users at a time have places. Where few are left, those of users without programs are given up (places.c); the last one is
+ *      shared by all who found none.
  * Threads: everything here runs on the controlling thread, except the logger thread (logger.c) and, for kernel sessions, the
  * drain thread. `lock` serialises streams between them.
  * Ownership: session_table owns sessions; create/destroy. Not for: the order of a boot (boot), sockets (control). */
@@ -30,8 +32,12 @@ struct session_uid {
     uint32_t           uid;
     int                event_fd; /* programs of this UID signal half-full streams with it; never read: theirs to spoil */
     bool               admitted; /* has chunks, or may have */
+    bool               trimmed; /* it took memory that it may not have. Under lock */
+    bool               memory_noted, times_noted; /* that, or that it writes untrue times, became a condition */
     bool               live;     /* a program of it is attached: it gets a part of the memory. Under lock */
+    bool               gone;     /* nobody has the place (S6): `streams` is the session's empty set. Under lock */
     struct stream_set *streams;
+    struct stream_set *old; /* of who had it, until the controlling thread has closed them; else NULL. Under lock */
 };
 
 /* What a daemon gives every session. */
@@ -60,9 +66,14 @@ struct session_env {
     const struct logger_modes *modes; /* NULL: an early program's */
     uint32_t                  *message_number; /* USE_GLOBAL_SEQUENCE: the last that was given, in the daemon's state */
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
+    /* For the marks of backups (backup_owner.h): SHA-256 of the descriptors that count for an object, and for the kernel's events where it has them;
+     * from any thread. NULL: none counts. And the machine's key of 32 bytes; NULL: there is none */
+    void (*rights_digest)(void *ctx, const struct guid *object, bool kernel, uint8_t out[32]);
+    void          *rights_ctx;
+    const uint8_t *machine_key;
     /* another user's file is made with that user's rights to files (owner.c). NULL: an early program's, where all is root's */
     const struct session_owner_part *owner;
-    uint32_t private_pid; /* of the program for which a PRIVATE_IN_PROC session, or a part, is made now; 0: such sessions are ordinary ones */
+    const struct state_connection *program; /* for which a PRIVATE_IN_PROC session, or a part, is made now; NULL: such sessions are ordinary ones */
     const struct state_processes *processes; /* the session that is made now is a private one of several processes, or a part of one; NULL: neither */
     const struct state_owner        *asks; /* for whom sessions and snapshots are made now; NULL: the daemon */
     /* as in klog_config; NULL: an early program's, and of a boot that is recovered on what may be another machine */
@@ -82,11 +93,16 @@ extern const struct logger_modes logger_modes;
 struct session_owner_part {
     wstatus (*begin)(const struct state_owner *o, struct reason *why);
     void (*end)(const struct state_owner *o);
+    struct os *(*os)(struct os *inner); /* for paths that such a user chose (careful.h) */
 };
 extern const struct session_owner_part session_owner;
 /* The same by the environment; `o` not set: nothing. */
 wstatus session_owner_begin(const struct session_env *env, const struct state_owner *o, struct reason *why);
 void    session_owner_end(const struct session_env *env, const struct state_owner *o);
+/* Whose paths are looked at before anything is asked of them. */
+struct os *session_owner_os(const struct session_env *env, const struct state_owner *o);
+/* May that user's file be at `path`? 5: a part of it is served by a program, or it leads through a link of /proc. 0: or its folder is not there. */
+wstatus session_owner_path(const struct session_env *env, const struct state_owner *o, const char *path, struct reason *why);
 
 struct logger; /* logger.c */
 
@@ -113,12 +129,15 @@ struct session {
     char                   phase_instance[TRACEPOINT_INSTANCE]; /* of its tracepoints, where another session has the kernel's main buffer */
     struct klog           *klog;
     struct session_uid     uid[STATE_UIDS];
-    unsigned               uid_count;
+    unsigned               uid_count, users_left; /* left: how often the last program of a user has ended. Under lock */
+    struct stream_set     *empty; /* of places that nobody has; made with the first user */
     uint32_t               chunk_shift, budget_chunks;
     struct condition_list  conditions; /* found while running */
     struct reason          file_reason; /* why the file failed; under lock */
     struct realtime       *realtime;    /* NULL: not a real-time session, or an early program's */
     struct reason          realtime_reason; /* why a buffer was dropped; under lock */
+    struct reason          realtime_kept;   /* a backup file that was not taken over; under lock */
+    bool                   realtime_kept_noted;
     bool                   realtime_noted;  /* that became a condition */
     pthread_mutex_t        lock;
     pthread_t              logger_thread, drain_thread;
@@ -135,7 +154,7 @@ struct session {
     int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
     /* of the streams, as of the last pass; under lock. lost_settled: the part of `lost` that is not in the streams' own counts */
-    struct { uint64_t lost, lost_settled, corrupt, used, busy, filtered; } totals;
+    struct { uint64_t lost, lost_settled, corrupt, used, busy, filtered, gone_overwritten, gone_lost; } totals;
     struct klog_counters   kernel_final;
 };
 
@@ -220,15 +239,31 @@ void session_realtime_end(struct session *s);
  * own (cpus.c), which the early program does not have. */
 void session_cpus(struct session *s);
 /* ---- users.c ---- */
+bool session_has_user(struct session *s, uint32_t uid); /* has streams */
 /* The streams that programs of `uid` write; made at first use. Never NULL except when out of memory. */
 const struct session_uid *session_admit(struct session *s, uint32_t uid);
 /* The last program of `uid` that was attached has ended: its memory goes to the others. */
 void session_user_left(struct session *s, uint32_t uid);
+/* Memory that programs took and may not have goes back. Now and then; under lock. */
+void session_users_trim(struct session *s);
+/* The same, and conditions say what programs did that the library does not. The controlling thread, without the lock. */
+void session_users_look(struct session *s);
+static inline unsigned session_places_used(const struct session *s)
+{
+    unsigned used = 0;
+    for (unsigned u = 0; u < s->uid_count; u++)
+        used += !s->uid[u].gone;
+    return used;
+}
+/* So few are left that places are to be given up. Both under lock. */
+static inline bool session_places_scarce(const struct session *s) { return session_places_used(s) > STATE_UIDS / 4 * 3; }
 /* Gives each user's pool its part of what is not busy. Returns how many chunks that is. Under lock. */
 uint32_t session_share(struct session *s);
 /* Lets the logger wait for a UID's event descriptor too. */
 bool session_watch(struct session *s, int event_fd);
 void session_info(struct session *s, struct ctl_session_info *out);
+/* Events that programs overwrote before the logger had read them. As of now; under lock, or once the session has stopped. */
+uint64_t session_overwritten(const struct session *s);
 /* Slots are copied in words: the logger writes one while others may read it, who then see that it was published since, and read again. */
 static inline uint64_t slot_word(const struct state_slot *slot, size_t i) { return __atomic_load_n((const uint64_t *)(const void *)slot + i, __ATOMIC_RELAXED); }
 /* The published part that counts now. */
@@ -241,6 +276,8 @@ static inline bool session_single(const struct session *s)
 {
     return s->state->log_file_mode & ETL_MODE_NO_PER_PROCESSOR && !s->state->kernel && s->env->modes;
 }
+/* Its programs overwrite their oldest events where they find no room. */
+static inline bool session_overwrites(const struct session *s) { return (s->state->log_file_mode & ETL_MODE_BUFFERING) != 0; }
 /* A private session of several processes: is `part` one of its parts? */
 static inline bool session_is_part(const struct session *part, const struct session *whole)
 {
@@ -263,7 +300,7 @@ struct session_provider {
     struct stream_refused refused;       /* what programs tried and the enablement kept out */
 };
 /* False: there is no enablement `i` (from 0). */
-bool session_provider(const struct session *s, unsigned i, struct session_provider *out);
+bool session_provider(struct session *s, unsigned i, struct session_provider *out);
 /* The file's Status with its reason, for a session that runs or ran. */
 wstatus session_file_status(struct session *s, struct reason *why);
 

@@ -43,6 +43,12 @@ static wstatus places_taken(const struct session_table *t, unsigned most, struct
                       all - told);
 }
 
+wstatus table_name_taken(const struct session *s, struct reason *why)
+{
+    return reason_set(why, W_ALREADY_EXISTS, "a session named \"%s\" is already running (%s%s)", s->state->name,
+                      *s->state->key ? "declared at " : "a controller started it", s->state->key);
+}
+
 wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why)
 {
     int  free_slot = -1;
@@ -58,8 +64,7 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
             continue;
         }
         if (name_compare(s->state->name, plan->name) == 0)
-            return reason_set(why, W_ALREADY_EXISTS, "a session named \"%s\" is already running (%s%s)", s->state->name,
-                              *s->state->key ? "declared at " : "a controller started it", s->state->key);
+            return table_name_taken(s, why);
         if (guid_equal(&s->state->guid, &plan->guid) && !s->state->processes.kind && !t->env->processes) /* these have a provider's, which is no one's own */
             return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
                               guid_format(&plan->guid, text));

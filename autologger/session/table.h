@@ -19,6 +19,8 @@ struct session_table {
 /* Creates the session of `plan` and adds it. 183 name or GUID taken (the reason names the holder), 32 log file taken, 1450 no
  * slot, and what session_create gives. */
 wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why);
+/* 183, with who has the name. */
+wstatus table_name_taken(const struct session *s, struct reason *why);
 /* Adds an adopted session at its own index. 183 when it is taken. */
 wstatus table_add_adopted(struct session_table *t, struct session *s, struct reason *why);
 /* By name, without case; NULL when there is none. */

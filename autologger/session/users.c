@@ -39,6 +39,51 @@ static uint32_t part_of(const struct session *s, unsigned user, uint32_t left, u
     return left / writing + (place < left % writing);
 }
 
+/* So many chunks more for the user's pool, as far as there is room. Returns what is left of that. */
+static uint32_t give(struct stream_set *set, uint32_t more, uint32_t room)
+{
+    const uint32_t has = stream_set_granted(set), there = has - stream_set_busy(set);
+    stream_set_pool(set, there + (more < room ? more : room));
+    const uint32_t got = stream_set_granted(set) - has;
+    return room > got ? room - got : 0;
+}
+
+/* Where writers overwrite, memory is never free by itself: each user has an equal part of all of it, but for what a user who comes needs. Who has
+ * less than its streams need gets that at once, from what is set aside, and from the oldest events of who has more; the rest comes as it is read,
+ * or from users whose programs have ended, when the pool is empty. */
+static void share_all(struct session *s, unsigned writing)
+{
+    uint32_t       part[STATE_UIDS], need[STATE_UIDS], wanted = 0, granted = 0, ended = 0;
+    const uint32_t streams = s->state->cpus + 1, aside = s->budget_chunks >= 4 * streams ? streams : 0;
+    unsigned       before  = 0;
+
+    for (unsigned u = 0; u < s->uid_count; u++) {
+        const uint32_t has = stream_set_granted(s->uid[u].streams);
+        part[u]            = part_of(s, u, s->budget_chunks - aside, writing, &before);
+        need[u]            = part[u] < streams ? part[u] : streams;
+        if (has == stream_set_busy(s->uid[u].streams))
+            ended += has < part[u] ? part[u] - has : 0;
+        wanted += has < need[u] ? need[u] - has : 0;
+        granted += has;
+    }
+    uint32_t room = s->budget_chunks > granted ? s->budget_chunks - granted : 0;
+    for (unsigned u = 0; u < s->uid_count; u++) {
+        const uint32_t has = stream_set_granted(s->uid[u].streams), more = has > part[u] ? has - part[u] : 0;
+        const uint32_t all = s->uid[u].live || ended < wanted ? wanted : ended, lack = all > room ? all - room : 0;
+        room += stream_set_yield(s->uid[u].streams, more < lack ? more : lack, part[u]);
+    }
+    for (unsigned u = 0; u < s->uid_count; u++) {
+        const uint32_t has = stream_set_granted(s->uid[u].streams);
+        if (has < need[u])
+            room = give(s->uid[u].streams, need[u] - has, room);
+    }
+    room = room > aside ? room - aside : 0;
+    for (unsigned u = 0; u < s->uid_count; u++) {
+        const uint32_t has = stream_set_granted(s->uid[u].streams);
+        room               = give(s->uid[u].streams, part[u] > has ? part[u] - has : 0, room);
+    }
+}
+
 uint32_t session_share(struct session *s)
 {
     const uint32_t left    = chunks_left(s);
@@ -48,6 +93,10 @@ uint32_t session_share(struct session *s)
 
     if (writing > s->state->users_most)
         s->state->users_most = writing;
+    if (session_overwrites(s)) {
+        share_all(s, writing);
+        return left;
+    }
     for (unsigned u = 0; u < s->uid_count; u++) {
         struct stream_set *set  = s->uid[u].streams;
         const uint32_t     part = part_of(s, u, left, writing, &before);
@@ -66,27 +115,43 @@ uint32_t session_share(struct session *s)
     return left;
 }
 
-static bool streams_make(struct session *s, struct session_uid *u, bool admitted)
+static wstatus streams_make(const struct session *s, uint32_t uid, bool admitted, struct stream_set **out, struct reason *why)
 {
-    struct stream_config c = {.cpus = s->env->cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
-                              .chunk_count = admitted ? session_capacity(s->budget_chunks, s->chunk_shift) : 0, .uid = u->uid,
+    struct stream_config c = {.cpus = s->state->cpus, .chunk_shift = s->chunk_shift, .max_event = s->state->buffer_kb * 1024u - 72,
+                              .chunk_count = admitted ? session_capacity(s->budget_chunks, s->chunk_shift) : 0, .uid = uid,
                               .clock_kind = s->clock.read_kind, .session = s->state->index,
-                              .session_generation = s->state->generation};
-    struct reason        why;
+                              .session_generation = s->state->generation, .overwrite = session_overwrites(s)};
 
     if (c.max_event > ETL_MAX_EVENT)
         c.max_event = ETL_MAX_EVENT;
-    u->admitted = admitted;
-    return stream_set_create(s->env->os, &c, &u->streams, &why) == W_SUCCESS;
+    return stream_set_create(s->env->os, &c, out, why);
 }
 
-/* The last place is shared by all that came too late: it has no chunks. */
-static struct session_uid *find_user(struct session *s, uint32_t uid)
+wstatus session_empty(struct session *s, struct reason *why)
 {
-    for (unsigned i = 0; i < s->uid_count; i++)
-        if (s->uid[i].uid == uid || i == STATE_UIDS - 1)
-            return &s->uid[i];
-    return NULL;
+    return s->empty ? W_SUCCESS : streams_make(s, (uint32_t)-1, false, &s->empty, why);
+}
+
+/* The place of `uid`, else one that is to have it: that of somebody who is gone, a new one, or the last, which is shared by all who find none. */
+static unsigned find_place(const struct session *s, uint32_t uid)
+{
+    unsigned gone = STATE_UIDS;
+    for (unsigned i = 0; i < s->uid_count && i < STATE_UIDS - 1; i++) {
+        if (!s->uid[i].gone && s->uid[i].uid == uid)
+            return i;
+        if (s->uid[i].gone && gone == STATE_UIDS)
+            gone = i;
+    }
+    return gone < STATE_UIDS ? gone : s->uid_count < STATE_UIDS ? s->uid_count : STATE_UIDS - 1;
+}
+
+bool session_has_user(struct session *s, uint32_t uid)
+{
+    pthread_mutex_lock(&s->lock);
+    const unsigned n     = find_place(s, uid);
+    const bool     there = n < s->uid_count && !s->uid[n].gone && s->uid[n].uid == uid;
+    pthread_mutex_unlock(&s->lock);
+    return there;
 }
 
 static void wake_logger(struct session *s)
@@ -96,39 +161,60 @@ static void wake_logger(struct session *s)
         (void)!write(s->wake_fd, &one, sizeof one);
 }
 
-/* Under lock. Where others hold most of the memory, the logger is to write it out. */
+/* Under lock. Where others hold most of the memory, the logger is to write it out; where most of the places, to give up what it can. */
 static void share_and_wake(struct session *s)
 {
-    if (session_share(s) < s->budget_chunks / 2)
+    if (session_share(s) < s->budget_chunks / 2 || session_places_scarce(s))
         wake_logger(s);
 }
 
-const struct session_uid *session_admit(struct session *s, uint32_t uid)
+/* What was whose place it is now. A successor that finds a part of it drops that too: the epoch says that it is nobody's. */
+static void place_clear(struct session *s, unsigned n)
 {
-    struct session_uid *u = find_user(s, uid);
-    if (u) {
-        if (!u->live && u->admitted) {
-            pthread_mutex_lock(&s->lock);
-            u->live = true;
-            share_and_wake(s);
-            pthread_mutex_unlock(&s->lock);
-        }
-        return u;
-    }
-    const unsigned n         = s->uid_count;
-    const bool     has_place = n < STATE_UIDS - 1;
-    u           = &s->uid[n];
-    u->uid      = uid;
-    u->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    struct session_uid *u = &s->uid[n];
+    session_keep(s, "data", (int)n, -1);
+    session_keep(s, "control", (int)n, -1);
+    session_keep(s, "event", (int)n, -1);
+    stream_set_destroy(u->old);
+    if (u->event_fd >= 0)
+        close(u->event_fd);
+    u->old      = NULL;
+    u->event_fd = -1;
+}
+
+static void user_refused(struct session *s, uint32_t uid, bool has_place)
+{
+    condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "users", "", 0,
+                  has_place ? "end programs that need memory" : "end the programs of users that need not be traced: their places are given to others then",
+                  has_place ? "there is no memory for the streams of the programs of uid %u: their events are lost"
+                            : "programs of 255 users are being traced, so there is no place for uid %u: the events of its programs are lost",
+                  uid);
+}
+
+/* A place and streams for who has none. NULL: no memory. */
+static struct session_uid *user_begin(struct session *s, unsigned n, uint32_t uid)
+{
+    struct session_uid fresh = {.uid = uid, .event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)}, *u = &s->uid[n];
+    const bool         has_place = n < STATE_UIDS - 1;
+    struct reason      why;
+    fresh.admitted = has_place && streams_make(s, uid, true, &fresh.streams, &why) == W_SUCCESS;
     /* without memory for its streams the user gets a set without chunks: its events are lost with error 8, and counted */
-    if (u->event_fd < 0 || !session_watch(s, u->event_fd) || (!streams_make(s, u, has_place) && (!has_place || !streams_make(s, u, false)))) {
-        if (u->event_fd >= 0)
-            close(u->event_fd);
+    if (fresh.event_fd < 0 || !session_watch(s, fresh.event_fd) || (!fresh.admitted && streams_make(s, uid, false, &fresh.streams, &why))) {
+        stream_set_destroy(fresh.streams);
+        if (fresh.event_fd >= 0)
+            close(fresh.event_fd);
         return NULL;
     }
     pthread_mutex_lock(&s->lock);
+    if (n < s->uid_count) {
+        pthread_mutex_unlock(&s->lock);
+        place_clear(s, n);
+        pthread_mutex_lock(&s->lock);
+    } else {
+        s->uid_count++;
+    }
+    *u      = fresh;
     u->live = u->admitted;
-    s->uid_count++;
     share_and_wake(s);
     pthread_mutex_unlock(&s->lock);
     stream_set_open(u->streams, true);
@@ -136,14 +222,27 @@ const struct session_uid *session_admit(struct session *s, uint32_t uid)
     session_keep(s, "data", (int)n, stream_set_data_fd(u->streams));
     session_keep(s, "control", (int)n, stream_set_control_fd(u->streams));
     session_keep(s, "event", (int)n, u->event_fd);
+    __atomic_store_n(&s->state->uid_epoch[n], s->state->uid_epoch[n] + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&s->state->uid_count, s->uid_count, __ATOMIC_RELEASE);
     if (!u->admitted)
-        condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "users", "", 0,
-                      has_place ? "end programs that need memory" : "stop the session and start it anew: users whose programs have ended then leave their places",
-                      has_place ? "there is no memory for the streams of the programs of uid %u: their events are lost"
-                                : "all places for users are taken: the events of the programs of uid %u, and of all further users, are lost",
-                      uid);
+        user_refused(s, uid, has_place);
     return u;
+}
+
+const struct session_uid *session_admit(struct session *s, uint32_t uid)
+{
+    pthread_mutex_lock(&s->lock);
+    const unsigned      n     = find_place(s, uid);
+    struct session_uid *u     = &s->uid[n];
+    const bool          there = n < s->uid_count && !u->gone;
+    if (there && !u->live && u->admitted) {
+        u->live = true;
+        if (!s->sealed)
+            stream_set_open(u->streams, true); /* it may be about to be given up */
+        share_and_wake(s);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return there ? u : user_begin(s, n, uid);
 }
 
 void session_user_left(struct session *s, uint32_t uid)
@@ -153,7 +252,44 @@ void session_user_left(struct session *s, uint32_t uid)
             continue;
         pthread_mutex_lock(&s->lock);
         s->uid[i].live = false;
+        s->users_left++;
         share_and_wake(s);
+        session_users_trim(s);
         pthread_mutex_unlock(&s->lock);
     }
+}
+
+/* Once for each user and each kind. */
+static void note(struct session *s, struct session_uid *u, bool *noted, wstatus number, const char *what)
+{
+    if (*noted)
+        return;
+    *noted = true;
+    condition_add(&s->conditions, number, true, "users", "", 0, "look at the programs of this user: the provider library does no such thing",
+                  "programs of uid %u %s", u->uid, what);
+}
+
+void session_users_trim(struct session *s)
+{
+    for (unsigned i = 0; i < s->uid_count; i++)
+        if (!s->uid[i].gone)
+            s->uid[i].trimmed |= stream_set_trim(s->uid[i].streams) != 0;
+}
+
+void session_users_look(struct session *s)
+{
+    pthread_mutex_lock(&s->lock);
+    session_users_trim(s);
+    for (unsigned i = 0; i < s->uid_count; i++) {
+        struct session_uid    *u = &s->uid[i];
+        struct stream_counters c;
+        if (u->gone)
+            continue;
+        stream_counters(u->streams, &c);
+        if (c.adjusted)
+            note(s, u, &u->times_noted, W_INVALID_DATA, "wrote events with times of the future or of the past: these have the time at which they were read");
+        if (u->trimmed)
+            note(s, u, &u->memory_noted, W_NOT_ENOUGH_MEMORY, "took memory that is no part of the session's buffers: it was taken back");
+    }
+    pthread_mutex_unlock(&s->lock);
 }

@@ -1,9 +1,9 @@
 #include "autologger/symbols/elf_find.h"
 
 #include "autologger/consumer/classic_event.h"
+#include "registry-sim/base/opening.h"
 
 #include <elfutils/libdwelf.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,9 +37,8 @@ static bool is_wanted(const struct elf_wanted *w, int fd, bool debug)
 
 static int open_wanted(const struct elf_wanted *w, const char *path, bool debug)
 {
-    struct stat st;
-    int         fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
-    if (fd >= 0 && !is_wanted(w, fd, debug)) { /* a trace may name anything: devices are not even opened */
+    int fd = opening_regular(path);
+    if (fd >= 0 && !is_wanted(w, fd, debug)) {
         close(fd);
         fd = -1;
     }

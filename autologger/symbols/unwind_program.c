@@ -1,13 +1,18 @@
 /* autologger-unwind - unwinds copied stacks for whoever merges: a program of its own, so that the daemon, which merges a boot, loads no
  * elfutils, and a file that elfutils stumbles over costs one stack. Reads messages on standard input (a socket), answers there, ends
- * with it. See consumer/unwind_pipe.h. Nobody calls it by hand. */
+ * with it. See consumer/unwind_pipe.h. Nobody calls it by hand.
+ * Files and stacks are of any user: it gives up all rights before it reads the first byte, and whoever merges opens the files for it. */
+#include "autologger/sandbox/sandbox.h"
 #include "autologger/symbols/unwind.h"
+#include "registry-sim/base/opening.h"
 
-#include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
+
+/* Some 64 processes are held open at a time, each with its files in the address space. */
+enum { MEMORY_GB = 8, CPU_SECONDS = 3600, DESCRIPTORS = 65536 };
 
 static bool answer_send(const struct unwind_answer *answer)
 {
@@ -15,8 +20,22 @@ static bool answer_send(const struct unwind_answer *answer)
     return unwind_send(STDIN_FILENO, &head, sizeof head) && unwind_send(STDIN_FILENO, answer, head.size);
 }
 
+static int file_ask(void *ctx, const char *path)
+{
+    struct unwind_message head = {UNWIND_OPEN, (uint32_t)strlen(path) + 1};
+    int                   file = -1;
+    (void)ctx;
+    if (head.size > UNWIND_PATH || !unwind_send(STDIN_FILENO, &head, sizeof head) || !unwind_send(STDIN_FILENO, path, head.size) ||
+        !unwind_file_receive(STDIN_FILENO, &file))
+        _exit(1); /* nobody is there any more */
+    errno = file < 0 ? ENOENT : errno;
+    return file;
+}
+
 int main(void)
 {
+    static const struct opening asked = {file_ask, NULL};
+    static const struct sandbox rights = {SANDBOX_PARSER, (uint64_t)MEMORY_GB << 30, 1, CPU_SECONDS, DESCRIPTORS, 0};
     static uint8_t              body[UNWIND_MESSAGE_MOST];
     static struct unwind_answer answer;
     const struct elf_search     nowhere = {NULL, 0};
@@ -24,10 +43,12 @@ int main(void)
     struct unwind_message       head;
     bool                        good = u != NULL;
 
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    close_range(STDERR_FILENO + 1, ~0u, 0);
+    sandbox_enter(&rights);
+    opening_by(&asked);
     while (good && unwind_receive(STDIN_FILENO, &head, sizeof head))
         good = head.size <= sizeof body && unwind_receive(STDIN_FILENO, body, head.size) && unwind_message(u, &head, body, &answer) &&
                (!answer.count || answer_send(&answer));
     unwind_destroy(u);
-    return good ? 0 : 1;
+    _exit(good ? 0 : 1); /* a sanitizer would look for leaks in a process of its own */
 }

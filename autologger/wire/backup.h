@@ -1,23 +1,29 @@
-/* backup.h - the file in which the buffers of a real-time session wait for consumers: EtwRT<session>.etl. An .etl with a header
+/* backup.h - the file in which the buffers of a real-time session wait for consumers: EtwRT<Guid of the session>.etl. An .etl with a header
  * buffer, behind which buffers lie in a ring of slots; a buffer's number (SequenceNumber) says in which. Unlike that of other .etl
  * files the number goes on over the files of a session. The last bytes of the header buffer, unused in an .etl, are the mark: how far
- * consumers have acknowledged. It is written by one write of less than a sector. Any buffer of a slot whose number does not belong
+ * consumers have acknowledged, and whose events these are. It is written by one write of less than a sector. Any buffer of a slot whose number does not belong
  * there was overwritten, or never written.
  * Threads: pure. Not for: who may read (session/realtime). */
 #ifndef AUTOLOGGER_WIRE_BACKUP_H
 #define AUTOLOGGER_WIRE_BACKUP_H
+#include "registry-sim/win32/guid.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
-#define BACKUP_MAGIC UINT64_C(0x31304b5242545241)
-enum { BACKUP_MARK_SIZE = 48, BACKUP_SLOTS_MOST = 1 << 24 };
+#define BACKUP_MAGIC UINT64_C(0x32304b5242545241)
+enum { BACKUP_MARK_SIZE = 128, BACKUP_SLOTS_MOST = 1 << 24, BACKUP_KERNEL = 1 /* it has events of the kernel */ };
 
 struct backup_mark {
     uint64_t magic;
     uint64_t first;     /* number of the first buffer that the file ever held */
     uint64_t delivered; /* buffers below were acknowledged */
     uint32_t slots, buffer_size;
-    uint64_t reserved;
+    /* Whose events these are. Sealed with the machine's key, which who reads the events has not: a reader may move `delivered` alone. */
+    struct guid session;
+    uint32_t owner, flags; /* the user who started the session; BACKUP_KERNEL */
+    uint8_t  rights[32];   /* SHA-256 of the descriptors that say who may read them */
+    uint8_t  seal[32];     /* HMAC-SHA-256 of the mark with `delivered`, `seal` and `check` 0 */
     uint64_t check;
 };
 _Static_assert(sizeof(struct backup_mark) == BACKUP_MARK_SIZE, "backup_mark");

@@ -255,6 +255,12 @@ struct ctl_state_answer {
         uint32_t uid;      /* ~0: all other users */
         uint32_t programs; /* that got no place; 0: there are no more users */
     } refused[16];
+    struct {
+        uint32_t uid;  /* ~0: all other users */
+        uint32_t what; /* row of control/quota.def */
+        uint64_t refused; /* how often it was refused, or read later; 0: there are no more */
+        uint64_t held, total; /* now, and of how much in all; 0 of a rate */
+    } quota[32];
 };
 struct ctl_provider_row {
     struct guid guid;
@@ -321,6 +327,7 @@ struct ctl_registrations_answer {
     uint32_t                    total, count; /* there are, follow */
     struct ctl_registration_row row[];
 };
+#define CTL_USERS_GONE UINT32_MAX /* no user: all whose places were given up together; their losses alone are known */
 /* CTL_USERS: one user whose programs write to the session, or did. */
 struct ctl_user_row {
     uint32_t uid;
@@ -328,6 +335,9 @@ struct ctl_user_row {
     uint64_t busy_bytes; /* of the session's memory */
     uint64_t free_bytes; /* its part of what is not busy: a burst of this size finds room */
     uint64_t lost;       /* events that found no room, or were too large */
+    uint64_t untrue_times; /* events with times of the future or of the past, which the library does not write: they have the time of the look */
+    uint32_t took_memory;  /* 1: programs took memory that is no part of the buffers; it was taken back */
+    uint32_t reserved;
 };
 struct ctl_users_answer {
     struct ctl_header   header;

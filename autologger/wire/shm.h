@@ -17,6 +17,10 @@
  * the two steps leaves a chunk that is neither in the pool nor linked: the daemon finds it (stream_set_reclaim).
  * All chunks of pool and tables together are within the session's MaximumBuffers; their memory comes with the first write.
  *
+ * Of a set that overwrites (shm_control.overwrite: BUFFERING) a writer that finds the pool empty takes the oldest chunk that a stream of the
+ * set has filled: by one compare-and-swap of that stream's `oldest`, where the pool's head would have been. The daemon takes a chunk that it
+ * wants to read by the same step, also the one that is being filled, and gives it back by the pool. So each chunk has one owner.
+ *
  * In memory an event is exactly its on-disk form (EVENT_HEADER, items, payload), padded to 8.
  *
  * Offsets are asserted; major changes break, minor ones add at the end. The client states its highest version, the daemon
@@ -29,7 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHM_MAJOR = 2, SHM_MINOR = 0 }; /* 2.0: writers take chunks from a pool */
+enum { SHM_MAJOR = 2, SHM_MINOR = 1 }; /* 2.0: writers take chunks from a pool; 2.1: and, of a set that says so, the oldest from a stream */
 #define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
 #define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
 #define SHM_MAGIC_DATA UINT32_C(0x57534C41)      /* "ALSW" */
@@ -104,7 +108,9 @@ struct shm_control {
     uint32_t uid;
     uint32_t state_offset; /* of uint8_t[chunk_count], enum shm_chunk_state: for a successor */
     uint32_t pool_wake; /* who takes pool[i] with i + 1 >= this signals the session's eventfd; so does who finds no chunk. SHM_WAKE_NEVER: neither */
-    uint8_t  reserved[56];
+    uint32_t overwrite; /* 1: where the pool is empty the oldest chunk is overwritten (2.1) */
+    uint32_t claim_offset; /* of uint64_t claim[chunk_count]: what the daemon has taken to read, for a successor: stream + 1, chunk number (32 bits) */
+    uint8_t  reserved[48];
 };
 _Static_assert(sizeof(struct shm_control) == 128, "shm_control");
 
@@ -126,9 +132,22 @@ struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does n
     uint64_t lost; /* events that found no room or were too large; added with one LOCK instruction */
     uint64_t aborts; /* rseq restarts, for diagnosis */
     uint64_t filtered; /* events that a filter kept out: neither written nor lost */
-    uint8_t  reserved[96];
+    uint64_t oldest; /* of a set that overwrites: shm_oldest() */
+    uint64_t overwritten_to; /* the time of its newest event that was overwritten: raised after `oldest` has moved */
+    uint64_t current; /* the table's entry of the chunk that is being filled, or of an older one (2.1): beside wpos, so that a writer which finds
+                       * nothing in the caches waits for one line */
+    uint8_t  reserved[72];
 };
 _Static_assert(sizeof(struct shm_stream) == 128, "shm_stream");
+
+/* Of a stream that is overwritten: the number of the oldest chunk that nobody has taken, and how many events were overwritten so far. A writer
+ * takes it when the stream has gone beyond it, and adds its events. */
+enum { SHM_OLDEST_BITS = 24 };
+#define SHM_OLDEST_MASK ((UINT64_C(1) << SHM_OLDEST_BITS) - 1)
+static inline uint64_t shm_oldest(uint64_t n, uint64_t overwritten) { return overwritten << SHM_OLDEST_BITS | (n & SHM_OLDEST_MASK); }
+static inline uint64_t shm_oldest_events(uint64_t oldest) { return oldest >> SHM_OLDEST_BITS; }
+/* `most`: the largest number that it can be, the one behind the chunk that is being filled. */
+static inline uint64_t shm_oldest_number(uint64_t oldest, uint64_t most) { return most - ((most - oldest) & SHM_OLDEST_MASK); }
 
 /* What programs of one UID tried to write to this session and its enablement kept out: told, not counted, so that "why is it
  * empty" has an answer. Written with plain stores where something new is to be said, by nobody in the common case. The place

@@ -13,19 +13,26 @@
 
 #define STATE_MAGIC_DAEMON UINT32_C(0x31544453)
 #define STATE_MAGIC_SESSION UINT32_C(0x31545353)
-enum { STATE_VERSION = 23, STATE_UIDS = 256, STATE_CONNECTIONS = 4096, STATE_REGISTRATIONS = 32768, STATE_ENABLES = 256,
+enum { STATE_VERSION = 27, STATE_UIDS = 256, STATE_CONNECTIONS = 4096, STATE_REGISTRATIONS = 32768, STATE_ENABLES = 256,
        /* bytes of a session's name and of the registry path of a declaration, each with its NUL: the path of the longest name
         * that a registry key may have (255 UTF-16 units, 765 bytes) fits with a provider below it */
        STATE_NAME = 256, STATE_KEY = 1024, STATE_CONSUMERS = 8, STATE_FORMER = 4, STATE_UNITS = 256,
-       STATE_REFUSED = 16 /* users; the last place is for all others */ };
+       STATE_REFUSED = 16 /* users; the last place is for all others */, STATE_QUOTAS = 32 /* the same, of users and limits */ };
 #define STATE_REFUSED_OTHERS UINT32_MAX
 
 struct state_connection {
     uint32_t in_use;
-    uint32_t id; /* of the descriptor "conn:<id>" */
+    uint32_t id; /* of the descriptor "conn:<id>", or "asks:<id>" */
     uint32_t uid;
     uint32_t pid;
     uint64_t attached; /* bit i: session i was attached */
+    /* Who it is, as control/peer.h took it when the connection was made; pid is a number to show. 0: not known */
+    uint64_t process;         /* the process' number in pidfs: no two of a boot have the same (Linux 6.9) */
+    uint64_t start;           /* when it began, in ticks since the boot */
+    uint64_t user_ns, pid_ns; /* its namespaces */
+    uint64_t cgroup;          /* its control group (Linux 6.13) */
+    uint64_t permitted;       /* its capabilities */
+    uint32_t gid, reserved;
 };
 enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_REGISTERED_NO_PART = 4 /* its program got no part */,
        STATE_REGISTERED_CALLBACK = 8, STATE_REGISTERED_TRAITS = 16, STATE_GROUP_SHIFT = 16 };
@@ -62,6 +69,10 @@ struct state_daemon {
     struct state_connection   connection[STATE_CONNECTIONS];
     struct state_registration registration[STATE_REGISTRATIONS];
     struct state_boot         boot;
+    struct {
+        uint32_t uid, what; /* what: row of control/quota.def */
+        uint64_t refused;   /* how often; 0: free */
+    } quota[STATE_QUOTAS];
 };
 
 struct state_enable { /* which directory entries belong to the session */
@@ -99,8 +110,8 @@ struct state_realtime {
     struct state_consumer consumer[STATE_CONSUMERS];
 };
 
-/* The published part. After the struct: kernel_time[cpus]; then last_time[cpus + 1], of the last event of each row of buffers; then for
- * every uid u: pos[cpus], then fallback[cpus + 1], whose last is of events that no CPU wrote (session/logger.c, G4). */
+/* The published part. After the struct: kernel_time[cpus]; then last_time[cpus + 1], of the last event of each row of buffers; then open[cpus + 1]
+ * (etl_writer_open); then for every uid u: pos[cpus], then fallback[cpus + 1], whose last is of events that no CPU wrote (session/logger.c, G4). */
 struct state_slot {
     uint64_t file_offset;
     uint32_t buffers_written, buffers_lost;
@@ -117,7 +128,11 @@ struct state_slot {
     uint32_t message_number; /* USE_LOCAL_SEQUENCE: the last that was given */
     uint32_t oldest_events; /* see etl_write_state */
     uint64_t overwritten_before;
+    uint64_t complete_from, trimmed_to, oldest_last; /* see etl_write_state */
     uint64_t lost_before; /* events lost before the file was changed to this one: another file's header has them */
+    /* of users whose places were given up (session/places.c) */
+    uint64_t gone_lost, gone_filtered, gone_overwritten;
+    uint32_t gone_epoch[STATE_UIDS]; /* a place is nobody's while this is the state's uid_epoch of it */
     uint64_t fallback_released[STATE_UIDS]; /* of the fallback stream: everything before it is in the file, of every CPU */
     uint64_t provider_events[STATE_ENABLES]; /* in the file, by enablement */
 };
@@ -190,6 +205,7 @@ struct state_session {
     uint32_t    kernel_open; /* OPEN: a session's kernel sources are open: there is a klog to hand over; REFUSED: goes on without */
     uint32_t    uid[STATE_UIDS]; /* entries below uid_count are valid */
     uint32_t    uid_count;
+    uint32_t    uid_epoch[STATE_UIDS]; /* how many users a place has had */
     struct state_enable enable[STATE_ENABLES];
     struct state_realtime realtime;
     uint64_t    peak_bytes; /* most memory that was in use */
@@ -198,5 +214,7 @@ struct state_session {
     uint64_t    stream_corrupt, stream_abandoned; /* records skipped and given up in streams so far, and by predecessors */
     uint64_t    current; /* how often it was published; the lowest bit says which slot is good */
     uint32_t    slot_offset[2], slot_size;
+    uint32_t    private_uid, private_gid, reserved3; /* with private_pid: whose program it was when the session began */
+    uint64_t    private_process, private_permitted;  /* see state_connection */
 };
 #endif

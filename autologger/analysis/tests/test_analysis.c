@@ -1,7 +1,7 @@
 /* Questions to made-up traces, whose answers are known: which events a pattern means; percentiles; pairs by thread, field and activity,
  * nested and unmatched, with processor time by context switches; counts that add up; activities over two processes and two files with
  * their transfers; the state of the machine at a time; images with their build ids.
- * Proves: ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09 (by switches), CON-20. */
+ * Proves: ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09 (by switches), CON-17, CON-20. */
 #include "autologger/analysis/activities.h"
 #include "autologger/analysis/counts.h"
 #include "autologger/analysis/delta.h"
@@ -326,6 +326,44 @@ static void activities_over_files(void **state)
     trace_close(t);
 }
 
+/* An event whose manifest names its channel has it beside its name, in the counts and in the activity that begins with it. */
+static void channels_by_name(void **state)
+{
+    (void)state;
+    struct schema_set      *set = schema_set_new();
+    struct schema_provider *p   = schema_provider_new(&build_provider, "Contoso");
+    struct schema_event    *e   = schema_event_new(p, 0, 0);
+    struct image            m   = start(1);
+    struct counts          *c   = NULL;
+    struct activities      *a   = NULL;
+    e->id           = 1;
+    e->name         = "Began";
+    e->channel_name = "Contoso/Debug";
+    assert_int_equal(schema_event_finish(p, e, NULL), 0);
+    assert_int_equal(schema_set_add(set, SCHEMA_MANIFEST, p), 0);
+    event(&m, 100, 1, 1, 10, 11, 1, 0);
+    event(&m, 200, 1, 1, 10, 11, 1, 0);
+    event(&m, 300, 2, 1, 10, 11, 2, 0);
+    const char   *path = save(&m, "channels");
+    struct trace *t    = open_trace(path);
+    trace_describe(t, set);
+    assert_int_equal(counts_create(t, &c, NULL), 0);
+    assert_string_equal(c->table[COUNTS_EVENT].row[0].name, "Contoso/Began");
+    assert_string_equal(c->table[COUNTS_EVENT].row[0].channel, "Contoso/Debug");
+    assert_int_equal(c->table[COUNTS_EVENT].row[0].events, 2);
+    assert_null(c->table[COUNTS_EVENT].row[1].channel);
+    counts_destroy(c);
+    trace_close(t);
+    t = open_trace(path);
+    trace_describe(t, set);
+    assert_int_equal(activities_create(t, &a, NULL), 0);
+    assert_string_equal(a->list[activities_find(a, &(struct guid){.data1 = 1})].first_channel, "Contoso/Debug");
+    assert_string_equal(a->list[activities_find(a, &(struct guid){.data1 = 2})].first_channel, "");
+    activities_destroy(a);
+    trace_close(t);
+    schema_set_free(set);
+}
+
 static void disk(struct image *m, int64_t at, uint16_t hook, uint64_t irp, uint32_t tid, uint64_t took)
 {
     uint8_t  bytes[64] = {0};
@@ -457,7 +495,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(percentiles), cmocka_unit_test(specs), cmocka_unit_test(pairs_by_thread), cmocka_unit_test(pairs_by_field),
-        cmocka_unit_test(pairs_by_activity), cmocka_unit_test(cpu_time), cmocka_unit_test(counts_add_up), cmocka_unit_test(activities_over_files),
+        cmocka_unit_test(pairs_by_activity), cmocka_unit_test(cpu_time), cmocka_unit_test(counts_add_up), cmocka_unit_test(activities_over_files), cmocka_unit_test(channels_by_name),
         cmocka_unit_test(moments), cmocka_unit_test(time_is_conserved), cmocka_unit_test(images_have_identity), cmocka_unit_test(refuses)};
     snprintf(folder, sizeof folder, "/tmp/al-analysis-XXXXXX");
     if (!mkdtemp(folder))

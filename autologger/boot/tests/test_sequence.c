@@ -1,6 +1,7 @@
 /* Boots on a fake machine: order, Status of every session and provider, what is written back, no file before it may be.
  * Proves: REG-02, REG-04, REG-05, REG-07, REG-09, REG-10, REG-12, REG-20, REG-26, KRN-01, KRN-19, COR-22. */
 #include "autologger/boot/sequence.h"
+#include "autologger/boot/start.h"
 #include "registry-sim/base/os_fake.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/winpath.h"
@@ -284,6 +285,33 @@ static void boot_values_hold_or_are_named(void **state)
     machine_end(&m);
 }
 
+/* A request with a name in use gets its answer before the plan. The rest of the request is not read. */
+static void a_taken_name_is_told_before_the_plan(void **state)
+{
+    static const struct { const char *declared; wstatus status; } row[] = {
+        {"[Autologger/ALPHA]\nLogFileMode = NEWFILE\n", W_ALREADY_EXISTS}, /* and no FileName */
+        {"[Autologger/free]\nLogFileMode = NEWFILE\n", W_INVALID_PARAMETER},
+        {"[Autologger/alpha]\nGuid = {9e814aad-3204-11d2-9a82-006008a86939}\nLogFileMode = NEWFILE\n", W_INVALID_PARAMETER}, /* another's name */
+    };
+    struct machine m;
+    (void)state;
+    machine_boot(&m, two_sessions, true);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct condition_list found = {0};
+        struct regstore      *store = NULL;
+        struct session       *s     = NULL;
+        struct diag_sink      sink  = {0};
+        struct reason         why   = {0};
+        assert_int_equal(regstore_open_memory(&store, &why), 0);
+        assert_int_equal(ini_import(store, row[i].declared, strlen(row[i].declared), "asked", plan_vocabulary(), &sink, &why), 0);
+        assert_int_equal(boot_start_one(&m.table, "/logs", store, false, &s, &found, &why), row[i].status);
+        assert_null(s);
+        condition_list_finish(&found);
+        regstore_close(store);
+    }
+    machine_end(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +319,7 @@ int main(void)
         cmocka_unit_test(results_survive_the_store),         cmocka_unit_test(every_mistake_has_its_status),
         cmocka_unit_test(what_is_sound_starts_beside_a_mistake),
         cmocka_unit_test(rows_of_one_name_are_two),          cmocka_unit_test(boot_values_hold_or_are_named),
+        cmocka_unit_test(a_taken_name_is_told_before_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* Which unit a process is in, by what the trace tells: rundown, fork, exec, move; how many processes each unit had; whose an event is.
- * Proves: CON-13. */
+ * Proves: issue 4 "everything downstream can group by unit". */
 #include "autologger/consumer/unit_table.h"
 #include "autologger/etl/tests/build.h"
 

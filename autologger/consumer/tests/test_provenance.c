@@ -3,6 +3,7 @@
  * Proves: MRG-07 (system info in the merged file). */
 #include "autologger/consumer/merge.h"
 #include "autologger/etl/tests/build.h"
+#include "autologger/wire/merged.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <setjmp.h>
@@ -79,7 +80,7 @@ static void sessions_host_and_configuration(void **state)
 {
     const char                *files[] = {path[0], path[1]};
     char                       asked[40] = "";
-    const struct merge_options options   = {.provenance = true, .configuration = told, .configuration_ctx = asked};
+    const struct merge_options options   = {.provenance = true, .of = MERGED_OF_REHEARSAL, .configuration = told, .configuration_ctx = asked};
     struct merge_counts        c;
     struct etl_logfile_header  header;
     struct reason              why;
@@ -99,6 +100,7 @@ static void sessions_host_and_configuration(void **state)
     const struct provenance_session *a = &p.session[0], *b = &p.session[1];
     assert_string_equal(a->name, "web");
     assert_string_equal(a->file, "0.etl");
+    assert_string_equal(a->of, "rehearsal");
     assert_true(a->events == EVENTS && a->events_lost == 2 && a->buffers_lost == 1 && a->finished && a->end == end && a->damage == 0);
     assert_true(a->start == BUILD_START_TIME && a->buffer_size == 8192 && a->buffers == 2 && a->mode == ETL_MODE_SEQUENTIAL);
     assert_string_equal(b->name, "disk and cpu");

@@ -55,7 +55,7 @@ static const char *fields_text(EVENT_FIELD_TYPE type, const ULONGLONG *value, TD
         return text;
     }
     assert_int_equal(st, ERROR_INSUFFICIENT_BUFFER);
-    assert_in_range(size, sizeof *a, sizeof block);
+    assert_uint_in_range(size, sizeof *a, sizeof block);
     memset(block, 0xEE, sizeof block);
     used = size - 1;
     st   = value ? TdhQueryProviderFieldInformation(&shop, *value, type, a, &used) : TdhEnumerateProviderFieldInformation(&shop, type, a, &used);

@@ -130,7 +130,7 @@ static void together(void **state)
     assert_int_equal(create(1, 2, p, &f[0]), 0);
     f[1] = f[0];
     assert_int_equal(TdhAggregatePayloadFilters(1, f, NULL, &d), 0);
-    assert_in_range(d.Size, 2048, 4096);
+    assert_uint_in_range(d.Size, 2048, 4096);
     assert_int_equal(TdhCleanupPayloadEventFilterDescriptor(&d), 0);
     assert_int_equal(TdhAggregatePayloadFilters(2, f, NULL, &d), 87);
     assert_int_equal(TdhDeletePayloadFilter(&f[0]), 0);

@@ -25,7 +25,8 @@ struct row {
     const char *fields[4]; /* lines of its TraceLogging events */
 };
 struct seen {
-    unsigned events, described, buffers, late, sized;
+    unsigned events, described, buffers, late, sized, uncounted;
+    bool     alone; /* one file */
     int64_t  first, last;
     char     fields[4096]; /* of TraceLogging events: "provider/event name=value ..." lines */
 };
@@ -98,7 +99,10 @@ static inline VOID on_event(PEVENT_RECORD r)
 
 static inline ULONG on_buffer(PEVENT_TRACE_LOGFILEA l)
 {
-    ((struct seen *)l->Context)->buffers++;
+    struct seen *s = l->Context;
+    s->buffers++;
+    s->uncounted += s->alone && (l->BuffersRead != s->buffers || l->BufferSize != l->LogfileHeader.BufferSize || l->BufferSize < 1024 ||
+                                 l->EventsLost != l->LogfileHeader.EventsLost);
     return TRUE;
 }
 
@@ -117,8 +121,10 @@ static inline TRACEHANDLE open_one(const char *name, struct seen *s)
 static inline void traced_one(const struct row *row)
 {
     struct seen *s = calloc(1, sizeof *s);
+    s->alone       = true;
     TRACEHANDLE  h = open_one(row->name, s);
     assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0);
+    assert_int_equal(s->uncounted, 0); /* CON-03: each call says which buffer it is, and how large */
     assert_int_equal(CloseTrace(h), 0);
     assert_int_equal(s->late, 0);
     if (s->events != row->events || s->described != row->described || s->buffers != row->buffers || (uint64_t)s->first != row->first ||

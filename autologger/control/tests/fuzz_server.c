@@ -1,5 +1,6 @@
 /* Any bytes on the control socket: never a crash, a leak or an answer that is not one. An input is a list of messages, each
  * after its 16-bit length; the first byte chooses the principal. */
+#include "autologger/control/quota.h"
 #include "autologger/control/tests/server_fixture.h"
 
 #include <stdint.h>
@@ -43,6 +44,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     if (!size)
         return 0;
+    /* Tokens are refilled by time, and thousands of inputs a second use them up: a connection of such a user is read, and closed, later. */
+    quotas_destroy(f.server->quotas);
+    if (!(f.server->quotas = quotas_create()))
+        abort();
     int c = server_fixture_client(&f, *data & 1 ? 0 : 65534, &peer);
     if (c < 0)
         abort();

@@ -1,7 +1,7 @@
 /* server_fixture.h - a control server over one real session, without daemon, threads or files. */
 #ifndef AUTOLOGGER_CONTROL_TESTS_SERVER_FIXTURE_H
 #define AUTOLOGGER_CONTROL_TESTS_SERVER_FIXTURE_H
-#include "autologger/control/server.h"
+#include "autologger/control/server_parts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +74,12 @@ static inline void server_fixture_finish(struct server_fixture *f)
     free(f->state);
 }
 
+/* A process of the daemon's own namespaces, which began when its number says. */
+static inline struct state_connection fixture_peer(const struct server_fixture *f, uint32_t uid, uint32_t pid)
+{
+    return (struct state_connection){.uid = uid, .gid = uid, .pid = pid, .start = 1000 + pid, .user_ns = f->server->self.user_ns, .pid_ns = f->server->self.pid_ns};
+}
+
 /* A client of `uid`; its own end in *peer. The connection's index. */
 static inline int server_fixture_client(struct server_fixture *f, uint32_t uid, int *peer)
 {
@@ -82,6 +88,7 @@ static inline int server_fixture_client(struct server_fixture *f, uint32_t uid, 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
         return -1;
     *peer = pair[1];
-    return server_connect(f->server, pair[0], uid, 1234);
+    const struct state_connection who = fixture_peer(f, uid, 1234);
+    return server_connect(f->server, pair[0], &who);
 }
 #endif

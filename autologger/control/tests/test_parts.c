@@ -50,7 +50,8 @@ static int program(struct bench *b, uint32_t pid, int *peer)
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
     *peer = pair[1];
-    return server_connect(b->f.server, pair[0], 0, pid);
+    const struct state_connection who = fixture_peer(&b->f, 0, pid);
+    return server_connect(b->f.server, pair[0], &who);
 }
 
 static void registers(struct bench *b, int c, uint32_t index, const struct guid *id)
@@ -213,7 +214,8 @@ static void a_part_is_asked_after_and_left_alone(void **state)
     init(&b);
     whole_add(&b, "each", NULL);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
-    const int user = server_connect(b.f.server, pair[0], USER, 100), root = program(&b, 1, &peer);
+    const struct state_connection who = fixture_peer(&b.f, USER, 100);
+    const int user = server_connect(b.f.server, pair[0], &who), root = program(&b, 1, &peer);
     struct state_registration *r = &b.f.state->registration[0]; /* as if it had the right to register */
     r->connection = (uint32_t)user, r->index = 1, r->slot = (uint32_t)directory_get(b.f.table.directory, &provider), r->in_use = STATE_REGISTERED;
     directory_register(b.f.table.directory, r->slot, 1);

@@ -176,7 +176,7 @@ static bool asked(struct bench *b, int c, int peer, uint32_t right)
     case ACCESS_GUID_ENABLE: return ask(b, c, peer, &enable, sizeof enable, CTL_ENABLE_PROVIDER, NULL) != W_ACCESS_DENIED;
     case ACCESS_LOG_EVENT: /* attached to the session that is open to all, and to the secure one */
         assert_int_equal(ask(b, c, peer, &reg, sizeof reg, CTL_REGISTER, &attached), 0);
-        assert_in_range(attached, 1, 2);
+        assert_uint_in_range(attached, 1, 2);
         assert_int_equal(((const struct ctl_registered *)(const void *)answer)->enabled_count, attached);
         return attached == 2;
     case ACCESS_REALTIME: return ask(b, c, peer, &named, sizeof named, CTL_CONSUME, NULL) != W_ACCESS_DENIED;

@@ -1,5 +1,5 @@
 /* The control server by its messages: rights, sizes, registrations, attachments, pages.
- * Proves: SEC-01, SEC-09, ENB-02, ENB-03, ENB-10, REG-25, COR-01, COR-24, CTL-19. */
+ * Proves: SEC-01, SEC-09, ENB-02, ENB-03, ENB-10, REG-25, COR-24, CTL-19. */
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
 

@@ -58,7 +58,7 @@ static void memory_comes_back(void **state)
     assert_int_equal(alraw_write(path, &from, "boot-1", &bytes, &why), W_SUCCESS);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, bytes);
-    assert_in_range(bytes, sizeof block + 100, 64 * 1024); /* the holes cost nothing */
+    assert_uint_in_range(bytes, sizeof block + 100, 64 * 1024); /* the holes cost nothing */
     assert_int_equal(alraw_read(path, &to, id, &why), W_SUCCESS);
     assert_string_equal(id, "boot-1");
     assert_int_equal(to.count, 3);

@@ -96,9 +96,9 @@ static void without_systemd_mark_one_is_where_files_were_ready(void **state)
     assert_true(*boot_watch_done(w)->note);
     assert_true(run(w, 1050, true) >= 3);
     uint64_t collected = boot_watch_done(w)->collected_ns;
-    assert_in_range(collected, 100000000, 1100000000);
+    assert_uint_in_range(collected, 100000000, 1100000000);
     run(w, 350, false);
-    assert_in_range(boot_watch_done(w)->collected_ns, collected, collected + 100000000);
+    assert_uint_in_range(boot_watch_done(w)->collected_ns, collected, collected + 100000000);
     assert_int_equal(access(asked_path, F_OK), -1); /* nobody was asked */
     char jobs[200];
     boot_watch_jobs(w, jobs, sizeof jobs);

@@ -1,5 +1,5 @@
 /* What the daemon gives up: each row of confine.def is refused with its error, what it needs goes on, also in threads and in what it
- * starts. Proves: REG-19 (what can wait is no part of a boot). */
+ * starts. Proves: no right is kept that is not needed. */
 // timeout: 60
 #include "autologger/daemon/confine.h"
 

@@ -87,6 +87,7 @@ static struct result_list rows_make(void)
     r->start   = true;
     r->written = 12;
     r->withheld = 4;
+    r->overwritten = 5;
     r          = result_add(&list);
     strcpy(r->session, "web");
     strcpy(r->provider, "{0}");
@@ -122,11 +123,12 @@ static void the_journal_gets_an_entry_a_row(void **state)
     }
     assert_string_equal(value_of(entry[0], size[0], "MESSAGE", v, sizeof v), "web: note, 12 events, 4 lost");
     assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_LOST", v, sizeof v), "4");
+    assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_OVERWRITTEN", v, sizeof v), "5");
     assert_string_equal(value_of(entry[0], size[0], "PRIORITY", v, sizeof v), "5"); /* it has losses */
     assert_string_equal(value_of(entry[0], size[0], "AUTOLOGGER_EVENTS", v, sizeof v), "12");
     assert_null(value_of(entry[0], size[0], "AUTOLOGGER_PROVIDER", v, sizeof v));
     /* Y2: the name with a line in it is one value, the priority is there once */
-    assert_string_equal(value_of(entry[1], size[1], "AUTOLOGGER_PROVIDER", v, sizeof v), "Contoso\nPRIORITY=0");
+    assert_string_equal(value_of(entry[1], size[1], "AUTOLOGGER_PROVIDER", v, sizeof v), "Contoso\\nPRIORITY=0");
     assert_string_equal(value_of(entry[1], size[1], "PRIORITY", v, sizeof v), "5");
     assert_non_null(strstr(value_of(entry[1], size[1], "MESSAGE", v, sizeof v), "\nnote 4200 Contoso: nobody registered it. Do: start it"));
     assert_string_equal(value_of(entry[2], size[2], "PRIORITY", v, sizeof v), "3");
@@ -157,7 +159,7 @@ static void without_a_journal_there_are_lines(void **state)
     n                   = recv(l.syslog_fd, line, sizeof line - 1, 0);
     line[n > 0 ? n : 0] = 0;
     assert_null(strchr(line, '\n'));
-    assert_non_null(strstr(line, "<29>autologger: web / Contoso PRIORITY=0: note"));
+    assert_non_null(strstr(line, "<29>autologger: web / Contoso\\nPRIORITY=0: note"));
     result_list_finish(&list);
     log_close(&l);
 }

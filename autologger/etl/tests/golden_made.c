@@ -1,5 +1,5 @@
 /* The traces that tools/dev/make_traces.c writes, read in full: as many events as it wrote, time order, no damage.
- * Proves: CON-02 (chronological over CPUs), SPC-09 (decoding an .etl). D-50: from a clone alone. */
+ * Proves: CON-02 (chronological over CPUs). D-50: from a clone alone. */
 #include "autologger/etl/tests/counted_files.h"
 
 static void counts_and_order(void **state)

@@ -1,5 +1,5 @@
 /* How large buffers get to the disk: past the page cache where the file system can, through it where not, and in a hurry by the faster way; the
- * file is the same. Proves: SES-22, COR-05 (the writer's invariants W1 W3 hold either way). */
+ * file is the same. Proves: the writer's invariants W1 W3 hold either way. */
 #include "autologger/etl/reader.h"
 #include "autologger/etl/tests/build.h"
 #include "autologger/etl/writer.h"

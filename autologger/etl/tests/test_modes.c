@@ -205,17 +205,19 @@ static void a_ring_in_memory_is_copied_while_it_runs(void **state)
     info.log_file_mode = ETL_MODE_BUFFERING;
     info.ring_buffers  = 4;
     assert_int_equal(etl_writer_create_in(os_linux(), memfd_create("ring", MFD_CLOEXEC), "memory", &info, &w, &why), W_SUCCESS);
+    events_a_buffer = (BUFFER - 72) / 88; /* full: others are filled up (test_open.c) */
     for (unsigned i = 0; i < 11; i++)
         assert_int_equal(put(w, &next), W_SUCCESS);
     for (int copy = 0; copy < 2; copy++) { /* the second has the first's events too */
         assert_int_equal(etl_writer_copy(w, other, 0, 99, 5, &why), W_SUCCESS);
         struct found f = look(other);
         assert_true(f.whole && f.rising);
-        assert_int_equal(f.count, 4 * EVENTS);
+        assert_int_equal(f.count, 4 * events_a_buffer);
         assert_int_equal(f.last + 1, next);
         assert_int_equal(f.lost, 5);
     }
     assert_int_equal(put(w, &next), W_SUCCESS);
+    events_a_buffer = EVENTS;
     char nowhere[96];
     snprintf(nowhere, sizeof nowhere, "%s/none/y.etl", folder);
     assert_int_equal(etl_writer_copy(w, nowhere, 0, 99, 5, &why), W_PATH_NOT_FOUND);

@@ -1,5 +1,5 @@
 /* The reader on images built here: header kinds, layouts, order, clocks, compression, damage.
- * Proves: CON-02 (time order over CPUs), SES-13/14/15 (three clocks), CON-14 (execution attributes). */
+ * Proves: CON-02 (time order over CPUs), three clocks as time, CON-14 (execution attributes). */
 #include "autologger/etl/tests/build.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* XPRESS: what is compressed here expands to the same by libfwnt, byte by byte; compressed files are written and read back.
- * Proves: issue 5 "XPRESS compression is ours, decompression is libfwnt's", CON-04 (compressed files). */
+ * Proves: issue 5 "XPRESS compression is ours, decompression is libfwnt's". */
 #include "autologger/etl/reader.h"
 #include "autologger/etl/tests/build.h"
 #include "autologger/etl/writer.h"

@@ -1,5 +1,5 @@
 /* XPRESS with Huffman codes: what an encoder of the test's own makes comes back, here and by libfwnt; damage is refused.
- * Proves: CON-03 (compressed buffers of every method). */
+ * Proves: compressed buffers of every method. */
 #include "autologger/etl/xpress_huff.h"
 
 #include <libfwnt.h>

@@ -48,7 +48,7 @@ static void measure(double ns[KINDS])
                 for (int i = 0; i < CALLS; i++)
                     if (!call(kind, fd))
                         _exit(1);
-                double each = (double)(cpu_ns() - from) / CALLS;
+                double each = (double)(cpu_ns() - from) / (double)CALLS;
                 if (!round || each < best[kind])
                     best[kind] = each;
                 usleep(20000); /* the drainer keeps up */

@@ -207,7 +207,7 @@ static void each_life_has_its_own(void **state)
     }
     print_message("  of 20 processes, lives found: %u %u %u\n", found[0], found[1], found[2]);
     for (unsigned i = 0; i < 3; i++)
-        assert_in_range(found[i], 19, 20); /* more: one life has the command line of another */
+        assert_uint_in_range(found[i], 19, 20); /* more: one life has the command line of another */
 }
 
 /* More arguments than the program copies: those that it has, from the start. */
@@ -259,7 +259,7 @@ static void exit_codes_and_no_environment(void **state)
             found += col.end[k].pid == (uint32_t)pid[i] && col.end[k].status == i + 1;
     print_message("  of 20 processes that are gone, exit codes: %u\n", found);
 #if defined __x86_64__
-    assert_in_range(found, 19, 20);
+    assert_uint_in_range(found, 19, 20);
 #endif
     assert_int_equal(starts_of(bare, "/bin/true \"no environment\""), 1);
 }

@@ -1,6 +1,6 @@
 /* Devices that come and go, on this machine: uevents that are asked for of a network card are there, each once, in order; what the socket
  * could not hold is counted to the message; a successor finds what came while nobody read; what a predecessor took and died with is
- * counted. Proves: KRN-24. Needs root; else skipped. */
+ * counted. Needs root; else skipped. */
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>

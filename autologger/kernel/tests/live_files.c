@@ -402,7 +402,7 @@ static void FILENAME(void **state)
     }
     print_message("  %llu bytes of disk writes are of the file\n", (unsigned long long)bytes);
     if (disk && count_by(&c, WRITE, pid) && requests_told())
-        assert_in_range(bytes, 1, FEW * BLOCK);
+        assert_uint_in_range(bytes, 1, FEW * BLOCK);
     assert_int_equal(elsewhere, 0);
     finish(&c);
     rmdir(folder);
@@ -462,7 +462,7 @@ static void SYSCALL(void **state)
     assert_int_equal(enters, FILES);
     assert_int_equal(closes, FILES);
     assert_int_equal(failures, FILES);
-    assert_in_range(exits, FILES, FILES + 20); /* and the few of a child's own start */
+    assert_uint_in_range(exits, FILES, FILES + 20); /* and the few of a child's own start */
     finish(&c);
 }
 

@@ -93,8 +93,8 @@ static void MEMORY(void **state)
             freed += (size_t)1 << body_u32(s, 8);
     }
     print_message("  %zu pages allocated, %zu freed\n", allocated, freed);
-    assert_in_range(allocated + n.withheld, N, N + MORE + n.withheld);
-    assert_in_range(freed + n.withheld, N * 9 / 10, N + MORE + n.withheld); /* the last ones wait in a list of their processor */
+    assert_uint_in_range(allocated + n.withheld, N, N + MORE + n.withheld);
+    assert_uint_in_range(freed + n.withheld, N * 9 / 10, N + MORE + n.withheld); /* the last ones wait in a list of their processor */
     finish(&c);
 }
 
@@ -241,7 +241,7 @@ static void KQUEUE(void **state)
     size_t workers = count_of(&c, 0x0539);
     print_message("  queued %zu, started %zu, ended %zu; WorkerThread %zu\n", queued, started, ended, workers);
     /* what still waits is not queued once more; the last one may end after the trace */
-    assert_in_range(queued + n.withheld, N * 9 / 10, N + n.withheld + 1);
+    assert_uint_in_range(queued + n.withheld, N * 9 / 10, N + n.withheld + 1);
     assert_true(started + n.withheld >= queued && ended + n.withheld + 2 >= started && workers >= ended);
     finish(&c);
 }

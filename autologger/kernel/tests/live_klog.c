@@ -496,6 +496,41 @@ static void missing_right_is_named(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* KRN-09: one sample for each interval of a thread's processor time. */
+static void samples_come_at_the_interval(void **state)
+{
+    static const uint32_t interval[] = {10000, 2500}; /* 1 ms, 0.25 ms */
+    (void)state;
+    for (size_t i = 0; i < sizeof interval / sizeof *interval; i++) {
+        struct collector     c = {0};
+        struct klog_counters n;
+        struct klog_config   config = config_make(&c, 0x01000000, 0x2);
+        struct timespec      from, to;
+        const uint32_t       tid  = (uint32_t)syscall(SYS_gettid);
+        size_t               seen = 0;
+        config.profile_interval   = interval[i];
+        config.hook_count         = 0;
+        if (!start(&c, &config))
+            skip();
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+        spin(400);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+        halt(&c);
+        check_balance(&c, &n);
+        for (size_t e = 0; e < c.count; e++)
+            seen += c.event[e].hook == 0x0F2E && u32_at(&c.event[e], 8) == tid;
+        const uint64_t ns = (uint64_t)(to.tv_sec - from.tv_sec) * 1000000000 + (uint64_t)to.tv_nsec - (uint64_t)from.tv_nsec;
+        const uint64_t wanted = ns / (interval[i] * UINT64_C(100));
+        print_message("  %zu samples in %llu us, %llu intervals of %u ns\n", seen, (unsigned long long)ns / 1000, (unsigned long long)wanted, interval[i] * 100);
+        finish(&c);
+        if (n.throttled + n.lost_ring + n.lost_memory) { /* counted: what came is less than what was asked for */
+            print_message("skipped: the kernel held samples back\n");
+            skip();
+        }
+        assert_in_range(seen * 100, wanted * 80, wanted * 135 + 200); /* a processor that is another machine's meanwhile ticks on */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,7 +538,7 @@ int main(void)
         cmocka_unit_test(overload_is_counted),     cmocka_unit_test(memory_bound_is_counted),
         cmocka_unit_test(raw_memory_is_reused),
         cmocka_unit_test(successor_goes_on),       cmocka_unit_test(copy_of_one_that_goes_on),
-        cmocka_unit_test(missing_right_is_named),
+        cmocka_unit_test(missing_right_is_named),  cmocka_unit_test(samples_come_at_the_interval),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

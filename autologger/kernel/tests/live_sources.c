@@ -55,7 +55,7 @@ static void bounded(struct keyword k, const char *path, const char *const *names
     size_t   seen      = count(&c);
     print_message("  kernel: %llu to %llu, events %zu, withheld %llu\n", (unsigned long long)(inner_end - inner),
                   (unsigned long long)(outer_end - outer), seen, (unsigned long long)n.withheld);
-    assert_in_range(seen, inner_end - inner > n.withheld ? inner_end - inner - n.withheld : 0, outer_end - outer);
+    assert_uint_in_range(seen, inner_end - inner > n.withheld ? inner_end - inner - n.withheld : 0, outer_end - outer);
     finish(&c);
 }
 
@@ -222,7 +222,7 @@ static void PRIORITY(void **state)
         if (c.event[i].hook == 0x0530 && u32_at(&c.event[i], 0) == l.tid)
             (c.event[i].payload[5] > c.event[i].payload[4] ? up++ : down++);
     print_message("  lent %zu times, given back %zu times\n", up, down);
-    assert_in_range(up, ROUNDS - 2, ROUNDS); /* a machine under load may let a round pass before the waiter waits */
+    assert_uint_in_range(up, ROUNDS - 2, ROUNDS); /* a machine under load may let a round pass before the waiter waits */
     assert_int_equal(up, down);
     finish(&c);
 }

@@ -77,6 +77,32 @@ static void fork_exec_exit(void **state)
     assert_int_equal(told, 1);
 }
 
+/* A process whose fork was not recorded is known from its exec on, with the parent that /proc showed then. */
+static void an_exec_without_a_fork(void **state)
+{
+    (void)state;
+    maker_comm(&maker, 0, 3000, 600, 600, "prog", true);
+    maker_comm(&maker, 0, 3500, 700, 700, "gone", true);
+    maker_task(&maker, 0, PERF_RECORD_FORK, 3600, 800, 600, 800, 600);
+    maker_comm(&maker, 0, 3700, 800, 800, "child", true);
+    maker_chunk(&maker, 1, RAW_CHUNK_PERF);
+    struct raw_process exec  = {.own = {RAW_NOTE_EXEC, 0, 0, 3000, 600, 600}, .uid = 33, .session = 9, .ppid = 500};
+    struct raw_process gone  = {.own = {RAW_NOTE_EXEC, 0, 0, 3500, 700, 700}, .flags = RAW_PROCESS_NO_COMMAND};
+    struct raw_process child = {.own = {RAW_NOTE_EXEC, 0, 0, 3700, 800, 800}, .uid = 33, .session = 9, .ppid = 1}; /* its parent has ended since */
+    maker_own(&maker, &exec, sizeof exec, "program", "program --all");
+    maker_own(&maker, &gone, sizeof gone, "", "");
+    maker_own(&maker, &child, sizeof child, "child", "child");
+    maker_chunk(&maker, 0, RAW_CHUNK_OWN);
+    maker_pass(&maker, 9000, UINT64_MAX);
+    run();
+    assert_int_equal(count(0x0301), 4);
+    const uint32_t wanted[][2] = {{600, 500}, {700, 0}, {800, 600}, {800, 600}};
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(u32(nth(0x0301, i), 8), wanted[i][0]);
+        assert_int_equal(u32(nth(0x0301, i), 12), wanted[i][1]);
+    }
+}
+
 static const char *process_name(const struct one *e) { return (const char *)e->payload + 36 + 16 + (u32(e, 36 + 16 + 8) == 18 ? 12 : 16); }
 
 /* D-31: a fork that the walk of /proc has not reached the parent of: the name, command line, user and session are those that the walk finds. */
@@ -509,7 +535,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(fork_exec_exit), T(forks_before_their_parent_is_told), T(exec_of_the_system), T(times_that_no_clock_shows), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
+        T(fork_exec_exit), T(an_exec_without_a_fork), T(forks_before_their_parent_is_told), T(exec_of_the_system), T(times_that_no_clock_shows), T(kernel_threads_are_system), T(switch_stack_of_the_incoming), T(disk_pairs), T(disk_requeued), T(samples_ready_and_dpc),
         T(order_over_cpus_and_horizon), T(equal_times_are_moved_on), T(adoption_doubles_nothing), T(damaged_snapshot_is_refused),
         T(hostile_bytes), T(start_and_stop_bookkeeping), cmocka_unit_test(every_class_is_read_back)
     };

@@ -1,5 +1,5 @@
 /* Uevents as the kernel sends them, and as nobody should: fields by name, the rest as properties, hostile records. What is missing is an
- * event in its place and no record of its own. Proves: KRN-24. */
+ * event in its place and no record of its own. */
 #include "autologger/kernel/tests/convert_fixture.h"
 
 static int setup(void **state)

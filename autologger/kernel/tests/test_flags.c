@@ -1,4 +1,4 @@
-/* Kernel flag, group and hook tables. Proves: KRN-10, KRN-11, KRN-12, KRN-15 (names), KRN-22 (K = KF u KG), KRN-23. */
+/* Kernel flag, group and hook tables. Proves: KRN-10, KRN-11, KRN-12, KRN-13, KRN-15 (names), KRN-22 (K = KF u KG), KRN-23. */
 #include "autologger/kernel/flags.h"
 
 #include <setjmp.h>
@@ -153,12 +153,30 @@ static void every_keyword_and_group_round_trips(void **state)
         assert_int_equal(group_mask_parse(text, back, NULL), W_SUCCESS);
         assert_memory_equal(mask, back, sizeof mask);
     }
-    /* what the Base and Network groups hold, spelled out */
-    assert_int_equal(group_mask_parse("Base", mask, NULL), W_SUCCESS);
-    assert_int_equal(
-        group_mask_parse("PROC_THREAD + LOADER+DISK_IO+HARD_FAULTS+PROFILE+MEMINFO+MEMINFO_WS", back, NULL), W_SUCCESS);
-    assert_memory_equal(mask, back, sizeof mask);
-    assert_false(group_mask_has(mask, "NETWORKTRACE"));
+}
+
+/* KRN-23: what each group holds, spelled out; of each of its keywords all bits, and no others. */
+static void groups_expand(void **state)
+{
+#define DISK "PROC_THREAD+LOADER+DISK_IO+HARD_FAULTS"
+    static const char *const rows[][2] = {
+        {"Base", DISK "+PROFILE+MEMINFO+MEMINFO_WS"}, {"Diag", DISK "+DPC+INTERRUPT+CSWITCH+PERF_COUNTER+COMPACT_CSWITCH"},
+        {"DiagEasy", DISK "+DPC+INTERRUPT+CSWITCH+PERF_COUNTER"}, {"Latency", DISK "+DPC+INTERRUPT+CSWITCH+PROFILE"},
+        {"FileIO", DISK "+FILE_IO+FILE_IO_INIT"}, {"IOTrace", DISK "+CSWITCH"}, {"ResumeTrace", DISK "+PROFILE+POWER"},
+        {"SysProf", "PROC_THREAD+LOADER+PROFILE"}, {"ResidentSet", DISK "+MEMORY+MEMINFO+VAMAP+SESSION+VIRT_ALLOC"},
+        {"ReferenceSet", "PROC_THREAD+LOADER+HARD_FAULTS+MEMORY+FOOTPRINT+VIRT_ALLOC+MEMINFO+VAMAP+SESSION+REFSET+MEMINFO_WS"},
+        {"Network", "PROC_THREAD + LOADER+NETWORKTRACE"}};
+    uint32_t mask[GROUP_MASK_WORDS], spelled[GROUP_MASK_WORDS];
+    size_t   groups;
+    (void)state;
+    kernel_groups(&groups);
+    assert_int_equal(groups, ROWS(rows));
+    for (size_t i = 0; i < ROWS(rows); i++) {
+        assert_int_equal(group_mask_parse(rows[i][0], mask, NULL), W_SUCCESS);
+        assert_int_equal(group_mask_parse(rows[i][1], spelled, NULL), W_SUCCESS);
+        if (memcmp(mask, spelled, sizeof mask) != 0)
+            fail_msg("%s is not %s", rows[i][0], rows[i][1]);
+    }
 }
 
 static void every_flag_is_one_bit_in_place(void **state)
@@ -206,7 +224,8 @@ static void hooks_round_trip(void **state)
     assert_null(hook_name(0x7fff));
 }
 
-/* As CLASSIC_EVENT_ID has them: every hook that a class of the kernel has, and no other. */
+/* KRN-13: as CLASSIC_EVENT_ID has them, the same hooks as the bytes of StackWalkingFilter: every hook that a class of the kernel has, and no
+ * other. */
 static void hooks_by_class_and_type(void **state)
 {
     static const struct { const char *text; unsigned hook; } rows[] = {
@@ -322,7 +341,7 @@ int main(void)
         cmocka_unit_test(file_name_keywords_are_the_flags),
         cmocka_unit_test(alias_bits_move_to_their_place),
         cmocka_unit_test(unknown_bits_are_kept),
-        cmocka_unit_test(every_keyword_and_group_round_trips),
+        cmocka_unit_test(every_keyword_and_group_round_trips), cmocka_unit_test(groups_expand),
         cmocka_unit_test(every_flag_is_one_bit_in_place),
         cmocka_unit_test(hooks_round_trip),
         cmocka_unit_test(hooks_by_class_and_type), cmocka_unit_test(hook_limits),

@@ -448,7 +448,7 @@ static void boot_times(uint64_t want_firmware, uint64_t want_loader, const char 
     memcpy(&loader, p + 8, 8);
     assert_int_equal(firmware, want_firmware);
     assert_int_equal(loader, want_loader);
-    assert_string_equal(p + 16, source);
+    assert_string_equal((const char *)p + 16, source);
     read_all_back();
     for (unsigned i = 0; i < count; i++)
         free(event[i].body);

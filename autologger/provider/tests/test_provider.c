@@ -13,6 +13,13 @@
 
 #include <cmocka.h>
 
+/* API-18: as Windows has it. */
+_Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && offsetof(EVENT_DESCRIPTOR, Id) == 0 && sizeof((EVENT_DESCRIPTOR *)0)->Id == 2 &&
+                   offsetof(EVENT_DESCRIPTOR, Version) == 2 && offsetof(EVENT_DESCRIPTOR, Channel) == 3 && offsetof(EVENT_DESCRIPTOR, Level) == 4 &&
+                   offsetof(EVENT_DESCRIPTOR, Opcode) == 5 && offsetof(EVENT_DESCRIPTOR, Task) == 6 && sizeof((EVENT_DESCRIPTOR *)0)->Task == 2 &&
+                   offsetof(EVENT_DESCRIPTOR, Keyword) == 8,
+               "EVENT_DESCRIPTOR");
+
 static struct fakedaemon daemon_;
 static const GUID        provider_id = {0x11223344, 0x5566, 0x7788, {1, 2, 3, 4, 5, 6, 7, 8}};
 
@@ -105,8 +112,15 @@ static void test_before_and_after(void **state)
     assert_int_equal(fakedaemon_count(&daemon_, 1), 1);
     fakedaemon_disable(&daemon_, 1, &provider_id);
     assert_false(EventProviderEnabled(h1, 0, 0));
+    struct stream_counters before[2], after; /* COR-21: written nowhere, and nobody counts it */
+    for (unsigned s = 0; s < 2; s++)
+        stream_counters(daemon_.session[s].set, &before[s]);
     assert_int_equal(write_number(h1, 45), 0);
-    assert_int_equal(fakedaemon_count(&daemon_, 1), 0);
+    for (unsigned s = 0; s < 2; s++) {
+        assert_int_equal(fakedaemon_count(&daemon_, s), 0);
+        stream_counters(daemon_.session[s].set, &after);
+        assert_memory_equal(&after, &before[s], sizeof after);
+    }
     /* a stopped session and a new one at its index */
     fakedaemon_enable(&daemon_, 1, &provider_id, 0, 0, 0, 0);
     fakedaemon_detach(&daemon_, 1);
@@ -160,6 +174,30 @@ static void test_truth_table(void **state)
             }
     assert_int_equal(checked, 6 * 6 * 3 * 36);
     assert_true(passed > 500 && passed < checked);
+    assert_int_equal(EventUnregister(h), 0);
+}
+
+/* API-25: task, opcode, id, version and channel decide nothing; they are in the event as they were given. */
+static void test_informational(void **state)
+{
+    static const USHORT tasks[] = {0, 1, 0x8000, 0xFFFF};
+    static const UCHAR  opcodes[] = {0, 1, 2, 10, 240, 255};
+    REGHANDLE           h;
+    (void)state;
+    assert_int_equal(EventRegister(&provider_id, NULL, NULL, &h), 0);
+    assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1));
+    fakedaemon_enable(&daemon_, 0, &provider_id, 3, 0x10, 0, 0);
+    for (unsigned i = 0; i < 4 * 6 * 2; i++) {
+        const bool       want = i % 2;
+        EVENT_DESCRIPTOR d    = {.Id = (USHORT)(i * 1400), .Version = (UCHAR)i, .Channel = (UCHAR)(255 - i), .Level = want ? 3 : 4, .Opcode = opcodes[i / 2 % 6],
+                                 .Task = tasks[i / 12], .Keyword = 0x10};
+        assert_int_equal(EventEnabled(h, &d), want);
+        assert_int_equal(EventWrite(h, &d, 0, NULL), 0);
+        const struct stream_record *r = fakedaemon_next(&daemon_, 0);
+        assert_int_equal(r != NULL, want);
+        if (want)
+            assert_memory_equal(r->data + 0x28, &d, sizeof d);
+    }
     assert_int_equal(EventUnregister(h), 0);
 }
 
@@ -590,7 +628,13 @@ static void test_figure_3(void **state)
         Status = EventWrite(MyProvRegHandle, MyEventDescriptor2, 0, NULL);
     Status = EventUnregister(MyProvRegHandle);
     assert_int_equal(Status, ERROR_SUCCESS);
-    assert_int_equal(fakedaemon_count(&daemon_, 0), 1);
+    const struct stream_record *r = fakedaemon_next(&daemon_, 0);
+    assert_non_null(r); /* the first event alone, with both of its parts */
+    assert_memory_equal(r->data + 0x28, MyEventDescriptor1, sizeof *MyEventDescriptor1);
+    assert_int_equal(r->size, 80 + sizeof(ULONG) + sizeof(PWCHAR));
+    assert_memory_equal(r->data + 80, &MyInteger, sizeof MyInteger);
+    assert_memory_equal(r->data + 84, &MyString, sizeof MyString);
+    assert_null(fakedaemon_next(&daemon_, 0));
 }
 
 int main(void)
@@ -598,7 +642,7 @@ int main(void)
     fakedaemon_init(&daemon_);
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_before_and_after), T(test_truth_table), T(test_callback), T(test_errors), T(test_ids), T(test_unique_ids),
+        T(test_before_and_after), T(test_truth_table), T(test_informational), T(test_callback), T(test_errors), T(test_ids), T(test_unique_ids),
         T(test_fork), T(test_restart), T(test_cycles), T(test_late_daemon), T(test_closed_descriptors), T(test_figure_3),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

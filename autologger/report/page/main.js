@@ -106,7 +106,10 @@ const controls = () => {
   R.get("zoom-out").onclick = () => R.zoom(1 / 0.6);
   R.get("fit").onclick = KEYS[0];
   R.get("fit-boot").onclick = KEYS.b;
-  R.get("fit-boot").classList.toggle("hidden", !R.data.ofBoot);
+  if (!R.data.ofBoot) { // a session has no boot to show
+    delete KEYS.b;
+    document.querySelectorAll(".of-boot").forEach((n) => n.classList.add("hidden"));
+  }
   R.get("least").onchange = (e) => { R.least = Number(e.target.value); R.buildRows(); redraw("rows"); };
   R.get("only-path").onclick = () => { R.onlyPath = !R.onlyPath; pressed("only-path", R.onlyPath); R.buildRows(); redraw("rows"); };
   R.get("panel").onclick = () => { const wide = document.querySelector(".timeline").classList.toggle("wide"); pressed("panel", !wide); redraw("lanes", "rows"); };

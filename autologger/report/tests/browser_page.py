@@ -223,12 +223,34 @@ def accessible(b):
     check(b.run("document.documentElement.lang") == "en" and b.run("document.title").startswith("Boot of"), "language and title")
     b.key("?")
     check(not b.run("R.get('keys').classList.contains('hidden')"), "the keys are told")
+    keys_are_told(b, "b")
+    b.key("Escape")
+
+
+def keys_are_told(b, *more):
+    """The help has the keys that there are, and no others."""
+    names = {"\u2190": "ArrowLeft", "\u2192": "ArrowRight", "\u2191": "ArrowUp", "\u2193": "ArrowDown", "Esc": "Escape"}
+    told = {names.get(k, k) for k in b.run("[...document.querySelectorAll('#keys kbd')].filter((k) => k.offsetParent).map((k) => k.textContent)")}
+    real = set(b.run("Object.keys(KEYS)"))
+    check(told == real - {"="}, "the help tells", told ^ real)  # "=" is "+" without Shift
+    check(real >= {"/", "0", "j", *more}, "the keys", real)
+
+
+def of_a_session(b):
+    """There is no boot to show in it: no button, no key, no word of it in the help."""
+    before = view(b)
+    b.key("b")
+    check(view(b) == before and b.run("R.get('fit-boot').offsetParent === null"), "a session is shown as a boot", before, view(b))
+    b.key("?")
+    check("boot" not in b.run("R.get('keys').innerText"), "the help tells of a boot")
+    keys_are_told(b)
+    check("b" not in b.run("Object.keys(KEYS)"), "b is a key")
     b.key("Escape")
 
 
 def facts_page(folder, name, before=None):
     page, boots = folder / f"{name}.html", SOURCE / "autologger/analysis/tests/boots"
-    said = subprocess.run([BIN / "tests/page_of_facts", boots / f"{name}.facts", page, *([boots / f"{before}.facts"] if before else [])], capture_output=True, text=True, check=True)
+    said = subprocess.run([BIN / "tests/page_of_facts", boots / f"{name}.facts", page, *([before if before == "--session" else boots / f"{before}.facts"] if before else [])], capture_output=True, text=True, check=True)
     return page, json.loads(said.stdout)
 
 
@@ -254,6 +276,10 @@ def main():
                 b.open(other)
                 b.frame()
                 drawn(b, told)
+            b.open(facts_page(pathlib.Path(folder), "wait-online", "--session")[0])
+            b.frame()
+            b.key("+")
+            of_a_session(b)
             if len(sys.argv) > 1:
                 real = pathlib.Path(folder) / "real.html"
                 subprocess.run([BIN / "autologger", "report", sys.argv[1], "-o", real], check=True)

@@ -1,4 +1,4 @@
-/* Makes the page of a recorded boot: page_of_facts FILE.facts PAGE [BEFORE.facts]. What facts do not have is made up from them: a stack for each wait,
+/* Makes the page of a recorded boot: page_of_facts FILE.facts PAGE [BEFORE.facts | --session]. What facts do not have is made up from them: a stack for each wait,
  * samples for processes that ran, marks, a line of the kernel's log, initcalls, memory. Prints how much the page has to show, as JSON. */
 #include "autologger/analysis/tests/boot_facts.h"
 #include "autologger/report/compare_view.h"
@@ -91,7 +91,8 @@ static void comparison(void *ctx, struct yajl_gen_t *g) { compare_json(ctx, "the
 int main(int argc, char **argv)
 {
     struct boot_comparison *c = NULL;
-    struct boot        *before = argc == 4 ? facts_read(argv[3]) : NULL;
+    const bool          session = argc == 4 && !strcmp(argv[3], "--session"); /* as if it were of no boot */
+    struct boot        *before = argc == 4 && !session ? facts_read(argv[3]) : NULL;
     struct boot        *b = argc >= 3 ? facts_read(argv[1]) : NULL;
     struct boot_path   *p;
     struct boot_verdict v;
@@ -101,6 +102,7 @@ int main(int argc, char **argv)
     if (!out || boot_path_create(b, &p, &why))
         return 1;
     complete(b);
+    b->live = session;
     boot_verdict_make(b, p, &v);
     if (before && boot_comparison_create((const struct boot *const[]){before}, 1, b, 1000000, &c, &why))
         return 1;

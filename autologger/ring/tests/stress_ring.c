@@ -234,7 +234,7 @@ static void run_load(bool kill_one, bool timer, unsigned ms)
     stream_set_retire(f.set);
     drain(&t, 0);
     /* no chunk is lost, whoever was killed; the fallback stream's writers may have linked some ahead */
-    assert_in_range(stream_set_busy(f.set), 0, __atomic_load_n(&f.view.data->fallback_used, __ATOMIC_RELAXED) ? 8 : 0);
+    assert_uint_in_range(stream_set_busy(f.set), 0, __atomic_load_n(&f.view.data->fallback_used, __ATOMIC_RELAXED) ? 8 : 0);
     uint64_t done = 0, refused = 0, missing = 0, more = 0;
     for (unsigned w = 0; w < WRITERS; w++) {
         for (uint64_t n = 1; n <= board->done[w]; n++)

@@ -64,13 +64,18 @@ static void test_laps(void **state)
     struct fixture       f;
     struct stream_config c = fixture_config(2, 12, 8, 2);
     uint8_t              payload[4096], out[8192];
-    uint64_t             last = 0, written = 0, read = 0;
+    uint64_t             last = 0, written = 0, read = 0, refused = 0;
     (void)state;
     fixture_init(&f, &c, -1);
     for (unsigned lap = 0; lap < 3000; lap++) {
         uint32_t size = (lap * 37) % (4024 - 80 + 1);
         memset(payload, (int)lap, sizeof payload);
-        assert_int_equal(fixture_write(&f, payload, size), 0);
+        wstatus st = fixture_write(&f, payload, size);
+        if (st == W_NOT_ENOUGH_MEMORY && stream_set_reclaim(f.set, quiesce_all_cpus)) { /* lost its processor between taking and linking */
+            refused++;
+            st = fixture_write(&f, payload, size);
+        }
+        assert_int_equal(st, 0);
         written++;
         stream_snapshot(f.set);
         struct stream_record r;
@@ -106,7 +111,8 @@ static void test_laps(void **state)
     stream_counters(f.set, &n);
     assert_int_equal(written, read);
     assert_int_equal(n.events, read);
-    assert_int_equal(n.lost + n.corrupt + n.abandoned, 0);
+    assert_int_equal(n.lost, refused);
+    assert_int_equal(n.corrupt + n.abandoned, 0);
     assert_true(stream_position(f.set, mine(&f)) > 100 * 4096);
     fixture_finish(&f);
 }
@@ -377,7 +383,7 @@ static void copied_told(void *ctx, const uint64_t guid[2], uint32_t count)
     struct copied *c = ctx;
     struct guid    g;
     memcpy(&g, guid, sizeof g);
-    assert_in_range(g.data1, 1, COPY_PROVIDERS);
+    assert_uint_in_range(g.data1, 1, COPY_PROVIDERS);
     assert_true(count > 0);
     c->told[g.data1 - 1] += count;
 }

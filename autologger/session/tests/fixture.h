@@ -33,6 +33,7 @@ static inline void fixture_init(struct fixture *f, bool threads)
     f->env.os      = os_linux();
     f->env.cpus    = (unsigned)f->env.os->cpu_count(f->env.os);
     f->env.threads = threads;
+    f->env.machine_key = (const uint8_t *)"thirty-two bytes of this machine";
     clock_machine_find(&f->env.machine);
     clock_anchor_take(&f->env.machine, &f->env.anchor);
     f->env.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -1,4 +1,4 @@
-/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. Filters lie beside each other, their places are used again, and a successor finds them. Proves: REG-19, ENB-06. */
+/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. Filters lie beside each other, their places are used again, and a successor finds them. Proves: ENB-06. */
 #include "autologger/session/directory.h"
 
 #include <setjmp.h>

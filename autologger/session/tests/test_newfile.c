@@ -1,5 +1,5 @@
 /* D-71: the files of a NEWFILE session. A file that is full has lost nothing: the buffer that it has no room for is the first one of the next
- * file. A buffer is lost, and counted, where the next file cannot be made. Proves: SES-06, SES-22, COR-20. */
+ * file. A buffer is lost, and counted, where the next file cannot be made. Proves: SES-05, SES-22, COR-20. */
 #include "autologger/session/tests/fixture.h"
 
 enum { FILES = 5, EVENTS = 256, PAYLOAD = 2000, ROUNDS_MOST = 100 };

@@ -3,6 +3,7 @@
 #include "autologger/session/backup.h"
 #include "autologger/session/tests/adopting.h"
 
+#include <fcntl.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -180,7 +181,10 @@ static void assert_numbers(struct reader *r, uint64_t from, uint64_t count)
 static const char *backup_path(const struct live *l)
 {
     static char path[128];
-    snprintf(path, sizeof path, "%s/RtBackup/EtwRTlive%%2Fone.etl", l->f.dir);
+    char        guid[GUID_TEXT_SIZE];
+    struct guid own = guid_from_name(l->name ? l->name : "live/one"); /* as plan_make gives it; the session may be gone */
+    guid_format(&own, guid);
+    snprintf(path, sizeof path, "%s/RtBackup/EtwRT%.36s.etl", l->f.dir, guid + 1);
     return path;
 }
 
@@ -449,7 +453,7 @@ static void a_damaged_backup_is_set_aside(void **state)
     live_new(&l, 32, 0, false, false);
     produce(&l, 200, 100);
     power_off(&l);
-    damage_many(backup_path(&l), 8192 - 30); /* its mark */
+    damage_many(backup_path(&l), 8192 - 8); /* its mark */
     live_start(&l, false, 32, 0, false, false);
     logger_pass(l.s->logger, false, true);
     snprintf(aside, sizeof aside, "%.*s.damaged", (int)strlen(backup_path(&l)) - 4, backup_path(&l));
@@ -579,30 +583,64 @@ static void a_number_that_cannot_be(void **state)
     live_finish(&l);
 }
 
-/* "web.1" is a name that anybody may choose; it must not get what waits for "web" since another boot. */
-static void names_that_end_in_a_number(void **state)
+/* What the environment of the next boot says is another: the owner, the kind, who may read, the machine; or the mark was changed. */
+enum other { OTHER_NONE, OTHER_OWNER, OTHER_KIND, OTHER_RIGHTS, OTHER_MACHINE, NO_MACHINE, OTHER_MARK, OTHER_LENGTH };
+
+static void digest_of_others(void *ctx, const struct guid *object, bool kernel, uint8_t out[32])
 {
-    struct live   l = {.name = "web"};
-    struct reader r;
-    char          path[128];
+    (void)ctx, (void)object;
+    memset(out, kernel ? 2 : 1, 32);
+}
+
+static void become_other(struct live *l, enum other what)
+{
+    static const uint8_t key[32] = "thirty-two bytes of another one";
+    if (what == OTHER_OWNER)
+        l->s->state->owner = (struct state_owner){.set = 1, .uid = 4242, .gid = 4242};
+    if (what == OTHER_KIND)
+        l->s->state->tracepoint_count = 1;
+    if (what == OTHER_RIGHTS)
+        l->f.env.rights_digest = digest_of_others;
+    if (what == OTHER_MACHINE || what == NO_MACHINE)
+        l->f.env.machine_key = what == NO_MACHINE ? NULL : key;
+}
+
+/* A Guid is no secret: a session that another user starts under it, or another kind of session, must not get what waits. The file stays. */
+static void what_waits_is_for_its_owner_alone(void **state)
+{
     (void)state;
-    live_start(&l, true, 32, 0, false, false);
-    produce(&l, 50, 100);
-    power_off(&l);
-    live_start(&l, false, 32, 0, false, false);
-    logger_pass(l.s->logger, false, true);
-    snprintf(path, sizeof path, "%s/RtBackup/EtwRTweb.1.etl", l.f.dir);
-    assert_true(exists(path));
-    power_off(&l);
-    l.name = "web.1";
-    live_start(&l, false, 32, 0, false, false);
-    produce(&l, 10, 100);
-    reader_attach(&l, &r, 1);
-    reader_read_all(&l, &r);
-    assert_numbers(&r, 50, 10);
-    assert_true(exists(path));
-    session_stop(l.s);
-    live_finish(&l);
+    for (enum other what = OTHER_NONE; what < OTHER_LENGTH; what++) {
+        struct live        l = {.name = "web"};
+        struct reader      r;
+        struct backup_mark m;
+        char               kept[160];
+        live_start(&l, true, 32, 0, false, false);
+        produce(&l, 50, 100);
+        power_off(&l);
+        if (what == OTHER_MARK) { /* by who may write the file and has no key: a sound mark, of a later user */
+            const int fd = open(backup_path(&l), O_RDWR);
+            assert_int_equal(pread(fd, &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
+            m.owner = 4242;
+            m.check = backup_mark_check(&m);
+            assert_int_equal(pwrite(fd, &m, sizeof m, (off_t)backup_mark_at(8192)), sizeof m);
+            close(fd);
+        }
+        live_start(&l, false, 32, 0, false, false);
+        become_other(&l, what);
+        snprintf(kept, sizeof kept, "%.*s.kept-1.etl", (int)strlen(backup_path(&l)) - 4, backup_path(&l));
+        logger_pass(l.s->logger, false, true);
+        if (what == OTHER_KIND)
+            l.s->state->tracepoint_count = 0;
+        reader_attach(&l, &r, 1);
+        produce(&l, 10, 100);
+        reader_read_all(&l, &r);
+        assert_numbers(&r, what ? 50 : 0, what ? 10 : 60);
+        assert_int_equal(exists(kept), what != OTHER_NONE);
+        assert_int_equal(l.s->realtime_kept.status, what ? W_ACCESS_DENIED : W_SUCCESS);
+        assert_int_equal(strstr(l.s->realtime_kept.text, kept) != NULL, what != OTHER_NONE);
+        session_stop(l.s);
+        live_finish(&l);
+    }
 }
 
 static ssize_t bad_pread(struct os *os, int fd, void *data, size_t size, uint64_t offset)
@@ -807,7 +845,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(a_folder_that_is_a_link),
     cmocka_unit_test(skipped_is_not_missed_by_who_has_it),
     cmocka_unit_test(a_number_that_cannot_be),
-    cmocka_unit_test(names_that_end_in_a_number),
+    cmocka_unit_test(what_waits_is_for_its_owner_alone),
     cmocka_unit_test(a_buffer_that_cannot_be_read),
     cmocka_unit_test(without_the_last_of_its_window), cmocka_unit_test(switched_off_and_killed),
     cmocka_unit_test(readers_beside_the_logger),

@@ -1,0 +1,59 @@
+#include "autologger/control/outcast.h"
+
+#include "autologger/control/message.h"
+#include "autologger/wire/state.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* At the bound no connection is accepted, and those that there are then have room. */
+enum { WAITING_MOST = 512, WAITING_ROOM = WAITING_MOST + STATE_CONNECTIONS + 64 };
+
+static outcast_start *helper_start;
+static int            helper_fd = -1;
+static int            waiting[WAITING_ROOM];
+static unsigned       count;
+
+void outcast_helper(outcast_start *start) { helper_start = start; }
+
+/* Closing it here is not closing it for good: it is on its way, and has a reference of its own. */
+static bool hand_on(int fd)
+{
+    if (helper_fd < 0 || !message_send(helper_fd, "", 1, &fd, 1))
+        return false;
+    close(fd);
+    return true;
+}
+
+/* A helper that has ended, or takes no more because it is about to. */
+static bool helper_renew(void)
+{
+    if (helper_fd >= 0)
+        close(helper_fd);
+    helper_fd = helper_start ? helper_start() : -1;
+    return helper_fd >= 0;
+}
+
+void outcast_step(void)
+{
+    bool renewed = false;
+    while (count) {
+        if (hand_on(waiting[count - 1]))
+            count--;
+        else if (renewed || (helper_fd >= 0 && errno == EAGAIN) || !helper_renew())
+            return;
+        else
+            renewed = true;
+    }
+}
+
+void outcast_add(int fd)
+{
+    if (count < WAITING_ROOM)
+        waiting[count++] = fd;
+    outcast_step();
+}
+
+int      outcast_fd(void) { return count ? helper_fd : -1; }
+bool     outcast_room(void) { return count < WAITING_MOST; }
+unsigned outcast_count(void) { return count; }

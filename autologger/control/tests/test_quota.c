@@ -1,0 +1,317 @@
+/* What all share: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a server that one user floods.
+ * Proves: SEC-09, SES-22. */
+#include "autologger/control/server_parts.h"
+#include "autologger/control/tests/server_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { ANNA = 5001, BERT = 5002, CARL = 5003 };
+
+static uint8_t answer[CTL_MAX] __attribute__((aligned(8)));
+
+/* The next message at `fd`: its type, 0 when there is none. Descriptors are closed. */
+static unsigned take(int fd)
+{
+    _Alignas(struct cmsghdr) char space[256];
+    struct iovec  io = {answer, sizeof answer};
+    struct msghdr m  = {.msg_iov = &io, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof space};
+    if (recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
+        return 0;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c))
+        for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); i++) {
+            int got;
+            memcpy(&got, CMSG_DATA(c) + i * sizeof got, sizeof got);
+            close(got);
+        }
+    return ((const struct ctl_header *)(const void *)answer)->type;
+}
+
+static wstatus status_of(int peer, unsigned type)
+{
+    for (unsigned got; (got = take(peer));)
+        if (got == type)
+            return ((const struct ctl_header *)(const void *)answer)->status;
+    fail_msg("no answer of type %u", type);
+    return 0;
+}
+
+static wstatus registers(struct server_fixture *f, int c, int peer, uint32_t number, uint32_t index)
+{
+    struct ctl_register m = {.header = {sizeof m, CTL_REGISTER, CTL_VERSION, 7, 0}, .provider = {number, 1, 1, {1}}, .index = index};
+    server_receive(f->server, (unsigned)c, &m, sizeof m);
+    return status_of(peer, CTL_REGISTER);
+}
+
+static uint64_t refused(const struct server_fixture *f, unsigned what, uint32_t uid)
+{
+    for (unsigned i = 0; i < STATE_QUOTAS; i++)
+        if (f->state->quota[i].refused && f->state->quota[i].what == what && f->state->quota[i].uid == uid)
+            return f->state->quota[i].refused;
+    return 0;
+}
+
+/* Takes one after another for that user, as long as it may. What all other rows leave is not touched. */
+static uint64_t take_all(const struct quota_rule *r, uint64_t total, struct quota_use *use, bool owner, uint64_t step)
+{
+    uint64_t taken = 0;
+    for (use->own = 0; quota_fits(r, total, use, owner, step, step); taken += step) {
+        use->own += step;
+        use->all += step;
+    }
+    return taken;
+}
+
+/* Q1, Q2: whatever users take one after another, the next one finds half of the rest, everybody has the least, and root its part. */
+static void each_share_leaves_half_of_the_rest(void **state)
+{
+    (void)state;
+    for (unsigned what = 0; what < QUOTA_RATE_FIRST; what++) {
+        const struct quota_rule *r     = quota_rule(what);
+        const uint64_t           total = r->total ? r->total : 1 << 30, step = total > 65536 ? total / 65536 : 1, kept = r->part ? total / r->part : 0;
+        struct quota_use         use   = {0};
+        uint64_t                 left  = total;
+        assert_true(*r->words && *r->advice && !r->rate);
+        assert_true(r->least < total / 8);
+        for (unsigned user = 0; user < 3; user++) {
+            const uint64_t taken = take_all(r, total, &use, false, step), room = total - kept - (total - left);
+            assert_true(taken <= left / 2 || taken <= r->least);
+            assert_true(taken + step > (left / 2 < room ? left / 2 : room)); /* and all of that */
+            use.others += taken;
+            left -= taken;
+            assert_true(taken > 0 && left >= kept);
+        }
+        for (unsigned user = 0; user < 1000; user++) /* users made for the purpose */
+            use.others += take_all(r, total, &use, false, step);
+        assert_true(use.all <= total - kept);
+        use.own = 0;
+        assert_int_equal(quota_fits(r, total, &use, false, step, step), false);
+        assert_true(take_all(r, total, &use, true, step) + step > kept); /* root's part was left, and root may have the rest */
+        use = (struct quota_use){0};
+        assert_true(take_all(r, total, &use, true, step) + step > total);
+        assert_false(quota_fits(r, total, &(struct quota_use){0}, false, UINT64_MAX, UINT64_MAX));
+        assert_false(quota_fits(r, total, &(struct quota_use){0}, true, total + 1, total + 1));
+        assert_false(quota_fits(r, total, &(struct quota_use){.others = UINT64_MAX}, false, r->least + 1, 0));
+    }
+}
+
+/* Each rate by itself: the burst at once, then so many a second, for users and for who controls sessions. */
+static void each_rate_gives_its_burst_and_then_so_many_a_second(void **state)
+{
+    (void)state;
+    for (unsigned rate = 0; rate < QUOTA_RATES; rate++)
+        for (int more = 0; more < 2; more++) {
+            const struct quota_rule *r      = quota_rule(QUOTA_RATE_FIRST + rate);
+            const uint64_t           second = more ? r->second_more : r->second, burst = more ? r->burst_more : r->burst, part = second / 1000;
+            struct quota_bucket      b;
+            uint64_t                 ms, taken = 0, now = 1000;
+            assert_true(r->rate && *r->words && *r->advice && second && burst >= second && r->second_more > r->second && r->burst_more > r->burst);
+            quota_bucket_begin(&b, ANNA, more, now);
+            for (; quota_bucket_empty(&b, &ms) == QUOTAS; taken += part)
+                quota_bucket_take(&b, rate == 0 ? part : 0, rate == 1 ? part : 0);
+            assert_true(taken >= burst && taken < burst + second / 100);
+            assert_int_equal(quota_bucket_empty(&b, &ms), QUOTA_RATE_FIRST + rate);
+            assert_true(ms > 0 && ms <= 1000);
+            for (const uint64_t end = now + 10000; now < end;) { /* ten seconds of somebody who never pauses */
+                if (quota_bucket_empty(&b, &ms) == QUOTAS) {
+                    quota_bucket_take(&b, rate == 0 ? part : 0, rate == 1 ? part : 0);
+                    taken += part;
+                } else
+                    quota_bucket_fill(&b, now += ms);
+            }
+            assert_true(taken >= burst + 10 * second - second / 10 && taken <= burst + 11 * second);
+            quota_bucket_fill(&b, now + UINT32_MAX); /* no more than the burst, however long it was quiet */
+            assert_int_equal(b.left[rate], burst);
+            quota_bucket_fill(&b, now); /* a clock that goes back gives nothing */
+            assert_int_equal(b.left[rate], burst);
+        }
+}
+
+/* F7: the places of providers. Honest users and root register throughout; all comes back. */
+static void a_user_takes_half_of_the_provider_places(void **state)
+{
+    struct server_fixture f;
+    int                   peer[5], c[5], anna = 0, bert = 0;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    const int used = f.table.directory->used;
+    for (int i = 0; i < 4; i++) /* a connection has 1,024 */
+        c[i] = server_fixture_client(&f, i < 3 ? ANNA : BERT, &peer[i]);
+    for (uint32_t i = 0; i < 3000; i++)
+        anna += registers(&f, c[i / 1000], peer[i / 1000], i + 1, i % 1000) == 0;
+    assert_int_equal(anna, SHM_PROVIDERS / 2);
+    assert_int_equal(refused(&f, QUOTA_PROVIDERS, ANNA), 3000 - SHM_PROVIDERS / 2);
+    for (uint32_t i = 0; i < 1024; i++)
+        bert += registers(&f, c[3], peer[3], 10000 + i, i) == 0;
+    assert_in_range(bert, SHM_PROVIDERS / 4 - 1, SHM_PROVIDERS / 4);
+    c[4] = server_fixture_client(&f, CARL, &peer[4]);
+    for (uint32_t i = 0; i < 300; i++)
+        assert_int_equal(registers(&f, c[4], peer[4], 20000 + i, i), 0);
+    assert_int_equal(registers(&f, c[4], peer[4], 1, 500), 0); /* also one that Anna has */
+    assert_true(f.table.slot[0]->conditions.count >= 1); /* the session says who it was */
+    bool named = false;
+    for (unsigned i = 0; i < f.table.slot[0]->conditions.count; i++)
+        named |= strcmp(f.table.slot[0]->conditions.items[i].item, "provider places of uid 5001") == 0;
+    assert_true(named);
+    for (int i = 0; i < 5; i++) {
+        server_drop(f.server, (unsigned)c[i]);
+        close(peer[i]);
+    }
+    int held = 0;
+    for (int i = 0; i < f.table.directory->used; i++)
+        held += f.table.directory->shm->provider[i].generation & 1;
+    assert_int_equal(held, used); /* the session's own */
+    server_fixture_finish(&f);
+}
+
+/* One provider in eight connections: the registrations themselves. What a session enables costs no place. */
+static void a_user_takes_half_of_the_registrations(void **state)
+{
+    enum { CONNECTIONS = 17, EACH = 1000 };
+    static int            peer[CONNECTIONS], c[CONNECTIONS], other, d;
+    struct server_fixture f;
+    struct ctl_register   m = {.header = {sizeof m, CTL_REGISTER, CTL_VERSION, 7, 0}, .provider = {77, 7, 7, {7}}};
+    int                   got = 0;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    for (int i = 0; i < CONNECTIONS; i++) {
+        c[i] = server_fixture_client(&f, ANNA, &peer[i]);
+        for (m.index = 0; m.index < EACH; m.index++) {
+            server_receive(f.server, (unsigned)c[i], &m, sizeof m);
+            got += status_of(peer[i], CTL_REGISTER) == 0;
+        }
+    }
+    assert_int_equal(got, STATE_REGISTRATIONS / 2);
+    assert_int_equal(refused(&f, QUOTA_REGISTRATIONS, ANNA), CONNECTIONS * EACH - STATE_REGISTRATIONS / 2);
+    d = server_fixture_client(&f, BERT, &other);
+    m.provider = fixture_provider;
+    server_receive(f.server, (unsigned)d, &m, sizeof m);
+    assert_int_equal(status_of(other, CTL_REGISTER), 0);
+    struct quota_use use;
+    quota_uses(f.server, QUOTA_PROVIDERS, BERT, &use);
+    assert_int_equal(use.own, 0); /* the session pays */
+    for (int i = 0; i < CONNECTIONS; i++)
+        close(peer[i]);
+    close(other);
+    server_fixture_finish(&f);
+}
+
+/* F9: waits are few for a connection, and end. */
+static void waits_are_counted_and_end(void **state)
+{
+    struct server_fixture     f;
+    int                       peer, root;
+    uint64_t                  next;
+    struct ctl_enable_request e = {.header = {sizeof e, CTL_ENABLE_PROVIDER, CTL_VERSION, 77, 0}, .name = "one", .provider = {9, 1, 1, {1}},
+                                   .code = CTL_CODE_ENABLE, .wait = 1};
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    f.server->hooks.enabling = &control_enabling;
+    const int p = server_fixture_client(&f, 0, &peer), c = server_fixture_client(&f, 0, &root);
+    assert_int_equal(registers(&f, p, peer, 9, 0), 0);
+    unsigned busy = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        server_receive(f.server, (unsigned)c, &e, sizeof e);
+        busy += take(root) == CTL_ENABLE_PROVIDER && ((const struct ctl_header *)(const void *)answer)->status == W_BUSY;
+    }
+    assert_int_equal(busy, 40 - 16);
+    assert_int_equal(f.server->waiting[c], 16);
+    assert_true(control_enabling.expired(f.server, quota_now_ms(), &next));
+    assert_int_equal(f.server->waiting[c], 16);
+    assert_false(control_enabling.expired(f.server, next + 1000, &next));
+    for (unsigned i = 0; i < 16; i++) {
+        assert_int_equal(take(root), CTL_ENABLE_PROVIDER);
+        assert_int_equal(((const struct ctl_header *)(const void *)answer)->status, W_TIMEOUT);
+    }
+    assert_int_equal(f.server->waiting[c], 0);
+    close(peer);
+    close(root);
+    server_fixture_finish(&f);
+}
+
+/* F15: nothing is kept of who says hello and goes; the service manager keeps who has registered something. */
+static unsigned kept_conn, kept_asks;
+static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
+{
+    (void)ctx, (void)ring_bytes;
+    kept_conn += strncmp(name, "conn:", 5) == 0 && fd >= 0;
+    kept_asks += strncmp(name, "asks:", 5) == 0 && fd >= 0;
+}
+
+static void who_says_hello_and_goes_is_not_kept(void **state)
+{
+    struct server_fixture f;
+    int                   peer;
+    struct ctl_hello      h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
+    struct ctl_header     a = {sizeof a, CTL_STATE, CTL_VERSION, 2, 0};
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    f.env.keep = keep;
+    kept_conn = kept_asks = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        const int c = server_fixture_client(&f, ANNA, &peer);
+        server_receive(f.server, (unsigned)c, &h, sizeof h);
+        assert_int_equal(status_of(peer, CTL_HELLO), 0);
+        server_drop(f.server, (unsigned)c);
+        close(peer);
+    }
+    assert_int_equal(kept_conn + kept_asks, 0);
+    const int c = server_fixture_client(&f, ANNA, &peer);
+    server_receive(f.server, (unsigned)c, &a, sizeof a);
+    assert_int_equal(kept_asks, 1);
+    assert_int_equal(kept_conn, 0);
+    assert_int_equal(registers(&f, c, peer, 3, 0), 0);
+    assert_int_equal(registers(&f, c, peer, 4, 1), 0);
+    assert_int_equal(kept_conn, 1);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
+/* Who was refused, and how much each holds, is told; what there is more of than rows goes to the last one. */
+static void refusals_are_told(void **state)
+{
+    struct server_fixture          f;
+    int                            peer;
+    struct ctl_header              m = {sizeof m, CTL_STATE, CTL_VERSION, 2, 0};
+    const struct ctl_state_answer *a = (const void *)answer;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    const int c = server_fixture_client(&f, ANNA, &peer);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(registers(&f, c, peer, 100 + i, i), 0);
+    for (unsigned what = 0; what < QUOTAS; what++)
+        for (unsigned i = 0; i <= what; i++)
+            quota_refuse(f.server, what, ANNA);
+    server_receive(f.server, (unsigned)c, &m, sizeof m);
+    assert_int_equal(status_of(peer, CTL_STATE), 0);
+    for (unsigned what = 0; what < QUOTAS; what++) {
+        assert_int_equal(a->quota[what].uid, ANNA);
+        assert_int_equal(a->quota[what].what, what);
+        assert_int_equal(a->quota[what].refused, what + 1);
+        assert_int_equal(a->quota[what].total, what < QUOTA_RATE_FIRST ? quota_total(f.server, what) : 0);
+    }
+    assert_int_equal(a->quota[QUOTA_PROVIDERS].held, 5);
+    assert_int_equal(a->quota[QUOTA_REGISTRATIONS].held, 5);
+    assert_int_equal(a->quota[QUOTA_CONNECTIONS].held, 1);
+    for (uint32_t uid = 6000; uid < 6100; uid++)
+        quota_refuse(f.server, QUOTA_WAITS, uid);
+    assert_int_equal(f.state->quota[STATE_QUOTAS - 1].uid, STATE_REFUSED_OTHERS);
+    assert_int_equal(f.state->quota[STATE_QUOTAS - 1].refused, 100 - (STATE_QUOTAS - 1 - QUOTAS));
+    close(peer);
+    server_fixture_finish(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_share_leaves_half_of_the_rest),     cmocka_unit_test(each_rate_gives_its_burst_and_then_so_many_a_second),
+        cmocka_unit_test(a_user_takes_half_of_the_provider_places), cmocka_unit_test(a_user_takes_half_of_the_registrations),
+        cmocka_unit_test(waits_are_counted_and_end),              cmocka_unit_test(who_says_hello_and_goes_is_not_kept),
+        cmocka_unit_test(refusals_are_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

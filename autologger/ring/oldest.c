@@ -1,0 +1,102 @@
+/* oldest.c - see oldest.h.
+ * A chunk that a stream has gone beyond is written to by nobody: a CPU's writers work at the write position alone, and one of the fallback
+ * stream is passed over while a place in it is reserved. What is read here of a chunk holds only if the step succeeds: else it may have been
+ * another's already. */
+#include "autologger/ring/oldest.h"
+
+#include "autologger/ring/fastpath.h"
+
+enum { HEADER_SIZE = sizeof(struct etl_event_header) };
+
+/* What reads here may read what is another's by then, and finds that out by the step: nothing for ThreadSanitizer. */
+#if defined(__clang__)
+#define UNSEEN __attribute__((disable_sanitizer_instrumentation))
+#else
+#define UNSEEN
+#endif
+
+UNSEEN static uint64_t word_at(const uint8_t *at) { return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE); }
+
+/* The oldest chunk of stream `index`. False: there is none that is full and not taken. */
+static bool oldest_of(const struct ring_view *view, uint32_t index, struct ring_step *step)
+{
+    struct shm_stream *st   = &view->stream[index];
+    const uint64_t     word = __atomic_load_n(&st->oldest, __ATOMIC_ACQUIRE);
+    const uint64_t     here = (__atomic_load_n(&st->wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED) >> view->chunk_shift;
+    const uint64_t     n    = shm_oldest_number(word, here + 1);
+    const uint64_t     entry = __atomic_load_n(ring_entry(view, index, n), __ATOMIC_ACQUIRE);
+    if (n >= here || !shm_entry_is(entry, n) || (uint32_t)entry >= view->chunk_count)
+        return false;
+    *step = (struct ring_step){&st->oldest, word, shm_oldest(n + 1, shm_oldest_events(word)), (uint32_t)entry, &st->overwritten_to, 0};
+    return true;
+}
+
+struct content {
+    uint32_t events;
+    uint64_t last; /* time of the last one */
+};
+/* False: a thread may still write there. The memory is every program's of this user: no length is believed. */
+UNSEEN static bool content_of(const struct ring_view *view, uint32_t chunk, struct content *c)
+{
+    const uint8_t *data = view->chunks + ((uint64_t)chunk << view->chunk_shift);
+    const uint64_t end  = view->chunk_mask + 1;
+    uint64_t       at   = 0;
+
+    for (*c = (struct content){0, 0}; end - at >= HEADER_SIZE;) {
+        const uint64_t word = word_at(data + at);
+        const uint32_t size = (uint32_t)(word & 0xFFFF), aligned = (size + 7) & ~7u;
+        if (word == 0 || (word & 0xFF000000u) == SHM_RESERVED || (word & 0xFF000000u) == SHM_ABANDONED)
+            return false;
+        if ((uint32_t)word == ETL_FILLER || (word >> 24 & 0xFF) != ETL_MARKER || size < HEADER_SIZE || aligned > end - at)
+            break;
+        c->last = word_at(data + at + offsetof(struct etl_event_header, time));
+        c->events++;
+        at += aligned;
+    }
+    return true;
+}
+
+/* 0: it begins with no event. */
+UNSEEN static uint64_t begins(const struct ring_view *view, uint32_t chunk)
+{
+    const uint8_t *data = view->chunks + ((uint64_t)chunk << view->chunk_shift);
+    return (word_at(data) >> 24 & 0xFF) == ETL_MARKER ? word_at(data + offsetof(struct etl_event_header, time)) : 0;
+}
+
+void ring_overwrote(const struct ring_step *step)
+{
+    uint64_t was = __atomic_load_n(step->last_at, __ATOMIC_RELAXED);
+    while (was < step->last && !__atomic_compare_exchange_n(step->last_at, &was, step->last, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ;
+}
+
+uint64_t ring_oldest_version(const struct ring_view *view)
+{
+    uint64_t sum = shm_pool_index(__atomic_load_n(&view->data->pool_head, __ATOMIC_ACQUIRE));
+    for (uint32_t i = 0; i <= view->cpus; i++)
+        sum += __atomic_load_n(&view->stream[i].oldest, __ATOMIC_ACQUIRE) & SHM_OLDEST_MASK;
+    return sum;
+}
+
+bool ring_oldest(const struct ring_view *view, struct ring_step *step)
+{
+    uint64_t         time = UINT64_MAX;
+    struct content   content, best = {0, 0};
+    struct ring_step one;
+
+    for (uint32_t i = 0; i <= view->cpus; i++) {
+        if (!oldest_of(view, i, &one))
+            continue;
+        const uint64_t t = begins(view, one.chunk);
+        if (t >= time || !content_of(view, one.chunk, &content))
+            continue;
+        time  = t;
+        best  = content;
+        *step = one;
+    }
+    if (time == UINT64_MAX)
+        return false;
+    step->to += (uint64_t)best.events << SHM_OLDEST_BITS;
+    step->last = best.last;
+    return true;
+}

@@ -1,0 +1,323 @@
+/* Proves: COR-16 COR-17, D-04: a set that overwrites refuses no event, keeps the newest without a hole, counts what was overwritten, knows from
+ * what time on nothing is missing; a reader beside it, a successor, a hostile program. */
+#include "autologger/ring/quiesce.h"
+#include "autologger/ring/tests/fixture.h"
+
+#include <sched.h>
+
+enum { CHUNK = 4096, SIZE = 200, MOST = 200000 };
+static unsigned fallback;
+static uint8_t  seen[MOST + 1];
+static uint64_t time_of[MOST + 1];
+
+static void pin(unsigned cpu)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+static void begin(struct fixture *f, unsigned chunks)
+{
+    struct stream_config c = fixture_config((unsigned)sysconf(_SC_NPROCESSORS_CONF), 12, chunks, chunks);
+    c.overwrite            = true;
+    memset(seen, 0, sizeof seen);
+    fixture_init(f, &c, -1);
+}
+
+/* Numbers from `from` to `to`, each of SIZE bytes that tell the number; none is refused. */
+static void write_numbers(struct fixture *f, uint32_t from, uint32_t to)
+{
+    uint32_t payload[SIZE / 4];
+    for (uint32_t n = from; n <= to; n++) {
+        for (unsigned i = 0; i < SIZE / 4; i++)
+            payload[i] = n + i;
+        assert_int_equal(fixture_write(f, payload, SIZE - n % 7), 0);
+    }
+}
+
+static void take_record(const uint8_t *data, uint32_t size, uint64_t time)
+{
+    uint32_t n, word;
+    memcpy(&n, data + 80, sizeof n);
+    assert_in_range(n, 1, MOST);
+    assert_int_equal(size, 80 + SIZE - n % 7);
+    assert_false(seen[n]);
+    for (unsigned i = 0; i < SIZE / 4 - 2; i++) {
+        memcpy(&word, data + 80 + 4 * i, sizeof word);
+        assert_int_equal(word, n + i);
+    }
+    seen[n]    = 1;
+    time_of[n] = time;
+}
+
+/* Reads what waits; `copied`: straight copies. Returns how many. */
+static uint32_t read_all(struct stream_set *set, bool copied, bool release)
+{
+    static uint8_t out[64 * CHUNK];
+    uint32_t       events = 0;
+    stream_snapshot(set);
+    for (unsigned i = 0; i < stream_set_count(set); i++) {
+        struct stream_record r;
+        if (copied) {
+            const struct stream_run run = stream_copy(set, i, out, sizeof out, UINT64_MAX);
+            for (uint32_t at = 0; at < run.bytes;) {
+                struct etl_event_header h;
+                memcpy(&h, out + at, sizeof h);
+                take_record(out + at, h.size, (uint64_t)h.time);
+                at += (h.size + 7u) & ~7u;
+            }
+            events += run.events;
+        }
+        for (; stream_peek(set, i, &r); events++) {
+            take_record(r.data, r.size, r.time);
+            stream_pop(set, i);
+        }
+        if (release)
+            stream_release(set, i, stream_position(set, i));
+    }
+    return events;
+}
+
+static uint32_t seen_until(uint32_t last)
+{
+    uint32_t count = 0;
+    for (uint32_t n = 1; n <= last; n++)
+        count += seen[n];
+    return count;
+}
+
+/* All that is not older than the window is there, and what is missing was counted. */
+static void check_window(struct stream_set *set, uint32_t last)
+{
+    struct stream_counters c;
+    const uint64_t         from  = stream_set_complete_from(set, UINT64_MAX);
+    uint32_t               first = last + 1;
+    stream_counters(set, &c);
+    assert_int_equal(c.lost + c.corrupt + c.abandoned, 0);
+    assert_int_equal(seen_until(last) + stream_set_overwritten(set), last);
+    for (uint32_t n = last; n >= 1 && seen[n] && time_of[n] >= from; n--)
+        first = n;
+    assert_true(first <= last);
+    for (uint32_t n = 1; n < first; n++)
+        assert_true(!seen[n] || time_of[n] < from);
+}
+
+static void test_alone(void **state)
+{
+    struct fixture f;
+    (void)state;
+    pin(0);
+    for (unsigned chunks = 2; chunks <= 9; chunks++) {
+        begin(&f, chunks);
+        write_numbers(&f, 1, 5000);
+        assert_int_equal(stream_set_busy(f.set), chunks);
+        const uint32_t read = read_all(f.set, chunks % 2, true);
+        assert_true(read >= (chunks - 1) * (CHUNK / (80 + SIZE)));
+        check_window(f.set, 5000);
+        assert_true(stream_set_complete_from(f.set, UINT64_MAX) != 0);
+        /* all chunks come back but the one that is being filled */
+        assert_true(stream_set_busy(f.set) <= 1);
+        assert_int_equal(stream_set_granted(f.set), chunks);
+        write_numbers(&f, 5001, 5010);
+        assert_int_equal(read_all(f.set, false, true), 10);
+        check_window(f.set, 5010);
+        fixture_finish(&f);
+    }
+}
+
+/* A reader that comes now and then: at times nothing is overwritten, at times much. */
+static void test_beside_a_reader(void **state)
+{
+    struct fixture f;
+    uint32_t       last = 0;
+    (void)state;
+    pin(0);
+    begin(&f, 6);
+    for (unsigned round = 0; round < 400; round++) {
+        const uint32_t next = last + 1 + (round * 37) % 300;
+        write_numbers(&f, last + 1, next);
+        last = next;
+        if (round % 7 == 3)
+            assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 0);
+        if (round % 5 == 4)
+            stream_set_retire(f.set);
+        read_all(f.set, round % 2, round % 3 != 0);
+        if (round % 3 == 0)
+            for (unsigned i = 0; i < stream_set_count(f.set); i++) /* later: what is read is held until then */
+                stream_release(f.set, i, stream_position(f.set, i));
+        check_window(f.set, last);
+    }
+    assert_true(stream_set_overwritten(f.set) > 1000);
+    assert_true(seen_until(last) > 10000);
+    fixture_finish(&f);
+}
+
+/* One processor's writer takes what another one's wrote: the oldest of all. */
+static void test_two_processors(void **state)
+{
+    struct fixture f;
+    (void)state;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+        skip();
+    begin(&f, 8);
+    pin(0);
+    write_numbers(&f, 1, 1000);
+    pin(1);
+    write_numbers(&f, 1001, 1020);
+    pin(0);
+    write_numbers(&f, 1021, 1040);
+    pin(1);
+    write_numbers(&f, 1041, 1200);
+    read_all(f.set, false, true);
+    check_window(f.set, 1200);
+    assert_true(seen_until(1200) >= 6 * (CHUNK / (80 + SIZE)));
+    for (uint32_t n = 1121; n <= 1200; n++) /* 6 chunks of 14, or more */
+        assert_true(seen[n]);
+    fixture_finish(&f);
+}
+
+/* The reader holds chunks that are not released: writers overwrite the others. */
+static void test_held(void **state)
+{
+    struct fixture f;
+    (void)state;
+    pin(0);
+    begin(&f, 8);
+    write_numbers(&f, 1, 20);
+    assert_int_equal(read_all(f.set, false, false), 20);
+    assert_int_equal(stream_set_holds(f.set), STREAM_HOLDS_FEW);
+    write_numbers(&f, 21, 3000);
+    stream_snapshot(f.set);
+    const unsigned mine = fallback ? stream_set_count(f.set) - 1 : 0;
+    assert_true(stream_position(f.set, mine) > stream_released(f.set, mine));
+    read_all(f.set, false, false);
+    assert_int_equal(stream_set_holds(f.set), STREAM_HOLDS_ALL);
+    stream_release(f.set, mine, stream_position(f.set, mine));
+    check_window(f.set, 3000);
+    fixture_finish(&f);
+}
+
+/* The predecessor had read and not released: its successor reads that again, and nothing twice that was released. */
+static void test_adopted(void **state)
+{
+    (void)state;
+    pin(0);
+    for (unsigned step = 0; step < 12; step++) {
+        struct fixture     f;
+        struct stream_set *next;
+        struct reason      why;
+        begin(&f, 12); /* more than the reader holds */
+        const unsigned mine = fallback ? stream_set_count(f.set) - 1 : 0;
+        write_numbers(&f, 1, 20 + step * 3);
+        if (step % 2) /* what is released is in a file, for good */
+            read_all(f.set, false, true);
+        uint32_t last = 20 + step * 3 + step * 5;
+        write_numbers(&f, 20 + step * 3 + 1, last);
+        const uint64_t rpos_mine = stream_released(f.set, mine);
+        uint8_t        before[1000];
+        memcpy(before, seen, sizeof before);
+        read_all(f.set, step % 3 == 0, false);
+        if (step % 4 >= 2) {
+            write_numbers(&f, last + 1, last + 300);
+            last += 300;
+        }
+        uint64_t *rpos = calloc(stream_set_count(f.set), sizeof *rpos);
+        rpos[mine]     = rpos_mine;
+        assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+        free(rpos);
+        memset(seen, 0, sizeof seen);
+        memcpy(seen, before, sizeof before);
+        read_all(next, step % 3 == 1, true);
+        assert_int_equal(seen_until(last) + stream_set_overwritten(next), last);
+        write_numbers(&f, last + 1, last + 1000);
+        last += 1000;
+        read_all(next, false, true);
+        check_window(next, last);
+        if (!fallback)
+            assert_int_equal(stream_set_granted(next), 12);
+        stream_set_destroy(next);
+        fixture_finish(&f);
+    }
+}
+
+/* A program writes nonsense into all that is its own: the reader ends, and takes no chunk twice. */
+static void test_hostile(void **state)
+{
+    uint32_t x = 12345;
+    (void)state;
+    pin(0);
+    const unsigned rounds = getenv("AL_FULL") ? 20000 : 300;
+    for (unsigned round = 0; round < rounds; round++) {
+        struct fixture f;
+        uint32_t       payload[SIZE / 4] = {1};
+        begin(&f, 6);
+        for (unsigned k = 0; k < 6; k++) {
+            for (unsigned i = 0; i < 40; i++)
+                (void)fixture_write(&f, payload, SIZE);
+            x = x * 1664525 + 1013904223;
+            struct shm_stream *st = &f.view.stream[(x >> 8) % stream_set_count(f.set)];
+            const uint64_t     value = x >> 30 == 0 ? (uint64_t)x << 32 | x : x >> 30 == 1 ? x % 64 : x >> 30 == 2 ? (uint64_t)(x % 64) << 12 : UINT64_MAX - x % 64;
+            switch (x >> 12 & 3) {
+            case 0: st->oldest = value; break;
+            case 1: st->wpos = value & ~UINT64_C(7); break;
+            case 2: f.view.table[(x >> 14) % 16] = shm_entry((x >> 18) % 16, (x >> 22) % 8); break;
+            default: f.view.data->pool_head = value; break;
+            }
+            struct stream_record r;
+            stream_snapshot(f.set);
+            for (unsigned i = 0; i < stream_set_count(f.set); i++) {
+                for (unsigned n = 0; n < 100000 && stream_peek(f.set, i, &r); n++)
+                    stream_pop(f.set, i);
+                stream_release(f.set, i, stream_position(f.set, i));
+            }
+            stream_set_reclaim(f.set, quiesce_all_cpus);
+            stream_set_pool(f.set, round % 7);
+        }
+        fixture_finish(&f);
+    }
+}
+
+/* And in a set that does not overwrite: a chunk that is named without being taken comes back twice, and must not be free twice. */
+static void test_named_not_taken(void **state)
+{
+    struct fixture       f;
+    struct stream_config c = fixture_config(1, 12, 8, 8);
+    (void)state;
+    fixture_init(&f, &c, -1);
+    for (uint64_t n = 0; n < 200; n++) {
+        f.view.table[n & f.view.table_mask] = shm_entry(n, stream_set_control(f.set)->chunk_count - 1);
+        f.view.stream[0].wpos               = (n + 1) * CHUNK;
+        stream_snapshot(f.set);
+        struct stream_record r;
+        while (stream_peek(f.set, 0, &r))
+            stream_pop(f.set, 0);
+        stream_release(f.set, 0, stream_position(f.set, 0));
+        stream_set_pool(f.set, 2);
+        assert_true(stream_set_granted(f.set) <= 8);
+        stream_set_pool(f.set, 8);
+    }
+    fixture_finish(&f);
+}
+
+static int with_fallback(void **state)
+{
+    (void)state;
+    fallback = 1;
+    ring_force_fallback(true);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alone), cmocka_unit_test(test_beside_a_reader), cmocka_unit_test(test_two_processors), cmocka_unit_test(test_held),
+        cmocka_unit_test(test_adopted), cmocka_unit_test(test_hostile), cmocka_unit_test(test_named_not_taken),
+    };
+    const struct CMUnitTest again[] = {
+        cmocka_unit_test(test_alone), cmocka_unit_test(test_beside_a_reader), cmocka_unit_test(test_held), cmocka_unit_test(test_adopted),
+    };
+    const int failed = cmocka_run_group_tests_name("streams of processors", tests, NULL, NULL);
+    return failed + cmocka_run_group_tests_name("the fallback stream", again, with_fallback, NULL);
+}

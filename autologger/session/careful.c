@@ -1,0 +1,315 @@
+/* careful.c - see careful.h. */
+#include "autologger/session/careful.h"
+
+#include "autologger/kernel/mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+enum { LINKS_MOST = 40, PATH_MOST = 4096 };
+
+static struct {
+    pthread_mutex_t lock;
+    struct mounts   mounts; /* under lock */
+    int             proc;
+    struct os       os, *inner;
+} careful = {.lock = PTHREAD_MUTEX_INITIALIZER, .proc = -1};
+
+/* The number of its mount, without a question to who serves it. Kernels before 5.8 tell it in /proc, which the rights to files of a user may not
+ * be enough for. */
+static bool mount_of(int fd, uint32_t *id)
+{
+    struct statx      x;
+    struct mount_file at;
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &x) == 0 && x.stx_mask & STATX_MNT_ID)
+        *id = (uint32_t)x.stx_mnt_id;
+    else if (mounts_file(&careful.mounts, fd, &at))
+        *id = at.id;
+    else
+        return false;
+    return true;
+}
+
+/* May anything be asked of what `fd` was opened on? 0 or -errno. */
+static int look(int fd)
+{
+    uint32_t id;
+    pthread_mutex_lock(&careful.lock);
+    const enum mount_kind kind = mount_of(fd, &id) ? mounts_own(&careful.mounts, id) : MOUNT_UNKNOWN;
+    pthread_mutex_unlock(&careful.lock);
+    return kind == MOUNT_PROGRAM || kind == MOUNT_UNKNOWN ? -EXDEV : 0;
+}
+
+/* One step: a descriptor with O_PATH, of a link itself; or -errno. */
+static int step(int from, const char *name)
+{
+    const int fd = openat(from, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    const int r = look(fd);
+    if (r < 0)
+        close(fd);
+    return r < 0 ? r : fd;
+}
+
+/* ---- a path ---- */
+
+struct walk {
+    char     rest[PATH_MOST]; /* what is still to go, from `at` */
+    char     name[NAME_MAX + 1]; /* the last part */
+    int      at;              /* the folder */
+    unsigned links;
+};
+
+static int walk_begin(struct walk *w, const char *path)
+{
+    *w = (struct walk){.at = -1};
+    if (path[0] != '/')
+        return -EINVAL;
+    if (strlen(path) >= sizeof w->rest)
+        return -ENAMETOOLONG;
+    strcpy(w->rest, path);
+    w->at = step(AT_FDCWD, "/");
+    return w->at < 0 ? w->at : 0;
+}
+
+/* The next part of the path to w->name; its length, 0: there is none, or -errno. */
+static int walk_part(struct walk *w)
+{
+    const char  *from = w->rest + strspn(w->rest, "/");
+    const size_t size = strcspn(from, "/");
+    if (size > NAME_MAX)
+        return -ENAMETOOLONG;
+    memcpy(w->name, from, size);
+    w->name[size] = 0;
+    memmove(w->rest, from + size, strlen(from + size) + 1);
+    return (int)size;
+}
+
+/* Goes on where the link `fd`, which lies in w->at, leads. */
+static int walk_link(struct walk *w, int fd)
+{
+    char          target[PATH_MOST];
+    struct statfs fs;
+    const ssize_t n = readlinkat(fd, "", target, sizeof target - 1);
+    if (n < 0)
+        return -errno;
+    if (++w->links > LINKS_MOST || fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC)
+        return -ELOOP;
+    if ((size_t)n + 1 + strlen(w->rest) + 1 > sizeof w->rest)
+        return -ENAMETOOLONG;
+    target[n] = '/';
+    memmove(w->rest + n + 1, w->rest, strlen(w->rest) + 1);
+    memcpy(w->rest, target, (size_t)n + 1);
+    if (target[0] != '/')
+        return 0;
+    close(w->at);
+    w->at = step(AT_FDCWD, "/");
+    return w->at < 0 ? w->at : 0;
+}
+
+static int walk_into(struct walk *w)
+{
+    struct stat st;
+    int         fd = step(w->at, w->name), r = 0;
+    if (fd < 0)
+        return fd;
+    if (fstat(fd, &st) < 0)
+        r = -errno;
+    else if (S_ISLNK(st.st_mode))
+        r = walk_link(w, fd);
+    else if (!S_ISDIR(st.st_mode))
+        r = -ENOTDIR;
+    else {
+        close(w->at);
+        w->at = fd;
+        return 0;
+    }
+    close(fd);
+    return r;
+}
+
+static bool more_follows(const struct walk *w) { return w->rest[strspn(w->rest, "/")] != 0; }
+
+/* To the folder of the last part, whose name is w->name then ("." of a path that ends in none). On failure nothing stays open. */
+static int walk_on(struct walk *w)
+{
+    int r = 0;
+    while (r == 0 && (r = walk_part(w)) > 0) {
+        if (!more_follows(w))
+            return 0;
+        r = walk_into(w);
+    }
+    if (r == 0) {
+        strcpy(w->name, ".");
+        return 0;
+    }
+    if (w->at >= 0)
+        close(w->at);
+    return r;
+}
+
+static int walk(struct walk *w, const char *path)
+{
+    const int r = walk_begin(w, path);
+    return r < 0 ? r : walk_on(w);
+}
+
+static int walk_end(const struct walk *w, int result)
+{
+    const int r = result < 0 ? -errno : result;
+    close(w->at);
+    return r;
+}
+
+/* ---- what is done with it ---- */
+
+/* What is there: looked at, then opened by its descriptor. */
+static int open_there(const struct walk *w, int flags)
+{
+    char        shown[40];
+    struct stat st;
+    const int   at = step(w->at, w->name);
+    if (at < 0)
+        return at;
+    snprintf(shown, sizeof shown, "self/fd/%d", at);
+    int fd = fstat(at, &st) < 0 ? -1 : S_ISLNK(st.st_mode) ? (errno = ELOOP, -1) : openat(careful.proc, shown, (flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW)) | O_CLOEXEC);
+    if (fd < 0)
+        fd = -errno;
+    close(at);
+    return fd;
+}
+
+static int careful_open(struct os *os, const char *path, int flags, unsigned mode)
+{
+    struct walk w;
+    (void)os;
+    int r = walk(&w, path);
+    if (r < 0)
+        return r;
+    r = flags & O_CREAT ? openat(w.at, w.name, flags | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (mode_t)mode) : -1; /* a file that it makes, or none */
+    r = flags & O_CREAT && r < 0 ? -errno : r;
+    if (!(flags & O_CREAT) || (r == -EEXIST && !(flags & O_EXCL)))
+        r = open_there(&w, flags);
+    close(w.at);
+    return r;
+}
+
+static int careful_mkdir(struct os *os, const char *path, unsigned mode)
+{
+    struct walk w;
+    (void)os;
+    const int r = walk(&w, path);
+    return r < 0 ? r : walk_end(&w, mkdirat(w.at, w.name, (mode_t)mode));
+}
+
+static int careful_unlink(struct os *os, const char *path)
+{
+    struct walk w;
+    (void)os;
+    const int r = walk(&w, path);
+    return r < 0 ? r : walk_end(&w, unlinkat(w.at, w.name, 0));
+}
+
+static int careful_rename(struct os *os, const char *from, const char *to)
+{
+    struct walk a, b;
+    (void)os;
+    int r = walk(&a, from);
+    if (r < 0)
+        return r;
+    r = walk(&b, to);
+    if (r == 0)
+        r = walk_end(&b, renameat(a.at, a.name, b.at, b.name));
+    close(a.at);
+    return r;
+}
+
+static int stat_at(const char *path, bool follow, struct os_stat *out)
+{
+    struct walk w;
+    struct stat st;
+    int         r = walk(&w, path);
+    while (r == 0) {
+        const int fd = step(w.at, w.name);
+        r            = fd < 0 ? fd : fstat(fd, &st) < 0 ? -errno : 0;
+        const bool on = r == 0 && follow && S_ISLNK(st.st_mode);
+        if (on)
+            r = walk_link(&w, fd);
+        if (fd >= 0)
+            close(fd);
+        if (on && r == 0) {
+            r = walk_on(&w);
+            continue;
+        }
+        if (w.at >= 0)
+            close(w.at);
+        break;
+    }
+    if (r == 0)
+        *out = (struct os_stat){(uint64_t)st.st_size, st.st_dev, st.st_ino, st.st_mode};
+    return r;
+}
+
+static int careful_lstat(struct os *os, const char *path, struct os_stat *out)
+{
+    (void)os;
+    return stat_at(path, false, out);
+}
+
+static int careful_stat(struct os *os, const char *path, struct os_stat *out)
+{
+    (void)os;
+    return stat_at(path, true, out);
+}
+
+static int careful_space(struct os *os, const char *path, struct os_space *out)
+{
+    struct walk   w;
+    struct statfs v;
+    (void)os;
+    const int r = walk(&w, path);
+    if (r < 0)
+        return r;
+    const int got = walk_end(&w, fstatfs(w.at, &v));
+    if (got < 0)
+        return got;
+    *out = (struct os_space){.free_bytes  = (uint64_t)v.f_bavail * (uint64_t)v.f_bsize,
+                             .total_bytes = (uint64_t)v.f_blocks * (uint64_t)v.f_bsize,
+                             .read_only   = v.f_flags & 1 /* ST_RDONLY */};
+    return 0;
+}
+
+static void make(void)
+{
+    careful.os    = *careful.inner; /* what has no path */
+    careful.proc  = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    mounts_open(&careful.mounts, careful.proc);
+    careful.os.open   = careful_open;
+    careful.os.mkdir  = careful_mkdir;
+    careful.os.unlink = careful_unlink;
+    careful.os.rename = careful_rename;
+    careful.os.stat   = careful_stat;
+    careful.os.lstat  = careful_lstat;
+    careful.os.space  = careful_space;
+}
+
+struct os *careful_os(struct os *inner)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_mutex_lock(&careful.lock);
+    if (!careful.inner)
+        careful.inner = inner;
+    pthread_mutex_unlock(&careful.lock);
+    pthread_once(&once, make);
+    return &careful.os;
+}

@@ -1,0 +1,147 @@
+/* places.c - users' places in a session are used again (S6). See users.c for how a place is taken, wire/state.h for what a successor knows of it.
+ * A place is given up in three steps, all of them the logger's: what its user wrote is in the file, and published; its streams are closed and all
+ * CPUs visited, so nothing more comes; its counts move to the session's, its read positions become zero and its epoch the one that is gone, in
+ * one publication. The controlling thread closes the streams then, and takes the place for another user under the next epoch.
+ * Threads: the logger's. Not for: places of users whose programs are attached: these stay. */
+#include "autologger/ring/quiesce.h"
+#include "autologger/session/internal.h"
+#include "autologger/session/logger.h"
+#include "registry-sim/base/os.h"
+
+#include <string.h>
+
+enum { FIRST = 1 /* the daemon's own user stays */, LOOK_MS = 20, FEW = STATE_UIDS / 8 };
+
+/* Of its last pass: a reservation that is not published, or a record that waits for its time. */
+static bool waits_in_lists(const struct logger *l, unsigned u)
+{
+    for (unsigned c = 0; c <= l->cpus; c++)
+        for (const struct pending *p = l->fill[c].pending; p; p = p->next)
+            if (p->uid == u)
+                return true;
+    return false;
+}
+
+static bool all_read(const struct logger *l, unsigned u)
+{
+    for (unsigned c = 0; c <= l->cpus; c++)
+        if (stream_waits(l->streams[u], c))
+            return false;
+    return !waits_in_lists(l, u);
+}
+
+/* Who has lost something is shown by name as long as there is room for that. Under lock. */
+static bool may_go(const struct logger *l, unsigned u, bool few)
+{
+    const struct session_uid *user = &l->s->uid[u];
+    struct stream_counters    n;
+    if (user->gone || user->live || !user->admitted || user->streams != l->streams[u] || !all_read(l, u))
+        return false;
+    stream_counters(user->streams, &n);
+    return few || (!n.lost && !n.adjusted && !user->trimmed);
+}
+
+/* Nothing may come to its streams after this. Returns how many users it is. */
+static unsigned close_idle(struct logger *l, bool *closed)
+{
+    struct session *s     = l->s;
+    unsigned        count = 0;
+    pthread_mutex_lock(&s->lock);
+    const bool few = STATE_UIDS - session_places_used(s) < FEW;
+    for (unsigned u = FIRST; u < l->uids; u++)
+        if ((closed[u] = may_go(l, u, few))) {
+            stream_set_open(l->streams[u], false);
+            count++;
+        }
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}
+
+/* Its counts become the session's, in what is published next. */
+static void counts_move(struct logger *l, unsigned u)
+{
+    struct stream_counters n;
+    stream_counters(l->streams[u], &n);
+    l->corrupt_before += n.corrupt;
+    l->abandoned_before += n.abandoned;
+    l->master->gone_lost += n.lost - n.abandoned;
+    l->master->gone_filtered += n.filtered;
+    l->master->gone_overwritten += stream_set_overwritten(l->streams[u]);
+    l->master->gone_epoch[u] = l->s->state->uid_epoch[u];
+}
+
+static void positions_zero(struct logger *l, unsigned u)
+{
+    for (unsigned c = 0; c <= l->cpus; c++) {
+        struct fill *f       = &l->fill[c];
+        f->pos[u]            = 0;
+        f->fallback[u]       = 0;
+        f->fallback_first[u] = UINT64_MAX;
+        slot_fallback(l, u)[c] = 0;
+        if (c < l->cpus)
+            slot_pos(l, u)[c] = 0;
+    }
+    l->fallback_seen[u] = l->master->fallback_released[u] = 0;
+}
+
+static void reopen(const struct logger *l, unsigned u)
+{
+    if (!l->s->sealed)
+        stream_set_open(l->streams[u], true);
+}
+
+/* Closed and visited: who wrote in spite of that, or is back, keeps the place. */
+static unsigned give_up(struct logger *l, const bool *closed)
+{
+    struct session *s     = l->s;
+    unsigned        count = 0;
+    for (unsigned u = FIRST; u < l->uids; u++) {
+        struct session_uid *user = &s->uid[u];
+        if (!closed[u])
+            continue;
+        stream_snapshot(l->streams[u]);
+        if (user->live || !stream_set_idle(l->streams[u])) {
+            reopen(l, u);
+            continue;
+        }
+        counts_move(l, u);
+        positions_zero(l, u);
+        user->old     = user->streams;
+        user->gone    = true;
+        user->streams = l->streams[u] = s->empty;
+        count++;
+    }
+    return count;
+}
+
+void logger_places(struct logger *l)
+{
+    struct session *s  = l->s;
+    struct os      *os = s->env->os;
+    bool            closed[STATE_UIDS] = {false};
+    struct reason   why;
+
+    pthread_mutex_lock(&s->lock);
+    const bool scarce = session_places_scarce(s);
+    pthread_mutex_unlock(&s->lock);
+    if (!scarce || os->raw_ns(os) - l->places_ns < LOOK_MS * UINT64_C(1000000) || session_empty(s, &why))
+        return;
+    l->places_ns = os->raw_ns(os);
+    logger_flush(l);
+    logger_skip_retired(l);
+    if (!close_idle(l, closed))
+        return;
+    const bool visited = quiesce_all_cpus(&why) == W_SUCCESS;
+    pthread_mutex_lock(&s->lock);
+    const unsigned count = visited ? give_up(l, closed) : 0;
+    for (unsigned u = FIRST; !visited && u < l->uids; u++)
+        if (closed[u])
+            reopen(l, u);
+    logger_totals(l);
+    if (count)
+        logger_publish_place(l);
+    for (unsigned u = FIRST; count && u < l->uids; u++)
+        if (s->uid[u].old && closed[u])
+            stream_set_drop(s->uid[u].old);
+    pthread_mutex_unlock(&s->lock);
+}
