@@ -1,5 +1,6 @@
 /* analyse_state_view.c - activities, and the state of the machine at a time. See analyse_view.h. */
 #include "tools/analyse_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/store_access.h"
 #include "tools/text_table.h"
@@ -18,6 +19,8 @@ static void activity_json(struct json *j, const struct activities *a, long at, c
     json_object(j, NULL);
     json_text(j, "id", guid_format(&x->id, guid));
     json_text(j, "event", x->told_only ? NULL : x->first_event);
+    if (*x->first_channel)
+        json_text(j, "channelName", x->first_channel);
     json_number(j, "events", x->events);
     if (!x->told_only) {
         view_json_seconds(j, "first", v, x->first);
@@ -80,19 +83,19 @@ static void activity_line(const struct activities *a, long at, unsigned depth, c
     const struct activity *x = &a->list[at];
     char                   guid[GUID_TEXT_SIZE], first[32], span[32];
 
-    printf("%*s%s ", (int)(depth > 40 ? 40 : depth) * 2, "", guid_format(&x->id, guid));
+    visible_printf(stdout, "%*s%s ", (int)(depth > 40 ? 40 : depth) * 2, "", guid_format(&x->id, guid));
     if (x->told_only) {
         printf("(no event of its own)\n");
         return;
     }
-    printf("%s at %s s, %s, %" PRIu64 " event%s, in", x->first_event, view_seconds(v, x->first, first), view_span(x->last - x->first, span), x->events,
+    visible_printf(stdout, "%s%s%s at %s s, %s, %" PRIu64 " event%s, in", x->first_event, *x->first_channel ? " channel=" : "", x->first_channel, view_seconds(v, x->first, first), view_span(x->last - x->first, span), x->events,
            plural(x->events));
     for (unsigned i = 0; i < x->processes; i++)
-        printf("%s %s%s%" PRIu32, i ? "," : "", x->process[i].name, *x->process[i].name ? " " : "", x->process[i].pid);
+        visible_printf(stdout, "%s %s%s%" PRIu32, i ? "," : "", x->process[i].name, *x->process[i].name ? " " : "", x->process[i].pid);
     if (v->file_count > 1)
         for (unsigned i = 0, n = 0; i < v->file_count; i++)
             if (x->files >> i & 1)
-                printf("%s%s", n++ ? ", " : "; ", v->files[i]);
+                visible_printf(stdout, "%s%s", n++ ? ", " : "; ", v->files[i]);
     putchar('\n');
 }
 
@@ -124,7 +127,7 @@ void activities_view(const struct activities *a, const struct guid *only, const 
         activities_json(a, root, v);
         return;
     }
-    printf("%zu activit%s in %" PRIu64 " of %" PRIu64 " events, %zu transfer%s\n", a->count, a->count == 1 ? "y" : "ies", a->with_activity, a->events,
+    visible_printf(stdout, "%zu activit%s in %" PRIu64 " of %" PRIu64 " events, %zu transfer%s\n", a->count, a->count == 1 ? "y" : "ies", a->with_activity, a->events,
            a->transfers, plural(a->transfers));
     if (root != ACTIVITY_NONE) {
         activity_tree(a, root, v);
@@ -268,8 +271,8 @@ static void cpus_print(const struct traced *m, const struct analyse_view *v)
         else if (t->tid == 0)
             printf("idle");
         else
-            printf("%s process %" PRIu32 " thread %" PRIu32 "%s%s", traced_process_name(m, t->pid), t->pid, t->tid, *t->name ? " " : "", t->name);
-        printf(", since %s s\n", view_seconds(v, c->since, at));
+            visible_printf(stdout, "%s process %" PRIu32 " thread %" PRIu32 "%s%s", traced_process_name(m, t->pid), t->pid, t->tid, *t->name ? " " : "", t->name);
+        visible_printf(stdout, ", since %s s\n", view_seconds(v, c->since, at));
     }
     if (!m->switches)
         printf("processors: not known. Do: trace with the kernel flag CSWITCH\n");
@@ -289,7 +292,7 @@ static void processes_print(struct traced *m, const struct analyse_view *v)
 
     for (unsigned i = 0; i < m->process_count; i++)
         live += !m->process[i]->ended && m->process[i]->seen;
-    printf("\n%u live process%s\n", live, live == 1 ? "" : "es");
+    visible_printf(stdout, "\n%u live process%s\n", live, live == 1 ? "" : "es");
     if (m->process_count)
         qsort(m->process, m->process_count, sizeof *m->process, by_pid);
     text_table_init(&t, titles);
@@ -316,7 +319,7 @@ void moment_view(struct moment *m, const struct analyse_view *v)
         moment_json(m, v);
         return;
     }
-    printf("at %s s: %" PRIu64 " events before, %" PRIu64 " after\n", view_seconds(v, m->at, at), m->events_before, m->events_after);
+    visible_printf(stdout, "at %s s: %" PRIu64 " events before, %" PRIu64 " after\n", view_seconds(v, m->at, at), m->events_before, m->events_after);
     cpus_print(&m->machine, v);
     processes_print(&m->machine, v);
     for (size_t i = 0; i < m->machine.files.capacity; i++)
@@ -325,21 +328,21 @@ void moment_view(struct moment *m, const struct analyse_view *v)
     for (size_t i = 0, shown = 0; i < m->machine.files.capacity; i++) {
         const struct traced_file *f = m->machine.files.slot[i].value;
         if (f && f->open && (!v->rows || shown++ < v->rows))
-            printf("  %s, by thread %" PRIu32 " at %s s\n", f->path, f->tid, view_seconds(v, f->opened, at));
+            visible_printf(stdout, "  %s, by thread %" PRIu32 " at %s s\n", f->path, f->tid, view_seconds(v, f->opened, at));
     }
     printf("%zu file system calls had not returned\n", m->machine.operations.count);
     for (size_t i = 0, shown = 0; i < m->machine.operations.capacity; i++) {
         const struct traced_operation *o = m->machine.operations.slot[i].value;
         if (o && (!v->rows || shown++ < v->rows)) {
             const char *path = traced_file_path(&m->machine, o->object);
-            printf("  of thread %" PRIu32 " on %s, since %s s\n", o->tid, path ? path : "(no name)", view_seconds(v, o->since, at));
+            visible_printf(stdout, "  of thread %" PRIu32 " on %s, since %s s\n", o->tid, path ? path : "(no name)", view_seconds(v, o->since, at));
         }
     }
-    printf("%u transfer%s in flight\n", m->ios, plural(m->ios));
+    visible_printf(stdout, "%u transfer%s in flight\n", m->ios, plural(m->ios));
     for (unsigned i = 0; i < m->ios && (!v->rows || i < v->rows); i++) {
-        printf("  %s", io_words[m->io[i].kind]);
+        visible_printf(stdout, "  %s", io_words[m->io[i].kind]);
         if (m->io[i].ended)
             printf(" of %" PRIu32 " bytes, disk %" PRIu32, m->io[i].bytes, m->io[i].disk);
-        printf(", since %s s\n", view_seconds(v, m->io[i].since, at));
+        visible_printf(stdout, ", since %s s\n", view_seconds(v, m->io[i].since, at));
     }
 }

@@ -1,5 +1,6 @@
 /* analyse_view.c - pairs, counts and images. See analyse_view.h. */
 #include "tools/analyse_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/store_access.h"
 #include "tools/text_table.h"
@@ -127,7 +128,7 @@ void delta_view(const struct delta *d, const struct analyse_view *v)
     if (d->keyless)
         printf("%" PRIu64 " of them have no such key\n", d->keyless);
     if (d->open && d->unmatched_ends && (d->options.by == DELTA_PROCESS || d->options.by == DELTA_THREAD))
-        printf("begin and end are often of different %s: a process, for one, is started by its parent. Do: --field ProcessId, or another field that both have\n",
+        visible_printf(stdout, "begin and end are often of different %s: a process, for one, is started by its parent. Do: --field ProcessId, or another field that both have\n",
                d->options.by == DELTA_PROCESS ? "processes" : "threads");
     if (d->backwards)
         printf("%" PRIu64 " ended before they began: the files' clocks disagree\n", d->backwards);
@@ -175,6 +176,8 @@ static void counts_json(const struct counts *c, const struct analyse_view *v)
             json_object(j, NULL);
             if (by != COUNTS_CPU)
                 json_text(j, "name", r->name);
+            if (r->channel)
+                json_text(j, "channelName", r->channel);
             if (by == COUNTS_PROCESS && r->number == UINT32_MAX)
                 json_text(j, "number", NULL);
             else if (by >= COUNTS_PROCESS)
@@ -209,12 +212,12 @@ static void row_name(const struct count_row *r, int by, char *out, size_t size)
     else if (by == COUNTS_CPU || (by == COUNTS_LEVEL && !*r->name))
         snprintf(out, size, "%" PRIu64, r->number);
     else
-        snprintf(out, size, "%s", r->name);
+        snprintf(out, size, "%s%s%s", r->name, r->channel ? " channel=" : "", r->channel ? r->channel : "");
 }
 
 void counts_view(const struct counts *c, const struct analyse_view *v)
 {
-    char a[32], b[32], name[512];
+    char a[32], b[32], name[800];
 
     if (v->json) {
         counts_json(c, v);
@@ -285,7 +288,7 @@ void images_view(const struct images *m, const struct analyse_view *v)
         images_json(m, v);
         return;
     }
-    printf("%zu image%s, loaded %" PRIu64 " times; %" PRIu64 " with a build id\n", m->rows, plural(m->rows), m->loads, m->with_build_id);
+    visible_printf(stdout, "%zu image%s, loaded %" PRIu64 " times; %" PRIu64 " with a build id\n", m->rows, plural(m->rows), m->loads, m->with_build_id);
     if (!m->rows)
         printf("Do: trace with the kernel flag LOADER\n");
     text_table_init(&t, titles);

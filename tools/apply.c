@@ -2,6 +2,7 @@
 #include "tools/apply.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/win32/filetime.h"
 #include "tools/check_view.h"
@@ -110,12 +111,12 @@ static const char *what(const struct proposal *p) { return p->o->file ? p->new.f
 static void brief_print(const struct proposal *p)
 {
     unsigned failed = p->system.failed + p->rows.failed;
-    printf("%s %s\n", p->o->dry_run ? "would apply" : "applying", what(p));
+    visible_printf(stdout, "%s %s\n", p->o->dry_run ? "would apply" : "applying", what(p));
     if (p->system.failed)
         system_report_print(&p->system, SYSTEM_FAILED, stdout);
     if (p->rows.failed)
         check_view_print(&p->rows, stdout);
-    printf("%u value%s of the store change%s; %u check%s, %u session%s and provider%s: %s%u failed, %u note%s%s\n", p->changes.count,
+    visible_printf(stdout, "%u value%s of the store change%s; %u check%s, %u session%s and provider%s: %s%u failed, %u note%s%s\n", p->changes.count,
            plural(p->changes.count), p->changes.count == 1 ? "s" : "", p->system.count, plural(p->system.count), p->rows.rows,
            plural(p->rows.rows), plural(p->rows.rows), failed ? "" : "fine, ", failed, p->system.notes + p->rows.conditions,
            plural(p->system.notes + p->rows.conditions), p->o->dry_run ? "" : " (all of them: --verbose)");
@@ -125,9 +126,9 @@ static void brief_print(const struct proposal *p)
 static void proposal_print(const struct proposal *p)
 {
     const struct apply_options *o = p->o;
-    printf("%s %s\n\n", o->dry_run ? "would apply" : "applying", what(p));
+    visible_printf(stdout, "%s %s\n\n", o->dry_run ? "would apply" : "applying", what(p));
     if (p->tuned)
-        printf("Tuned by what the last boot needed%s\n%s\n", *p->tuned ? ":" : ": nothing to change", p->tuned);
+        printf("Tuned by what the last boot needed%s\n%s\n", *p->tuned ? ":" : ": nothing to change", p->tuned); /* visible: lines of tune.c's own */
     if (tree_changes_seen(&p->changes))
         tree_changes_print(&p->changes, stdout);
     else if (o->file)
@@ -274,9 +275,11 @@ static void done_print(const struct setup *s, bool brief)
 {
     for (unsigned i = 0; i < s->line_count; i++)
         if (brief)
-            printf("%s%.*s%s", i ? ", " : "done: ", (int)strcspn(s->lines[i], ":"), s->lines[i], i + 1 == s->line_count ? "\n" : "");
+            visible_printf(stdout, "%s%.*s", i ? ", " : "done: ", (int)strcspn(s->lines[i], ":"), s->lines[i]);
         else
-            puts(s->lines[i]);
+            visible_printf(stdout, "%s\n", s->lines[i]);
+    if (brief && s->line_count)
+        putchar('\n');
 }
 
 static int conclude(struct proposal *p, struct json *j, struct apply_result *out)
@@ -304,9 +307,9 @@ static int conclude(struct proposal *p, struct json *j, struct apply_result *out
         puts("Nothing was changed (--dry-run).");
     fflush(stdout);
     if (refused[0])
-        fprintf(stderr, "%s: refused, nothing was changed: %s\n", o->verb, refused);
+        visible_printf(stderr, "%s: refused, nothing was changed: %s\n", o->verb, refused);
     else if (st)
-        fprintf(stderr, "%s: it could not be done, and everything was put back:\n", o->verb);
+        visible_printf(stderr, "%s: it could not be done, and everything was put back:\n", o->verb);
     setup_finish(&s);
     return refused[0] ? VERB_FAILED : st ? failure_print(o->verb, st, &why) : VERB_FINE;
 }
@@ -320,7 +323,7 @@ int apply_run(const struct apply_options *o, struct apply_result *out)
     *out       = (struct apply_result){0};
     wstatus st = file_read(&p, &mistakes, &why);
     if (mistakes) {
-        fprintf(stderr, "%s: %s: %u mistake%s, nothing was changed\n", o->verb, o->file, mistakes, plural(mistakes));
+        visible_printf(stderr, "%s: %s: %u mistake%s, nothing was changed\n", o->verb, o->file, mistakes, plural(mistakes));
         proposal_finish(&p);
         return VERB_FAILED;
     }

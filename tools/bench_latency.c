@@ -108,7 +108,7 @@ static wstatus sort_calibrate(struct latency *l, struct reason *why)
         st      = sort_run(l, OFF, answer, why);
         l->rate = answer[2] / answer[0] * 1e9;
         if (i + 1 < CALIBRATIONS)
-            l->length = (size_t)((double)l->length * l->rate / RATE) + 1;
+            l->length = (size_t)((double)l->length * l->rate / (double)RATE) + 1;
     }
     return st;
 }

@@ -416,7 +416,7 @@ static void row_memory(const struct bed *b, unsigned rounds, struct bench_result
     *row = (struct bench_row){.row = "peak memory of the merge", .peer = "256 MB", .lower_is_better = true, .goal = 1, .unit = "MB"};
     for (unsigned i = 0; i < rounds; i++) {
         peak[i]  = b->ours[MERGE][i].peak_mb;
-        ratio[i] = peak[i] / MEMORY_GOAL_MB;
+        ratio[i] = peak[i] / (double)MEMORY_GOAL_MB;
     }
     bench_quartiles(ratio, rounds, row);
     row->ours   = bench_median(peak, rounds);

@@ -16,6 +16,12 @@ struct walk {
     uint64_t            back;   /* where it returns to */
 };
 
+/* endbr64: says that an indirect jump may land here, and does nothing. */
+static bool is_mark(pid_t pid, uint64_t ip)
+{
+    return (uint32_t)ptrace(PTRACE_PEEKTEXT, pid, (void *)(uintptr_t)ip, NULL) == 0xFA1E0FF3u;
+}
+
 /* The program is before the instruction at `ip`. */
 static void arrived(pid_t pid, struct walk *w, struct bench_steps *calls, unsigned count, uint64_t ip, uint64_t sp)
 {
@@ -26,7 +32,7 @@ static void arrived(pid_t pid, struct walk *w, struct bench_steps *calls, unsign
             w->inside = &calls[i];
             w->back   = (uint64_t)ptrace(PTRACE_PEEKDATA, pid, (void *)(uintptr_t)sp, NULL);
         }
-    if (w->inside)
+    if (w->inside && !is_mark(pid, ip))
         w->inside->count++;
 }
 

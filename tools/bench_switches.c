@@ -136,7 +136,7 @@ static double bursts(struct shared *s, unsigned keepers)
             return 0;
         if (i + 1 < WARM_UP || (i + 1 - WARM_UP) % turns)
             continue;
-        double took = (cpu_now() - began) / BENCH_BURST;
+        double took = (cpu_now() - began) / (double)BENCH_BURST;
         least       = i + 1 > WARM_UP && (took < least || least == 0) ? took : least;
         quiet_end(s);
         usleep(REST_US); /* whoever records catches up */

@@ -2,6 +2,7 @@
 #include "tools/boots_view.h"
 
 #include "autologger/boot/phases.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/utf16.h"
 #include "tools/result_view.h"
@@ -118,7 +119,7 @@ void boots_list_print(const struct history *h, unsigned most, FILE *to)
     text_table_finish(&t);
     fprintf(to, "\nmedian of %u: %" PRIu64 " events, %" PRIu64 " lost, %" PRIu64 " KB", m.boots, m.written, m.lost, (m.peak_bytes + 1023) / 1024);
     if (m.timed)
-        fprintf(to, "; default target after %s s, boot done after %s s (%u boot%s)", seconds(m.target_ms, a), seconds(m.boot_done_ms, b),
+        visible_printf(to, "; default target after %s s, boot done after %s s (%u boot%s)", seconds(m.target_ms, a), seconds(m.boot_done_ms, b),
                 m.timed, m.timed == 1 ? "" : "s");
     fputc('\n', to);
 }
@@ -185,7 +186,7 @@ void boots_phases_print(const struct result_list *boot, FILE *to)
     static const char *const titles[] = {"PHASE", "START s", "LENGTH s", "EVENTS", NULL};
     struct text_table        t;
     char                     when[FILETIME_TEXT_SIZE], start[CELL], length[CELL], events[CELL];
-    fprintf(to, "%s %u of %.19sZ; times since the kernel began, \"-\" is not known\n\n", boot->rehearsal ? "Rehearsal" : "Boot", boot->number,
+    visible_printf(to, "%s %u of %.19sZ; times since the kernel began, \"-\" is not known\n\n", boot->rehearsal ? "Rehearsal" : "Boot", boot->number,
             filetime_format(boot->time, when));
     text_table_init(&t, titles);
     t.right = 1u << 1 | 1u << 2 | 1u << 3;
@@ -200,7 +201,7 @@ void boots_phases_print(const struct result_list *boot, FILE *to)
     if (!boot->phases.machine_asked)
         fputs("\nfirmware, boot loader: not in the trace (no kernel session said it when it stopped)\n", to);
     else if (!boot->phases.firmware_ns || !boot->phases.loader_ns)
-        fprintf(to, "\n%s: not told by this machine\n", boot->phases.firmware_ns ? "boot loader" : boot->phases.loader_ns ? "firmware" : "firmware, boot loader");
+        visible_printf(to, "\n%s: not told by this machine\n", boot->phases.firmware_ns ? "boot loader" : boot->phases.loader_ns ? "firmware" : "firmware, boot loader");
 }
 
 static void known_json(struct json *j, const char *name, bool known, uint64_t value)
@@ -343,6 +344,7 @@ static void side_json(struct json *j, const char *name, const struct result_row 
     json_number(j, "status", r->status);
     json_text(j, "result", result_level_name(result_level(r)));
     json_number(j, "written", r->written);
+    json_number(j, "overwritten", r->overwritten);
     json_number(j, "lost", *r->provider ? 0 : result_lost(r));
     json_number(j, "peak_bytes", r->peak_bytes);
     json_object_end(j);

@@ -2,6 +2,7 @@
 #include "tools/bundle.h"
 
 #include "autologger/consumer/merge.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/redact_option.h"
 
 #include <errno.h>
@@ -192,11 +193,11 @@ static void copy_text(FILE *to, const char *path)
 {
     char  line[1024];
     FILE *from = fopen(path, "re");
-    fprintf(to, "\n== %s\n", path);
+    visible_printf(to, "\n== %s\n", path);
     if (!from)
-        fprintf(to, "(%s)\n", strerror(errno));
+        visible_printf(to, "(%s)\n", strerror(errno));
     for (unsigned lines = 0; from && lines < 200 && fgets(line, sizeof line, from); lines++)
-        fputs(line, to);
+        fputs(line, to); /* visible: a file of the bundle, not a terminal */
     if (from)
         fclose(from);
 }
@@ -219,9 +220,9 @@ void bundle_versions(struct bundle *b, const char *version)
         snprintf(p->without, sizeof p->without, "%s", strerror(errno));
         return;
     }
-    fprintf(to, "autologger %s\n", version);
+    visible_printf(to, "autologger %s\n", version);
     if (uname(&name) == 0)
-        fprintf(to, "%s %s %s %s, %ld processors\n", name.sysname, name.release, name.version, name.machine, sysconf(_SC_NPROCESSORS_ONLN));
+        visible_printf(to, "%s %s %s %s, %ld processors\n", name.sysname, name.release, name.version, name.machine, sysconf(_SC_NPROCESSORS_ONLN));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         copy_text(to, texts[i]);
     p->bytes = (uint64_t)ftell(to);
@@ -321,7 +322,7 @@ static bool contents_write(const struct bundle *b)
     FILE *to = fopen(path, "we");
     for (unsigned i = 0; to && i < b->count; i++) {
         const struct bundle_part *p = &b->parts[i];
-        fprintf(to, "%-24s %s%s%s\n", p->name, p->what, p->without[0] ? "\n    left out: " : "", p->without);
+        visible_printf(to, p->without[0] ? "%-24s %s\n    left out: %s\n" : "%-24s %s%s\n", p->name, p->what, p->without);
     }
     return to && fclose(to) == 0;
 }

@@ -1,6 +1,7 @@
 /* check_view.c - see check_view.h. */
 #include "tools/check_view.h"
 #include "autologger/kernel/flags.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/outcome_view.h"
 #include "tools/result_view.h"
 #include "tools/store_access.h"
@@ -182,7 +183,9 @@ void check_view_print(const struct check_view *v, FILE *to)
 {
     if (v->rows)
         text_table_print(&v->table, to);
-    fprintf(to, "%s%u row%s, %u failed, %u condition%s\n", v->rows ? "\n" : "", v->rows, plural(v->rows), v->failed, v->conditions,
+    if (v->rows)
+        fputc('\n', to);
+    visible_printf(to, "%u row%s, %u failed, %u condition%s\n", v->rows, plural(v->rows), v->failed, v->conditions,
             plural(v->conditions));
 }
 

@@ -1,6 +1,7 @@
 /* clean.c - see apply.h: taking away what apply made. */
 #include "autologger/boot/history.h"
 #include "autologger/daemon/guard.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/key_names.h"
 #include "registry-sim/text/winpath.h"
@@ -185,11 +186,11 @@ static void report(const struct cleaning *c, bool failed)
 {
     if (!c->o->json) {
         for (unsigned i = 0; i < c->setup.line_count; i++)
-            printf("%s %s\n", strncmp(c->setup.lines[i], "initramfs:", 10) ? "removed" : "       ", c->setup.lines[i]);
+            visible_printf(stdout, "%s %s\n", strncmp(c->setup.lines[i], "initramfs:", 10) ? "removed" : "       ", c->setup.lines[i]);
         if (!c->removed && !failed)
             puts("there was nothing to remove");
         if (*c->staying)
-            printf("still declared, not by apply: %s. Do: autologger clean --declared takes them too, autologger import --remove NAME takes one\n", c->staying);
+            visible_printf(stdout, "still declared, not by apply: %s. Do: autologger clean --declared takes them too, autologger import --remove NAME takes one\n", c->staying);
         return;
     }
     struct json *j = json_create(stdout, true);

@@ -1,6 +1,7 @@
 /* autologger access: who may do what with a session or a provider. */
 #include "autologger/control/client.h"
 #include "autologger/daemon/rights_store.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/access_words.h"
 #include "tools/cmdline.h"
 #include "tools/json_out.h"
@@ -161,7 +162,7 @@ static wstatus show(struct place *p, const struct guid *object, const char *name
         json_array_end(j);
         json_object_end(j);
     } else {
-        printf("%s%s%s: %s\n", name ? name : "", name ? " " : "", guid, own ? "rights of its own" : "the default");
+        visible_printf(stdout, "%s%s%s: %s\n", name ? name : "", name ? " " : "", guid, own ? "rights of its own" : "the default");
         text_table_init(&t, titles);
         for (unsigned i = 0; security_entry_get(bytes, size, i, &e); i++) {
             snprintf(may, sizeof may, "%s%s", e.deny ? "not " : "", access_rights(e.rights, words));

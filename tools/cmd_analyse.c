@@ -1,10 +1,12 @@
 /* autologger analyse: answers out of trace files: pairs of events, counts, activities, the state at a time, images, losses. */
 #include "autologger/consumer/losses.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/analyse_view.h"
 #include "tools/describe.h"
 #include "tools/empty_view.h"
 #include "tools/json_out.h"
 #include "tools/progress.h"
+#include "tools/read_only.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/verb.h"
@@ -152,7 +154,7 @@ static wstatus run_delta(struct trace *t, const struct analyse_args *a, const st
     *found = d->begins && d->ends;
     if (!*found) {
         fflush(stdout);
-        fprintf(stderr, "autologger analyse: no event is the %s of a pair. Do: autologger analyse stats FILE names the events\n",
+        visible_printf(stderr, "autologger analyse: no event is the %s of a pair. Do: autologger analyse stats FILE names the events\n",
                 d->begins ? "end" : d->ends ? "begin" : "begin or end");
     }
     delta_destroy(d);
@@ -181,7 +183,7 @@ static wstatus run_activities(struct trace *t, const struct analyse_args *a, con
         activities_view(x, a->has_activity ? &a->activity : NULL, v);
     } else {
         char guid[GUID_TEXT_SIZE];
-        fprintf(stderr, "autologger analyse: no event is of the activity %s. Do: leave --activity away to see all\n", guid_format(&a->activity, guid));
+        visible_printf(stderr, "autologger analyse: no event is of the activity %s. Do: leave --activity away to see all\n", guid_format(&a->activity, guid));
     }
     activities_destroy(x);
     return st;
@@ -228,12 +230,13 @@ static wstatus run_losses(struct trace *t, const struct analyse_view *v, struct 
             losses_print_json(&l, counted, gen);
             yajl_gen_map_close(gen);
             yajl_gen_get_buf(gen, &text, &size);
-            printf("%.*s\n", (int)size, (const char *)text);
+            visible_json(stdout, (const char *)text, size);
+            putchar('\n');
         }
         if (gen)
             yajl_gen_free(gen);
     } else if (fits) {
-        printf("%" PRIu64 " event%s lost, in %" PRIu64 " read\n", counted, counted == 1 ? " was" : "s were", trace_events(t));
+        visible_printf(stdout, "%" PRIu64 " event%s lost, in %" PRIu64 " read\n", counted, counted == 1 ? " was" : "s were", trace_events(t));
         losses_print(&l, counted, v->start, stdout);
     }
     losses_finish(&l);
@@ -257,6 +260,7 @@ static wstatus run(struct trace *t, const struct analyse_args *a, const struct a
 
 static int analyse(struct analyse_args *a)
 {
+    read_only();
     struct progress progress = progress_start("reading");
     struct trace   *t        = NULL;
     struct reason   why      = {0};

@@ -1,5 +1,6 @@
 /* autologger boots: the boots that the store remembers, two of them side by side, and which of them is a baseline. */
 #include "tools/boots_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
@@ -84,7 +85,7 @@ static wstatus mark(struct regstore *store, const struct history *h, const struc
         json_number(j, "number", number);
         json_flag(j, "baseline", a->mark != NULL);
     } else if (!st) {
-        printf("boot %u is %s\n", number, a->mark ? "a baseline: it is kept, and \"baseline\" names it" : "a baseline no longer");
+        visible_printf(stdout, "boot %u is %s\n", number, a->mark ? "a baseline: it is kept, and \"baseline\" names it" : "a baseline no longer");
     }
     return st;
 }

@@ -1,5 +1,6 @@
 /* autologger bundle: one .tar with all that somebody else needs to look at a boot. */
 #include "tools/bundle.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
@@ -68,11 +69,11 @@ static void text_print(const struct bundle *b, const char *path)
     for (unsigned i = 0; i < b->count; i++) {
         const struct bundle_part *p = &b->parts[i];
         if (p->without[0])
-            printf("  %-24s left out: %s\n", p->name, p->without);
+            visible_printf(stdout, "  %-24s left out: %s\n", p->name, p->without);
         else
-            printf("  %-24s %" PRIu64 " KB\n", p->name, (p->bytes + 1023) / 1024);
+            visible_printf(stdout, "  %-24s %" PRIu64 " KB\n", p->name, (p->bytes + 1023) / 1024);
     }
-    printf("bundle: %s\n", path);
+    visible_printf(stdout, "bundle: %s\n", path);
 }
 
 static void json_print(const struct bundle *b, const char *path)
@@ -127,7 +128,7 @@ static int bundle(struct bundle_args *a, const struct result_list *rows, bool bo
         redact_option_print(&a->redact);
     redact_option_close(&a->redact);
     if (!booted)
-        fprintf(stderr, "autologger bundle: nothing was booted yet with %s: the bundle has no trace\n", a->common.store);
+        visible_printf(stderr, "autologger bundle: nothing was booted yet with %s: the bundle has no trace\n", a->common.store);
     return bundle_lacks(&b) ? VERB_FAILED : VERB_FINE;
 }
 

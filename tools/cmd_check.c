@@ -1,5 +1,6 @@
 /* autologger check: the rows that a boot with this configuration would give, without starting anything. */
 #include "tools/check_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/profile.h"
 #include "tools/publisher_words.h"
 #include "tools/store_access.h"
@@ -68,7 +69,7 @@ static wstatus show_system(const struct check_args *a, struct regstore *store, c
         system_report_json(&found, r->json);
     } else {
         system_report_print(&found, SYSTEM_OK, stdout);
-        printf("\n%u check%s, %u failed, %u note%s\n\nExpected after the reboot:\n\n", found.count, plural(found.count), found.failed, found.notes,
+        visible_printf(stdout, "\n%u check%s, %u failed, %u note%s\n\nExpected after the reboot:\n\n", found.count, plural(found.count), found.failed, found.notes,
                plural(found.notes));
     }
     return W_SUCCESS;
@@ -97,7 +98,7 @@ static int show(const struct check_args *a, struct regstore *store, const struct
     if (st)
         return failure_print("autologger check", st, &why);
     if (!r.rows && !a->system) {
-        fprintf(stderr, "autologger check: %s declares no session. Do: see config/examples/first-boot.ini\n",
+        visible_printf(stderr, "autologger check: %s declares no session. Do: see config/examples/first-boot.ini\n",
                 a->file ? a->file : a->common.store);
         return VERB_FAILED;
     }
@@ -119,7 +120,7 @@ static int unread(const struct check_args *a, wstatus status, const struct refus
     }
     if (!refusals->mistake_count)
         return failure_print_about(a->file ? ABOUT_CONFIGURATION : ABOUT_STORE, "autologger check", status, why);
-    fprintf(stderr, "autologger check: %s\n", why->text);
+    visible_printf(stderr, "autologger check: %s\n", why->text);
     return exit_of(status);
 }
 

@@ -1,6 +1,7 @@
 /* autologger convert: a trace in the form of another program: Perfetto, Chrome, flame graphs, CTF. */
 #include "autologger/export/convert.h"
 #include "autologger/symbols/symbols.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/describe.h"
 #include "tools/json_out.h"
 #include "tools/progress.h"
@@ -116,19 +117,19 @@ static void counts_print(const struct convert_args *a, const struct convert_coun
 {
     const struct timeline_counts *t = &n->timeline;
 
-    printf("%s: %" PRIu64 " events read\n", a->out, n->read);
+    visible_printf(stdout, "%s: %" PRIu64 " events read\n", a->out, n->read);
     if (a->form == TO_CTF)
-        printf("%" PRIu64 " events written, of %" PRIu64 " shapes\n", n->events, n->classes);
+        visible_printf(stdout, "%" PRIu64 " events written, of %" PRIu64 " shapes\n", n->events, n->classes);
     else if (a->form == TO_FOLDED)
-        printf("%" PRIu64 " %s with a stack, %" PRIu64 " without; %" PRIu64 " distinct lines, %" PRIu64 " %s in all\n", n->events,
+        visible_printf(stdout, "%" PRIu64 " %s with a stack, %" PRIu64 " without; %" PRIu64 " distinct lines, %" PRIu64 " %s in all\n", n->events,
                a->waiting ? "waits" : "samples", n->without_stack, n->distinct, n->weight, a->waiting ? "microseconds" : "samples");
     else
-        printf("%" PRIu64 " switches, %" PRIu64 " wake-ups, %" PRIu64 " slices on %" PRIu64 " lanes (of two events each: %" PRIu64 "), %" PRIu64
+        visible_printf(stdout, "%" PRIu64 " switches, %" PRIu64 " wake-ups, %" PRIu64 " slices on %" PRIu64 " lanes (of two events each: %" PRIu64 "), %" PRIu64
                " marks, %" PRIu64 " values of counters, %" PRIu64 " samples (%" PRIu64 " with a stack); %" PRIu64 " stacks and %" PRIu64
                " events that give names\n",
                t->switches, t->wakes, t->slices, t->lanes, t->begins, t->instants, t->counter_values, t->samples, t->sampled, t->stacks, t->names);
     if (a->form == TO_FOLDED && !n->events)
-        fprintf(stderr, "autologger convert: no %s has a stack. Do: trace with %s and StackWalkingFilter = %s%s\n", a->waiting ? "context switch" : "sample",
+        visible_printf(stderr, "autologger convert: no %s has a stack. Do: trace with %s and StackWalkingFilter = %s%s\n", a->waiting ? "context switch" : "sample",
                 a->waiting ? "CSWITCH" : "PROFILE", a->waiting ? "CSwitch" : "Profile", a->waiting ? "" : "; or, where context switches have stacks, look at --waiting");
 }
 

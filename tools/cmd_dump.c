@@ -1,9 +1,11 @@
 /* autologger dump: the events of a trace file in time order. */
 #include "autologger/consumer/dump.h"
 #include "autologger/symbols/symbols.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/describe.h"
 #include "tools/mapped.h"
 #include "tools/progress.h"
+#include "tools/read_only.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/symbols_view.h"
@@ -119,13 +121,13 @@ static void filters_print(const struct dump_args *a, const struct dump_counts *c
     fflush(stdout);
     for (unsigned i = 0; i < a->providers && !(o->limit && counts->written == o->limit); i++)
         if (!counts->seen[i])
-            fprintf(stderr, "autologger dump: %s has no event of the provider %s. Do: autologger summary %s names those it has\n",
+            visible_printf(stderr, "autologger dump: %s has no event of the provider %s. Do: autologger summary %s names those it has\n",
                     a->file, o->providers[i].name ? o->providers[i].name : guid_format(o->providers[i].guid, guid), a->file);
     if (a->units && !counts->units_told)
-        fprintf(stderr, "autologger dump: %s does not tell which unit its processes are in. Do: trace the kernel's processes (PROC_THREAD) in a "
+        visible_printf(stderr, "autologger dump: %s does not tell which unit its processes are in. Do: trace the kernel's processes (PROC_THREAD) in a "
                         "boot that also has a provider of units\n", a->file);
     if (counts->read && !counts->written)
-        fprintf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s%s%s\n", counts->read,
+        visible_printf(stderr, "autologger dump: 0 of %" PRIu64 " events matched%s%s%s%s%s\n", counts->read,
                 a->providers ? " --provider" : "", o->by_process ? " --process" : "", a->units ? " --unit" : "", o->match ? " --match" : "",
                 a->from >= 0 && a->to >= 0 ? " --from --to" : a->from >= 0 ? " --from" : a->to >= 0 ? " --to" : "");
 }
@@ -152,6 +154,7 @@ static int dump(struct dump_args *a)
     struct dump_counts counts = {0};
     struct reason      why    = {0};
     int                code   = VERB_FINE;
+    read_only();
     wstatus            st     = etl_reader_open(a->file, &reader, &why);
     if (!st && a->symbols)
         st = symbols_open(a->file, &(struct symbols_options){a->folders, a->folder_count}, &symbols, &why);

@@ -57,7 +57,7 @@ static int text_write(const char *path, const void *text, size_t size)
     bool        fine;
 
     if (!path) {
-        fine = fwrite(text, 1, size, stdout) == size && !fflush(stdout);
+        fine = fwrite(text, 1, size, stdout) == size && !fflush(stdout); /* visible: what import takes again */
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         fine = bytes_write(path, "wb", text, size);
     } else {

@@ -1,5 +1,6 @@
 /* autologger flush: writes what a session holds in memory. */
 #include "tools/session_request.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/session_view.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -28,7 +29,7 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
     if (c->json)
         session_view_show(s, true);
     else
-        printf("flushed \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost%s%s\n", s->name, s->events_written, plural(s->events_written),
+        visible_printf(stdout, "flushed \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost%s%s\n", s->name, s->events_written, plural(s->events_written),
                ctl_events_lost(s), *s->log_path ? "; file: " : "", s->log_path);
 }
 

@@ -1,5 +1,6 @@
 /* autologger import: a configuration file into the store, all or nothing. */
 #include "autologger/plan/plan.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/key_names.h"
 #include "tools/declaration_remove.h"
 #include "tools/json_out.h"
@@ -108,12 +109,12 @@ static void report(const struct import_args *a, const struct import_count *n, un
         json_object_end(j);
         json_destroy(j);
     } else if (imported) {
-        printf("imported %u key%s, %u value%s from %s into %s", n->keys, plural(n->keys), n->values, plural(n->values), a->file, a->common.store);
+        visible_printf(stdout, "imported %u key%s, %u value%s from %s into %s", n->keys, plural(n->keys), n->values, plural(n->values), a->file, a->common.store);
         if (n->removed_keys || n->removed_values)
-            printf("; removed %u key%s, %u value%s", n->removed_keys, plural(n->removed_keys), n->removed_values, plural(n->removed_values));
+            visible_printf(stdout, "; removed %u key%s, %u value%s", n->removed_keys, plural(n->removed_keys), n->removed_values, plural(n->removed_values));
         putchar('\n');
     } else if (!mistakes) {
-        printf("%s is fine: %u key%s, %u value%s; nothing was changed\n", a->file, n->keys, plural(n->keys), n->values, plural(n->values));
+        visible_printf(stdout, "%s is fine: %u key%s, %u value%s; nothing was changed\n", a->file, n->keys, plural(n->keys), n->values, plural(n->values));
     }
 }
 
@@ -160,7 +161,7 @@ static int remove_run(const struct import_args *a)
         json_object_end(j);
         json_destroy(j);
     } else {
-        printf("%s %u key%s, %u value%s from %s%s\n", a->dry_run ? "would remove" : "removed", n.removed_keys, plural(n.removed_keys), n.removed_values,
+        visible_printf(stdout, "%s %u key%s, %u value%s from %s%s\n", a->dry_run ? "would remove" : "removed", n.removed_keys, plural(n.removed_keys), n.removed_values,
                plural(n.removed_values), a->common.store, a->dry_run ? "; nothing was changed" : "");
     }
     return VERB_FINE;
@@ -198,7 +199,7 @@ int cmd_import(int argc, char **argv)
         st = store_import(&a, store, &n, &why);
     regstore_close(store);
     if (st && sink.errors) {
-        fprintf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
+        visible_printf(stderr, "autologger import: %s: %u mistake%s, nothing was imported\n", a.file, sink.errors,
                 plural(sink.errors));
         report(&a, &n, sink.errors, false);
         return VERB_FAILED;

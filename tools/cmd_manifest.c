@@ -1,5 +1,6 @@
 /* autologger manifest: checks, installs, shows instrumentation manifests. */
 #include "autologger/schema/mc.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/manifest_source.h"
 #include "tools/manifest_view.h"
@@ -60,7 +61,7 @@ static void files_warn(const struct args *a, const struct manifest_provider *p)
     const char *files[] = {a->files.resource ? a->files.resource : p->resource_file, a->files.message ? a->files.message : p->message_file};
     for (int i = 0; i < 2; i++)
         if (files[i] && *files[i] == '/' && access(files[i], F_OK) < 0 && !(i && files[0] && strcmp(files[0], files[1]) == 0))
-            fprintf(stderr, "autologger manifest: %s: the %s file %s is not there. Do: install it, or name another one with --%s-file; events decode without it\n",
+            visible_printf(stderr, "autologger manifest: %s: the %s file %s is not there. Do: install it, or name another one with --%s-file; events decode without it\n",
                     p->name, i ? "message" : "resource", files[i], i ? "message" : "resource");
 }
 
@@ -86,7 +87,7 @@ static void installed_print(const struct manifest_source *s, struct json *j)
             char                            guid[GUID_TEXT_SIZE];
             guid_format(&p->guid, guid);
             if (!j) {
-                printf("installed %s %s: %u event%s\n", p->name, guid, p->events.count, plural(p->events.count));
+                visible_printf(stdout, "installed %s %s: %u event%s\n", p->name, guid, p->events.count, plural(p->events.count));
                 continue;
             }
             json_object(j, NULL);
@@ -144,7 +145,7 @@ static wstatus uninstall_one(struct regstore *store, const char *folder, const s
     if (j)
         json_text(j, NULL, guid_format(guid, text));
     else
-        printf("uninstalled %s %s\n", name, guid_format(guid, text));
+        visible_printf(stdout, "uninstalled %s %s\n", name, guid_format(guid, text));
     return W_SUCCESS;
 }
 
@@ -222,7 +223,7 @@ static wstatus list_one(void *ctx, const struct guid *guid, const char *name)
     }
     if (st) {
         l->broken++;
-        fprintf(stderr, "autologger manifest: %s: %s. Do: install its manifest again\n", name, why.text);
+        visible_printf(stderr, "autologger manifest: %s: %s. Do: install its manifest again\n", name, why.text);
     }
     manifest_free(m);
     return W_SUCCESS;
@@ -340,7 +341,7 @@ static int check(const struct args *a, struct json *j)
         json_number(j, "errors", s.errors);
         json_number(j, "warnings", s.warnings);
     } else if (!code) {
-        printf("no mistakes, %u warning%s\n", s.warnings, plural(s.warnings));
+        visible_printf(stdout, "no mistakes, %u warning%s\n", s.warnings, plural(s.warnings));
     }
     manifest_source_finish(&s);
     return code;
@@ -387,10 +388,10 @@ int cmd_manifest(int argc, char **argv)
         i++;
     if (!a.action || i == ACTIONS || a.count < actions[i].least || a.count > actions[i].most) {
         if (!a.action || i == ACTIONS)
-            fprintf(stderr, "autologger manifest: %s%s%s. Do: autologger manifest install | uninstall | list | show | check | template\n",
+            visible_printf(stderr, "autologger manifest: %s%s%s. Do: autologger manifest install | uninstall | list | show | check | template\n",
                     a.action ? "\"" : "what to do is not said", a.action ? a.action : "", a.action ? "\" is not known" : "");
         else
-            fprintf(stderr, "autologger manifest: %s takes %s. Do: autologger manifest --help\n", a.action, *actions[i].needs ? actions[i].needs : "nothing");
+            visible_printf(stderr, "autologger manifest: %s takes %s. Do: autologger manifest --help\n", a.action, *actions[i].needs ? actions[i].needs : "nothing");
         return VERB_USAGE;
     }
     struct json *j = a.common.json ? json_create(stdout, true) : NULL;

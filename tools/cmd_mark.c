@@ -1,5 +1,6 @@
 /* autologger mark: a text in the trace, from a shell or a script. */
 #include "tools/store_access.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/typed_event.h"
 #include "tools/verb.h"
 
@@ -55,6 +56,6 @@ int cmd_mark(int argc, char **argv)
     if ((st = typed_event_init(&event, "Mark", &why)) || (st = typed_event_add_text(&event, "text", a.text, &why)) ||
         (st = typed_event_add(&event, parent, &why)) || (st = typed_event_write(&event, &to, &why)))
         return failure_print_about(ABOUT_DAEMON, "autologger mark", st, &why);
-    printf("marked: %s\n", a.text);
+    visible_printf(stdout, "marked: %s\n", a.text);
     return VERB_FINE;
 }

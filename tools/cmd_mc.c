@@ -1,6 +1,7 @@
 /* autologger mc: the message compiler: a C header and the metadata of a program out of a manifest. */
 #include "autologger/schema/manifest_pack.h"
 #include "autologger/schema/mc.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/manifest_source.h"
 #include "tools/store_access.h"
@@ -188,7 +189,7 @@ static void verbose_print(const struct manifest *m)
 {
     for (unsigned i = 0; i < m->providers.count; i++) {
         const struct manifest_provider *p = &m->providers.at[i];
-        fprintf(stderr, "autologger mc: %s: %u event%s, %u template%s, %u keyword%s, %u culture%s\n", p->name, p->events.count, plural(p->events.count),
+        visible_printf(stderr, "autologger mc: %s: %u event%s, %u template%s, %u keyword%s, %u culture%s\n", p->name, p->events.count, plural(p->events.count),
                 p->templates.count, plural(p->templates.count), p->keywords.count, plural(p->keywords.count), m->cultures.count, plural(m->cultures.count));
     }
 }
@@ -197,7 +198,7 @@ static void verbose_print(const struct manifest *m)
 static void without_effect_print(const struct args *a)
 {
     if (*a->without_effect)
-        fprintf(stderr, "autologger mc: without effect: %s: texts are UTF-8, and there are no message tables\n", a->without_effect);
+        visible_printf(stderr, "autologger mc: without effect: %s: texts are UTF-8, and there are no message tables\n", a->without_effect);
     if (a->kernel)
         fprintf(stderr, "autologger mc: -km: the header is that of -um: kernel modules write no events of manifests here\n");
 }

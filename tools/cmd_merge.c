@@ -1,5 +1,6 @@
 /* autologger merge: one file out of several of one boot. */
 #include "autologger/consumer/merge.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/merge_options.h"
 #include "tools/redact_option.h"
@@ -104,19 +105,19 @@ static void names_print(const struct merge_counts *n)
     const struct kernel_names_counts *k = &n->names;
     const struct unwinding_counts    *s = &n->stacks;
     if (s->copies)
-        printf("user stacks: %" PRIu64 " of %" PRIu64 " unwound to their beginning, %" PRIu64 " cut short (%" PRIu64 " at the end of what was copied, %" PRIu64
+        visible_printf(stdout, "user stacks: %" PRIu64 " of %" PRIu64 " unwound to their beginning, %" PRIu64 " cut short (%" PRIu64 " at the end of what was copied, %" PRIu64
                " without an unwind table, %" PRIu64 " too long)\n",
                s->ends[UNWIND_WHOLE], s->copies, s->ends[UNWIND_NO_MEMORY] + s->ends[UNWIND_NO_TABLE] + s->ends[UNWIND_TOO_LONG],
                s->ends[UNWIND_NO_MEMORY], s->ends[UNWIND_NO_TABLE], s->ends[UNWIND_TOO_LONG]);
     if (s->left)
-        printf("user stacks: %" PRIu64 " were left as they are: %s. Do: install all of autologger's packages, and merge this file again\n", s->left, s->none);
+        visible_printf(stdout, "user stacks: %" PRIu64 " were left as they are: %s. Do: install all of autologger's packages, and merge this file again\n", s->left, s->none);
     if (n->identity.images)
         printf("identity: %" PRIu64 " of %" PRIu64 " image events have a build id, %" PRIu64 " are of no file\n", n->identity.with_build_id,
                n->identity.images, n->identity.no_file);
     if (k->had)
         printf("kernel names: in the file already\n");
     else if (*k->none)
-        printf("kernel names: none: %s. Do: merge on the machine and in the boot that was traced, as root\n", k->none);
+        visible_printf(stdout, "kernel names: none: %s. Do: merge on the machine and in the boot that was traced, as root\n", k->none);
     else if (k->addresses)
         printf("kernel names: %" PRIu64 " of %" PRIu64 " addresses are in %" PRIu64 " functions, %" PRIu64 " KB\n", k->named, k->addresses,
                k->symbols, (k->bytes + 1023) / 1024);
@@ -140,14 +141,14 @@ static void why_not_fine(const struct merge_counts *n, const char *out)
     lacks_print("autologger merge", out, n->events_lost, n->buffers_lost, out);
     fflush(stdout);
     if (n->unfinished)
-        fprintf(stderr, "autologger merge: %u of the files %s never finished: what was lost last is not counted in %s\n", n->unfinished,
+        visible_printf(stderr, "autologger merge: %u of the files %s never finished: what was lost last is not counted in %s\n", n->unfinished,
                 n->unfinished == 1 ? "was" : "were", out);
     if (n->damage)
-        fprintf(stderr, "autologger merge: %s\nautologger merge: %u place%s of damage in all; what lies there is not in %s. Do: "
+        visible_printf(stderr, "autologger merge: %s\nautologger merge: %u place%s of damage in all; what lies there is not in %s. Do: "
                         "autologger summary FILE names each\n",
                 n->first_damage, n->damage, plural(n->damage), out);
     if (n->inversions)
-        fprintf(stderr, "autologger merge: %s\nautologger merge: %" PRIu64 " event%s out of time order; %s has them where they "
+        visible_printf(stderr, "autologger merge: %s\nautologger merge: %" PRIu64 " event%s out of time order; %s has them where they "
                         "were found. Do: copy the file again from where it was written\n",
                 n->first_inversion, n->inversions, n->inversions == 1 ? " is" : "s are", out);
 }
@@ -185,7 +186,7 @@ int cmd_merge(int argc, char **argv)
     if (a.common.json)
         counts_json(&a, &n);
     else {
-        printf("merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
+        visible_printf(stdout, "merged %u file%s: %" PRIu64 " events (%" PRIu64 " lost before)\ntrace: %s\n", a.count, plural(a.count), n.out, n.events_lost, a.out);
         names_print(&n);
         metadata_print(&n);
         redact_option_print(&a.redact);

@@ -2,6 +2,7 @@
 #include "autologger/control/client.h"
 #include "autologger/plan/check.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/textbuf.h"
 #include "registry-sim/text/winpath.h"
@@ -46,7 +47,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void left_out(void *ctx, const char *what)
 {
     (void)ctx;
-    fprintf(stderr, "autologger profile: left out: %s\n", what);
+    visible_printf(stderr, "autologger profile: left out: %s\n", what);
 }
 
 static wstatus sessions_take(struct declaring *v, struct control_client *c, struct reason *why)
@@ -55,7 +56,7 @@ static wstatus sessions_take(struct declaring *v, struct control_client *c, stru
     unsigned                 count = 0;
     wstatus                  st    = control_query_all(c, &list, &count, why);
     for (unsigned i = 0; i < count && !st; i++) {
-        st = declaring_session(v, c, list[i].name, why);
+        st = declaring_session(v, c, &list[i], why);
         if (st == W_WMI_INSTANCE_NOT_FOUND)
             st = W_SUCCESS; /* it ended meanwhile */
     }
@@ -156,7 +157,7 @@ static int run(const struct profile_args *a)
     control_close(client);
     if (st)
         return failure_print_about(ABOUT_RESULT, "autologger profile", st, &why);
-    printf("saved %u session%s with %u provider%s as profile %s: %s\n", v.sessions, plural(v.sessions), v.providers, plural(v.providers), a->name, path);
+    visible_printf(stdout, "saved %u session%s with %u provider%s as profile %s: %s\n", v.sessions, plural(v.sessions), v.providers, plural(v.providers), a->name, path);
     return VERB_FINE;
 }
 

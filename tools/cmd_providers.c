@@ -3,9 +3,11 @@
 #include "autologger/kernel/sources.h"
 #include "autologger/kernel/tracepoints.h"
 #include "autologger/control/client.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/cmdline.h"
 #include "tools/json_out.h"
 #include "tools/provider_names.h"
+#include "tools/quota_view.h"
 #include "tools/store_access.h"
 #include "tools/text_table.h"
 #include "tools/verb.h"
@@ -183,9 +185,9 @@ static void fields_print(struct listing *l, const char *folder)
                 json_number(l->j, "size", f.size);
                 json_object_end(l->j);
             } else if (f.kind <= TP_POINTER) {
-                printf("    %-28s %s, %u bits\n", f.name, kinds[f.kind], f.size * 8u);
+                visible_printf(stdout, "    %-28s %s, %u bits\n", f.name, kinds[f.kind], f.size * 8u);
             } else {
-                printf("    %-28s %s\n", f.name, kinds[f.kind]);
+                visible_printf(stdout, "    %-28s %s\n", f.name, kinds[f.kind]);
             }
         }
     if (l->j)
@@ -200,7 +202,7 @@ static void tracepoint_print(void *ctx, const char *name, const char *folder)
         json_object(l->j, NULL);
         json_text(l->j, "name", name);
     } else {
-        puts(name);
+        visible_printf(stdout, "%s\n", name);
     }
     if (l->fields)
         fields_print(l, folder);
@@ -212,7 +214,7 @@ static int tracepoints_print(const struct args *a, struct json *j)
 {
     struct listing l = {.j = j, .fields = a->fields, .tracefs = tracefs_open()};
     if (l.tracefs < 0) {
-        fprintf(stderr, "autologger providers: tracefs cannot be opened: %s. Do: run as root, or mount tracefs at /sys/kernel/tracing\n",
+        visible_printf(stderr, "autologger providers: tracefs cannot be opened: %s. Do: run as root, or mount tracefs at /sys/kernel/tracing\n",
                 strerror(-l.tracefs));
         return VERB_REFUSED;
     }
@@ -223,11 +225,11 @@ static int tracepoints_print(const struct args *a, struct json *j)
         json_array_end(j);
     close(l.tracefs);
     if (n < 0) {
-        fprintf(stderr, "autologger providers: the tracepoints cannot be read: %s. Do: run as root\n", strerror(-n));
+        visible_printf(stderr, "autologger providers: the tracepoints cannot be read: %s. Do: run as root\n", strerror(-n));
         return VERB_REFUSED;
     }
     if (n == 0)
-        fprintf(stderr, "autologger providers: this kernel has no tracepoint '%s'. Do: autologger providers --tracepoints\n", a->pattern ? a->pattern : "*:*");
+        visible_printf(stderr, "autologger providers: this kernel has no tracepoint '%s'. Do: autologger providers --tracepoints\n", a->pattern ? a->pattern : "*:*");
     return n ? VERB_FINE : VERB_FAILED;
 }
 
@@ -354,6 +356,51 @@ static void registered_json(struct json *j, const char *guid, const struct ctl_p
     json_object_end(j);
 }
 
+static int by_provider(const void *a, const void *b)
+{
+    const struct ctl_registration_row *x = a, *y = b;
+    const int                          n = memcmp(&x->provider, &y->provider, sizeof x->provider);
+    return n ? n : x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* Of a provider that no session enables, and that is no group, the registrations say all: thousands of questions less at a daemon that others keep
+ * busy. `all` is sorted. */
+static const struct ctl_provider_answer *from_registrations(const struct ctl_provider_row *row, const struct registrations *all)
+{
+    static _Alignas(8) uint8_t  bytes[sizeof(struct ctl_provider_answer) + CTL_PROVIDER_PROGRAMS * sizeof(struct ctl_provider_program)];
+    struct ctl_provider_answer *made  = (void *)bytes;
+    unsigned                    first = 0, behind = all->count, n = 0;
+    while (first < behind) {
+        const unsigned middle = first + (behind - first) / 2;
+        if (memcmp(&all->row[middle].provider, &row->guid, sizeof row->guid) < 0)
+            first = middle + 1;
+        else
+            behind = middle;
+    }
+    memset(bytes, 0, sizeof bytes);
+    snprintf(made->name, sizeof made->name, "%.*s", (int)sizeof row->name - 1, row->name);
+    for (unsigned i = first; i < all->count && guid_equal(&all->row[i].provider, &row->guid); i++) {
+        if (!n || made->program[n - 1].pid != all->row[i].pid) {
+            if (n == CTL_PROVIDER_PROGRAMS)
+                break;
+            made->program[n++] = (struct ctl_provider_program){.pid = all->row[i].pid};
+        }
+        made->program[n - 1].registrations++;
+        made->program[n - 1].classic |= all->row[i].flags & CTL_REGISTRATION_CLASSIC;
+    }
+    made->program_count = n;
+    return made;
+}
+
+static wstatus registered_take(struct control_client *client, const struct ctl_provider_row *row, const struct registrations *all,
+                               const struct ctl_provider_answer **out, struct reason *why)
+{
+    if (row->enabled_count || row->group || !all->count)
+        return control_provider(client, &row->guid, out, why);
+    *out = from_registrations(row, all);
+    return (*out)->program_count ? W_SUCCESS : W_WMI_GUID_NOT_FOUND;
+}
+
 static int registered_print(const struct args *a, struct json *j)
 {
     static const char *const titles[] = {"PROVIDER", "NAME", "PROGRAMS", "SESSIONS", NULL};
@@ -362,11 +409,16 @@ static int registered_print(const struct args *a, struct json *j)
     unsigned                 count    = 0;
     struct reason            why      = {0};
     struct registrations     all      = {NULL, 0};
+    struct ctl_state_answer  state    = {0};
     struct provider_names    names;
     struct text_table        t;
     wstatus                  st = control_open(a->common.runtime_dir, &client, &why);
     st                          = st ? st : control_providers(client, &rows, &count, &why);
-    st                          = st || !j ? st : control_registrations(client, &all.row, &all.count, &why);
+    st                          = st ? st : control_state(client, &state, &why);
+    if (!st && (st = control_registrations(client, &all.row, &all.count, &why)) && !j)
+        st = W_SUCCESS; /* an older daemon, an early program */
+    if (all.count)
+        qsort(all.row, all.count, sizeof *all.row, by_provider);
     provider_names_load(&names, NULL);
     text_table_init(&t, titles);
     if (j)
@@ -374,7 +426,7 @@ static int registered_print(const struct args *a, struct json *j)
     for (unsigned i = 0; !st && i < count; i++) {
         const struct ctl_provider_answer *p;
         char                              guid[GUID_TEXT_SIZE], programs[512], sessions[1024];
-        if (control_provider(client, &rows[i].guid, &p, &why))
+        if (registered_take(client, &rows[i], &all, &p, &why))
             continue; /* it went meanwhile */
         guid_format(&rows[i].guid, guid);
         programs_text(p, programs, sizeof programs);
@@ -385,10 +437,13 @@ static int registered_print(const struct args *a, struct json *j)
         else
             text_table_row(&t, guid, name, programs, sessions);
     }
-    if (j)
+    if (j) {
         json_array_end(j);
-    else if (!st)
+        quota_json(&state, j);
+    } else if (!st) {
         text_table_print(&t, stdout);
+        quota_print(&state, stdout);
+    }
     text_table_finish(&t);
     provider_names_finish(&names);
     free(rows);

@@ -1,6 +1,7 @@
 /* autologger query: one running session in full. */
 #include "autologger/boot/explain.h"
 #include "tools/live_rows.h"
+#include "tools/quota_view.h"
 #include "tools/session_request.h"
 #include "tools/session_view.h"
 #include "tools/verb.h"
@@ -45,8 +46,7 @@ static wstatus ask(struct control_client *c, const char *name, struct ctl_sessio
         if (rows[i].enabled_count)
             st = provider_take(c, &rows[i], out->name, why);
     free(rows);
-    if (!st && (st = control_users(c, out->name, &users.row, &users.count, why)) == W_NOT_SUPPORTED)
-        st = W_SUCCESS; /* an older daemon, or an early one */
+    st = st ? st : session_users_take(c, out->name, &users, why);
     if (!st && (st = live_rows_add(&rows_now, c, out, why)) == W_NOT_SUPPORTED)
         st = W_SUCCESS; /* an older daemon: no notes */
     return st ? st : control_state(c, &daemon_state, why);
@@ -75,8 +75,9 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
     session_view_show_enabled(s, &users, enabled.at, enabled.count, notes, count, c->json);
     free(notes);
     session_refused_print(&daemon_state, c->json ? stderr : stdout);
+    quota_print(&daemon_state, c->json ? stderr : stdout);
     free(enabled.at);
-    free(users.row);
+    session_users_finish(&users);
     result_list_finish(&rows_now);
 }
 

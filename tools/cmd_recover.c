@@ -44,7 +44,7 @@ static void show(void *ctx, const struct result_list *rows)
     if (!j)
         return;
     json_object(j, NULL);
-    result_view_json(rows, j);
+    result_view_json(rows, NULL, j);
     json_object_end(j);
     json_destroy(j);
 }

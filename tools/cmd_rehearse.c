@@ -1,6 +1,7 @@
 /* autologger rehearse: a whole boot of a configuration on this running machine, and its report. */
 #include "autologger/daemon/rehearse.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/profile.h"
 #include "tools/program_find.h"
 #include "tools/publisher_words.h"
@@ -76,7 +77,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 static void progress_print(void *ctx, const char *line)
 {
     FILE *to = ctx;
-    fprintf(to, "  %s\n", line);
+    visible_printf(to, "  %s\n", line);
     fflush(to);
 }
 
@@ -220,19 +221,19 @@ static int report_text(const struct rehearsal *r, struct regstore *store)
     if (!balances_show(r, store, NULL))
         code = VERB_FAILED;
     if (r->result.files_created_early)
-        printf("the early phase created %llu file%s; it must create none\n", (unsigned long long)r->result.files_created_early,
+        visible_printf(stdout, "the early phase created %llu file%s; it must create none\n", (unsigned long long)r->result.files_created_early,
                plural(r->result.files_created_early));
     if (r->result.interrupted)
         puts("interrupted: the boot was ended early, in order");
     if (r->result.merge_failed.status)
-        printf("not merged: %s%s%s\n", r->result.merge_failed.text, strstr(r->result.merge_failed.text, " Do: ") ? "" : ". Do: ",
+        visible_printf(stdout, "not merged: %s%s%s\n", r->result.merge_failed.text, strstr(r->result.merge_failed.text, " Do: ") ? "" : ". Do: ",
                strstr(r->result.merge_failed.text, " Do: ") ? "" : wstatus_advice(r->result.merge_failed.status));
     if (r->result.programs_failed)
         printf("%u of the programs failed\n", r->result.programs_failed);
     if (r->result.merged_path[0])
-        printf("trace: %s\n", r->result.merged_path);
+        visible_printf(stdout, "trace: %s\n", r->result.merged_path);
     else
-        printf("trace: none, because %s\n", r->result.merge_failed.status ? "the files could not be merged" : "no session wrote a file");
+        visible_printf(stdout, "trace: none, because %s\n", r->result.merge_failed.status ? "the files could not be merged" : "no session wrote a file");
     return code;
 }
 
@@ -243,7 +244,7 @@ static int report_json(const struct rehearsal *r, struct regstore *store)
     if (!j)
         return VERB_REFUSED;
     json_object(j, NULL);
-    result_view_json(&r->rows, j);
+    result_view_json(&r->rows, NULL, j);
     json_array(j, "balance");
     if (!balances_show(r, store, j))
         code = VERB_FAILED;

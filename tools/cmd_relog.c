@@ -13,6 +13,7 @@
 #include "tools/verb.h"
 #include "autologger/wire/merged.h"
 #include "autologger/wire/names.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -144,7 +145,7 @@ static void print(const struct relog_args *a, const struct merge_counts *n)
         json_destroy(j);
         return;
     }
-    printf("%" PRIu64 " of %" PRIu64 " events (%" PRIu64 " left out)\ntrace: %s\n", n->out, n->in, n->left_out, a->out);
+    visible_printf(stdout, "%" PRIu64 " of %" PRIu64 " events (%" PRIu64 " left out)\ntrace: %s\n", n->out, n->in, n->left_out, a->out);
     redact_option_print(&a->redact);
 }
 
@@ -202,7 +203,7 @@ static int relog(struct relog_args *a)
         lacks_print("autologger relog", a->out, n.events_lost, n.buffers_lost, a->count == 1 ? a->files[0] : a->out);
         fflush(stdout);
         if (n.damage || n.inversions)
-            fprintf(stderr, "autologger relog: %s%s\n", n.damage ? n.first_damage : n.first_inversion, n.damage ? ": what lies there is not in the result" : "");
+            visible_printf(stderr, "autologger relog: %s%s\n", n.damage ? n.first_damage : n.first_inversion, n.damage ? ": what lies there is not in the result" : "");
         code = n.damage || n.inversions ? VERB_FAILED : VERB_FINE;
     }
     process_filter_finish(&a->filter);

@@ -1,5 +1,6 @@
 /* autologger snapshot: what a session has now, as a file of its own. */
 #include "autologger/control/client.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/cmdline.h"
 #include "tools/json_out.h"
 #include "tools/session_view.h"
@@ -48,12 +49,12 @@ static void report(const struct ctl_update_answer *answer, bool as_json)
 {
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (!j) {
-        printf("snapshot of \"%s\": %s\n", answer->session.name, answer->text);
+        visible_printf(stdout, "snapshot of \"%s\": %s\n", answer->session.name, answer->text);
         return;
     }
     json_object(j, NULL);
     json_text(j, "file", answer->text);
-    session_view_json(&answer->session, "session", j);
+    session_view_json(&answer->session, NULL, "session", j);
     json_object_end(j);
     json_destroy(j);
 }

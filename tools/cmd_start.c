@@ -2,6 +2,7 @@
 #include "registry-sim/text/dialect.h"
 #include "autologger/plan/plan.h"
 #include "autologger/wire/etl.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/profile.h"
 #include "tools/provider_names.h"
@@ -136,13 +137,13 @@ static void started(const struct ctl_update_answer *answer, struct json *j)
 {
     if (j) {
         json_object(j, NULL);
-        session_view_json(&answer->session, "session", j);
+        session_view_json(&answer->session, NULL, "session", j);
         json_text(j, "conditions", answer->text);
         json_object_end(j);
     } else {
-        printf("started \"%s\": %s\n", answer->session.name, session_file_text(&answer->session));
+        visible_printf(stdout, "started \"%s\": %s\n", answer->session.name, session_file_text(&answer->session));
         if (*answer->text)
-            printf("%s\n", answer->text);
+            printf("%s\n", answer->text); /* visible: lines of conditions, which condition_add escaped */
     }
 }
 
@@ -184,7 +185,7 @@ static int start_all(const struct start_args *a, struct regstore *store, struct 
     if (st)
         code = failure_print("autologger start", st, &why);
     else if (!n) {
-        fprintf(stderr, "autologger start: %s declares no session%s%s that starts. Do: autologger check %s\n", a->config, a->name ? " named " : "",
+        visible_printf(stderr, "autologger start: %s declares no session%s%s that starts. Do: autologger check %s\n", a->config, a->name ? " named " : "",
                 a->name ? a->name : "", a->config);
         code = VERB_FAILED;
     }
@@ -222,7 +223,7 @@ static int run(struct start_args *a, struct regstore *declared)
     if (!st && a->config)
         st = dialect_import_file(config, path, 0, plan_vocabulary(), &sink, &why);
     if (st && sink.errors)
-        fprintf(stderr, "autologger start: %s: %u mistake%s, nothing was started\n", a->config, sink.errors, plural(sink.errors));
+        visible_printf(stderr, "autologger start: %s: %u mistake%s, nothing was started\n", a->config, sink.errors, plural(sink.errors));
     else if (st)
         code = failure_print_about(ABOUT_CONFIGURATION, "autologger start", st, &why);
     else if ((st = control_open(a->common.runtime_dir, &client, &why)))

@@ -1,5 +1,7 @@
 /* autologger status: what became of every declared session and provider. */
 #include "autologger/boot/changed.h"
+#include "tools/quota_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/result_view.h"
 #include "tools/store_access.h"
 #include "tools/under_way.h"
@@ -32,6 +34,7 @@ struct shown {
     struct untraced           why_not;  /* of `untraced` */
     bool                      used_up;  /* the machine's present boot was the one that was asked for: why_not says so */
     struct under_way          under_way; /* the machine's present boot */
+    struct live_losses        live;      /* of sessions that run */
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -73,34 +76,38 @@ static bool anything(const struct shown *s) { return s->booted || s->under_way.n
 
 static void show_under_way(const struct shown *s)
 {
-    printf("boot %u is being traced; %s\n    do:  autologger status --wait, or look at it later\n", s->under_way.number, s->under_way.ends);
+    visible_printf(stdout, "boot %u is being traced; %s\n    do:  autologger status --wait, or look at it later\n", s->under_way.number, s->under_way.ends);
 }
 
 static int show_text(const struct shown *s)
 {
     const struct status_args *a = s->args;
     unsigned                  failed = failures(s);
+    struct result_view        how    = a->how;
+    how.live                         = &s->live;
     fflush(stdout);
     if (s->under_way.now && !s->booted)
         show_under_way(s);
     else if (s->untraced && !s->under_way.now && (a->check || !s->booted))
-        fprintf(a->check ? stdout : stderr, "%s%s: %s. Do: %s\n", a->check ? "" : "autologger status: ",
+        visible_printf(a->check ? stdout : stderr, "%s%s: %s. Do: %s\n", a->check ? "" : "autologger status: ",
                 s->booted ? "this boot was not traced" : "no boot was traced yet", s->why_not.reason, s->why_not.advice);
     else if (!s->booted && a->check)
         puts("nothing was booted yet");
     else if (!s->booted)
-        fprintf(stderr, "autologger status: nothing was booted yet with %s. Do: autologger rehearse --store %s\n", a->common.store,
+        visible_printf(stderr, "autologger status: nothing was booted yet with %s. Do: autologger rehearse --store %s\n", a->common.store,
                 a->common.store);
     else if (failed || !a->check)
-        result_view_print(&s->list, &a->how, stdout);
+        result_view_print(&s->list, &how, stdout);
     if (s->booted && s->under_way.now && !a->check) {
         putchar('\n');
         show_under_way(s);
     } else if (s->untraced && s->booted && !a->check) {
-        printf("\nNot of this boot, which was not traced: %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
+        visible_printf(stdout, "\nNot of this boot, which was not traced: %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
     } else if (s->used_up && !a->check) {
-        printf("\nThis boot was %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
+        visible_printf(stdout, "\nThis boot was %s\n    do:  %s\n", s->why_not.reason, s->why_not.advice);
     }
+    if (!a->check)
+        quota_print(&s->live.state, stdout);
     return failed || (!anything(s) && !a->check) ? VERB_FAILED : VERB_FINE;
 }
 
@@ -110,7 +117,7 @@ static int show_json(const struct shown *s)
     if (!j)
         return VERB_REFUSED;
     json_object(j, NULL);
-    result_view_json(&s->list, j);
+    result_view_json(&s->list, &s->live, j);
     json_flag(j, "this_boot", s->booted && !s->untraced);
     json_object(j, "untraced");
     json_text(j, "reason", s->why_not.reason);
@@ -118,6 +125,7 @@ static int show_json(const struct shown *s)
     json_flag(j, "failed", s->why_not.failed);
     json_object_end(j);
     json_flag(j, "used_up", s->used_up);
+    quota_json(&s->live.state, j);
     json_object(j, "under_way");
     json_flag(j, "now", s->under_way.now);
     json_number(j, "number", s->under_way.number);
@@ -146,6 +154,8 @@ static wstatus look(struct status_args *a, struct regstore **store, struct shown
         changed_note(&s->list, *store);
     under_way_boot_id(&m, boot_id);
     a->how.alive = s->booted && strcmp(s->list.boot_id, boot_id) == 0;
+    if (a->how.alive && !a->root)
+        live_losses_take(a->common.store, &s->list, &s->live);
     s->untraced = machines && (!s->booted || s->list.rehearsal || strcmp(s->list.boot_id, boot_id) != 0);
     if (machines)
         under_way_look(&m, *store, s->booted ? &s->list : NULL, &s->under_way);
@@ -165,6 +175,7 @@ static wstatus look(struct status_args *a, struct regstore **store, struct shown
 
 static void look_away(struct regstore **store, struct shown *s)
 {
+    live_losses_finish(&s->live);
     result_list_finish(&s->list);
     regstore_close(*store);
     *store = NULL;
@@ -178,7 +189,7 @@ static void tell(const struct shown *s, unsigned waited)
     if (terminal)
         fprintf(stderr, "\rboot %u is being traced; waiting for its end: %u s ", s->under_way.number, waited);
     else if (waited % TELL_S == 0)
-        fprintf(stderr, "boot %u is being traced; %s (waited %u s)\n", s->under_way.number, s->under_way.ends, waited);
+        visible_printf(stderr, "boot %u is being traced; %s (waited %u s)\n", s->under_way.number, s->under_way.ends, waited);
 }
 
 /* Looks until the present boot is over. W_TIMEOUT when it is not after the time. */
@@ -193,7 +204,7 @@ static wstatus look_and_wait(struct status_args *a, struct regstore **store, str
         st = look(a, store, s, why);
     }
     if (waited && isatty(STDERR_FILENO) == 1)
-        fprintf(stderr, "\r%*s\r", 70, "");
+        visible_printf(stderr, "\r%*s\r", 70, "");
     if (a->wait && !st && s->under_way.now)
         return reason_set(why, W_TIMEOUT, "boot %u is still being traced after %u s. Do: wait longer (--wait=SECONDS), or end it: autologger stop --merge",
                           s->under_way.number, waited);
@@ -236,6 +247,7 @@ int cmd_status(int argc, char **argv)
     } else {
         code = a.common.json ? show_json(&s) : show_text(&s);
     }
+    live_losses_finish(&s.live);
     result_list_finish(&s.list);
     regstore_close(store);
     return code;

@@ -1,5 +1,6 @@
 /* autologger stop: ends a session; its file is complete when the command returns. */
 #include "tools/result_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/session_request.h"
 #include "tools/session_view.h"
 #include "tools/store_access.h"
@@ -22,9 +23,11 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
         session_view_show(s, true);
         return;
     }
-    printf("stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written), ctl_events_lost(s));
+    visible_printf(stdout, "stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written), ctl_events_lost(s));
+    if (s->overwritten)
+        printf(OVERWRITTEN_TEXT "\n", s->overwritten, s->events_written);
     if (s->log_path[0])
-        printf("file: %s\n", s->log_path);
+        visible_printf(stdout, "file: %s\n", s->log_path);
 }
 
 /* ---- stop --merge: the end of the machine's boot, now; or that of sessions that controllers started ---- */
@@ -78,7 +81,7 @@ static int sessions_merge(struct merging *m, struct control_client *client)
         if (!m->common.json)
             report(&last, &m->common);
         if (!last.log_path[0]) {
-            fprintf(stderr, "autologger stop: session \"%s\" had no file, so there is nothing of it to merge\n", m->name[i]);
+            visible_printf(stderr, "autologger stop: session \"%s\" had no file, so there is nothing of it to merge\n", m->name[i]);
             continue;
         }
         snprintf(file[i], sizeof file[i], "%s", last.log_path);
@@ -127,13 +130,13 @@ static int merged_show(const char *store_path, bool as_json)
     struct json *j = !st && as_json ? json_create(stdout, true) : NULL;
     if (j) {
         json_object(j, NULL);
-        result_view_json(&list, j);
+        result_view_json(&list, NULL, j);
         json_object_end(j);
         json_destroy(j);
     } else if (!code) {
-        printf("stopped; merged file: %s\n", result_view_merged(&list));
+        visible_printf(stdout, "stopped; merged file: %s\n", result_view_merged(&list));
     } else if (!st) {
-        fprintf(stderr, "autologger stop: the sessions are stopped, and no merged file was made. Do: autologger status --store %s\n", store_path);
+        visible_printf(stderr, "autologger stop: the sessions are stopped, and no merged file was made. Do: autologger status --store %s\n", store_path);
     }
     result_list_finish(&list);
     regstore_close(store);

@@ -1,5 +1,6 @@
 /* autologger tracerpt: Windows' tracerpt, with its spelling of options: dumps, a summary, and reports of resources. */
 #include "autologger/consumer/dump.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/describe.h"
 #include "tools/json_out.h"
 #include "tools/progress.h"
@@ -44,7 +45,7 @@ static bool translate(int argc, char **argv, char **out, char **room, int *count
         size_t s = 0;
         for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
             if (strcasecmp(argv[i], refused[k]) == 0) {
-                fprintf(stderr, "%s: %s is not there. Do: autologger tracerpt --help names the options\n", argv[0], argv[i]);
+                visible_printf(stderr, "%s: %s is not there. Do: autologger tracerpt --help names the options\n", argv[0], argv[i]);
                 return false;
             }
         while (s < sizeof spelling / sizeof *spelling && strcasecmp(argv[i], spelling[s].windows) != 0)
@@ -173,11 +174,11 @@ static bool may_write(const struct tracerpt_args *a, const char *name)
     if (a->yes || access(name, F_OK) != 0)
         return true;
     if (isatty(STDIN_FILENO) == 1 && isatty(STDERR_FILENO) == 1) {
-        fprintf(stderr, "%s exists. Replace it? (y/n) ", name);
+        visible_printf(stderr, "%s exists. Replace it? (y/n) ", name);
         if (fgets(answer, sizeof answer, stdin) && (*answer == 'y' || *answer == 'Y'))
             return true;
     }
-    fprintf(stderr, "autologger tracerpt: %s exists, and is not replaced. Do: -y\n", name);
+    visible_printf(stderr, "autologger tracerpt: %s exists, and is not replaced. Do: -y\n", name);
     return false;
 }
 
@@ -214,7 +215,7 @@ static void show(const struct tracerpt_args *a, const uint64_t events[OUTPUTS])
         json_text(j, "file", a->file);
         json_array(j, "outputs");
     } else {
-        printf("\nInput\n----------------\nFile(s):\n     %s\n\nOutput\n----------------\n", a->file);
+        visible_printf(stdout, "\nInput\n----------------\nFile(s):\n     %s\n\nOutput\n----------------\n", a->file);
     }
     for (int i = 0; i < OUTPUTS; i++) {
         if (!a->wanted[i])
@@ -226,7 +227,7 @@ static void show(const struct tracerpt_args *a, const uint64_t events[OUTPUTS])
             json_number(j, "events", events[i]);
             json_object_end(j);
         } else {
-            printf("%s:%*s%s\n", output_names[i], (int)(19 - strlen(output_names[i])), "", a->name[i]);
+            visible_printf(stdout, "%s:%*s%s\n", output_names[i], (int)(19 - strlen(output_names[i])), "", a->name[i]);
         }
     }
     if (j) {
@@ -300,7 +301,7 @@ int cmd_tracerpt(int argc, char **argv)
     int                  count, code = VERB_USAGE;
 
     if (argc > ARGUMENTS)
-        fprintf(stderr, "%s: at most %d arguments\n", argv[0], ARGUMENTS);
+        visible_printf(stderr, "%s: at most %d arguments\n", argv[0], ARGUMENTS);
     else if (translate(argc, argv, out, room, &count) && cmdline_parse(&argp, count, out, &a, &code))
         code = run(&a);
     for (int i = 0; i < ARGUMENTS; i++)

@@ -2,6 +2,7 @@
 #include "autologger/kernel/flags.h"
 #include "autologger/plan/plan.h"
 #include "autologger/control/client.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/winpath.h"
 #include "tools/cmdline.h"
@@ -124,19 +125,19 @@ static void report(const struct ctl_update_answer *answer, bool as_json)
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (j) {
         json_object(j, NULL);
-        session_view_json(&answer->session, "session", j);
+        session_view_json(&answer->session, NULL, "session", j);
         json_text(j, "conditions", answer->text);
         json_object_end(j);
         json_destroy(j);
     } else if (!as_json) {
         const struct ctl_session_info *s = &answer->session;
-        printf("updated \"%s\"\n", s->name);
+        visible_printf(stdout, "updated \"%s\"\n", s->name);
         if (s->kernel)
-            printf("flags:  %s\nstacks: %s\n", *flags ? flags : "(none)", *stacks ? stacks : "(none)");
-        printf("buffers: %u to %u\nfile:   %s\n", s->minimum_buffers, s->maximum_buffers, *s->log_path ? s->log_path : "(none)");
-        printf("real time: %s\n", s->log_file_mode & 0x100 ? "on" : "off");
+            visible_printf(stdout, "flags:  %s\nstacks: %s\n", *flags ? flags : "(none)", *stacks ? stacks : "(none)");
+        visible_printf(stdout, "buffers: %u to %u\nfile:   %s\n", s->minimum_buffers, s->maximum_buffers, *s->log_path ? s->log_path : "(none)");
+        visible_printf(stdout, "real time: %s\n", s->log_file_mode & 0x100 ? "on" : "off");
         if (*answer->text)
-            printf("%s\n", answer->text);
+            printf("%s\n", answer->text); /* visible: lines of conditions, which condition_add escaped */
     }
 }
 

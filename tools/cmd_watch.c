@@ -17,8 +17,16 @@ struct watch_args {
     const char         *session;
     struct dump_options options;
     struct describe     describe;
+    struct learner      learner;
 };
 enum { OPT_MANIFEST = 0x320, OPT_CULTURE };
+
+/* What providers write of their own events describes those that follow: there is no file to search. */
+static void on_event(void *ctx, const struct etl_event *e)
+{
+    struct watch_args *a = ctx;
+    learner_see(&a->learner, a->describe.set, e);
+}
 
 static struct live *watched; /* for the signal handler alone */
 
@@ -118,6 +126,9 @@ int cmd_watch(int argc, char **argv)
     if (!describe_open(&a.describe, "autologger watch", &code))
         return code;
     a.options.schemas = a.describe.set;
+    a.options.see     = on_event;
+    a.options.see_ctx = &a;
+    a.learner         = (struct learner){.manifest = a.describe.learn.manifest, .ctx = a.describe.learn.ctx};
     wstatus st = live_open(a.common.runtime_dir, a.session, &l, &why);
     if (st) {
         describe_close(&a.describe);
@@ -135,6 +146,7 @@ int cmd_watch(int argc, char **argv)
     signal(SIGTERM, SIG_DFL);
     live_close(l, !st && !(a.options.limit && written >= a.options.limit));
     losses_print(&before, &after);
+    learner_finish(&a.learner);
     describe_report(&a.describe, "autologger watch");
     describe_close(&a.describe);
     return st ? failure_print("autologger watch", st, &why) : damaged ? VERB_FAILED : VERB_FINE;

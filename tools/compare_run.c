@@ -2,6 +2,7 @@
 #include "tools/compare_run.h"
 
 #include "autologger/report/compare_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/report_run.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -31,7 +32,7 @@ wstatus compare_files(const char *verb, const char *const *before, unsigned coun
     for (unsigned i = 0; i < count && i < COMPARE_FILES; i++) {
         struct reason bad = {0};
         if (boot_read(before[i], &quick, &boots[n], &bad))
-            fprintf(stderr, "%s: %s is left out: %s\n", verb, before[i], bad.text);
+            visible_printf(stderr, "%s: %s is left out: %s\n", verb, before[i], bad.text);
         else
             read[n++] = before[i];
     }
@@ -61,7 +62,7 @@ static wstatus json_print(const struct compared *c, struct reason *why)
     yajl_gen_config(g, yajl_gen_beautify, 1);
     compare_json(c->comparison, c->before, c->after, g);
     yajl_gen_get_buf(g, &text, &size);
-    fwrite(text, 1, size, stdout);
+    visible_json(stdout, (const char *)text, size);
     yajl_gen_free(g);
     return W_SUCCESS;
 }

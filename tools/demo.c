@@ -119,7 +119,7 @@ static void work(REGHANDLE classic, struct counted *count, int scratch)
         classic_write(classic, count, CLASSIC_STEP, round, primes);
         sleep_ms(ROUND_MS);
     }
-    DEMO_WRITE(count, "Stop", TraceLoggingFloat64((double)ROUNDS * ROUND_MS / 1000, "seconds"));
+    DEMO_WRITE(count, "Stop", TraceLoggingFloat64((double)(ROUNDS * ROUND_MS) / 1000, "seconds"));
     classic_write(classic, count, CLASSIC_STOP, ROUNDS, 0);
 }
 

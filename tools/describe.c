@@ -1,6 +1,7 @@
 #include "tools/describe.h"
 
 #include "autologger/schema/manifest_model.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/manifest_source.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
@@ -33,7 +34,7 @@ void describe_report(const struct describe *d, const char *verb)
     if (!d->installed.failed)
         return;
     fflush(stdout);
-    fprintf(stderr, "%s: %u installed manifest%s could not be read: %s. Do: install %s again (autologger manifest list)\n", verb, d->installed.failed,
+    visible_printf(stderr, "%s: %u installed manifest%s could not be read: %s. Do: install %s again (autologger manifest list)\n", verb, d->installed.failed,
             plural(d->installed.failed), d->installed.why.text, d->installed.failed == 1 ? "it" : "them");
 }
 

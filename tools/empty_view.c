@@ -2,6 +2,7 @@
 #include "tools/empty_view.h"
 
 #include "autologger/boot/explain.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/live_rows.h"
 #include "tools/store_access.h"
@@ -160,20 +161,20 @@ static bool print_text(const struct session_steps *s)
     const struct step       *wrong   = NULL;
     char                     text[700], advice[300];
 
-    printf("session %s\n", s->row->session);
+    visible_printf(stdout, "session %s\n", s->row->session);
     for (unsigned i = 0; i < s->count; i++) {
-        printf("  %s  %-9s %s\n", marks[s->step[i].state], s->step[i].name, s->step[i].text);
+        visible_printf(stdout, "  %s  %-9s %s\n", marks[s->step[i].state], s->step[i].name, s->step[i].text);
         wrong = wrong ? wrong : s->step[i].state == STEP_WRONG ? &s->step[i] : NULL;
     }
     for (unsigned i = 0; i < s->provider_count; i++) {
         const struct result_row *p = &s->providers[i];
         provider_words(p, text, sizeof text, advice, sizeof advice);
-        printf("         provider  %s: %s\n", *p->name ? p->name : p->provider, text);
+        visible_printf(stdout, "         provider  %s: %s\n", *p->name ? p->name : p->provider, text);
         if (*advice)
-            printf("                   do: %s\n", advice);
+            visible_printf(stdout, "                   do: %s\n", advice);
     }
     if (wrong)
-        printf("It has no events because of %s: %s\n  do: %s\n", wrong->name, wrong->text, *wrong->advice ? wrong->advice : "see autologger status");
+        visible_printf(stdout, "It has no events because of %s: %s\n  do: %s\n", wrong->name, wrong->text, *wrong->advice ? wrong->advice : "see autologger status");
     return wrong != NULL;
 }
 
@@ -264,7 +265,7 @@ static int untraced_view(const struct cmdline *common, const struct machine *m, 
         json_object_end(j);
         json_destroy(j);
     } else {
-        printf("no boot was traced with this store: %s\n  do: %s\n", why.reason, why.advice);
+        visible_printf(stdout, "no boot was traced with this store: %s\n  do: %s\n", why.reason, why.advice);
     }
     return VERB_FAILED;
 }
@@ -289,11 +290,11 @@ static int rows_view(const struct cmdline *common, const struct result_list *lis
         json_object_end(j);
         json_destroy(j);
     } else if (!shown && !session) {
-        printf("every session of the last %s has events\n", list->rehearsal ? "rehearsal" : "boot");
+        visible_printf(stdout, "every session of the last %s has events\n", list->rehearsal ? "rehearsal" : "boot");
     }
     if (!shown && session) {
         fflush(stdout);
-        fprintf(stderr, "autologger analyse: the last %s had no session \"%s\", and no controller has started one. Do: see autologger status and autologger sessions\n",
+        visible_printf(stderr, "autologger analyse: the last %s had no session \"%s\", and no controller has started one. Do: see autologger status and autologger sessions\n",
                 list->rehearsal ? "rehearsal" : "boot", session);
         return VERB_FAILED;
     }

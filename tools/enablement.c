@@ -2,6 +2,7 @@
 #include "tools/enablement.h"
 
 #include "autologger/plan/plan.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/text/winpath.h"
 #include "tools/filter_words.h"
 #include "tools/json_out.h"
@@ -98,7 +99,7 @@ static void report(const struct enablement *a)
     struct json *j = a->common.json ? json_create(stdout, true) : NULL;
     guid_format(&a->request.provider, guid);
     if (!j) {
-        printf("%s %s in \"%s\"\n", done_words[a->request.code], a->provider, a->session);
+        visible_printf(stdout, "%s %s in \"%s\"\n", done_words[a->request.code], a->provider, a->session);
         return;
     }
     json_object(j, NULL);

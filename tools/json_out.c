@@ -1,6 +1,8 @@
 /* json_out.c - see json_out.h. */
 #include "tools/json_out.h"
 
+#include "registry-sim/base/visible_print.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@ struct json {
 
 static void put(void *ctx, const char *text, size_t size)
 {
-    fwrite(text, 1, size, ctx);
+    visible_json(ctx, text, size);
 }
 
 struct json *json_create(FILE *to, bool pretty)

@@ -15,6 +15,7 @@ static void session_fill(const struct ctl_session_info *s, const struct ctl_term
     row->kernel          = s->kernel != 0;
     row->file_created    = true;
     row->written         = s->events_written;
+    row->overwritten     = s->overwritten;
     row->lost_ring       = s->lost_ring;
     row->lost_memory     = s->lost_memory;
     row->lost_conversion = s->lost_conversion;

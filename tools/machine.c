@@ -1,6 +1,7 @@
 /* machine.c - see machine.h. */
 #include "tools/machine.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -244,10 +245,10 @@ static void wait_told(pid_t pid, int *status, const char *what)
         if (steps * STEP_MS % 1000 || seconds < QUIET_S || (!terminal && seconds % EVERY_S))
             continue;
         told = true;
-        fprintf(stderr, terminal ? "\r%s: %u s " : "%s: %u s so far\n", what, seconds);
+        visible_printf(stderr, terminal ? "\r%s: %u s " : "%s: %u s so far\n", what, seconds);
     }
     if (terminal && told)
-        fprintf(stderr, "\r%*s\r", 70, "");
+        visible_printf(stderr, "\r%*s\r", 70, "");
 }
 
 static wstatus run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, const char *what, struct reason *why)

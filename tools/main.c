@@ -1,5 +1,6 @@
 /* autologger: finds the verb and calls it. */
 #include "registry-sim/base/nearest.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/cmdline.h"
 #include "tools/publisher_words.h"
 #include "tools/verb.h"
@@ -22,9 +23,9 @@ static int unknown_verb(const char *word)
             near.found = found;
         }
     }
-    fprintf(stderr, "autologger: there is no verb \"%s\".", word);
+    visible_printf(stderr, "autologger: there is no verb \"%s\".", word);
     if (near.found)
-        fprintf(stderr, " Did you mean \"%s\"?", near.found);
+        visible_printf(stderr, " Did you mean \"%s\"?", near.found);
     fputs(" Do: autologger --help\n", stderr);
     return VERB_USAGE;
 }
@@ -38,7 +39,7 @@ int main(int argc, char **argv)
         return overview_print(argc, argv);
     const char *word = argv[1];
     if (!strcmp(word, "--version") || !strcmp(word, "-V")) {
-        printf("autologger %s\n", AL_VERSION);
+        visible_printf(stdout, "autologger %s\n", AL_VERSION);
         return VERB_FINE;
     }
     bool help = !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "-?");

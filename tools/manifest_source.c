@@ -1,5 +1,6 @@
 #include "tools/manifest_source.h"
 
+#include "registry-sim/base/visible_print.h"
 #include "tools/store_access.h"
 #include "tools/verb.h"
 
@@ -47,6 +48,6 @@ int manifest_source_failed(const struct manifest_source *s, const char *verb, ws
 {
     if (!s->errors)
         return failure_print_about(ABOUT_RESULT, verb, st, why);
-    fprintf(stderr, "%s: %s\n", verb, why->text);
+    visible_printf(stderr, "%s: %s\n", verb, why->text);
     return VERB_FAILED;
 }

@@ -1,6 +1,7 @@
 #include "tools/manifest_view.h"
 
 #include "autologger/schema/schema.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 
 #include <string.h>
@@ -22,8 +23,8 @@ static void items_print(const struct manifest *m, const char *title, const void 
         const struct manifest_item *item = (const void *)((const char *)at + i * stride);
         const char                 *text = message(m, item, culture);
         if (!i)
-            fprintf(to, "\n%s:\n", title);
-        fprintf(to, "  0x%llx %s%s%s\n", (unsigned long long)item->value, either(item->name, "?"), text ? ": " : "", either(text, ""));
+            visible_printf(to, "\n%s:\n", title);
+        visible_printf(to, "  0x%llx %s%s%s\n", (unsigned long long)item->value, either(item->name, "?"), text ? ": " : "", either(text, ""));
     }
 }
 
@@ -31,21 +32,21 @@ static void field_print(const struct manifest_provider *p, const struct manifest
 {
     const struct manifest_field *f = &t->fields.at[i];
 
-    fprintf(to, "    %*s%s", depth * 2, "", f->name);
+    visible_printf(to, "    %*s%s", depth * 2, "", f->name);
     if (f->flags & FIELD_STRUCT)
         fprintf(to, " struct");
     else
-        fprintf(to, " %s %s", schema_in_word(f->in), schema_out_word(f->out));
+        visible_printf(to, " %s %s", schema_in_word(f->in), schema_out_word(f->out));
     if (f->flags & FIELD_COUNT_OF)
-        fprintf(to, " [%s]", t->fields.at[f->count].name);
+        visible_printf(to, " [%s]", t->fields.at[f->count].name);
     else if (f->flags & FIELD_FIXED_COUNT)
         fprintf(to, " [%u]", f->count);
     if (f->flags & FIELD_LENGTH_OF)
-        fprintf(to, " length %s", t->fields.at[f->length].name);
+        visible_printf(to, " length %s", t->fields.at[f->length].name);
     else if (f->flags & FIELD_FIXED_LENGTH)
         fprintf(to, " length %u", f->length);
     if (f->map >= 0)
-        fprintf(to, " map %s", either(p->maps.at[f->map].item.name, "?"));
+        visible_printf(to, " map %s", either(p->maps.at[f->map].item.name, "?"));
     fputc('\n', to);
     for (unsigned k = 0; f->flags & FIELD_STRUCT && k < f->members && depth < 8; k++)
         field_print(p, t, f->first + k, depth + 1, to);
@@ -58,10 +59,10 @@ static void event_print(const struct manifest *m, const struct manifest_provider
     fprintf(to, "  %u", (unsigned)e->item.value);
     if (e->version)
         fprintf(to, " version %u", e->version);
-    fprintf(to, " %s: level %u, task %u, opcode %u, channel %u, keyword 0x%llx\n", either(e->item.symbol, "(no symbol)"), e->level, e->task, e->opcode,
+    visible_printf(to, " %s: level %u, task %u, opcode %u, channel %u, keyword 0x%llx\n", either(e->item.symbol, "(no symbol)"), e->level, e->task, e->opcode,
             e->channel, (unsigned long long)e->keyword);
     if (text)
-        fprintf(to, "    \"%s\"\n", text);
+        visible_printf(to, "    \"%s\"\n", text);
     for (unsigned i = 0; e->template_index >= 0 && i < p->templates.at[e->template_index].top_count; i++)
         field_print(p, &p->templates.at[e->template_index], i, 0, to);
 }
@@ -72,18 +73,18 @@ void manifest_view_print(const struct manifest *m, int culture, FILE *to)
         const struct manifest_provider *p = &m->providers.at[i];
         struct manifest_item            own = {.message = p->message};
         char                            guid[GUID_TEXT_SIZE];
-        fprintf(to, "%s%s %s\n", i ? "\n" : "", p->name, guid_format(&p->guid, guid));
+        visible_printf(to, i ? "\n%s %s\n" : "%s %s\n", p->name, guid_format(&p->guid, guid));
         if (message(m, &own, culture))
-            fprintf(to, "%s\n", message(m, &own, culture));
+            visible_printf(to, "%s\n", message(m, &own, culture));
         if (p->resource_file)
-            fprintf(to, "resources: %s\n", p->resource_file);
+            visible_printf(to, "resources: %s\n", p->resource_file);
         fprintf(to, "cultures:");
         for (unsigned k = 0; k < m->cultures.count; k++)
-            fprintf(to, " %s%s", m->cultures.at[k].name, (int)k == culture ? " (shown)" : "");
+            visible_printf(to, " %s%s", m->cultures.at[k].name, (int)k == culture ? " (shown)" : "");
         fputc('\n', to);
         for (unsigned k = 0; k < p->channels.count; k++) {
             const struct manifest_channel *c = &p->channels.at[k];
-            fprintf(to, "%s  %u %s (%s), keyword 0x%llx\n", k ? "" : "\nchannels:\n", (unsigned)c->item.value, c->item.name, channel_types[c->type],
+            visible_printf(to, k ? "  %u %s (%s), keyword 0x%llx\n" : "\nchannels:\n  %u %s (%s), keyword 0x%llx\n", (unsigned)c->item.value, c->item.name, channel_types[c->type],
                     (unsigned long long)c->keyword);
         }
         items_print(m, "levels", p->levels.at, p->levels.count, sizeof *p->levels.at, culture, to);
@@ -189,12 +190,12 @@ void manifest_view_json(const struct manifest *m, int culture, struct json *j)
 
 /* ---- a manifest to begin with ---- */
 
-static void escaped(const char *s, FILE *to)
+static void escaped(const char *s, FILE *to) /* of an example's XML */
 {
     for (; *s; s++) {
         const char *as = *s == '&' ? "&amp;" : *s == '<' ? "&lt;" : *s == '"' ? "&quot;" : NULL;
         if (as)
-            fputs(as, to);
+            fputs(as, to); /* visible: an entity */
         else
             fputc(*s, to);
     }
@@ -216,8 +217,8 @@ void manifest_template_print(const char *provider, FILE *to)
                 "    xmlns:win=\"http://manifests.microsoft.com/win/2004/08/windows/events\" xmlns:xs=\"http://www.w3.org/2001/XMLSchema\">\n"
                 "  <instrumentation>\n    <events>\n      <!-- 1: the provider -->\n      <provider name=\"");
     escaped(provider, to);
-    fprintf(to, "\" guid=\"%s\" symbol=\"%s\">\n", guid_format(&guid, text), symbol);
-    fprintf(to, "        <!-- 2: tasks are the parts of the program, opcodes what happens in them -->\n"
+    visible_printf(to, "\" guid=\"%s\" symbol=\"%s\">\n", guid_format(&guid, text), symbol);
+    visible_printf(to, "        <!-- 2: tasks are the parts of the program, opcodes what happens in them -->\n"
                 "        <tasks>\n          <task name=\"Request\" value=\"1\" symbol=\"%s_TASK_REQUEST\"/>\n        </tasks>\n"
                 "        <opcodes>\n          <opcode name=\"Retry\" value=\"10\" symbol=\"%s_OPCODE_RETRY\"/>\n        </opcodes>\n"
                 "        <!-- 3: keywords choose among the events, a bit each -->\n"
@@ -225,7 +226,7 @@ void manifest_template_print(const char *provider, FILE *to)
                 "        <!-- 4: channels are for readers: Admin, Operational, Analytic, Debug -->\n        <channels>\n          <channel name=\"",
             symbol, symbol, symbol);
     escaped(provider, to);
-    fprintf(to, "/Analytic\" chid=\"Analytic\" type=\"Analytic\" symbol=\"%s_CHANNEL_ANALYTIC\"/>\n        </channels>\n"
+    visible_printf(to, "/Analytic\" chid=\"Analytic\" type=\"Analytic\" symbol=\"%s_CHANNEL_ANALYTIC\"/>\n        </channels>\n"
                 "        <!-- 5: templates are the data of events -->\n"
                 "        <templates>\n          <template tid=\"Request\">\n            <data name=\"url\" inType=\"win:AnsiString\" outType=\"win:Utf8\"/>\n"
                 "            <data name=\"status\" inType=\"win:UInt32\"/>\n          </template>\n        </templates>\n"
@@ -233,7 +234,7 @@ void manifest_template_print(const char *provider, FILE *to)
             symbol);
     static const char *const events[][3] = {{"1", "Start", "win:Start"}, {"2", "Stop", "win:Stop"}, {"3", "Retry", "Retry"}};
     for (int i = 0; i < 3; i++)
-        fprintf(to, "          <event value=\"%s\" symbol=\"Request%s\" template=\"Request\" channel=\"Analytic\" level=\"win:Informational\"\n"
+        visible_printf(to, "          <event value=\"%s\" symbol=\"Request%s\" template=\"Request\" channel=\"Analytic\" level=\"win:Informational\"\n"
                     "              task=\"Request\" opcode=\"%s\" keywords=\"Network\" message=\"$(string.Request.%s)\"/>\n",
                 events[i][0], events[i][1], events[i][2], events[i][1]);
     fprintf(to, "        </events>\n      </provider>\n    </events>\n  </instrumentation>\n"

@@ -1,6 +1,7 @@
 /* overview.c - `autologger` without a verb: is a daemon running, what does the store declare, what became of the last boot,
  * and what to do next. */
 #include "autologger/boot/result.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/key_names.h"
 #include "registry-sim/text/winpath.h"
 #include "registry-sim/win32/filetime.h"
@@ -97,19 +98,19 @@ static void next_step(const struct overview *o, char *out, size_t size)
 static void text_print(const struct overview *o, const char *next)
 {
     if (o->daemon)
-        printf("daemon:     running, %u session%s\n", o->running, plural(o->running));
+        visible_printf(stdout, "daemon:     running, %u session%s\n", o->running, plural(o->running));
     else
-        printf("daemon:     not running (%s)\n", o->daemon_why);
+        visible_printf(stdout, "daemon:     not running (%s)\n", o->daemon_why);
     if (o->store)
-        printf("store:      %s: %u session%s declared, %u to start at boot\n", o->c.store, o->declared,
+        visible_printf(stdout, "store:      %s: %u session%s declared, %u to start at boot\n", o->c.store, o->declared,
                plural(o->declared), o->starting);
     else
-        printf("store:      %s: %s\n", o->c.store, o->store_why);
+        visible_printf(stdout, "store:      %s: %s\n", o->c.store, o->store_why);
     if (o->booted) {
         char     when[FILETIME_TEXT_SIZE];
         unsigned failed = result_view_failed(&o->last), part = result_view_in_part(&o->last);
         unsigned off = result_view_undone(&o->last) - failed - part;
-        printf("last %s: %s: %u of %u row%s failed", o->last.rehearsal ? "run" : "boot", filetime_format(o->last.time, when), failed,
+        visible_printf(stdout, "last %s: %s: %u of %u row%s failed", o->last.rehearsal ? "run" : "boot", filetime_format(o->last.time, when), failed,
                o->last.count, plural(o->last.count));
         if (part)
             printf(", %u done in part", part);
@@ -119,7 +120,7 @@ static void text_print(const struct overview *o, const char *next)
     } else {
         puts("last boot:  none yet");
     }
-    printf("\nnext: %s\n      autologger --help\n", next);
+    visible_printf(stdout, "\nnext: %s\n      autologger --help\n", next);
 }
 
 static void json_print(const struct overview *o, const char *next)

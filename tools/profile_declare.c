@@ -49,8 +49,8 @@ static wstatus put_kernel(struct regstore *s, const char *key, const struct ctl_
 /* What a running session does not show, as its key has it. */
 static wstatus put_stored(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, struct reason *why)
 {
-    static const enum value_id stored[] = {VALUE_FILE_MAX,     VALUE_FLUSH_THRESHOLD, VALUE_POOL_TAG_FILTER, VALUE_ENABLE_SECURITY_PROVIDER,
-                                           VALUE_DISALLOW_LIST, VALUE_BOOT,            VALUE_OWNING_CHANNEL};
+    static const enum value_id stored[] = {VALUE_FILE_MAX, VALUE_POOL_TAG_FILTER, VALUE_ENABLE_SECURITY_PROVIDER,
+                                           VALUE_DISALLOW_LIST, VALUE_BOOT, VALUE_OWNING_CHANNEL};
     wstatus                    st       = W_SUCCESS;
     if (!v->from || !*a->session.key)
         return W_SUCCESS;
@@ -64,7 +64,8 @@ static wstatus put_stored(const struct declaring *v, const char *key, const stru
     return st;
 }
 
-static wstatus put_session(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, struct reason *why)
+/* The terms are without FlushThreshold, which the session's row has. */
+static wstatus put_session(const struct declaring *v, const char *key, const struct ctl_terms_answer *a, uint32_t flush_threshold, struct reason *why)
 {
     const struct ctl_declaration *d = &a->session;
     const struct {
@@ -80,6 +81,7 @@ static wstatus put_session(const struct declaring *v, const char *key, const str
         {VALUE_LOG_FILE_MODE, d->log_file_mode, false},
         {VALUE_DEVICE_EVENTS, d->devices, false},
         {VALUE_FLUSH_TIMER, d->flush_timer, false},
+        {VALUE_FLUSH_THRESHOLD, flush_threshold, false},
         {VALUE_CLOCK_TYPE, d->clock_type, false},
         {VALUE_USER_STACKS, a->user_stack_bytes, false},
         {VALUE_DISABLE_REALTIME_PERSISTENCE, a->forget_realtime, false},
@@ -267,8 +269,9 @@ static bool of_a_boot(const struct declaring *v, const struct ctl_declaration *s
     return false;
 }
 
-wstatus declaring_session(struct declaring *v, struct control_client *c, const char *name, struct reason *why)
+wstatus declaring_session(struct declaring *v, struct control_client *c, const struct ctl_session_info *session, struct reason *why)
 {
+    const char                    *name = session->name;
     const struct ctl_terms_answer *a;
     char                           key[CTL_PATH];
     wstatus                        st    = control_terms(c, name, 0, &a, why);
@@ -276,7 +279,7 @@ wstatus declaring_session(struct declaring *v, struct control_client *c, const c
     if (st || !of_a_boot(v, &a->session))
         return st;
     session_key(a, key);
-    st = put_session(v, key, a, why);
+    st = put_session(v, key, a, session->flush_threshold, why);
     for (uint32_t i = 0; i < total && !st; i++) {
         st = control_terms(c, name, i, &a, why);
         if (!st && a->count)

@@ -15,8 +15,8 @@ struct declaring {
     void (*left_out)(void *ctx, const char *what);
     void *ctx;
 };
-/* Declares the running session `name` with all of its providers. 4201; what the daemon and the store give. */
-wstatus declaring_session(struct declaring *d, struct control_client *c, const char *name, struct reason *why);
+/* Declares this running session with all of its providers. 4201; what the daemon and the store give. */
+wstatus declaring_session(struct declaring *d, struct control_client *c, const struct ctl_session_info *session, struct reason *why);
 /* The parts of a filter as values below `key`, the provider's `Filters` key. *pids: a list of process ids was in it, which is left out. */
 wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids, struct reason *why);
 #endif

@@ -1,5 +1,6 @@
 /* progress.c - see progress.h. */
 #include "tools/progress.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -25,13 +26,13 @@ void progress_tell(void *progress, unsigned per_mille)
         return;
     p->shown        = t;
     unsigned filled = (per_mille > 1000 ? 1000 : per_mille) * WIDTH / 1000;
-    fprintf(stderr, "\r%s [%.*s%*s] %3u %%", p->what, (int)filled, "########################################", (int)(WIDTH - filled), "",
+    visible_printf(stderr, "\r%s [%.*s%*s] %3u %%", p->what, (int)filled, "########################################", (int)(WIDTH - filled), "",
             (per_mille > 1000 ? 1000 : per_mille) / 10);
 }
 
 void progress_end(struct progress *p)
 {
     if (p->shown)
-        fprintf(stderr, "\r%*s\r", 70, "");
+        visible_printf(stderr, "\r%*s\r", 70, "");
     p->shown = 0;
 }

@@ -1,20 +1,14 @@
 /* provenance_view.c - see provenance_view.h. */
 #include "tools/provenance_view.h"
 
-#include "autologger/schema/text.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 
 #include <inttypes.h>
 
 static void print_text(const char *label, const char *text, FILE *to)
 {
-    struct text clean = {0};
-    text_utf8(&clean, text, strlen(text));
-    for (size_t i = 0; i < clean.length; i++)
-        if ((unsigned char)clean.data[i] < ' ' || clean.data[i] == 0x7F)
-            clean.data[i] = '?';
-    fprintf(to, "%s%s", label, text_get(&clean));
-    text_finish(&clean);
+    visible_printf(to, *label == '\n' ? "\n%s%s" : "%s%s", label + (*label == '\n'), text);
 }
 
 void provenance_view_print(const struct provenance *p, FILE *to)
@@ -24,7 +18,7 @@ void provenance_view_print(const struct provenance *p, FILE *to)
         print_text(": ", p->system, to);
         print_text(", Linux ", p->release, to);
         print_text(" ", p->architecture, to);
-        fprintf(to, ", %" PRIu32 " processor%s, %" PRIu64 " MB", p->processors, p->processors == 1 ? "" : "s", p->memory >> 20);
+        visible_printf(to, ", %" PRIu32 " processor%s, %" PRIu64 " MB", p->processors, p->processors == 1 ? "" : "s", p->memory >> 20);
         print_text("; merged by ", p->program, to);
         fputc('\n', to);
     }
@@ -38,7 +32,9 @@ void provenance_view_print(const struct provenance *p, FILE *to)
         const struct provenance_session *s = &p->session[i];
         print_text("merged from     ", s->file, to);
         print_text(": session ", s->name, to);
-        fprintf(to, ", %" PRIu64 " events, %" PRIu32 " lost, %" PRIu32 " buffers lost%s", s->events, s->events_lost, s->buffers_lost,
+        if (s->of && *s->of)
+            print_text(" of a ", s->of, to);
+        visible_printf(to, ", %" PRIu64 " events, %" PRIu32 " lost, %" PRIu32 " buffers lost%s", s->events, s->events_lost, s->buffers_lost,
                 s->finished ? "" : ", never finished");
         if (s->damage)
             fprintf(to, ", damaged in %" PRIu32 " places", s->damage);
@@ -51,6 +47,7 @@ static void session_json(const struct provenance_session *s, struct json *j)
     json_object(j, NULL);
     json_text(j, "session", s->name);
     json_text(j, "file", s->file);
+    json_text(j, "of", s->of ? s->of : "");
     json_number(j, "start", s->start);
     json_number(j, "end", s->end);
     json_number(j, "mode", s->mode);

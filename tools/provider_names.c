@@ -2,6 +2,7 @@
 #include "tools/provider_names.h"
 #include "autologger/plan/publishers.h"
 #include "registry-sim/base/nearest.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/cmdline.h"
 #include "tools/publisher_store.h"
 
@@ -76,7 +77,7 @@ bool provider_names_warn(const struct provider_names *n, const char *verb, const
     if (!near.found || *text == '{')
         return false;
     fflush(stdout);
-    fprintf(stderr, "%s: no provider named \"%s\" is built in, installed or registered; did you mean \"%s\"? The session waits for a program that "
+    visible_printf(stderr, "%s: no provider named \"%s\" is built in, installed or registered; did you mean \"%s\"? The session waits for a program that "
                     "registers \"%s\"\n", verb, text, near.found, text);
     return true;
 }

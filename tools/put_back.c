@@ -2,6 +2,7 @@
 #include "tools/put_back.h"
 
 #include "autologger/daemon/guard.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/snapshot.h"
 #include "tools/json_out.h"
 #include "tools/runs.h"
@@ -181,11 +182,11 @@ static void report(const struct putting *p, const char *nothing)
 {
     struct json *j = p->o->json ? json_create(stdout, true) : NULL;
     if (!j && nothing)
-        printf("nothing to put back: %s\n", nothing);
+        visible_printf(stdout, "nothing to put back: %s\n", nothing);
     else if (!j)
         printf("traced once in boot %" PRIu64 "; put back what was in place for it:\n", p->boot);
     for (unsigned i = 0; !j && i < p->setup.line_count; i++)
-        printf("  %s\n", p->setup.lines[i]);
+        visible_printf(stdout, "  %s\n", p->setup.lines[i]);
     if (!j)
         return;
     json_object(j, NULL);

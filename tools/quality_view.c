@@ -2,6 +2,7 @@
 #include "tools/quality_view.h"
 
 #include "autologger/schema/classic.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/symbols_view.h"
 #include "tools/text_table.h"
@@ -37,7 +38,7 @@ static const char *part(const uint64_t ends[STACK_ENDS], char out[48])
 
 static void share_print(const char *what, uint64_t named, uint64_t frames, FILE *to)
 {
-    fprintf(to, "%s %" PRIu64 " of %" PRIu64 " (%.1f %%)", what, named, frames, frames ? 100.0 * (double)named / (double)frames : 0.0);
+    visible_printf(to, "%s %" PRIu64 " of %" PRIu64 " (%.1f %%)", what, named, frames, frames ? 100.0 * (double)named / (double)frames : 0.0);
 }
 
 void quality_print(const struct symbols_counts *n, bool named, FILE *to)
@@ -65,7 +66,7 @@ void quality_print(const struct symbols_counts *n, bool named, FILE *to)
     }
     symbols_no_images(n, to);
     if (n->unknown)
-        fprintf(to, "%" PRIu64 " stacks end in a file, or a kernel, whose names are not here. Do: --symbol-path DIR, or merge on the traced machine\n",
+        visible_printf(to, "%" PRIu64 " stacks end in a file, or a kernel, whose names are not here. Do: --symbol-path DIR, or merge on the traced machine\n",
                 n->unknown);
 }
 

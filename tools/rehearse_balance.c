@@ -1,5 +1,6 @@
 /* rehearse_balance.c - see rehearse_balance.h. */
 #include "tools/rehearse_balance.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -84,7 +85,7 @@ bool balance_holds(const struct balance *b)
 
 static void kernel_print(const struct balance *b, FILE *to)
 {
-    fprintf(to, "%s: attempted %" PRIu64 " %s converted %" PRIu64 " + lost %" PRIu64 "   (records, counted by the kernel", b->session, b->attempted,
+    visible_printf(to, "%s: attempted %" PRIu64 " %s converted %" PRIu64 " + lost %" PRIu64 "   (records, counted by the kernel", b->session, b->attempted,
             balance_holds(b) ? "=" : "DIFFERS FROM", b->converted, b->lost - b->lost_file);
     if (b->withheld)
         fprintf(to, "; %" PRIu64 " of the lost were withheld by a filter of this kernel", b->withheld);
@@ -101,10 +102,10 @@ void balance_print(const struct balance *b, FILE *to)
         return;
     }
     if (!b->counted_by) {
-        fprintf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written, b->lost);
+        visible_printf(to, "%s: written %" PRIu64 " + lost %" PRIu64 " (nobody else counted)\n", b->session, b->written, b->lost);
         return;
     }
-    fprintf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s)\n", b->session,
+    visible_printf(to, "%s: attempted %" PRIu64 " %s written %" PRIu64 " + lost %" PRIu64 "   (counted by %s%s)\n", b->session,
             b->attempted, b->attempted == b->written + b->lost ? "=" : b->filtered ? ">" : "DIFFERS FROM", b->written, b->lost,
             b->counted_by, b->filtered ? "; the session filters" : "");
 }

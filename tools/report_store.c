@@ -53,6 +53,7 @@ static void row_json(const struct result_row *r, struct json *j)
     json_text(j, "level", result_level_name(result_level(r)));
     json_text(j, "reason", r->reason);
     json_number(j, "written", r->written);
+    json_number(j, "overwritten", r->overwritten);
     json_number(j, "lost", *r->provider ? 0 : result_lost(r));
     json_number(j, "peakBytes", r->peak_bytes);
     if (!*r->provider) {

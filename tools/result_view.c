@@ -1,6 +1,7 @@
 /* result_view.c - see result_view.h. `Start` is looked at before Status 0 is called good: a session that was not asked to
  * start is "off", not "ok". */
 #include "tools/result_view.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 #include "tools/outcome_view.h"
 
@@ -104,6 +105,8 @@ static void numbers_line(struct text_table *t, const struct result_row *r)
     if (r->peak_bytes && r->suggested_minimum)
         text_table_line(t, "    most memory in use: %" PRIu64 " KB; suggested: MinimumBuffers %u, MaximumBuffers %u",
                         (r->peak_bytes + 1023) / 1024, r->suggested_minimum, r->suggested_maximum);
+    if (r->overwritten)
+        text_table_line(t, OVERWRITTEN_TEXT, r->overwritten, r->written);
     for (size_t i = 0; i < sizeof losses / sizeof losses[0]; i++)
         if (loss_of(r, &losses[i])) {
             const char *advice = losses[i].explained && advised(r) ? NULL : losses[i].advice;
@@ -123,9 +126,11 @@ static struct outcome outcome_of(const struct result_row *r)
 
 enum { SESSION_WIDTH = 16, PROVIDER_WIDTH = 18, NARROW = 80, CELL_SIZE = 300 };
 
-static void open_line(struct text_table *t, const struct result_view *how)
+static void open_line(struct text_table *t, const struct result_row *r, const struct result_view *how)
 {
-    if (how->alive)
+    if (live_losses_has(how->live, r))
+        text_table_line(t, "    it runs: losses are those of now, the other numbers those of the last save. Now: autologger sessions");
+    else if (how->alive)
         text_table_line(t, "    it runs: the numbers are those of the last save. Now: autologger sessions");
     else
         text_table_line(t, "    it was never stopped: the machine or the daemon ended before it. What had reached the disk by then is in the file; what "
@@ -152,7 +157,7 @@ static void row_print(struct text_table *t, const struct result_row *r, const st
                    wide ? who : text_table_cut(who, PROVIDER_WIDTH, provider, sizeof provider), events, lost, buffers,
                    wide ? outcome_status(r->status, status) : status, !is_open(r) ? o.result : how->alive ? "running" : "cut off");
     if (is_open(r))
-        open_line(t, how);
+        open_line(t, r, how);
     if (wide)
         outcome_lines(&o, t);
     else
@@ -178,12 +183,12 @@ __attribute__((format(printf, 2, 3))) static void fact(struct fact_line *l, cons
     va_end(args);
     size_t length = n < 0 ? 0 : strlen(text);
     if (!l->column)
-        l->column = (size_t)fprintf(l->to, "%s", l->title);
+        l->column = (size_t)visible_printf(l->to, "%s", l->title);
     else if (l->wide || l->column + 2 + length < NARROW)
         l->column += (size_t)fprintf(l->to, "; ");
     else
-        l->column = (size_t)fprintf(l->to, ";\n%*s", (int)strlen(l->title), "") - 2;
-    fputs(text, l->to);
+        l->column = (size_t)visible_printf(l->to, ";\n%*s", (int)strlen(l->title), "") - 2;
+    visible_puts(l->to, text);
     l->column += length;
 }
 
@@ -221,15 +226,15 @@ static void cost_print(const struct result_list *list, bool wide, FILE *to)
 static void head_print(const struct result_list *list, FILE *to)
 {
     char when[FILETIME_TEXT_SIZE];
-    fprintf(to, "%s", list->rehearsal ? "Rehearsal" : "Boot");
+    visible_printf(to, "%s", list->rehearsal ? "Rehearsal" : "Boot");
     if (list->number)
         fprintf(to, " %u", list->number);
-    fprintf(to, " of %.19sZ, boot %s\n", filetime_format(list->time, when), list->boot_id[0] ? list->boot_id : "(no id)");
+    visible_printf(to, " of %.19sZ, boot %s\n", filetime_format(list->time, when), list->boot_id[0] ? list->boot_id : "(no id)");
     if (list->boot_done_ms)
-        fprintf(to, "default target after %.1f s, boot done after %.1f s%s%s\n", (double)list->target_ms / 1e3, (double)list->boot_done_ms / 1e3,
+        visible_printf(to, "default target after %.1f s, boot done after %.1f s%s%s\n", (double)list->target_ms / 1e3, (double)list->boot_done_ms / 1e3,
                 *list->stop_reason ? "; stopped: " : "", list->stop_reason);
     else if (*list->stop_reason)
-        fprintf(to, "stopped: %s\n", list->stop_reason);
+        visible_printf(to, "stopped: %s\n", list->stop_reason);
     fputc('\n', to);
 }
 
@@ -309,6 +314,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "attempted", r->attempted);
     json_number(j, "converted", r->converted);
     json_number(j, "written", r->written);
+    json_number(j, "overwritten", r->overwritten);
     json_object(j, "lost");
     json_number(j, "total", result_lost(r));
     json_number(j, "ring", r->lost_ring);
@@ -325,7 +331,7 @@ static void session_numbers_json(const struct result_row *r, struct json *j)
     json_number(j, "clock_error_ns", r->clock_error_ns);
 }
 
-void result_view_json(const struct result_list *list, struct json *j)
+void result_view_json(const struct result_list *list, const struct live_losses *live, struct json *j)
 {
     char when[FILETIME_TEXT_SIZE];
     json_text(j, "boot_id", list->boot_id);
@@ -355,6 +361,7 @@ void result_view_json(const struct result_list *list, struct json *j)
         json_text(j, "name", r->session);
         row_json(r, j);
         session_numbers_json(r, j);
+        live_losses_json(live, r, j);
         json_array(j, "providers");
         for (unsigned k = 0; k < list->count; k++)
             if (!is_session(&list->rows[k]) && !strcmp(list->rows[k].session, r->session))

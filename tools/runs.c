@@ -1,5 +1,6 @@
 /* runs.c - see runs.h. */
 #include "tools/runs.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/store_access.h"
 #include "tools/text_table.h"
 
@@ -163,7 +164,7 @@ void runs_print(const struct runs *r, const struct history *h, FILE *to)
     row_add(&t, "most", cells);
     text_table_print(&t, to);
     text_table_finish(&t);
-    fprintf(to, "\n%u of %u boots%s; times since the sessions were started\n", runs_done(r, h), r->wanted,
+    visible_printf(to, "\n%u of %u boots%s; times since the sessions were started\n", runs_done(r, h), r->wanted,
             given_up(r, h) ? " (older ones were given up by Keep)" : "");
 }
 

@@ -4,6 +4,7 @@
 #include "autologger/kernel/flags.h"
 #include "autologger/wire/etl.h"
 #include "autologger/wire/state.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/wstatus.h"
 
 #include <inttypes.h>
@@ -82,28 +83,28 @@ static void events_text(const struct ctl_session_info *s, char *flags, size_t fl
 void session_view_print(const struct ctl_session_info *s, FILE *to)
 {
     char guid[GUID_TEXT_SIZE];
-    fprintf(to, "%-26s %s%s\n", "session:", s->name, s->kernel ? " (kernel)" : "");
-    fprintf(to, "%-26s %s\n", "GUID:", guid_format(&s->guid, guid));
-    fprintf(to, "%-26s %s\n", "state:", session_state_name(s->state));
-    fprintf(to, "%-26s %u %s\n", "Status:", s->status, wstatus_name(s->status));
+    visible_printf(to, "%-26s %s%s\n", "session:", s->name, s->kernel ? " (kernel)" : "");
+    visible_printf(to, "%-26s %s\n", "GUID:", guid_format(&s->guid, guid));
+    visible_printf(to, "%-26s %s\n", "state:", session_state_name(s->state));
+    visible_printf(to, "%-26s %u %s\n", "Status:", s->status, wstatus_name(s->status));
     if (s->status)
-        fprintf(to, "%-26s %s. Do: %s\n", "", wstatus_text(s->status), wstatus_advice(s->status));
-    fprintf(to, "%-26s %s\n", "file:", session_file_text(s));
+        visible_printf(to, "%-26s %s. Do: %s\n", "", wstatus_text(s->status), wstatus_advice(s->status));
+    visible_printf(to, "%-26s %s\n", "file:", session_file_text(s));
     if (!s->kernel && s->processes.kind == STATE_WHOLE)
-        fprintf(to, "%-26s %u with a file each; %u got none\n", "processes:", s->processes.begun, s->processes.refused);
+        visible_printf(to, "%-26s %u with a file each; %u got none\n", "processes:", s->processes.begun, s->processes.refused);
     if (s->kernel) {
         char flags[2048], stacks[HOOK_MAX * 32];
         events_text(s, flags, sizeof flags, stacks, sizeof stacks);
-        fprintf(to, "%-26s %s\n", "kernel flags:", *flags ? flags : "(none)");
-        fprintf(to, "%-26s %s\n", "stacks:", *stacks ? stacks : "(none)");
+        visible_printf(to, "%-26s %s\n", "kernel flags:", *flags ? flags : "(none)");
+        visible_printf(to, "%-26s %s\n", "stacks:", *stacks ? stacks : "(none)");
     }
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         char label[40];
         snprintf(label, sizeof label, "%s:", fields[i].text);
-        fprintf(to, "%-26s %" PRIu64 "\n", label, field_get(s, &fields[i]));
+        visible_printf(to, "%-26s %" PRIu64 "\n", label, field_get(s, &fields[i]));
     }
-    fprintf(to, "%-26s %" PRIu64 "\n", "events lost:", ctl_events_lost(s));
-    fprintf(to, "(%s)\n", SESSION_WRITTEN_NOTE);
+    visible_printf(to, "%-26s %" PRIu64 "\n", "events lost:", ctl_events_lost(s));
+    visible_printf(to, "(%s)\n", SESSION_WRITTEN_NOTE);
 }
 
 static void members_json(const struct ctl_session_info *s, struct json *j)
@@ -132,10 +133,12 @@ static void members_json(const struct ctl_session_info *s, struct json *j)
     json_number(j, "events_lost", ctl_events_lost(s));
 }
 
-void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j)
+void session_view_json(const struct ctl_session_info *s, const struct session_users *users, const char *name, struct json *j)
 {
     json_object(j, name);
     members_json(s, j);
+    if (users)
+        session_users_json(s, users, j);
     json_object_end(j);
 }
 
@@ -156,35 +159,20 @@ static void enabled_json(const struct session_enabled *e, struct json *j)
 static void enabled_print(const struct session_enabled *e)
 {
     char guid[GUID_TEXT_SIZE];
-    printf("%-26s %s (level %u, keywords 0x%" PRIx64 "%s%s)\n", "enables:", *e->name ? e->name : guid_format(&e->guid, guid), e->terms.level, e->terms.any,
+    visible_printf(stdout, "%-26s %s (level %u, keywords 0x%" PRIx64 "%s%s)\n", "enables:", *e->name ? e->name : guid_format(&e->guid, guid), e->terms.level, e->terms.any,
            *e->terms.filters ? "; " : "", e->terms.filters);
 }
 
-/* A burst was larger than its user's part of the memory. */
-static void users_print(const struct ctl_session_info *s, const struct session_users *users)
+static void losses_print(const struct ctl_session_info *s, const struct session_users *users)
 {
+    struct condition loss;
+    char             misuse[400];
     for (unsigned i = 0; i < users->count; i++) {
-        const struct ctl_user_row *u = &users->row[i];
-        if (u->lost)
-            printf("condition 8 uid %u: %" PRIu64 " event%s of its programs found no room in its part of %u buffers of %u KB, or were too large. "
-                   "Do: autologger update \"%s\" --maximum-buffers %u\n",
-                   u->uid, u->lost, u->lost == 1 ? "" : "s", s->maximum_buffers, s->buffer_kb, s->name, 2 * s->maximum_buffers);
+        if (user_loss(s, &users->row[i], &loss))
+            visible_printf(stdout, "condition %u %s: %s. Do: %s\n", loss.number, loss.item, loss.reason, loss.advice);
+        if (user_misuse(&users->row[i], misuse, sizeof misuse))
+            visible_printf(stdout, "note %u uid %u: %s. Do: look at the programs of this user\n", W_INVALID_DATA, users->row[i].uid, misuse);
     }
-}
-
-static void users_json(const struct session_users *users, struct json *j)
-{
-    json_array(j, "users");
-    for (unsigned i = 0; i < users->count; i++) {
-        json_object(j, NULL);
-        json_number(j, "uid", users->row[i].uid);
-        json_number(j, "programs", users->row[i].programs);
-        json_number(j, "busy_bytes", users->row[i].busy_bytes);
-        json_number(j, "free_bytes", users->row[i].free_bytes);
-        json_number(j, "lost", users->row[i].lost);
-        json_object_end(j);
-    }
-    json_array_end(j);
 }
 
 void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_enabled *enabled, unsigned count,
@@ -196,14 +184,14 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
     for (unsigned i = 0; i < count && !as_json; i++)
         enabled_print(&enabled[i]);
     for (unsigned i = 0; i < note_count && !as_json; i++)
-        printf("note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason, notes[i].advice);
+        visible_printf(stdout, "note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason, notes[i].advice);
     if (!j) {
-        users_print(s, users);
+        losses_print(s, users);
         return;
     }
     json_object(j, NULL);
     members_json(s, j);
-    users_json(users, j);
+    session_users_json(s, users, j);
     json_array(j, "enables");
     for (unsigned i = 0; i < count; i++)
         enabled_json(&enabled[i], j);
@@ -230,7 +218,7 @@ void session_view_show(const struct ctl_session_info *s, bool as_json)
     }
     struct json *j = json_create(stdout, true);
     if (j)
-        session_view_json(s, NULL, j);
+        session_view_json(s, NULL, NULL, j);
     json_destroy(j);
 }
 
@@ -248,7 +236,7 @@ void session_refused_print(const struct ctl_state_answer *state, FILE *to)
     char     text[32];
     unsigned count = 0;
     for (size_t i = 0; i < sizeof state->refused / sizeof *state->refused && state->refused[i].programs; i++, count++)
-        fprintf(to, "not recorded: %" PRIu32 " program%s of %s: the daemon had no place for %s\n", state->refused[i].programs,
+        visible_printf(to, "not recorded: %" PRIu32 " program%s of %s: the daemon had no place for %s\n", state->refused[i].programs,
                 state->refused[i].programs == 1 ? "" : "s", user_text(state->refused[i].uid, text), state->refused[i].programs == 1 ? "it" : "them");
     if (count && state->places < state->places_most)
         fprintf(to, "    do:  allow the daemon more open files (LimitNOFILE= of autologgerd.service, or ulimit -n): it has %" PRIu32

@@ -4,25 +4,21 @@
 #include "autologger/control/client.h"
 #include "autologger/plan/plan.h"
 #include "tools/json_out.h"
+#include "tools/user_losses.h"
 
 const char *session_file_text(const struct ctl_session_info *s); /* its file's path, or where its events go instead */
 const char *session_state_name(uint32_t state);
 /* One session, a "name: value" line each. */
 void session_view_print(const struct ctl_session_info *s, FILE *to);
-/* One object; `name` as in json_out.h. */
-void session_view_json(const struct ctl_session_info *s, const char *name, struct json *j);
+/* One object; `name` as in json_out.h; with its users, NULL: without. */
+void session_view_json(const struct ctl_session_info *s, const struct session_users *users, const char *name, struct json *j);
 /* What it enables: of each provider its level, keywords and filters. */
 struct session_enabled {
     struct guid                guid;
     char                       name[CTL_NAME]; /* "" = not known */
     struct ctl_provider_enable terms;
 };
-/* `notes`: why some of them have no events so far. */
-/* With its users and what they lost. */
-struct session_users {
-    struct ctl_user_row *row;
-    unsigned             count;
-};
+/* With its users and what they lost. `notes`: why some providers have no events so far. */
 void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_enabled *enabled, unsigned count,
                                const struct condition *notes, unsigned note_count, bool as_json);
 /* The same by --json or not, on stdout. */

@@ -1,5 +1,6 @@
 /* setup.c - see setup.h. */
 #include "tools/setup.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,7 +128,7 @@ wstatus setup_unit(struct setup *s, struct reason *why)
 wstatus setup_initramfs(struct setup *s, struct reason *why)
 {
     const struct initramfs *i = &s->need->initramfs;
-    fprintf(stderr, "building the initramfs of %s (%s) ...\n", s->machine->kernel, initramfs_tool_name(i->tool));
+    visible_printf(stderr, "building the initramfs of %s (%s) ...\n", s->machine->kernel, initramfs_tool_name(i->tool));
     wstatus st = initramfs_rebuild(s->machine, i, why);
     s->rebuilt = true; /* a failed build may have left anything behind */
     if (!st)
@@ -141,7 +142,7 @@ static void put_back(const struct setup *s, const struct setup_file *f)
     wstatus       st  = f->data ? machine_write(s->machine, f->path, f->data, f->size, strstr(f->path, "snapshot") || strstr(f->path, "guard") ? 0600 : 0644, &why)
                                 : machine_remove(s->machine, f->path, NULL, &why);
     if (st)
-        fprintf(stderr, "could not be put back: %s. Do: autologger clean\n", why.text);
+        visible_printf(stderr, "could not be put back: %s. Do: autologger clean\n", why.text);
 }
 
 void setup_undo(struct setup *s)
@@ -149,11 +150,11 @@ void setup_undo(struct setup *s)
     struct reason why = {0};
     bool          was;
     if (s->entry_made && boot_entry_remove(s->machine, &s->need->entry, &was, &why))
-        fprintf(stderr, "the boot entry could not be taken away: %s\n", why.text);
+        visible_printf(stderr, "the boot entry could not be taken away: %s\n", why.text);
     for (unsigned i = s->file_count; i-- > 0;)
         put_back(s, &s->files[i]);
     if (s->unit_enabled && !setup_unit_disable(s->machine))
         fprintf(stderr, SETUP_UNIT " could not be disabled. Do: systemctl disable " SETUP_UNIT "\n");
     if (s->rebuilt && initramfs_rebuild(s->machine, &s->need->initramfs, &why))
-        fprintf(stderr, "the initramfs could not be built as it was: %s. Do: correct that, then autologger clean\n", why.text);
+        visible_printf(stderr, "the initramfs could not be built as it was: %s. Do: correct that, then autologger clean\n", why.text);
 }

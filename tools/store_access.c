@@ -1,6 +1,7 @@
 /* store_access.c - see store_access.h. */
 #include "tools/store_access.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/verb.h"
 
 #include <stdio.h>
@@ -80,10 +81,10 @@ int failure_print_about(enum failure_about about, const char *verb, wstatus stat
 {
     const char *text = why && why->text[0] ? why->text : wstatus_text(status);
     fflush(stdout);
-    fprintf(stderr, "%s: %s%s", verb, text, sentence_end(text));
+    visible_printf(stderr, "%s: %s%s", verb, text, sentence_end(text));
     if (!strstr(text, " Do: "))
-        fprintf(stderr, " Do: %s.", advice_for(about, status));
-    fprintf(stderr, " (%u %s)\n", status, wstatus_name(status));
+        visible_printf(stderr, " Do: %s.", advice_for(about, status));
+    visible_printf(stderr, " (%u %s)\n", status, wstatus_name(status));
     return exit_of(status);
 }
 
@@ -116,10 +117,10 @@ void diag_print(void *ctx, const struct diag *d)
     const char *kind = d->kind == DIAG_WARNING ? "warning: " : "";
     fflush(stdout);
     if (d->line)
-        fprintf(stderr, "%s:%u: %s%s", d->file, d->line, kind, d->what);
+        visible_printf(stderr, "%s:%u: %s%s", d->file, d->line, kind, d->what);
     else
-        fprintf(stderr, "%s: %s%s", d->file, kind, d->what);
+        visible_printf(stderr, "%s: %s%s", d->file, kind, d->what);
     if (d->advice && !strstr(d->what, " Do: "))
-        fprintf(stderr, "%s Do: %s", sentence_end(d->what), d->advice);
+        visible_printf(stderr, "%s Do: %s", sentence_end(d->what), d->advice);
     fputc('\n', stderr);
 }

@@ -1,5 +1,6 @@
 /* store_tree.c - see store_tree.h. */
 #include "autologger/plan/values.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/key_names.h"
 #include "registry-sim/text/dialect.h"
 #include "tools/store_tree.h"
@@ -344,16 +345,16 @@ void tree_changes_print(const struct tree_changes *changes, FILE *to)
             continue;
         if (c->is_key || strcmp(key, c->key)) {
             short_key(c->key, shown, sizeof shown);
-            fprintf(to, "%c [%s]\n", c->is_key ? marks[c->kind] : ' ', shown);
+            visible_printf(to, "%c [%s]\n", c->is_key ? marks[c->kind] : ' ', shown);
             key = c->key;
         }
         if (c->is_key)
             continue;
         const char *name = c->name[0] ? c->name : "(default)";
         if (c->kind == TREE_CHANGED)
-            fprintf(to, "~     %s = %s -> %s\n", name, c->before, c->after);
+            visible_printf(to, "~     %s = %s -> %s\n", name, c->before, c->after);
         else
-            fprintf(to, "%c     %s = %s\n", marks[c->kind], name, c->after ? c->after : c->before);
+            visible_printf(to, "%c     %s = %s\n", marks[c->kind], name, c->after ? c->after : c->before);
     }
 }
 

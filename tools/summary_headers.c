@@ -1,6 +1,7 @@
 #include "tools/summary_headers.h"
 
 #include "autologger/etl/reader.h"
+#include "registry-sim/base/visible_print.h"
 #include "registry-sim/win32/filetime.h"
 #include "tools/json_out.h"
 #include "tools/store_access.h"
@@ -19,7 +20,7 @@ static void print_text(const struct etl_reader *r)
     const struct etl_file_header *h = etl_reader_header(r);
     char                          start[FILETIME_TEXT_SIZE], end[FILETIME_TEXT_SIZE];
 
-    printf("logger    %s\nlog file  %s\nstart     %s\nend       %s\n", h->logger_name, h->file_name, filetime_format((uint64_t)h->raw.start_time, start),
+    visible_printf(stdout, "logger    %s\nlog file  %s\nstart     %s\nend       %s\n", h->logger_name, h->file_name, filetime_format((uint64_t)h->raw.start_time, start),
            h->raw.end_time ? filetime_format((uint64_t)h->raw.end_time, end) : "not finished");
     printf("size      %" PRIu64 " bytes, %" PRIu32 " buffers; the header says %" PRIu32 "\nlost      %" PRIu32 " events, %" PRIu32 " buffers\n", h->file_size,
            h->buffers_found, h->raw.buffers_written, h->raw.events_lost, h->raw.buffers_lost);

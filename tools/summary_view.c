@@ -2,6 +2,7 @@
 #include "tools/describe.h"
 #include "tools/summary_view.h"
 #include "autologger/consumer/summary.h"
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/mapped.h"
 #include "tools/progress.h"
@@ -22,9 +23,9 @@ bool damage_print(const char *verb, const char *path, const struct etl_reader *r
     const struct etl_damage *damage = etl_reader_damage(reader, &count);
     fflush(stdout);
     for (unsigned i = 0; i < count && i < DAMAGE_SHOWN; i++)
-        fprintf(stderr, "%s: %s: offset %" PRIu64 ": %s\n", verb, path, damage[i].offset, damage[i].text);
+        visible_printf(stderr, "%s: %s: offset %" PRIu64 ": %s\n", verb, path, damage[i].offset, damage[i].text);
     if (count)
-        fprintf(stderr, "%s: %s is damaged in %u place%s; what lies between was read. Do: copy the file again from where it was "
+        visible_printf(stderr, "%s: %s is damaged in %u place%s; what lies between was read. Do: copy the file again from where it was "
                         "written\n", verb, path, count, plural(count));
     return count != 0;
 }
@@ -34,7 +35,7 @@ void lacks_print(const char *verb, const char *path, uint64_t events, uint64_t b
     if (!events && !buffers)
         return;
     fflush(stdout);
-    fprintf(stderr, "%s: %s lacks %" PRIu64 " event%s and %" PRIu64 " buffer%s that were lost when it was recorded. Do: autologger analyse losses %s\n", verb, path,
+    visible_printf(stderr, "%s: %s lacks %" PRIu64 " event%s and %" PRIu64 " buffer%s that were lost when it was recorded. Do: autologger analyse losses %s\n", verb, path,
             events, plural(events), buffers, plural(buffers), analyse);
 }
 

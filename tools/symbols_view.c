@@ -1,6 +1,7 @@
 /* symbols_view.c - see symbols_view.h. */
 #include "tools/symbols_view.h"
 
+#include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 
 #include <inttypes.h>
@@ -12,14 +13,14 @@ static double share(uint64_t part, uint64_t whole) { return whole ? 100.0 * (dou
 static void missing_print(const struct symbols_counts *n, FILE *to)
 {
     if (n->kernel == KERNEL_NONE && n->kernel_frames)
-        fprintf(to, "kernel symbols: %s. Do: autologger merge as root on the machine and in the boot that was traced\n", n->kernel_why);
+        visible_printf(to, "kernel symbols: %s. Do: autologger merge as root on the machine and in the boot that was traced\n", n->kernel_why);
     if (!n->list_count)
         return;
     fprintf(to, "missing files, by frames:\n");
     for (size_t i = 0; i < n->list_count && i < MISSING_SHOWN; i++)
-        fprintf(to, "%10" PRIu64 "  %s  %s\n", n->list[i].frames, *n->list[i].build_id ? n->list[i].build_id : "(no build id)", n->list[i].path);
+        visible_printf(to, "%10" PRIu64 "  %s  %s\n", n->list[i].frames, *n->list[i].build_id ? n->list[i].build_id : "(no build id)", n->list[i].path);
     if (n->list_count > MISSING_SHOWN)
-        fprintf(to, "%10s  and %zu more: --json names all\n", "", n->list_count - MISSING_SHOWN);
+        visible_printf(to, "%10s  and %zu more: --json names all\n", "", n->list_count - MISSING_SHOWN);
     fprintf(to, "Do: --symbol-path DIR, with the files or their debug information below it\n");
 }
 
@@ -33,7 +34,7 @@ void symbols_print(const struct symbols_counts *n, FILE *to)
 {
     static const char *const from[] = {"saved in the trace", "of the running kernel", "none"};
 
-    fprintf(to, "frames: kernel %" PRIu64 " of %" PRIu64 " named (%.1f %%; symbols: %s), user %" PRIu64 " of %" PRIu64 " named (%.1f %%)\n",
+    visible_printf(to, "frames: kernel %" PRIu64 " of %" PRIu64 " named (%.1f %%; symbols: %s), user %" PRIu64 " of %" PRIu64 " named (%.1f %%)\n",
             n->kernel_named, n->kernel_frames, share(n->kernel_named, n->kernel_frames), from[n->kernel], n->user_named, n->user_frames,
             share(n->user_named, n->user_frames));
     fprintf(to, "without a name: no function there %" PRIu64 ", file missing %" PRIu64 ", no image %" PRIu64 ", no address %" PRIu64 "\n",

@@ -24,6 +24,11 @@ static const struct {
     {"sealed root", check_sealed_root},
     {"snapshot", check_snapshot},
     {"guard", check_guard},
+    {"daemon's rights", check_confinement},
+    {"security modules", check_security_modules},
+    {"descriptors", check_passed_descriptors},
+    {"user namespaces", check_user_namespaces},
+    {"settings", check_settings},
 };
 _Static_assert(sizeof checks / sizeof *checks <= SYSTEM_CHECKS_MAX, "SYSTEM_CHECKS_MAX");
 

@@ -79,5 +79,10 @@ SYSTEM_CHECK(check_boot_loader)
 SYSTEM_CHECK(check_sealed_root)
 SYSTEM_CHECK(check_snapshot)
 SYSTEM_CHECK(check_guard)
+SYSTEM_CHECK(check_confinement)
+SYSTEM_CHECK(check_security_modules)
+SYSTEM_CHECK(check_passed_descriptors)
+SYSTEM_CHECK(check_user_namespaces)
+SYSTEM_CHECK(check_settings)
 #undef SYSTEM_CHECK
 #endif

@@ -1,6 +1,10 @@
 /* text_table.c - see text_table.h. */
 #include "tools/text_table.h"
 
+#include "registry-sim/base/visible_print.h"
+#include "registry-sim/win32/visible.h"
+#include "registry-sim/base/visible_print.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,7 +43,7 @@ void text_table_row(struct text_table *t, ...)
     va_list args;
     va_start(args, t);
     for (unsigned i = 0; i < t->columns; i++)
-        row[i] = strdup(va_arg(args, const char *));
+        row[i] = visible_dup(va_arg(args, const char *));
     va_end(args);
 }
 
@@ -48,11 +52,15 @@ void text_table_line(struct text_table *t, const char *format, ...)
     char **row = row_add(t);
     if (!row)
         return;
+    size_t  size;
     va_list args;
+    FILE   *line = open_memstream(&row[0], &size);
+    if (!line)
+        return;
     va_start(args, format);
-    if (vasprintf(&row[0], format, args) < 0)
-        row[0] = NULL;
+    visible_vprintf(line, format, args);
     va_end(args);
+    fclose(line);
 }
 
 static bool starts_character(char c) { return (c & 0xC0) != 0x80; }
@@ -69,6 +77,12 @@ const char *text_table_cut(const char *text, unsigned most, char *out, size_t si
 {
     const char *end = text;
     unsigned    n   = 0;
+    if (!visible_is(text)) { /* its escapes have a width, too */
+        char      *shown = visible_dup(text);
+        const bool cut   = shown && text_table_cut(shown, most, out, size);
+        free(shown);
+        return cut ? out : "?";
+    }
     if ((unsigned)width(text) <= most) {
         snprintf(out, size, "%s", text);
         return out;
@@ -93,7 +107,7 @@ static void line_print(const char *line, unsigned limit, FILE *to)
 {
     int indent = hanging_indent(line), column = 0;
     if (!limit || (unsigned)width(line) <= limit) {
-        fprintf(to, "%s\n", line);
+        visible_printf(to, "%s\n", line);
         return;
     }
     for (const char *p = line; *p;) {
@@ -101,10 +115,10 @@ static void line_print(const char *line, unsigned limit, FILE *to)
         char word[512];
         snprintf(word, sizeof word, "%.*s", bytes, p + spaces);
         if (column > indent && column + spaces + width(word) > (int)limit)
-            column = fprintf(to, "\n%*s", indent, "") - 1;
+            column = visible_printf(to, "\n%*s", indent, "") - 1;
         else
-            column += fprintf(to, "%*s", spaces, "");
-        fprintf(to, "%.*s", bytes, p + spaces);
+            column += visible_printf(to, "%*s", spaces, "");
+        visible_printf(to, "%.*s", bytes, p + spaces);
         column += width(word);
         p += spaces + bytes;
     }
@@ -120,9 +134,9 @@ static void row_print(const struct text_table *t, char *const *row, const int *w
         const char *cell = row[c] ? row[c] : "";
         int         pad  = widths[c] - width(cell);
         if (t->right & 1u << c)
-            fprintf(to, "%*s%s%s", pad, "", cell, c < last ? "  " : "");
+            visible_printf(to, "%*s%s%s", pad, "", cell, c < last ? "  " : "");
         else
-            fprintf(to, "%s%*s", cell, c < last ? pad + 2 : 0, "");
+            visible_printf(to, "%s%*s", cell, c < last ? pad + 2 : 0, "");
     }
     fputc('\n', to);
 }

@@ -1,6 +1,7 @@
 /* text_table.h - rows of text in columns that line up; lines of their own may stand between rows.
  * With a width, what stands between rows is broken at spaces, and goes on below its own text; rows are never broken.
- * Threads: one. Ownership: init/finish; cells are copied. Widths count characters, not bytes. */
+ * Threads: one. Ownership: init/finish; cells are copied.
+ * Names that any user chose end in cells and lines: hidden characters are escaped (registry-sim/win32/visible.h), newlines too. Widths count characters, not bytes. */
 #ifndef TOOLS_TEXT_TABLE_H
 #define TOOLS_TEXT_TABLE_H
 #include <stdio.h>

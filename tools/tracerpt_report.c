@@ -3,6 +3,7 @@
 
 #include "autologger/kernel/idmap.h"
 #include "registry-sim/win32/filetime.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -77,7 +78,7 @@ static void print_head(struct trace *t, uint64_t events, FILE *out)
 
     fprintf(out, "Files Processed:\n");
     for (unsigned i = 0; i < trace_files(t); i++) {
-        fprintf(out, "\t%s\n", trace_path(t, i));
+        visible_printf(out, "\t%s\n", trace_path(t, i));
         buffers += trace_header(t, i)->buffers_found;
         lost += trace_header(t, i)->raw.events_lost;
     }
@@ -103,7 +104,7 @@ static void print_kinds(struct kind **all, size_t n, FILE *out)
     fprintf(out, "|%12s  %-34s %-28s %7s  %-38s|\n", "Event Count", "Event Name", "Event Type", "Version", "Guid");
     print_rule(out);
     for (size_t i = 0; i < n; i++)
-        fprintf(out, "|%12" PRIu64 "  %-34s %-28s %7u  %-38s|\n", all[i]->count, *all[i]->provider ? all[i]->provider : guid_format(&all[i]->guid, guid),
+        visible_printf(out, "|%12" PRIu64 "  %-34s %-28s %7u  %-38s|\n", all[i]->count, *all[i]->provider ? all[i]->provider : guid_format(&all[i]->guid, guid),
                 all[i]->event, all[i]->version, guid_format(&all[i]->guid, guid));
     print_rule(out);
 }
@@ -172,18 +173,14 @@ static void escaped(const char *text, FILE *out)
 {
     struct text clean = {0};
 
-    text_utf8(&clean, text, strlen(text));
+    text_visible(&clean, text, strlen(text));
     for (const char *p = text_get(&clean); *p; p++)
         switch (*p) {
         case '<': fputs("&lt;", out); break;
         case '>': fputs("&gt;", out); break;
         case '&': fputs("&amp;", out); break;
         case '"': fputs("&quot;", out); break;
-        default:
-            if ((unsigned char)*p >= ' ' || *p == '\t')
-                fputc(*p, out);
-            else
-                fputs("\xEF\xBF\xBD", out); /* not to be had in XML */
+        default: fputc(*p, out);
         }
     text_finish(&clean);
 }

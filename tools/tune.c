@@ -1,5 +1,6 @@
 /* tune.c - see tune.h. */
 #include "tools/tune.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ wstatus tune_apply(struct regstore *store, const struct result_list *rows, bool 
 static void line_add(void *ctx, const struct tune_change *change)
 {
     char line[400];
-    fprintf(ctx, "%s\n", tune_line(change, line, sizeof line));
+    visible_printf(ctx, "%s\n", tune_line(change, line, sizeof line));
 }
 
 wstatus tune_by_store(const char *results_path, struct regstore *store, char **lines, struct reason *why)

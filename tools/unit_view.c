@@ -25,7 +25,7 @@ void unit_view_print(const struct unit_row *rows, unsigned count, FILE *to)
         char        name[4 * NAME_MOST + 4], cell[5][32];
         text_utf8(&clean, rows[i].name, strlen(rows[i].name));
         snprintf(cell[0], sizeof cell[0], "%" PRIu64, rows[i].processes);
-        snprintf(cell[1], sizeof cell[1], "%.6f", (double)rows[i].cpu / TICKS);
+        snprintf(cell[1], sizeof cell[1], "%.6f", (double)rows[i].cpu / (double)TICKS);
         snprintf(cell[2], sizeof cell[2], "%" PRIu64, rows[i].read);
         snprintf(cell[3], sizeof cell[3], "%" PRIu64, rows[i].written);
         snprintf(cell[4], sizeof cell[4], "%" PRIu64, rows[i].events);
@@ -43,7 +43,7 @@ void unit_view_json(const struct unit_row *rows, unsigned count, struct json *j)
         json_object(j, NULL);
         json_text(j, "unit", rows[i].name);
         json_number(j, "processes", rows[i].processes);
-        json_real(j, "cpuSeconds", (double)rows[i].cpu / TICKS);
+        json_real(j, "cpuSeconds", (double)rows[i].cpu / (double)TICKS);
         json_number(j, "diskRead", rows[i].read);
         json_number(j, "diskWritten", rows[i].written);
         json_number(j, "events", rows[i].events);

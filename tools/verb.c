@@ -1,5 +1,6 @@
 /* verb.c - the table of verbs, and the helps that are made from it. */
 #include "tools/verb.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <string.h>
 
@@ -46,10 +47,10 @@ const struct verb *verb_find(const char *word)
 static void group_print(size_t g, FILE *to)
 {
     char word[VERB_WORD];
-    fprintf(to, "%s%s\n", g == VERB_FIRST ? "\n" : "", groups[g].title);
+    visible_printf(to, g == VERB_FIRST ? "\n%s\n" : "%s\n", groups[g].title);
     for (size_t i = 0; i < VERBS; i++)
         if (verbs[i].group == g)
-            fprintf(to, "  %-10s %s\n", verb_word(&verbs[i], word), verbs[i].summary);
+            visible_printf(to, "  %-10s %s\n", verb_word(&verbs[i], word), verbs[i].summary);
 }
 
 /* "live: sessions query ..." for each group that the main help leaves out. */
@@ -58,10 +59,10 @@ static void others_print(FILE *to)
     char word[VERB_WORD];
     fputs("\nMore\n", to);
     for (size_t g = VERB_FIRST + 1; g < VERB_GROUPS; g++) {
-        fprintf(to, "  help %-5s", groups[g].word);
+        visible_printf(to, "  help %-5s", groups[g].word);
         for (size_t i = 0; i < VERBS; i++)
             if (verbs[i].group == g)
-                fprintf(to, " %s", verb_word(&verbs[i], word));
+                visible_printf(to, " %s", verb_word(&verbs[i], word));
         fputc('\n', to);
     }
 }

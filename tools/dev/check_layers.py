@@ -48,7 +48,8 @@ def read_table(page):
 def sources(root):
     listed = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
     names = listed.stdout.split("\n") if listed.returncode == 0 else [str(p.relative_to(root)) for p in root.rglob("*")]
-    return sorted(n for n in set(names) if n.endswith((".c", ".h", ".cpp", ".def")) and not n.startswith("build/")
+    # below docs lie samples for other builds: a kernel module
+    return sorted(n for n in set(names) if n.endswith((".c", ".h", ".cpp", ".def")) and not n.startswith(("build/", "docs/"))
                   and (root / n).is_file())
 
 

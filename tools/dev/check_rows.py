@@ -18,7 +18,6 @@ GROUPS = {"ANA": 13, "API": 30, "CON": 23, "COR": 24, "CTL": 24, "ENB": 15, "KRN
 OPEN = {
     "COR-14": "the queue of free buffers: a file shows the order in which buffers were filled, not which memory they had",
     "COR-15": "a buffer between full and written: query counts what the logger thread saw last",
-    "LEG-01": "macros of messages in the manner of printf, with their texts in a file beside",
     "CTL-21": "a set that collects counters as well as events and configuration",
     "CTL-22": "a window to set sessions up",
     "SPC-02": "heap and locks of a process, in a session of its own",

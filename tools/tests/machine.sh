@@ -6,6 +6,8 @@
 #         installed  autologgerd and its unit                   tpm      the root is unlocked by a TPM
 #         lvm      /boot on LVM                               lockdown confidentiality
 #         off      booted with autologger=off                 broken   the initramfs cannot be built
+#         open     a daemon that was started by hand, and settings that protect from nothing
+#         closed   a daemon that its unit started, and Debian's settings
 #         keep     the tree is there already
 # Its programs are STUBS that write down how they were called: update-initramfs, lsinitramfs, dracut, grub-reboot, grub-editenv, bootctl,
 # systemctl; "chroot" is a stub too, in a PATH of its own, which runs them.
@@ -73,6 +75,27 @@ if ! has keep; then
     if has lockdown; then
         mkdir -p m/sys/kernel/security
         echo 'none integrity [confidentiality]' >m/sys/kernel/security/lockdown
+    fi
+    if has open || has closed; then
+        mkdir -p m/proc/411 m/proc/412 m/proc/sys/kernel m/proc/sys/fs m/proc/sys/user m/sys/kernel/security
+        rights() { printf 'Name:\tautologgerd\nCapEff:\t%s\nNoNewPrivs:\t%s\nSeccomp:\t%s\n' "$2" "$3" "$4" >"m/proc/$1/status"; }
+        number() { echo "$2" >"m/proc/sys/$1"; }
+        rights 412 000000c40128402f 1 2
+        if has open; then
+            rights 411 000001ffffffffff 0 0
+            number kernel/unprivileged_bpf_disabled 0
+            number kernel/perf_event_paranoid -1
+            number fs/protected_symlinks 0
+            number user/max_user_namespaces 63000
+            echo capability,yama >m/sys/kernel/security/lsm
+        else
+            rights 411 000000c40128402f 1 2
+            number kernel/unprivileged_bpf_disabled 2
+            number kernel/perf_event_paranoid 3
+            number fs/protected_symlinks 1
+            number user/max_user_namespaces 0
+            echo capability,landlock,yama >m/sys/kernel/security/lsm
+        fi
     fi
     : >calls
 fi

@@ -2,7 +2,7 @@
 """Does what docs/HOWTO-manifest.md says, as it stands there: its parts go into the template's manifest, its program is compiled, its commands run.
 
 Usage: run_howto_manifest.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed, 77 skipped.
-Proves: MAN-18, MAN-19: the six steps, and that the output on the page is what comes out.
+Proves: MAN-18, MAN-19, SPC-09: the six steps, and that what the page decodes of the trace is what comes out.
 """
 import os
 import pathlib

@@ -1,5 +1,5 @@
 /* Medians over boots: times only of boots that reached boot-done, rehearsals only where there is nothing else, boots that were off never.
- * Proves: REG-09. */
+ * Proves: what is shown of boots. */
 #include "tools/boots_view.h"
 
 #include <setjmp.h>

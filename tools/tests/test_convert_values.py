@@ -2,7 +2,7 @@
 """D-70, D-72. What "autologger convert" wrote has the values of the trace: thread, time, processor and name of each context switch, wake-up,
 sample, transfer and mark, decoded by programs that are not ours (protoc, Python's JSON, babeltrace2) and compared one by one with what
 "dump --json" says of the trace. Several exports can be read together. Over a trace of tests/make_timeline.c, docs/examples/boot.etl.xz, and the files that are given.
-Proves: MRG-11 (readers of others give our values), CON-19 (viewers of others). Exit codes: 0 passed, 1 failed, 77 skipped."""
+Proves: MRG-11 (readers of others give our values), CON-19 (viewers of others), ANA-11 (which stacks samples and waits have, and how much of them). Exit codes: 0 passed, 1 failed, 77 skipped."""
 import collections
 import decimal
 import json
@@ -34,7 +34,7 @@ class Model:
         self.pid, self.name, self.image, self.over, self.running = {}, {}, {}, set(), {}
         self.start = None
         self.switches, self.wakes, self.samples, self.transfers, self.others = (collections.defaultdict(list), collections.defaultdict(list), [], [], [])
-        self.stacks = {}
+        self.stacks, self.names_of, self.waits, self.out = {}, collections.defaultdict(set), [], {}
         for e in events:
             self.see(e)
 
@@ -55,14 +55,20 @@ class Model:
         t, cpu = self.at(e["raw"]), e["cpu"]
         if what in ("Process/Start", "Process/DCStart", "Process/End", "Process/DCEnd"):
             self.image[f["ProcessId"]] = f["ImageFileName"] or self.image.get(f["ProcessId"], "")
+            self.names_of[f["ProcessId"]].add(self.image[f["ProcessId"]])
         elif what in ("Thread/Start", "Thread/DCStart", "Thread/End", "Thread/DCEnd", "Thread/SetName"):
             tid = f["ThreadId" if what == "Thread/SetName" else "TThreadId"]
             self.pid[tid], self.name[tid] = f["ProcessId"], f["ThreadName"] or self.name.get(tid, "")
+            if what == "Thread/Start":
+                self.out[tid] = t
         elif what == "Thread/CSwitch":
             new, old = f["NewThreadId"], f["OldThreadId"]
             self.switches[cpu].append((t, self.thread(old), old, f["OldThreadPriority"], LINUX.get(f["OldThreadState"], 0), self.thread(new), new,
                                        f["NewThreadPriority"], self.pid.get(new, NOBODY) if new else 0))
             self.running[cpu] = new
+            if new and new in self.out:
+                self.waits.append((e["raw"], new, t - self.out.pop(new)))
+            self.out[old] = t
         elif what == "Thread/ReadyThread":
             by = self.running.get(cpu, NOBODY) if e["tid"] is None else e["tid"]
             self.wakes[cpu].append((t, self.thread(f["TThreadId"]), f["TThreadId"], 0 if by == NOBODY else by))
@@ -212,6 +218,33 @@ def check_chrome(path, out, model):
     check_marks("chrome", model, marks)
 
 
+def check_folded(path, model):
+    """The lines of the flame graphs: frames from the outermost to the leaf, with samples, or microseconds of waiting; and a name that the process had."""
+    for what, triggers in (("--no-symbols", [(raw, tid, 1) for raw, _, _, tid in model.samples]), ("--waiting", model.waits)):
+        text = run(BINARY / "autologger", "convert", path, "--to", "folded", "--no-symbols", what, "-o", "-", ok=(0, 1)).decode()
+        written, called = collections.Counter(), collections.defaultdict(set)
+        for line, number in (x.rsplit(" ", 1) for x in text.splitlines()):
+            name, _, frames = line.partition(";")
+            written[frames] += int(number)
+            called[frames].add(name)
+        wanted, times, names = collections.Counter(), collections.Counter(), collections.defaultdict(set)
+        for raw, tid, weight in triggers:
+            at = raw, tid
+            pid, stack = model.stacks.get(at, (None, []))
+            line = ";".join(stack[::-1])
+            names[line] |= {"[no stack]"} if pid is None else (model.names_of[pid] or {f"process {pid}"})
+            wanted[line] += weight
+            times[line] += weight > 0
+        if what == "--waiting":  # ns; each was rounded to 100 ns at both of its ends, each process's line to 1 us
+            wrong = {k: (v, written.get(k)) for k, v in wanted.items()
+                     if times[k] and abs(v - 1000 * written.get(k, -10**9)) > 1000 * len(called[k]) + 200 * times[k]}
+        else:
+            wrong = {k: (v, written.get(k)) for k, v in wanted.items() if v != written.get(k)}
+        more = [k for k in written if k not in wanted] + [(called[k], names[k]) for k in written if not called[k] <= names[k]]
+        assert not wrong and not more, f"folded {what}: the trace has, written is: {list(wrong.items())[:3]}; {more[:3]}"
+        print(f"{path.name}: {len(triggers)} stacks in {len(written)} lines, {what}")
+
+
 def ctf_values(text):
     """The values between the braces of babeltrace2's line, in order; it writes hex in capitals."""
     return [unquote(v) if v[0] == '"' else v.lower() for v in re.findall(r'"(?:\\.|[^"\\])*"|[^\s,{}\[\]]+', text)]
@@ -280,6 +313,7 @@ def main():
             try:
                 counts = check_perfetto(path, folder / f"{number}.pftrace", model)
                 check_chrome(path, folder / f"{number}.json", model)
+                check_folded(path, model)
                 check_ctf(path, folder / f"{number}.ctf", events, model)
                 run(BINARY / "autologger", "convert", path, "--to", "ctf", "-o", folder / f"{number}-again.ctf", ok=(0, 1))
                 exports += [(folder / f"{number}.ctf", len(events)), (folder / f"{number}-again.ctf", len(events))]

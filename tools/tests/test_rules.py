@@ -12,6 +12,7 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ["AL_SOURCE_DIR"])
+os.environ.pop("AL_BINARY_DIR", None)  # the trees here have no libraries
 
 
 def run(rule, folder):
@@ -101,13 +102,13 @@ class Rules(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("ANA-13: neither", out)
         self.assertNotIn("ANA-12", out)
-        self.put("docs/DIFFERENCES.md", "| there is none <!-- ANA-13 LEG-01 --> |")
+        self.put("docs/DIFFERENCES.md", "| there is none <!-- ANA-13 CTL-22 --> |")
         self.put("boot-tests/e2e/y.py", '"""Proves: ANA-99."""')
         self.put("boot-tests/CMakeLists.txt", "al_e2e(y live 90)\n")
         self.put("tools/x.c", "/* SES-01: not a test */")
         code, out = run("rows", self.folder)
         self.assertEqual((code, any(f"ANA-{n:02}" in out for n in range(1, 14))), (1, False), out)
-        for part in ("no row ANA-99", "LEG-01: docs/DIFFERENCES.md names it", "SES-01: neither"):
+        for part in ("no row ANA-99", "CTL-22: docs/DIFFERENCES.md names it", "SES-01: neither"):
             self.assertIn(part, out)
 
     def test_rows_are_named_by_tests_that_run(self):
@@ -159,6 +160,34 @@ class Rules(unittest.TestCase):
             self.put("a.c", "static int take(const uint8_t **at)\n{\n    return *(*at)++;\n}\nint h(void)\n{\n    %s\n}\n" % text)
             code, out = run("order", self.folder)
             self.assertEqual((code, "a.c:7:" in out), (wanted, wanted == 1), text + out)
+
+    def test_visible(self):
+        rows = [
+            ("autologger/daemon/a.c", 'visible_line(stderr, "autologgerd: %s", name);', 0),
+            ("autologger/daemon/a.c", 'fprintf(stderr, "autologgerd: %s\\n", name);', 1),
+            ("autologger/control/a.c", 'fputs(name, stderr);', 1),
+            ("registry-sim/store/a.c", 'perror(name);', 1),
+            ("autologger/daemon/a.c", 'fprintf(f, "%s\\n", name);', 0),
+            ("tools/a.c", 'visible_printf(stdout, "%s\\n", name);', 0),
+            ("tools/a.c", 'printf("%s\\n", name);', 1),
+            ("tools/a.c", 'fprintf(to, "%" PRIu64\n            " of %-*.*s\\n", n, 1, 2, name);', 1),
+            ("tools/a.c", 'printf("%u of %u, 100 %%\\n", a, b);', 0),
+            ("tools/a.c", 'printf("%s", ours); /* visible: ours */', 0),
+            ("tools/a.c", 'puts(name);', 1),
+            ("tools/a.c", 'puts("a literal");', 0),
+            ("tools/a.c", 'fwrite(text, 1, size, stdout);', 1),
+            ("tools/a.c", 'fwrite(text, 1, size, file);', 0),
+            ("tools/a.c", 'visible_printf(stdout, "%s%s", first ? "\\n" : "", name);', 1),
+            ("tools/a.c", 'text_table_line(&t, "%s", "a\\nb");', 1),
+            ("tools/bench_a.c", 'printf("%s", name);', 0),
+            ("autologger/report/boot_text.c", 'fprintf(out, "%s", name);', 1),
+        ]
+        for name, text, wanted in rows:
+            self.put(name, "void f(void)\n{\n    %s\n}\n" % text)
+            self.put("tools/none.c", "")
+            code, out = run("visible", self.folder)
+            self.assertEqual((code, f"{name}:3:" in out), (wanted, wanted == 1), text + out)
+            (self.folder / name).unlink()
 
 
 class Chart(unittest.TestCase):

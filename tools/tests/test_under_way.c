@@ -1,5 +1,5 @@
 /* Is the present boot being traced? By the guard file until there are rows of it, then by its rows.
- * Proves: REG-23; D-80. */
+ * Proves: D-80. */
 #include "tools/under_way.h"
 #include "autologger/daemon/guard.h"
 

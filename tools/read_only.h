@@ -1,0 +1,8 @@
+/* read_only.h - a command that reads a file of anybody, run by root, first gives up what reading does not need (autologger/sandbox): it can't
+ * write to any file that is not open, reach the network, or start a program. What a command of another user may do is its own.
+ * Threads: call it when there is one, after outputs and the store were opened. */
+#ifndef TOOLS_READ_ONLY_H
+#define TOOLS_READ_ONLY_H
+
+void read_only(void);
+#endif
