@@ -86,6 +86,21 @@ static bool greet(int fd, uint8_t *message, int directory[3])
     return send(fd, &h, sizeof h, MSG_NOSIGNAL) == sizeof h && await(fd, CTL_HELLO, message, directory);
 }
 
+/* A greeted connection. A user who asks as often as this one is hung up on, and comes again. */
+static int dial_greeted(uint8_t *message, int directory[3])
+{
+    enum { TRIES = 1200, PAUSE_US = 50000 };
+    for (unsigned i = 0; i < TRIES; i++) {
+        const int fd = dial();
+        if (fd >= 0 && greet(fd, message, directory))
+            return fd;
+        if (fd >= 0)
+            close(fd);
+        usleep(PAUSE_US);
+    }
+    return -1;
+}
+
 static int oversize(unsigned count)
 {
     static uint8_t bytes[256 * 1024] __attribute__((aligned(8)));
@@ -181,8 +196,8 @@ static int deaf(unsigned count)
     struct ctl_session_request r = {.header = {sizeof r, CTL_PROVIDERS, CTL_VERSION, 9, 0}};
     unsigned                   sent = 0;
     while (sent < count) {
-        int fd = dial();
-        if (fd < 0 || !greet(fd, message, NULL))
+        int fd = dial_greeted(message, NULL);
+        if (fd < 0)
             return 1;
         for (unsigned i = 0; i < 2000 && sent < count && send(fd, &r, sizeof r, MSG_NOSIGNAL) >= 0; i++)
             sent++;
@@ -249,8 +264,8 @@ static int scribble(unsigned count, const char *provider)
     if (!guid_parse(provider, &reg.provider))
         return 1;
     for (; rounds < count; rounds++) {
-        int directory[3] = {-1, -1, -1}, fds[3] = {-1, -1, -1}, fd = dial();
-        if (fd < 0 || !greet(fd, message, directory) || send(fd, &reg, sizeof reg, MSG_NOSIGNAL) < 0)
+        int directory[3] = {-1, -1, -1}, fds[3] = {-1, -1, -1}, fd = dial_greeted(message, directory);
+        if (fd < 0 || send(fd, &reg, sizeof reg, MSG_NOSIGNAL) < 0)
             return 1;
         if (may_write(directory[0]))
             return 2;

@@ -297,6 +297,20 @@ static void narrow_room(void)
 
 /* ---- errors of the others ---- */
 
+/* CTL-19: each control code of a session that does not run. */
+static void missing(void)
+{
+    static const struct { const char *what; ULONG code; } row[] = {
+        {"QUERY of nobody", EVENT_TRACE_CONTROL_QUERY}, {"STOP of nobody", EVENT_TRACE_CONTROL_STOP}, {"UPDATE of nobody", EVENT_TRACE_CONTROL_UPDATE},
+        {"FLUSH of nobody", EVENT_TRACE_CONTROL_FLUSH}, {"INCREMENT_FILE of nobody", EVENT_TRACE_CONTROL_INCREMENT_FILE},
+        {"CONVERT_TO_REALTIME of nobody", EVENT_TRACE_CONTROL_CONVERT_TO_REALTIME},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct block b = fresh("nobody.etl", 0);
+        expect(row[i].what, ControlTraceA(0, "nobody", &b.p, row[i].code), ERROR_WMI_INSTANCE_NOT_FOUND);
+    }
+}
+
 static void other_errors(void)
 {
     struct block            b = fresh("errors.etl", 0), q = fresh("", 0);
@@ -313,6 +327,7 @@ static void other_errors(void)
     q = fresh("", 0);
     expect("no such session", ControlTraceA(0, "nobody", &q.p, 0), ERROR_WMI_INSTANCE_NOT_FOUND);
     expect("another's handle", ControlTraceA(handle ^ 0x10000, NULL, &q.p, 0), ERROR_WMI_INSTANCE_NOT_FOUND);
+    missing();
     expect("query all, none", QueryAllTracesA(all, 0, &total), ERROR_INVALID_PARAMETER);
     expect("query all, too many", QueryAllTracesA(all, 65, &total), ERROR_INVALID_PARAMETER);
     expect("query all", QueryAllTracesA(all, 1, &total), ERROR_SUCCESS);

@@ -1,9 +1,10 @@
-/* trace_fields - a program under test: what tdh.h says of each event of one provider in a file, from the installed headers alone.
- * trace_fields FILE {GUID}: a line an event, "PROVIDER|EVENT|ID|NAME:INTYPE=TEXT|..."; an event that nothing describes is "?|ID|bytes". Exit: what
+/* trace_fields - a program under test: what tdh.h says of each event of one provider in a file, or in a session, from the installed headers alone.
+ * trace_fields FILE|live:SESSION {GUID}: a line an event, "PROVIDER|EVENT|ID|NAME:INTYPE=TEXT|..."; one that nothing describes is "?|ID|bytes". Exit: what
  * ProcessTrace returned, 250 where OpenTrace or the arguments failed. */
 #include <evntcons.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <tdh.h>
 
 static GUID wanted;
@@ -83,7 +84,12 @@ int main(int argc, char **argv)
     EVENT_TRACE_LOGFILEA log = {.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD, .EventRecordCallback = on_event};
     if (argc != 3 || !parse(argv[2]))
         return 250;
-    log.LogFileName    = argv[1];
+    log.LogFileName = argv[1];
+    if (strncmp(argv[1], "live:", 5) == 0) {
+        log.LogFileName = NULL;
+        log.LoggerName  = argv[1] + 5;
+        log.ProcessTraceMode |= PROCESS_TRACE_MODE_REAL_TIME;
+    }
     TRACEHANDLE handle = OpenTraceA(&log);
     if (handle == INVALID_PROCESSTRACE_HANDLE) {
         printf("OpenTrace: %u\n", GetLastError());

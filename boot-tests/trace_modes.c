@@ -6,6 +6,7 @@
 #include <evntrace.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -220,6 +221,7 @@ static void sizes(void)
 /* ---- provider, controller and consumer in one ---- */
 
 enum { ONE_EVENTS = 500 };
+static ULONG cpu_of[ONE_EVENTS]; /* where each was written */
 static struct {
     unsigned  count, wrong;
     LONGLONG  last;
@@ -236,7 +238,7 @@ static VOID WINAPI on_event(PEVENT_RECORD r)
     memcpy(&n, r->UserData, sizeof n);
     seen.wrong += r->UserDataLength != sizeof n || n != seen.count || r->EventHeader.ProcessId != (ULONG)getpid() ||
                   r->EventHeader.ThreadId != (ULONG)getpid() || r->EventHeader.TimeStamp.QuadPart < seen.last || r->EventHeader.TimeStamp.QuadPart == 0 ||
-                  GetEventProcessorIndex(r) >= (ULONG)sysconf(_SC_NPROCESSORS_CONF) || r->EventHeader.KernelTime || r->EventHeader.UserTime ||
+                  n >= ONE_EVENTS || GetEventProcessorIndex(r) != cpu_of[n] || r->EventHeader.KernelTime || r->EventHeader.UserTime ||
                   r->EventHeader.EventDescriptor.Id != 7 || r->EventHeader.EventDescriptor.Keyword != 2;
     seen.last = r->EventHeader.TimeStamp.QuadPart;
     seen.count++;
@@ -247,6 +249,23 @@ static void *consume(void *unused)
     (void)unused;
     seen.status = ProcessTrace(&seen.consumer, 1, NULL, NULL);
     return NULL;
+}
+
+/* Goes to another processor that it may run on: which one. */
+static ULONG move_on(const cpu_set_t *allowed, ULONG from)
+{
+    const ULONG most = (ULONG)sysconf(_SC_NPROCESSORS_CONF);
+    for (ULONG i = 1; i <= most; i++) {
+        const ULONG cpu = (from + i) % most;
+        cpu_set_t   one;
+        if (!CPU_ISSET(cpu, allowed))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        expect("a processor of its own", (uint64_t)sched_setaffinity(0, sizeof one, &one), 0);
+        return cpu;
+    }
+    return from;
 }
 
 /* The header's fields that the system adds: thread, process, time, processor; its times are 0 (docs/DIFFERENCES.md). */
@@ -264,8 +283,13 @@ static void all_roles(void)
     pthread_create(&seen.thread, NULL, consume, NULL);
     expect("EventRegister", EventRegister(&provider, NULL, NULL, &reg), 0);
     expect("enable", EnableTraceEx2(h, &provider, 1, 5, 0, 0, 2000, NULL), 0);
-    for (ULONG n = 0; n < ONE_EVENTS; n++)
+    cpu_set_t allowed;
+    expect("sched_getaffinity", (uint64_t)sched_getaffinity(0, sizeof allowed, &allowed), 0);
+    for (ULONG n = 0, cpu = 0; n < ONE_EVENTS; n++) {
+        cpu = cpu_of[n] = n % 50 ? cpu : move_on(&allowed, cpu);
         expect("EventWrite", write_numbered(reg, n), 0);
+    }
+    expect("as before", (uint64_t)sched_setaffinity(0, sizeof allowed, &allowed), 0);
     struct block q = fresh("", 0, 0);
     expect("stop", ControlTraceA(h, NULL, &q.p, EVENT_TRACE_CONTROL_STOP), 0);
     pthread_join(seen.thread, NULL);

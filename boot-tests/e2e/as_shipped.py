@@ -17,7 +17,7 @@ rules = shipped.Rules()
 wanted = sum(1 << number for number in rules.kept) & mine
 print("the unit keeps", ", ".join(shipped.CAPABILITIES[n] for n in sorted(rules.kept)), "umask", oct(rules.umask), rules.words)
 check(rules.words == ["--confine"] and rules.no_new_privileges and len(rules.kept) > 5, "the unit was not read")
-for name in ("SETUID", "SYS_MODULE", "NET_ADMIN", "SYS_BOOT"):
+for name in ("SYS_TIME", "SYS_MODULE", "NET_ADMIN", "SYS_BOOT"):
     check(not wanted >> shipped.CAPABILITIES.index(name) & 1, "the unit has", name)
 
 

@@ -1,6 +1,6 @@
 """A controller written as for Windows: every function and error of evntrace.h's controller half against a real daemon; a session that a
 controller started goes on over the daemon's death, without a loss, and its provider stays enabled.
-Proves: KRN-01, KRN-02, KRN-13, KRN-14, KRN-18, KRN-20, ENB-01, ENB-02, ENB-06, API-08, API-27, SES-21."""
+Proves: KRN-01, KRN-02, KRN-13, KRN-14, KRN-18, KRN-20, CTL-18, CTL-19, ENB-01, ENB-02, ENB-06, API-08, API-27, SES-21."""
 import json
 import os
 import signal

@@ -1,11 +1,13 @@
 """Times of sessions (D-05, D-09): a session of a daemon that has run for a while starts when it was started, in its header and in every
-command that reads it; a machine whose date is set while a session records (no battery clock, then NTP) ends with the right dates; files of
-two daemons of one boot have one frequency and are merged.
-Proves: COR-01, SES-16."""
+command that reads it; a machine whose date is set while a session records (no battery clock, then NTP) ends with the right dates,
+also for a reader in real time; files of two daemons of one boot have one frequency and are merged.
+Proves: SES-16."""
 import datetime
 import json
 import os
 import re
+import signal
+import subprocess
 import time
 
 from harness import BUILD, Machine, check
@@ -107,11 +109,47 @@ with Machine() as m:
         del os.environ[name]
     m.wait_ready()
     began = record(m, "late", 100)
+    m.tool("start", "live", "-p", GUID, "-o", "live.etl", "--set", "LogFileMode=REAL_TIME")
+    readers = {}
+    for name in ("quick", "slow"):
+        with open(os.path.join(m.dir, name), "w") as f:
+            readers[name] = subprocess.Popen([os.path.join(BUILD, "autologger"), "watch", "live", "--json"], env=m.env, stdout=f)
+        m.processes.append(readers[name])
+
+    def write_live(number, count):
+        p, _ = m.writer(number, count, enabled=True)
+        p.communicate(timeout=60)
+
+    def seen_dates(reader, count):
+        """Of the events that it has printed, when it has `count` of them."""
+        for _ in range(200):
+            with open(os.path.join(m.dir, reader)) as f:
+                lines = f.read().split("\n")[:-1]
+            if len(lines) >= count:
+                break
+            time.sleep(0.05)
+        check(len(lines) == count, reader, "has seen", len(lines), "events of", count)
+        return [seconds(json.loads(line)["time"]) for line in lines]
+
+    write_live(3, 10)
+    seen_dates("slow", 10)
+    readers["slow"].send_signal(signal.SIGSTOP)  # while it has not read all, the quick one's events come from one and the same backup file
+    write_live(4, 40)
+    for date in seen_dates("quick", 50):
+        near("a date that a reader sees before NTP", date, time.time() - 40 * 365 * 86400, 10)
     m.tool("flush", "late")
     running = header(m, path_of(m, "late"))
     near("the running file's start", seconds(running["start"]), began - 40 * 365 * 86400)
     with open(shift, "w") as f:  # NTP
         f.write("0")
+    m.tool("update", "live", "-o", "next.etl")  # the session takes the date in; a date that is really set has it do so
+    write_live(5, 50)
+    for date in seen_dates("quick", 100)[50:]:
+        near("a date that the same reader sees after NTP", date, time.time(), 10)
+    readers["slow"].send_signal(signal.SIGCONT)
+    seen_dates("slow", 100)
+    m.tool("stop", "live")
+    check(all(r.wait(20) == 0 for r in readers.values()), "watch ended with", [r.returncode for r in readers.values()])
     p, _ = m.writer(2, 100, rate=200, enabled=True)
     p.communicate(timeout=60)
     m.tool("stop", "late")

@@ -97,6 +97,8 @@ def captured(machine, serial):
     said = {p.name: p.read_text() for p in out.iterdir()} if out.is_dir() else {}
     check("failed" in said, "the boot did not get to its end:", serial[-3000:])
     check("autologger" not in said["failed"], "failed units:", said["failed"], said["journal"][-3000:])
+    for name in ("autologger-status.service", "autologger-once.service"):  # with what their units let them do
+        check(f"{name}: Deactivated successfully." in said["journal"], name, "did not run to a good end:", said["journal"][-3000:])
     store = str(root / STORE)
     rows = json.loads(tool("status", "--json", "--store", store, expect=None).stdout)
     check(rows["failed"] == 0 and rows["sessions"], "Status:", rows, said["journal"][-3000:])

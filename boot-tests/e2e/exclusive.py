@@ -1,7 +1,7 @@
 """A log file has one writer: of two daemons with one log folder the second has ERROR_SHARING_VIOLATION in its Status, and so has a session whose file
 is a hard link to another session's, or is switched to it while it runs; the file of the first is complete and holds all its events. A daemon that is killed
 leaves nothing locked: its successor goes on with the file, and later another daemon has it.
-D-10. Proves: COR-23, REG-25."""
+D-10. Proves: COR-23."""
 import os
 import signal
 

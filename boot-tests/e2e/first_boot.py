@@ -55,7 +55,7 @@ with Machine() as m:
     demo = [json.loads(x) for x in lines if '"Contoso-Demo"' in x]
     check(demo and any(e["fields"] for e in demo), "the demo program's events have no fields", demo[:1])
     check(os.path.exists(os.path.join(BUILD, "autologger-demo")), "the demo program is built")
-    # LEG-09: the process of an exec has all its eight fields, with what this machine knows of it
+    # LEG-09: the process of an exec has all its eight fields, with what this machine knows of it; its end has the same key, and how it ended
     starts = [json.loads(x)["fields"] for x in lines if '"Process"' in x and '"Start"' in x]
     starts = [f for f in starts if f["ImageFileName"] == "autologger-demo" or "autologger-demo" in f["CommandLine"]]
     check(starts and demo, "no start of the demo program")
@@ -63,4 +63,13 @@ with Machine() as m:
         check({"UniqueProcessKey", "ProcessId", "ParentId", "SessionId", "ExitStatus", "UserSID", "ImageFileName", "CommandLine"} <= set(f), f)
         check(int(f["UniqueProcessKey"], 16) != 0 and f["ParentId"] > 0 and f["UserSID"] == "S-1-5-18" and f["ExitStatus"] == 259, f)
     check({e["pid"] for e in demo} <= {f["ProcessId"] for f in starts}, "the demo program's processes", starts)
+    ends = {json.loads(x)["fields"]["UniqueProcessKey"]: json.loads(x)["fields"] for x in lines if '"Process"' in x and '"End"' in x}
+    ran = [f for f in starts if f["ImageFileName"] == "autologger-demo"]
+    check(ran, "no program of that name", starts)
+    for f in ran:
+        check(os.path.basename(f["CommandLine"].split()[0]) == "autologger-demo" and f["SessionId"] == os.getsid(0), "its words and its session", f)
+        end = ends.get(f["UniqueProcessKey"])
+        if not end and header["eventsLost"]:
+            continue  # a busy machine: counted
+        check(end and end["ExitStatus"] == 0 and all(end[k] == f[k] for k in ("ProcessId", "ParentId", "SessionId", "UserSID", "ImageFileName")), f, end)
 print(counts)

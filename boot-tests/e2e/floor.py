@@ -40,7 +40,8 @@ with Machine() as m:
         m.start()
         buffers = ("--set", "BufferSize=64KB", "--set", "MinimumBuffers=16", "--set", "MaximumBuffers=256")
         m.tool("start", "ring", "-o", os.path.join(volume, "ring.etl"), "--provider", PROVIDER, *buffers, "--set", "LogFileMode=CIRCULAR", "--set", "MaxFileSize=40")
-        m.tool("start", "grows", "-o", os.path.join(volume, "grows.etl"), "--provider", PROVIDER, *buffers)
+        m.tool("start", "grows", "-o", os.path.join(volume, "grows.etl"), "--provider", PROVIDER, *buffers, "--set", "MaxFileSize=0")
+        check(session(m, "grows")["max_file_size"] == 0, "unlimited, but for the volume")
         writer, path = m.writer(0, COUNT, rate=20000)
         least = free(volume)
         while writer.poll() is None:

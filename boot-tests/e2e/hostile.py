@@ -101,7 +101,7 @@ with Machine() as m:
     m.start()
     pid = m.daemon_pid()
     m.tool("start", "quiet", "-o", "quiet.etl", "--provider", "Contoso-Web")
-    for kind, count in (("oversize", 300), ("deaf", 20000)):
+    for kind, count in (("oversize", 300), ("deaf", 5000)):
         hostile(m, kind, count)
         answers(m, pid, kind)
     silent(m, pid)

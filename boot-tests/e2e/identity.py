@@ -1,6 +1,6 @@
 """Whose file it was: the build id of what was mapped, and names from that file, where the path now leads to another file, to none, or
 to one that only the process saw (a mount namespace); of programs that run already, that start in the session, and that are gone at once;
-position independent or not. Proves: MRG-03, CON-20, CON-21."""
+position independent or not; their FileVersion events, as text, too. Proves: MRG-03, MRG-04, CTL-11, CON-20, CON-21."""
 import json
 import os
 import platform
@@ -93,6 +93,24 @@ wait
         check(ids[name] in [i for (n, _), i in seen.items() if n == name], name + ":", seen, ids)
     check({ids["first"], ids["second"]} <= {i for (n, _), i in seen.items() if n == "quick"}, "the quick ones:", seen, ids)
     check(ids["other"] not in seen.values(), "a file that nobody ran:", seen, ids)
+
+    # FileVersion: name, path, version and contents of each file, once; in the text of the dump, too
+    versions = [e["fields"] for e in events if e["event"] == "FileVersion"]
+    by_id = {f["FileId"]: f for f in versions if f["FileId"]}
+    check(len(by_id) == sum(f["FileId"] != "" for f in versions), "a file's version is there twice", len(by_id), len(versions))
+    for name in ("replaced", "deleted", "hidden", "fixed", "first", "second"):
+        f = by_id.get(ids[name])
+        path = os.path.join(m.dir, "quick" if name in ("first", "second") else name)
+        check(f and (f["OrigFileName"], f["FileDescription"], f["FileVersion"]) == (os.path.basename(path), path, ""), name, path, f)
+    with open("/proc/self/maps") as maps:
+        libc = next(line.split()[5] for line in maps if "/libc.so." in line)
+    notes = subprocess.run(["readelf", "-n", libc], capture_output=True, text=True, check=True).stdout.split("Build ID: ")[1].split()[0]
+    check(by_id.get(notes, {}).get("FileVersion") == libc.rpartition(".so.")[2] and by_id[notes]["FileDescription"] == libc, libc, by_id.get(notes))
+    kernel = [f for f in versions if f["OrigFileName"].startswith("vmlinux-")]
+    check([f["FileVersion"] for f in kernel] == [os.uname().release], "the kernel's release", kernel)
+    text = tool("dump", "--provider", "ImageID", trace).stdout.splitlines()
+    section = [line for line in text if " ImageID/FileVersion " in line]
+    check(len(section) == len(versions) and any(f"FileDescription={libc} FileVersion={libc.rpartition('.so.')[2]} " in line for line in section), section[:3])
 
     # every image is the whole file, also of a process that was gone before anybody could look
     sizes = {}

@@ -1,6 +1,6 @@
 """MaximumBuffers of a session of kernel events changes while nothing goes to its file: the logger's thread alone is held, as a disk would hold it.
 What the old bound loses the new one keeps; a successor of a daemon that is killed has as much; then it becomes less again, under load.
-Attempted = written + lost over all of it. Proves: SES-06; issue 4, UPDATE of a running session."""
+Attempted = written + lost over all of it. Proves: SES-08; issue 4, UPDATE of a running session."""
 import ctypes
 import json
 import os

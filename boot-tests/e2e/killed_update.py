@@ -40,6 +40,7 @@ with Machine(DECLARED) as m:
         done += update.wait() == 0
         update.communicate()
         subprocess.run(["/bin/sh", "-c", "ls /usr/bin | sort > /dev/null"], check=True)
+        time.sleep(0.2)  # a keeper gives up after 20 deaths in 5 s
     m.tool("update", "NT Kernel Logger", "--flags", "PROC_THREAD+LOADER", "--stacks", "none", "--maximum-buffers", "1000")
     query = json.loads(m.tool("query", "NT Kernel Logger", "--json").stdout)
     check(query["kernel_flags"] == "PROC_THREAD+LOADER" and query["stacks"] == "" and query["maximum_buffers"] == 1000, query)

@@ -144,13 +144,13 @@ def realtime(m):
     m.tool("enable", "live", PROVIDER)
     write(m, 100)  # nobody listens
     m.tool("flush", "live")
-    backup = os.path.join(m.logs, "RtBackup", "EtwRTlive.etl")
+    backup = os.path.join(m.logs, "RtBackup", "EtwRT%s.etl" % json.loads(m.tool("query", "live", "--json").stdout)["guid"].strip("{}"))
     wait_until("the backup file", lambda: os.path.exists(backup) and os.path.getsize(backup) > 0)
     copy = os.path.join(m.dir, "copy.etl")
     shutil.copy(backup, copy)
     events = [json.loads(line) for line in m.tool("dump", copy, "--json", expect=None).stdout.splitlines()]
     check(sum(e["id"] == 77 for e in events) == 100, len(events))
-    print("EtwRTlive.etl is an .etl with", len(events), "events")
+    print(os.path.basename(backup), "is an .etl with", len(events), "events")
     count = 1000
     subprocess.run([program, "live", "50"], env=m.env, check=True, timeout=60)
     before = descriptors(m)

@@ -35,6 +35,7 @@ HIDDEN = "mount -t proc -o hidepid=2 proc /proc && "
 # Five numbers of processors, three of users, both orders; users with values of their own; each namespace; the shipped unit's rights.
 CELLS = [f"--processors {n} --users {users} --mode {mode}" for n in (1, 2, 8, 16, 64) for users in (1, 5, 50) for mode in ("sequence", "together")]
 CELLS += [f"--processors {n} --users 5 --profile {profile}" for n in (2, 16) for profile in ("boot", "service")]
+CELLS += [f"--processors {n} --users 600 --events 50 --mode sequence" for n in (2, 64)]  # more than have places at a time
 CELLS += [f"--users 3 --mode {mode} --namespace {namespace}" for mode in ("sequence", "together") for namespace in ("pid", "user", "mount")]
 CELLS += [f"--users 5 --mode {mode} --as-shipped" for mode in ("sequence", "together")]
 

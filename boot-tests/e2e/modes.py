@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import pathlib
+import re
 import signal
 import struct
 
@@ -130,6 +131,48 @@ def set_aside(m):
     check(os.path.getsize(path) < 64 << 20, os.path.getsize(path))
 
 
+DECLARED = f"""[Autologger/turn]
+FileName = turn.etl
+LogFileMode = CIRCULAR
+MaxFileSize = 2 MB
+BufferSize = 64 KB
+MinimumBuffers = 64
+MaximumBuffers = 256
+[Autologger/turn/numbered]
+Guid = {PROVIDER}
+"""
+
+
+def overwritten_is_said(m, info, *words):
+    """Where a verb says what was lost, text and JSON."""
+    answer = json.loads(m.tool(*words, "--json", expect=None).stdout)
+    rows = [s for s in answer["sessions"] if s["name"] == "turn"]
+    text = m.tool(*words, expect=None).stdout
+    line = re.search(r"overwritten: (\d+)\s+of\s+the\s+(\d+)\s+events\s+written", text)
+    check(line and rows[0]["overwritten"] > 0, words, text, rows)
+    check(info is None or [rows[0]["overwritten"], int(line.group(1)), int(line.group(2))] == [info["overwritten"], info["overwritten"], info["written"]], words,
+          rows, text, info)
+    return rows[0]
+
+
+def ended():
+    """Of a session that has ended, status says it as well, also when the daemon has."""
+    with Machine(DECLARED) as m:
+        m.start()
+        tallies = [m.writer(i, COUNT, rate=COUNT // 2, enabled=True) for i in range(2)]
+        for p, _ in tallies:
+            p.wait(90)
+        m.tool("flush", "turn")
+        overwritten_is_said(m, None, "sessions")
+        text = m.tool("stop", "turn").stdout
+        m.shutdown()
+        row = overwritten_is_said(m, None, "status", "--store", m.store)
+        overwritten_is_said(m, row, "status", "--store", m.store)
+        check(f"overwritten: {row['overwritten']} of the {row['written']} events written" in text, text)
+        got = m.verify(os.path.join(m.logs, "turn.etl"), [t for _, t in tallies], expect=None)
+        sound(got, row["written"] - row["overwritten"])
+
+
 def never_stopped(m):
     m.tool("start", "always", "--set", "LogFileMode=NONSTOPPABLE+BUFFERING")
     r = m.tool("stop", "always", expect=1)
@@ -141,3 +184,4 @@ with Machine() as m:
     for part in (circular, several_files, in_memory, in_memory_compressed, goes_on, set_aside, never_stopped):
         part(m)
     m.shutdown()
+ended()

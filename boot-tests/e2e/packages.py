@@ -27,7 +27,7 @@ STAYS = {"removed": (STORE, LOGS), "purged": (LOGS,)}
 # of dpkg, ldconfig and update-initramfs themselves; the image is looked at by what is in it
 BOOKS = ("var/lib/dpkg/", "var/log/dpkg.log", "var/log/alternatives.log", "var/log/apt/", "etc/ld.so.cache", "var/cache/ldconfig/",
          "var/lib/initramfs-tools/", "boot/initrd.img", "var/lib/systemd/deb-systemd-helper",
-         "etc/group-", "etc/gshadow-", "etc/.pwd.lock")  # addgroup's
+         "etc/group-", "etc/gshadow-", "etc/passwd-", "etc/shadow-", "etc/.pwd.lock")  # addgroup's, adduser's
 
 
 def build():

@@ -10,6 +10,7 @@ import time
 from early_machine import EarlyMachine
 from harness import BUILD, FULL, Machine, check
 
+LIVE = "ca0ee652-7ea9-57b4-a0bd-1370c64e09a7"  # the Guid that a session of that name gets where none is declared
 DECLARED = """
 [Autologger/live]
 LogFileMode = REAL_TIME
@@ -117,7 +118,7 @@ def query(m, session="live"):
 
 def backups(m):
     folder = os.path.join(m.logs, "RtBackup")
-    return sorted(n for n in os.listdir(folder) if "live" in n) if os.path.isdir(folder) else []
+    return sorted(n for n in os.listdir(folder) if n.startswith("EtwRT" + LIVE)) if os.path.isdir(folder) else []
 
 
 with Machine(DECLARED) as m:
@@ -125,7 +126,7 @@ with Machine(DECLARED) as m:
     m.start()
     expected = written(m, write(m, 0, 5000))
     m.shutdown()
-    check(backups(m) == ["EtwRTlive.etl"], backups(m))
+    check(backups(m) == [f"EtwRT{LIVE}.etl"], backups(m))
     row = {s["name"]: s for s in m.status()["sessions"]}["live"]
     check(row["status"] == 0 and not [c for c in row["conditions"] if c["number"] == 50], row)
     check(row["written"] == len(expected) and row["written"] + row["lost"]["total"] == 5000, len(expected), row)

@@ -75,9 +75,11 @@ with Machine(DECLARED) as m:
     for name in ["k.etl", "calls.etl", "few-0.etl", "few-4.etl"]:
         own = [e["fields"] for e in lines(m, name, "--provider", "Process") if event(e, "Process", "Start") and e["fields"]["ParentId"] == os.getpid()]
         starts = [f for f in own if f["ImageFileName"] == "true"]
-        check(len(starts) == 3 * CHILDREN, name, len(starts), "programs of", 3 * CHILDREN)
+        # every call of the whole machine is recorded: on a busy one that is more than there is room for, and what is missing is counted
+        lost = next(r["lost"]["total"] for r in rows.values() if r["log_path"].endswith("/" + name))
+        check(len(starts) == 3 * CHILDREN or (lost and len(starts) < 3 * CHILDREN), name, len(starts), "programs of", 3 * CHILDREN, "lost", lost)
         named = {mark: sum(f["CommandLine"] == f"/bin/true {mark}" for f in starts) for mark in ["first", "second", "third"]}
-        check(all(n >= CHILDREN - 1 for n in named.values()), name, "their command lines", named)
+        check(lost or all(n >= CHILDREN - 1 for n in named.values()), name, "their command lines", named)
         summary = json.loads(m.tool("summary", "--json", os.path.join(m.logs, name)).stdout)
         check(summary["inversions"] == 0 and not summary["damage"], name, summary["damage"])
         switches, stacks = any(c["event"] == "CSwitch" for c in summary["counts"]), summary["stacks"]["events"] > 0
@@ -85,5 +87,5 @@ with Machine(DECLARED) as m:
         calls = [e for e in lines(m, name, "--provider", "PerfInfo", "--process", str(os.getpid())) if event(e, "PerfInfo", "SysClEnter")]
         same = sum(int(e["fields"]["SysCallAddress"], 16) == ADDRESS for e in calls)
         expected = {"calls.etl": 3, "few-0.etl": 1}.get(name, 0) * CALLS
-        check(same == expected, name, same, "calls of getppid, not", expected)
+        check(same == expected or (lost and same < expected), name, same, "calls of getppid, not", expected, "lost", lost)
         print(name, len(starts), "programs,", same, "calls of getppid")

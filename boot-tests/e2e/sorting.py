@@ -1,15 +1,19 @@
 """What events cost a program that has other work: it sorts arrays and writes 10,000 events a second of its processor time, 40 runs of each form.
 A session that takes all events costs it at most 3 % of its time; events that no session wants cost nothing that 40 runs show: the difference to
-the code without them is not above that of the code without them to itself. The session's file has every event.
-Proves: TLG-17, TLG-18. D-52."""
+the code without them is not above that of the code without them to itself. The session's file has every event. What was measured becomes the chart
+of 40 runs, a mark a run.
+Proves: TLG-17, TLG-18, TLG-19. D-52."""
 import json
 import os
+import re
 import statistics
 import subprocess
+import sys
 
-from harness import BUILD, Machine, check
+from harness import BUILD, SOURCE, Machine, check
 
 RUNS, RUN_MS, RATE = 40, 25, 10000
+MOST_NOISE, TRIES = 0.006, 4  # what is less certain than that shows neither 3 % nor nothing: it is measured again
 PROVIDER = "{1c9c1f4e-2f6e-4c55-9f6e-2b8f3f0a7d23}"
 
 
@@ -34,17 +38,48 @@ def paired(one, other):
     return middle - 1, (high - low) / 2 / len(ratios) ** 0.5
 
 
+def measured(m, enabled):
+    """Runs of which something can be said."""
+    for _ in range(TRIES):
+        (without, events, again), count = runs(m, enabled)
+        cost, noise = paired(events, without)
+        itself, other = paired(again, without)
+        if max(noise, other) <= MOST_NOISE:
+            return cost, noise, itself, events, count
+        print(f"uncertain by {100 * max(noise, other):.2f} %: measured again")
+        if enabled:
+            m.tool("stop", "sorting")
+            start(m)
+    check(False, "this machine is too busy to measure", TRIES, "times")
+
+
+def start(m):
+    m.tool("start", "sorting", "-o", "sorting.etl", "--provider", PROVIDER, "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=128")
+
+
+def check_chart(m, on, off):
+    """The marks of the two series stand in the order of what was measured, and their heights are in proportion."""
+    data, chart = os.path.join(m.dir, "runs.json"), os.path.join(m.dir, "chart.svg")
+    with open(data, "w", encoding="utf-8") as f:
+        json.dump({"events_a_second": RATE, "on_cpu_us": [n // 1000 for n in on], "off_cpu_us": [n // 1000 for n in off]}, f)
+    subprocess.run([sys.executable, os.path.join(SOURCE, "tools", "dev", "sort_chart.py"), data, chart], check=True)
+    with open(chart, encoding="utf-8") as f:
+        marks = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="2.4" fill="(#\w+)"/>', f.read())
+    check(len(marks) == 2 * RUNS and [c for *_, c in marks] == [marks[0][2]] * RUNS + [marks[-1][2]] * RUNS and marks[0][2] != marks[-1][2], marks)
+    values, heights = [n / 1000 for n in (*on, *off)], [float(y) for _, y, _ in marks]
+    scale = (max(heights) - min(heights)) / (max(values) - min(values))
+    wrong = [(v, y) for v, y in zip(values, heights) if abs(max(heights) - y - (v - min(values)) * scale) > 0.2]
+    check(not wrong, "marks that are not where their runs are:", wrong[:3])
+
+
 with Machine() as m:
     m.start()
-    (without, off, again), _ = runs(m, False)
-    cost, noise = paired(off, without)
-    itself, _ = paired(again, without)
+    cost, noise, itself, off, _ = measured(m, False)
     print(f"off: {100 * cost:+.2f} %, uncertain by {100 * noise:.2f} %; the same code against itself {100 * itself:+.2f} %")
     check(abs(cost) <= abs(itself) + 3 * noise + 0.003, "events that are off are seen in the time of 40 runs")
 
-    m.tool("start", "sorting", "-o", "sorting.etl", "--provider", PROVIDER, "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=128")
-    (without, on, again), events = runs(m, True)
-    cost, noise = paired(on, without)
+    start(m)
+    cost, noise, _, on, events = measured(m, True)
     info = json.loads(m.tool("stop", "sorting", "--json").stdout)
     info = info.get("session", info)
     print(f"on: {100 * cost:+.2f} %, uncertain by {100 * noise:.2f} %, {events} events, {info['events_written']} written, {info['events_lost']} lost")
@@ -53,4 +88,5 @@ with Machine() as m:
     summary = json.loads(m.tool("summary", "--json", os.path.join(m.logs, "sorting.etl")).stdout)
     counts = {c["event"]: c["count"] for c in summary["counts"] if c["provider"] == "Contoso-Sorting"}
     check(counts == {name: events // 3 for name in ("Begin", "Filled", "Sorted")}, counts)
+    check_chart(m, on, off)
     m.shutdown()

@@ -1,7 +1,8 @@
 """The state that events alone give: a tree of processes is stopped at 100 moments, and what the trace says of each moment (who lives, with
 which parent and command line; which threads there are, on which processor each was last and that it waits; which disk I/Os are open) is
-what /proc and /sys said then. The I/Os are writes to a loop device whose file lies in a frozen file system: open until it thaws.
-Proves: KRN-03, KRN-04, KRN-12, KRN-24, and issue 4 "the state rebuilt from events alone"."""
+what /proc and /sys said then. The I/Os are writes to a loop device whose file lies in a frozen file system: open until it thaws. What lives
+when the session begins, and when it ends, is in its rundowns: each program's process with its parent, its threads, and this one's images.
+Proves: KRN-03, KRN-05, KRN-24, and issue 4 "the state rebuilt from events alone"."""
 import datetime
 import fcntl
 import json
@@ -19,7 +20,7 @@ from harness import BUILD, Machine, check, skip
 MOMENTS, WAITING, SUSPENDED, WRITES = 100, 5, 5, 32
 FIFREEZE, FITHAW = 0xC0045877, 0xC0045878 # linux/fs.h
 DECLARED = """[GlobalLogger]
-EnableKernelFlags = PROC_THREAD+CSWITCH+DISK_IO+DISK_IO_INIT
+EnableKernelFlags = PROC_THREAD+LOADER+CSWITCH+DISK_IO+DISK_IO_INIT
 BufferSize        = 1024 KB
 MinimumBuffers    = 16
 MaximumBuffers    = 256
@@ -234,11 +235,66 @@ class State:
         self.kept_back = max(self.kept_back, mine - want["open"])
 
 
+def living():
+    """pid -> parent and threads of each program that runs; the kernel's own threads are one process in a trace."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            s, threads = stat(f"/proc/{pid}"), {int(t) for t in os.listdir(f"/proc/{pid}/task")}
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if s and s[2] not in "ZX" and 2 not in (s[0], s[3]):
+            found[s[0]] = s[3], threads
+    return found
+
+
+def through(before, after):
+    """What lived all the time between."""
+    return {pid: (parent, threads & after[pid][1]) for pid, (parent, threads) in before.items() if pid in after and after[pid][0] == parent}
+
+
+def images():
+    """The files of code that this process has mapped."""
+    with open("/proc/self/maps") as f:
+        rows = [line.split(maxsplit=5) for line in f]
+    return {row[5].strip() for row in rows if len(row) == 6 and "x" in row[1] and row[5].startswith("/")}
+
+
+def check_rundown(trace, kind, lived, withheld=0):
+    """DCStart or DCEnd of everything that lived around it. A process whose parent ended while it was traced keeps that one, as on Windows, where /proc
+    says who has taken it in; one whose events this kernel keeps from every tracer has none."""
+    text = subprocess.run([os.path.join(BUILD, "autologger"), "dump", "--json", *(x for p in ("Process", "Thread", "Image") for x in ("--provider", p)),
+                           "--match", kind, trace], capture_output=True, text=True, check=True).stdout
+    told = {"Process": {}, "Thread": set(), "Image": set()}
+    for e in map(json.loads, text.splitlines()):
+        f, of = e["fields"], e["provider"]["name"]
+        if e["event"] != kind:
+            continue
+        if of == "Process":
+            told[of][f["ProcessId"]] = f["ParentId"]
+        elif of == "Thread":
+            told[of].add((f["ProcessId"], f["TThreadId"]))
+        elif f["ProcessId"] == os.getpid():
+            told[of].add(f["FileName"].replace("\\Device\\HarddiskVolume1", "").replace("\\", "/"))
+    threads = {(pid, t) for pid, (_, all_of_it) in lived.items() for t in all_of_it}
+    wrong = {pid: (parent, told["Process"].get(pid)) for pid, (parent, _) in lived.items() if told["Process"].get(pid) != parent}
+    wrong = {pid: (parent, said) for pid, (parent, said) in wrong.items()
+             if said is None or kind == "DCStart" or (said == 0 and not withheld) or (said and said in lived)}
+    names = {pid: subprocess.run(["ps", "-o", "lstart=,ppid=,nlwp=,args=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout.strip() for pid in wrong}
+    check(lived and not wrong, kind, "processes, by /proc and by the trace:", wrong, names, "withheld", withheld)
+    check(threads <= told["Thread"], kind, "threads that are missing:", threads - told["Thread"])
+    check(images() and images() <= told["Image"], kind, "images of this process that are missing:", images() - told["Image"])
+    print(f"{kind}: {len(lived)} processes, {len(threads)} threads, {len(images())} images of this one")
+
+
 with Machine(DECLARED) as m:
     disk = SlowDisk(m.dir)
     if disk.why:
         print("open I/Os are not looked at:", disk.why)
+    before = living()
     m.start()
+    time.sleep(0.5)
+    started = through(before, living())
     busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
             for cpu in sorted(os.sched_getaffinity(0))] # no processor idles: see storm.py
     try:
@@ -248,10 +304,14 @@ with Machine(DECLARED) as m:
             b.kill()
             b.wait()
         disk.remove()
+    before = living()
     last = json.loads(m.tool("stop", "--json", "NT Kernel Logger", timeout=120).stdout)
+    ended = through(before, living())
     m.shutdown()
     check(last["events_lost"] == last["withheld"], last)
     trace, compared = os.path.join(m.logs, "c", "state.etl"), []
+    check_rundown(trace, "DCStart", started)
+    check_rundown(trace, "DCEnd", ended, last["withheld"])
     state = State({root, io_pid} - {None})
     dump = subprocess.Popen([os.path.join(BUILD, "autologger"), "dump", "--json", *(x for p in ("Process", "Thread", "DiskIo") for x in ("--provider", p)),
                              trace], stdout=subprocess.PIPE, text=True)

@@ -1,7 +1,7 @@
 """The program's part of kernel events' stacks: a known chain of calls, names and order, of a program with frame pointers (by the kernel)
 and of one without (UserStacks = dwarf, unwound by the merge), on context switches, wake-ups, profile samples, disk requests, system calls
 and page faults. What was copied and not unwound is counted; without the program that unwinds the copies stay, and a later merge unwinds them.
-Proves: KRN-17, issue 4 "stacks: a known call chain, names and order, on CSwitch, ReadyThread, Profile, DiskIoInit, SysCallEnter, page faults, for a
+Proves: KRN-08 (whose call woke a thread), KRN-17, issue 4 "stacks: a known call chain, names and order, on CSwitch, ReadyThread, Profile, DiskIoInit, SysCallEnter, page faults, for a
 program with frame pointers and one without"."""
 import collections
 import glob
@@ -62,24 +62,25 @@ def process_of(trace, program):
 
 
 def user_stacks(trace, program):
-    """Trigger's name -> the chains of user functions of the program, leaf first; and how many of its stacks have frames of the kernel."""
+    """Trigger's name -> the chains of user functions of the program, leaf first; and how many triggers have frames of the kernel and of the program."""
     pid = process_of(trace, program)
     events = [json.loads(x) for x in tool("dump", "--json", "--symbols", "--process", str(pid), trace).stdout.splitlines()[:-1]]
     triggers = {(e["raw"], e["cpu"]): e["event"] for e in events if e["event"] in LEAVES}
-    found, kernel = collections.defaultdict(list), collections.Counter()
+    found, parts = collections.defaultdict(list), collections.defaultdict(set)
     for e in events:
         if e["event"] != "Stack" or e["fields"]["StackProcess"] != pid:
             continue
-        kind = triggers.get((e["fields"]["EventTimeStamp"], e["cpu"]))
+        trigger = e["fields"]["EventTimeStamp"], e["cpu"]
+        kind = triggers.get(trigger)
         frames = [f.get("function") for f in e["frames"] if int(f["address"], 16) < 1 << 47]
-        kernel[kind] += any(int(f["address"], 16) >= 1 << 47 for f in e["frames"])
+        parts[trigger] |= {int(f["address"], 16) >= 1 << 47 for f in e["frames"]}
         if kind and frames:
             found[kind].append(frames)
-    return found, kernel
+    return found, collections.Counter(triggers.get(trigger) for trigger, of in parts.items() if of == {True, False})
 
 
 def prove(trace, program, kinds, to_the_end):
-    found, kernel = user_stacks(trace, program)
+    found, both = user_stacks(trace, program)
     for kind in kinds:
         leaf = f"chain::{LEAVES[kind]}(int)"
         ours = [s for s in found[kind] if s[0] == leaf]
@@ -87,7 +88,7 @@ def prove(trace, program, kinds, to_the_end):
         print(os.path.basename(trace), kind, len(found[kind]), "stacks,", len(ours), "of them in", leaf + ",", len(whole), "with the whole chain")
         check(len(whole) >= 20, "too few whole chains at", kind, ours[:3], found[kind][:3])
         # what the kernel did, and the program's way to it
-        check(kind not in IN_KERNEL or kernel[kind] >= 20, "too few stacks with frames of the kernel at", kind, kernel)
+        check(kind not in IN_KERNEL or both[kind] >= 20, "too few stacks from the kernel into the program at", kind, both)
         # with frame pointers a function has no frame at its first and last instructions: its caller is then left out
         check(len(whole) >= (1 if to_the_end else 0.95) * len(ours), "other chains at", kind, [s for s in ours if s not in whole][:5])
 

@@ -1,7 +1,9 @@
-"""A user whose burst is larger than its part of the memory: said at once at the running session, with the user and what to do; done, the same
-burst loses nothing. Losses of a running session are exact at each query. D-01, D-08. Proves: COR-20, SES-09, SES-22."""
+"""A user whose burst is larger than its part of the memory: query, sessions and status say it at once at the running session, with the user and
+what to do; done, the same burst loses nothing. Losses of a running session are exact at each look. D-01, D-08. Proves: COR-20, SES-09, SES-22."""
 import json
+import os
 import re
+import signal
 import struct
 import time
 
@@ -10,6 +12,17 @@ from harness import Machine, check
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
 EVENTS = 30000
 USERS = (5005, 5006)
+DECLARATION = f"""[HKLM/SYSTEM/CurrentControlSet/Control/WMI/Autologger/s]
+Guid = {{5ca1ab1e-7e57-0001-0001-000000000001}}
+Start = 1
+FileName = s.etl
+BufferSize = 8 KB
+MinimumBuffers = 4
+MaximumBuffers = 6
+
+[HKLM/SYSTEM/CurrentControlSet/Control/WMI/Autologger/s/{PROVIDER}]
+Enabled = 1
+"""
 
 
 def tally(path):
@@ -24,35 +37,89 @@ def burst(m, number, count, user):
     return tally(path)
 
 
-def query(m):
-    return json.loads(m.tool("query", "s", "--json").stdout)
+def session_of(m, name, *words):
+    """What a verb says of the session, as text and as JSON; each answer within a second of the loss."""
+    began = time.monotonic()
+    answer = json.loads(m.tool(*words, "--json", expect=None).stdout)
+    text = m.tool(*words, *(["--wide"] if words[0] == "status" else []), expect=None).stdout
+    check(time.monotonic() - began < 1, *words, "took", time.monotonic() - began)
+    return text, next(s for s in answer["sessions"] if s["name"] == name) if "sessions" in answer else answer
+
+
+def views(m):
+    status = ("status", "--store", m.store)
+    return {"query": ("query", "s"), "sessions": ("sessions",), "status": status}
+
+
+def advice_in(text, user):
+    return re.search(rf"uid {user}: .*Do: autologger (update .*)", text).group(1)
+
+
+def losses_are(m, lost):
+    """All three verbs name each user, its loss, and the same thing to do. Gives that."""
+    advice = set()
+    for verb, words in views(m).items():
+        text, found = session_of(m, "s", *words)
+        rows = {u["uid"]: u for u in found["users"]}
+        total = found["lost"]["total"] if verb == "status" else found["events_lost"]
+        check(total == sum(lost.values()), verb, "EventsLost of a running session", total, lost)
+        check(sum(u["busy_bytes"] + u["free_bytes"] for u in rows.values()) <= 6 * 8192, "memory beyond MaximumBuffers", rows)
+        for user, n in lost.items():
+            check(rows[user]["lost"] == n, verb, "losses by user", rows, lost)
+            check(f"uid {user}: {n} events of its programs found no room" in text, verb, text)
+            advice |= {advice_in(text, user), rows[user]["advice"].removeprefix("autologger ")}
+    check(len(advice) == 1, "advice differs", advice)
+    return advice.pop()
+
+
+def quiet(m):
+    """No loss, no advice."""
+    for verb, words in views(m).items():
+        text, found = session_of(m, "s", *words)
+        check("Do: autologger update" not in text and all(u["lost"] == 0 and u["advice"] == "" for u in found["users"]), verb, text, found)
+
+
+def alone(m):
+    """The only user with a program has all of the memory: root, of whom none runs, keeps nothing."""
+    p, _ = m.writer(20, 250, rate=100, user=5007, enabled=True)
+    time.sleep(1)
+    rows = {u["uid"]: u for u in json.loads(m.tool("query", "s", "--json").stdout)["users"]}
+    check(rows[5007]["busy_bytes"] + rows[5007]["free_bytes"] == 6 * 8192, "the memory of the only user", rows)
+    p.communicate(timeout=60)
+    check(p.returncode == 0, "the writer", p.returncode)
+
+
+def without_a_daemon_that_answers(m):
+    """status shows the rows that were saved, with little delay."""
+    pid = m.daemon_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        text = m.tool("status", "--store", m.store, expect=None).stdout
+        check(time.monotonic() - began < 5 and "those of the last save" in text and "losses are those of now" not in text, time.monotonic() - began, text)
+    finally:
+        os.kill(pid, signal.SIGCONT)
 
 
 def main():
-    with Machine() as m:
+    with Machine(DECLARATION) as m:
         m.start()
-        m.tool("start", "s", "-o", "s.etl", "--provider", PROVIDER, "--set", "BufferSize=8", "--set", "MinimumBuffers=4", "--set", "MaximumBuffers=6")
+        check("it runs: losses are those of now" in " ".join(m.tool("status", "--store", m.store, expect=None).stdout.split()), "status of a session that runs")
+        quiet(m)
+        alone(m)
         lost = {}
         for i, user in enumerate(USERS):
             attempted, written, refused = burst(m, i, EVENTS, user)
             check(attempted == written + refused == EVENTS and refused > 0, "a burst that is too large", attempted, written, refused)
-            began = time.monotonic()
-            now = query(m)
-            check(time.monotonic() - began < 1, "query took", time.monotonic() - began)
             lost[user] = refused
-            rows = {u["uid"]: u for u in now["users"]}
-            check(all(rows[u]["lost"] == n for u, n in lost.items()), "losses by user", now["users"], lost)
-            check(now["events_lost"] == sum(lost.values()), "EventsLost of a running session", now["events_lost"], lost)
-            check(sum(u["busy_bytes"] + u["free_bytes"] for u in now["users"]) <= 6 * 8192, "memory beyond MaximumBuffers", now["users"])
-            text = m.tool("query", "s").stdout
-            check(f"uid {user}: {refused} events of its programs found no room" in text, text)
-        advice = re.search(r"Do: autologger (update .*)", text).group(1)
+            advice = losses_are(m, lost)
+        without_a_daemon_that_answers(m)
         for _ in range(8):  # each time as the condition says, until there is room for all of it
             m.tool(*[word.strip('"') for word in advice.split()])
             attempted, written, refused = burst(m, 9, EVENTS, USERS[0])
             if not refused:
                 break
-            advice = re.search(r"Do: autologger (update .*)", m.tool("query", "s").stdout).group(1)
+            advice = advice_in(m.tool("sessions").stdout, USERS[0])
         check(refused == 0, "what the condition advises did not help", advice, refused)
         m.tool("stop", "s")
         m.shutdown()

@@ -19,7 +19,8 @@ labelled() {
 }
 root_device() { labelled root; }
 
-# in the initramfs, after the early program was called
+# in the initramfs, before the early program is called, and after that
+before_early() { :; }
 in_initramfs() { :; }
 without_root() { :; }
 leave_disks() { :; }

@@ -20,11 +20,15 @@
                                    how many of the latter are in the trace
   witness PATH PROVIDER EVENT PROGRAM OP N   each event of that name in that output of a trace instance's `trace` is in the trace, on its
                                    processor, in order, by its threads; the trace may go on for longer; how many there are
+  said PATH PROVIDER EVENT PROGRAM OP N   the events of that name are, in order, the lines "EVENT FIELD=VALUE ..." of that output; pid is
+                                   the header's; how many there are
   together PATH PROVIDER1 EVENT1 PROVIDER2 EVENT2 OP N   us that two records of the same events are apart, processor by processor
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
   after MARK PATH PROVIDER EVENT OP N   milliseconds from a mark to the first such event
   numbered PATH TALLY              the trace holds each numbered event of that tally (event_writer) once, in order, whole
+  burst PATH KERNEL SESSION OP N NOTES...   the calls that cpu_burst noted are the events of the trace PATH, of its dump, its header and the row:
+                                   each once, with its values, thread, time and processor; KERNEL switched to the threads there; how many
   recover OUTPUT | recover-log PATH   what follows is about what `autologger recover` makes of that file (of the guest's outputs;
                                    of its log folder)
   serial has TEXT | serial lacks TEXT
@@ -182,6 +186,10 @@ class Checker:
         found, wrong = self.remains.witnessed(name, provider, event, part)
         return None if not wrong and compare(found, op, count) else f"{found}; " + "; ".join(wrong)
 
+    def on_said(self, name, provider, event, part, op, count):
+        found, wrong = self.remains.said(name, provider, event, part)
+        return None if not wrong and compare(found, op, count) else f"{found}; " + "; ".join(wrong)
+
     def on_together(self, name, provider1, event1, provider2, event2, op, microseconds):
         found = self.remains.together(name, (provider1, event1), (provider2, event2))
         print(f"{provider1} {event1} and {provider2} {event2}: {found} us apart")
@@ -206,6 +214,12 @@ class Checker:
 
     def on_numbered(self, name, tally):
         return self.remains.numbered(name, tally)
+
+    def on_burst(self, name, kernel, session, op, count, *parts):
+        found, wrong = self.remains.burst(name, kernel, session, parts)
+        if wrong:
+            return f"{len(wrong)} of {found}: " + "; ".join(wrong[:5])
+        return None if compare(found, op, count) else found
 
     def on_recover(self, part):
         return self.remains.recover(self.remains.output_path(part))

@@ -76,6 +76,49 @@ def image(kind="stable"):
     return next(fetch(kind).glob("boot/vmlinuz-*"))
 
 
+def _headers_folder(release, place):
+    """The unpacked folder that `make -C` wants. Its Makefile names the common one by the path where the package would lie."""
+    folder = place / "usr/src" / f"linux-headers-{release}"
+    makefile = folder / "Makefile"
+    makefile.write_text(re.sub(r"include \S*?/(linux-headers-[\w.+-]+-common/Makefile)", rf"include {place}/usr/src/\1", makefile.read_text()))
+    return folder
+
+
+def headers(kind="stable"):
+    """The headers of the cached kernel, unpacked beside it. Missing, with the reason, where they cannot be had: they are of one build."""
+    release = image(kind).name.removeprefix("vmlinuz-")
+    place = _folder(kind) / f"headers-{release}"
+    if place.exists():
+        return _headers_folder(release, place)
+    apt, work = _apt(kind), place.with_name(place.name + ".new")
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    first = f"linux-headers-{release}"
+    said = run("apt-cache", *apt, "depends", first, check=False).stdout
+    names = [first, *re.findall(r"Depends: (linux-headers-[\w.+-]+-common|linux-kbuild-[\w.+-]+)", said)]
+    if len(names) != 3:
+        raise Missing(f"the package lists do not have {first}, the headers of the cached kernel. Do: apt-get update; or remove {_folder(kind)}")
+    try:
+        run("apt-get", "-q", *apt, "download", *names, cwd=work)
+    except Failed as e:
+        raise Missing(f"{first} could not be downloaded: {str(e).splitlines()[-1]}") from e
+    for package in work.glob("*.deb"):
+        run(need("dpkg-deb", "dpkg"), "-x", package, work)
+        package.unlink()
+    os.rename(work, place)
+    return _headers_folder(release, place)
+
+
+def build_module(source, work, kind="stable"):
+    """The .ko files that Kbuild makes of a copy of the folder `source`, for that kernel, with the compiler that its headers name."""
+    folder = headers(kind)
+    found = re.search(r"gcc-\d+", (folder / ".kernelvariables").read_text())
+    need(found.group(0) if found else "gcc", found.group(0) if found else "gcc")
+    shutil.copytree(source, work)
+    run(need("make", "make"), "-C", work, f"KERNEL={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES=")  # types for BPF would ask for pahole
+    return sorted(work.glob("*.ko"))
+
+
 def package_file(kind="stable"):
     fetch(kind)
     return sorted(_folder(kind).glob("linux-image-*.deb"))[-1]

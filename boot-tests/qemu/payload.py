@@ -5,12 +5,12 @@ import re
 import shutil
 
 from qemu import kernel
-from qemu.places import BUILD, CACHE, GUEST, Missing, built, need, run
+from qemu.places import BUILD, CACHE, GUEST, SOURCE, Missing, built, need, run
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
 PROGRAMS = {"autologger": "usr/bin/autologger", "autologgerd": "usr/sbin/autologgerd", "autologger-calm": "usr/lib/autologger/autologger-calm",
             "autologger-demo": "usr/bin/autologger-demo", "autologger-unwind": "usr/lib/autologger/autologger-unwind",
-            "event_writer": "usr/bin/event_writer", "socket_work": "usr/bin/socket_work"}
+            "event_writer": "usr/bin/event_writer", "cpu_burst": "usr/bin/cpu_burst", "socket_work": "usr/bin/socket_work"}
 
 
 def install(source, target, mode=None):
@@ -98,6 +98,11 @@ def guest_files(tree, scenario):
     (folder / "programs").write_text("".join(line + "\n" for line in scenario.run))
     install(GUEST / "workload", folder / "workload", 0o755)
     modules(tree, scenario.modules, scenario.kernel)
+    if scenario.build_module:
+        work = tree.with_name(tree.name + "-module")
+        for path in (*kernel.build_module(SOURCE / scenario.build_module, work, scenario.kernel), *work.glob("*.ini")):
+            install(path, folder / path.name, 0o644)
+        shutil.rmtree(work)
     for place in (scenario.folder, scenario.folder.parent):
         if (place / "guest.sh").exists():
             install(place / "guest.sh", folder / "guest.sh")

@@ -2,7 +2,7 @@
 import json
 import shutil
 
-from qemu import disk, units, witness
+from qemu import burst, disk, units, witness
 from qemu.payload import program_of
 from qemu.places import run, built, tool
 
@@ -146,9 +146,32 @@ class Remains:
         """(events that the kernel's own trace of the boot has, what this one has otherwise)"""
         return witness.compare(self._placed(name, provider), event, self.output(part) or "")
 
+    def said(self, name, provider, event, part):
+        """(events of that name, where they are not what the lines of an output say)"""
+        found = self.logs(name)
+        dumped = tool("dump", found[0], "--json", "--provider", provider, check=False).stdout if found else ""
+        events = [e for e in map(json.loads, dumped.splitlines()) if e["event"] == event]
+        return witness.said(events, event, self.output(part) or "")
+
     def together(self, name, one, other):
         """Microseconds that the times of two records of the same events are apart at most."""
         return witness.apart(*([(cpu, raw, fields) for event, cpu, raw, fields in self._placed(name, provider) if event == wanted] for provider, wanted in (one, other)))
+
+    def burst(self, name, kernel, session, parts):
+        """(events that cpu_burst wrote, what a trace, its header, its dump, the Status and the kernel's trace have otherwise)"""
+        found, row = self.logs(name), self.row(session)
+        if not found or not row:
+            return 0, ["no such trace, or no such row"]
+        calls = [call for part in parts for call in burst.notes(self.output_path(part))]
+        header, events = burst.decode(found[0])
+        written, refused = sum(c.result == 0 for c in calls), sum(c.result != 0 for c in calls)
+        said = run(built("autologger"), "dump", found[0], "--json", check=False).stdout
+        switches = {(cpu, json.loads(fields)["NewThreadId"]) for event, cpu, _, fields in self._placed(kernel, "Thread") if event == "CSwitch"}
+        counts = {"calls that succeeded": written, "events in the file": len(events), "Status written": row["written"]}
+        lost = {"calls that failed": refused, "the header's EventsLost": header.events_lost, "Status lost": row["lost"]["total"]}
+        wrong = [f"{counts}"] * (len(set(counts.values())) > 1) + [f"{lost}"] * (len(set(lost.values())) > 1)
+        print(f"{name}: {written} calls, {len(events)} events, {refused} lost, by processor {burst.places(calls)}")
+        return written, wrong + burst.values(calls, events, header.frequency) + burst.dumped(said, events) + burst.switched(calls, switches)
 
     def output_path(self, part):
         return self.folder / "results/out" / part

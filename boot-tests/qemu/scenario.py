@@ -17,6 +17,7 @@ scenario.ini:
   entry      yes = the first boot is the one of the boot entry that apply made (KernelPhase), with its words
   run        command lines run in the root, a line each
   modules    kernel modules that lie in /boot-test, for insmod (the systemd roots have no others), and below /lib/modules, for modprobe
+  build-module  folder of a module's source (below the source tree): built for the kernel; it and its .ini lie in /boot-test. Skipped without headers
   writable-after  seconds until the root is remounted read-write (0.3);  wait-after  seconds after the programs (0.2)
   disk-limit  what QEMU lets the root disk do, as its throttling options say it ("bps-total=2500000")
   root-files  number of empty files that a Debian root gets besides (0)
@@ -35,7 +36,7 @@ from qemu.kernel import KINDS
 from qemu.places import SCENARIOS, SLOW, SOURCE, Failed
 
 KEYS = {"about": None, "proves": "", "tier": "full", "root": "busybox", "declare": "boot.ini", "absent": "", "early": "yes", "snapshot": "yes",
-        "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "modules": "", "entry": "no", "initramfs": "yes",
+        "early-run": "", "memory": "512", "cpus": "2", "timeout": "120", "disks": "", "arguments": "", "run": "", "modules": "", "build-module": "", "entry": "no", "initramfs": "yes",
         "writable-after": "0.3", "wait-after": "0.2", "kernel": "stable", "boots": "1", "stop": "end", "cuts": "0", "disk-limit": "", "root-files": "0"}
 BOOT_KEYS = {"arguments", "timeout", "cut-after", "cut-at"}
 ROOTS = ("busybox", "systemd", "initramfs-tools", "dracut")
@@ -53,7 +54,7 @@ class Scenario:
         self._refuse_unknown(ini)
         self.about, self.proves, self.tier, self.root = (values[k] for k in ("about", "proves", "tier", "root"))
         self.declare, self.run = values["declare"].split("\n"), [line for line in values["run"].split("\n") if line]
-        self.modules = values["modules"].split()
+        self.modules, self.build_module = values["modules"].split(), values["build-module"]
         self.absent, self.early_programs = values["absent"].split(), values["early-run"].split()
         self.early, self.snapshot = values["early"] == "yes", values["snapshot"] == "yes"
         self.initramfs = values["initramfs"] == "yes"

@@ -56,3 +56,14 @@ def apart(one, other):
         off = [abs(a[m.a + i][1] - b[m.b + i][1]) for m in blocks for i in range(m.size)]
         runs += [statistics.median(off[i:i + RUN]) / 1e3 for i in range(0, len(off) - RUN + 1, RUN)]
     return max(runs) if runs else None
+
+
+def said(events, event, text):
+    """(how many of these events there are, where they differ from the lines "EVENT FIELD=VALUE ..." of a text), in order. pid is the header's."""
+    lines = re.findall(rf"\b{re.escape(event)} (\w+=.*)", text)
+    wanted = [dict(pair.split("=", 1) for pair in line.split()) for line in lines]
+    have = [{name: str(value) for name, value in {**e["fields"], "pid": e["pid"]}.items()} for e in events]
+    if len(have) != len(wanted):
+        return len(have), [f"{len(wanted)} lines were said"]
+    wrong = [f"number {i}: {got}, said was {want}" for i, (got, want) in enumerate(zip(have, wanted)) if got != want]
+    return len(have), wrong[:3]

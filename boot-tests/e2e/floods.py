@@ -1,0 +1,247 @@
+"""Clients of the control socket that take as much as they are given, by hand and without the library. Each is a process of its own, of a user without
+rights (e2e/quotas.py), goes on until it is to end, and then says how often it asked, and how often that was refused. A fork, and no program of its
+own: the interpreter may lie where other users do not reach it.
+
+  places         connections with 1,000 registrations each, of providers that nobody else has
+  registrations  the same of one provider
+  connections    greeted ones, held
+  waits          a private session (a snapshot) of its own provider, and requests that wait for a callback that never returns
+  hellos         connects, says hello, goes
+  starts         asks for a session (a snapshot) whose name is taken
+  deaf           asks for long answers and reads none"""
+import array
+import ctypes
+import hashlib  # noqa: F401 - uuid5 wants it, where it may be out of reach
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import time
+import uuid
+
+# wire/control.h
+HELLO, REGISTER, STATE, PROVIDERS, START, ENABLE = 1, 2, 21, 22, 28, 29
+VERSION, SHM_MAJOR, NAME = 1, 2, 256
+CAPTURE_STATE = 2
+NO_SYSTEM_RESOURCES, BUSY = 1450, 170
+
+
+def message(kind, body=b"", sequence=1):
+    return struct.pack("<IHHII", 16 + len(body), kind, VERSION, sequence, 0) + body
+
+
+class Connection:
+    """Raises OSError when the daemon hangs up, or does not answer within 30 s."""
+
+    def __init__(self, timeout=30):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.settimeout(timeout)
+        end = time.time() + timeout
+        while True:
+            try:
+                self.socket.connect(os.path.join(os.environ["AUTOLOGGER_RUNTIME_DIR"], "control"))
+                return
+            except BlockingIOError:  # the queue of those who wait is full
+                if time.time() > end:
+                    raise
+                time.sleep(0.001)
+
+    def receive(self):
+        data, ancillary, _, _ = self.socket.recvmsg(65536, socket.CMSG_SPACE(32))
+        for level, kind, bytes_ in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                for fd in array.array("i", bytes_[:len(bytes_) // 4 * 4]):
+                    os.close(fd)
+        if not data:
+            raise ConnectionResetError
+        return data
+
+    def ask(self, kind, body=b"", sequence=1):
+        """The Status, and the whole answer."""
+        self.socket.send(message(kind, body, sequence))
+        while True:
+            data = self.receive()
+            _, got, _, answered, status = struct.unpack_from("<IHHII", data)
+            if got == kind and answered == sequence:
+                return status, data
+
+    def hello(self):
+        return self.ask(HELLO, struct.pack("<HHIQ", VERSION, SHM_MAJOR, 0, 0))[0]
+
+    def register(self, provider, index):
+        return self.ask(REGISTER, provider.bytes_le + struct.pack("<II", index, 0))[0]
+
+    def start(self, snapshot):
+        status, data = self.ask(START, struct.pack("<II", len(snapshot), 0) + snapshot)
+        return status, data[16:16 + 4096].split(b"\0")[0].decode()
+
+    def enable(self, session, provider, code=1, wait=1, ask=True):
+        body = session.encode().ljust(NAME, b"\0") + provider.bytes_le + struct.pack("<IIIB3xQQII", code, wait, 0, 5, 0, 0, 0, 0)
+        return self.ask(ENABLE, body)[0] if ask else self.socket.send(message(ENABLE, body))
+
+    def close(self):
+        self.socket.close()
+
+
+counts = {"asked": 0, "refused": 0, "hung_up": 0}
+libc = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+GO = signal.SIGUSR1  # what has its connection begins, when there is no other left
+
+
+def counted(status):
+    counts["asked"] += 1
+    counts["refused"] += status != 0
+    return status
+
+
+def registering(provider_of, connections_most=20, each=1000):
+    """What is refused is asked for again, for ever."""
+    held = [Connection() for _ in range(connections_most)]
+    for c in held:
+        c.hello()
+        for index in range(each):
+            while counted(c.register(provider_of(), index)):
+                pass
+
+
+def places():
+    registering(uuid.uuid4)
+
+
+def registrations():
+    one = uuid.uuid5(uuid.NAMESPACE_DNS, f"one of {os.getuid()}")
+    registering(lambda: one)
+
+
+def connections():
+    held = []
+    while True:
+        try:
+            c = Connection()
+            c.hello()
+            held.append(c)
+            counts["asked"] += 1
+        except OSError:
+            counts["hung_up"] += 1
+
+
+def waits(snapshot, provider, session):
+    c = Connection()
+    c.hello()
+    while c.register(provider, 0):
+        time.sleep(0.01)
+    status, why = c.start(snapshot)
+    if status:
+        raise SystemExit(f"the private session: {status} {why}")
+    signal.sigwait({GO})
+    c.socket.setblocking(False)
+    while True:
+        select.select([c.socket], [c.socket], [], 0.1)
+        try:
+            c.enable(session, provider, CAPTURE_STATE, ask=False)
+            counts["asked"] += 1
+        except BlockingIOError:
+            pass
+        try:
+            while True:
+                _, kind, _, _, status = struct.unpack_from("<IHHII", c.receive())
+                counts["refused"] += kind == ENABLE and status == BUSY
+        except BlockingIOError:
+            pass
+
+
+def hellos():
+    while True:
+        try:
+            c = Connection()
+            c.socket.send(message(HELLO, struct.pack("<HHIQ", VERSION, SHM_MAJOR, 0, 0)))
+            c.close()
+            counts["asked"] += 1
+        except OSError:
+            counts["hung_up"] += 1
+
+
+def starts(snapshot):
+    c = Connection()
+    c.hello()
+    signal.sigwait({GO})
+    while True:
+        counted(c.start(snapshot)[0])
+
+
+def deaf():
+    """Two answers have room in a socket; with more of them the daemon hangs up."""
+    held = []
+    while True:
+        try:
+            c = Connection()
+            c.hello()
+            held.append(c)
+            for _ in range(2):
+                c.socket.send(message(PROVIDERS, bytes(NAME + 8)))
+                counts["asked"] += 1
+        except OSError:
+            counts["hung_up"] += 1
+
+
+def as_user(user, function, *args):
+    """In a child of that user, without groups and rights: its exit code is what the function returns."""
+    child = os.fork()
+    if child:
+        return child
+    code = 2
+    try:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+        code = function(*args)
+    except BaseException as error:  # what fails in a child is said by the child
+        print("uid", user, function.__name__, repr(error), flush=True)
+    os._exit(code)
+
+
+class Ended(Exception):
+    pass
+
+
+def end(*_):
+    raise Ended
+
+
+class Flood:
+    def __init__(self, user, kind, *args):
+        self.user, self.kind = user, kind
+        self.answer, answer = os.pipe()
+        self.pid = as_user(user, self.run, answer, kind, args)
+        os.close(answer)
+
+    def run(self, answer, kind, args):
+        libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        signal.signal(signal.SIGTERM, end)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {GO})
+        try:
+            globals()[kind](*args)
+        except Ended:
+            pass
+        os.write(answer, json.dumps(counts).encode())
+        return 0
+
+    def go(self):
+        os.kill(self.pid, GO)
+
+    def lasts(self):
+        return os.waitpid(self.pid, os.WNOHANG)[0] == 0
+
+    def end(self):
+        """What it counted; None: it failed."""
+        os.kill(self.pid, signal.SIGTERM)
+        failed = os.waitpid(self.pid, 0)[1]
+        out = os.read(self.answer, 4096)
+        os.close(self.answer)
+        return None if failed else json.loads(out)

@@ -1,0 +1,173 @@
+"""Who reads the bytes of other users has no rights: the process of the daemon that merges a boot, under the shipped unit's rights, and autologger-unwind,
+by the kernel's own account of them while they run. What is merged so, kernel events with copied stacks and names of functions, is what a merge with
+all rights makes of the same files. A merge that crashes is said in the boot's rows, its files stay, and the daemon goes on.
+dump, analyse and report, run by root, give up what reading does not need.
+Proves: issue 15, finding F12."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+os.environ["AL_AS_SHIPPED"] = "1"
+from boot_end_machine import Boots  # noqa: E402
+from harness import BUILD, check, skip, tool  # noqa: E402
+
+if os.getuid() != 0:
+    skip("needs root, whose rights are given up")
+KERNEL = """[Boot]
+StopAfter = 3 s
+[GlobalLogger]
+EnableKernelFlags  = PROC_THREAD+LOADER+PROFILE
+StackWalkingFilter = Profile
+UserStacks         = dwarf 2 KB
+BufferSize         = 256 KB
+MaximumBuffers     = 128
+FileName           = C:\\k_km_premerge.etl
+"""
+
+
+def status(pid):
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as f:
+            return {k: v.split() for k, v in (line.split(":", 1) for line in f if ":" in line)}
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+def children(pid):
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+            return [int(p) for p in f.read().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def no_rights(who, s):
+    print(who, {k: s.get(k) for k in ("Uid", "Gid", "Groups", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Seccomp_filters")})
+    for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+        check(int(s[name][0], 16) == 0, who, name, s[name])
+    check("0" not in s["Uid"] and "0" not in s["Gid"] and not s["Groups"], who, s["Uid"], s["Gid"], s["Groups"])
+    check(s["NoNewPrivs"] == ["1"] and s["Seccomp"] == ["2"], who, s["NoNewPrivs"], s["Seccomp"])
+
+
+class Guests(threading.Thread):
+    """What the kernel says of the processes below the daemon's children, the last of each; `signal_`: the first one that has no rights gets it."""
+
+    def __init__(self, daemon, signal_=None):
+        super().__init__(daemon=True)
+        self.pid, self.signal, self.seen, self.over = daemon, signal_, {}, False
+        self.start()
+
+    def run(self):
+        while not self.over:
+            for child in children(self.pid):
+                for guest in children(child):
+                    s = status(guest)
+                    if "CapEff" in s and s["State"][0] != "Z":
+                        self.seen[guest] = s
+                    if self.signal and s.get("Uid", ["0"])[0] != "0":
+                        os.kill(guest, self.signal)
+                        self.signal = None
+            time.sleep(0.0005)
+
+    def end(self):
+        self.over = True
+        self.join()
+        return self.seen
+
+
+def unwinder():
+    ours, its = socket.socketpair()
+    p = subprocess.Popen([os.path.join(BUILD, "autologger-unwind")], stdin=its)
+    its.close()
+    end = time.time() + 10
+    while status(p.pid).get("Seccomp") != ["2"] and time.time() < end:
+        time.sleep(0.01)
+    no_rights("autologger-unwind", status(p.pid))
+    check(sorted(os.listdir(f"/proc/{p.pid}/fd")) == ["0", "1", "2"], os.listdir(f"/proc/{p.pid}/fd"))
+    ours.close()
+    check(p.wait(10) == 0, "autologger-unwind ended with", p.returncode)
+
+
+def events(trace):
+    """Its events, but for what a merge says of itself: as lines, with names of functions. BPF programs come and go between two merges."""
+    lines = (re.sub(r'{"address":"0xffffffffc[^}]*}', "", x) for x in tool("dump", "--json", "--symbols", trace).stdout.splitlines())
+    return [x for x in lines if not any(w in x for w in ('"Autologger-Merge"', '"EventTrace"', "bpf_prog_", '"symbols":'))]
+
+
+def merged():
+    with Boots(KERNEL) as m:
+        m.boot(extra=("--keep-premerge",))
+        guests = Guests(m.daemon_pid())
+        busy = subprocess.Popen(["python3", "-c", "import time\nend = time.time() + 3\nwhile time.time() < end: sum(range(1000))"])
+        w, _ = m.writer(0, 20000)
+        busy.wait(30)
+        w.wait(30)
+        m.wait_stopped(20)
+        end = time.time() + 60
+        while not m.status()["merged"] and time.time() < end:
+            time.sleep(0.1)
+        s = m.status()
+        seen = guests.end()
+        check(s["merged"], "not merged:", s)
+        merges = {pid: x for pid, x in seen.items() if x["Name"] != ["autologger-unwi"]}
+        check(len(merges) == 1 and len(seen) >= 2, "not the processes that are meant:", {pid: x["Name"] for pid, x in seen.items()})
+        for pid, x in seen.items():
+            no_rights(" ".join(x["Name"]), x)
+        files = [os.path.join(d, f) for d, _, names in os.walk(m.logs) for f in names if "premerge" in f or f == "other.etl"]
+        check(len(files) == 3, files)
+        again = os.path.join(m.dir, "again.etl")
+        r = json.loads(tool("merge", "--json", "--one-boot", "-o", again, *files).stdout)
+        check(r["user_stacks"]["copies"] > 20 and not r["user_stacks"]["left"], "no copies of stacks were unwound:", r["user_stacks"])
+        with_rights, without = events(again), events(s["merged"])
+        check(with_rights == without, "another merge:", len(with_rights), len(without), [x for x in zip(with_rights, without) if x[0] != x[1]][:2])
+        print(len(without), "events are the same,", r["user_stacks"])
+        reads(s["merged"], os.path.join(m.dir, "page.html"))
+        m.shutdown()
+
+
+def reads(trace, page):
+    """The commands that read a file of somebody, run by root: they keep CAP_DAC_READ_SEARCH and CAP_SYSLOG alone. A page is written all the same."""
+    for words in (["dump", "--symbols", trace], ["analyse", "stats", trace], ["report", trace, "-o", page, "--text"]):
+        p = subprocess.Popen([os.path.join(BUILD, "autologger"), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        seen = {}
+        while p.poll() is None:
+            for pid in [p.pid, *children(p.pid)]:
+                s = status(pid)
+                if s.get("Seccomp") == ["2"]:
+                    seen[pid] = s
+        check(p.returncode in (0, 1) and len(seen) == 1, words[0], p.returncode, "processes without rights:", len(seen))
+        for s in seen.values():
+            print(words[0], {k: s[k] for k in ("CapEff", "NoNewPrivs", "Seccomp")})
+            check(int(s["CapEff"][0], 16) & ~(1 << 2 | 1 << 34) == 0 and s["NoNewPrivs"] == ["1"], words[0], s["CapEff"], s["NoNewPrivs"])
+    check(os.path.getsize(page) > 10000, "the page has", os.path.getsize(page), "bytes")
+
+
+def crashed():
+    with Boots("[Boot]\nStopAfter = 2 s\n") as m:
+        m.boot()
+        guests = Guests(m.daemon_pid(), signal.SIGSEGV)
+        w, tally = m.writer(0, 200000)
+        w.wait(60)
+        m.wait_stopped(20)
+        end, said = time.time() + 20, ""
+        while "signal 11" not in said and time.time() < end:
+            time.sleep(0.1)
+            said = json.dumps(m.status())
+        guests.end()
+        check("was ended by the signal 11 (Segmentation fault)" in said, "the crash is not said:", said)
+        check(sorted(m.premerge()) == ["boot_TEST_1_um_premerge.etl", "other.etl"], "files are gone, or rubbish was left:", m.premerge())
+        m.tool("start", "after", "-o", "after.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-000000000001}")  # it serves
+        m.tool("stop", "after")
+        v = m.verify(os.path.join(m.logs, "c", "boot", "boot_TEST_1_um_premerge.etl"), [tally])
+        check(v["missing"] == 0 and v["damage"] == 0 and v["events"] + v["events_lost"] == 200000, "events are missing:", v)
+        m.shutdown()
+
+
+unwinder()
+merged()
+crashed()

@@ -1,0 +1,3 @@
+before_early() {
+    insmod /boot-test/contoso.ko say=1 || say "contoso.ko was not loaded"
+}
