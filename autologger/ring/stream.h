@@ -65,6 +65,8 @@ uint32_t stream_set_yield(struct stream_set *s, uint32_t chunks, uint32_t most);
  * should be written, or must be, before another is read. */
 uint64_t stream_set_overwritten(const struct stream_set *s);
 uint64_t stream_set_complete_from(struct stream_set *s, uint64_t now);
+/* The same of what the reader has passed so far, in the middle of its work: what is read next may bring an earlier time. */
+uint64_t stream_set_gap(const struct stream_set *s, uint64_t now);
 enum stream_holds { STREAM_HOLDS_FEW, STREAM_HOLDS_MUCH, STREAM_HOLDS_ALL };
 enum stream_holds stream_set_holds(const struct stream_set *s);
 /* Chunks that the session pays for: in the pool, taken, linked. And those of them that are not in the pool: busy. */

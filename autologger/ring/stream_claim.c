@@ -209,14 +209,29 @@ uint64_t stream_set_overwritten(const struct stream_set *s)
     return events;
 }
 
+/* Where no record has come behind a gap: from what time on the stream is whole. */
+static uint64_t gap_ends_at(const struct stream *st, uint64_t now)
+{
+    const uint64_t gone = __atomic_load_n(&st->shared->overwritten_to, __ATOMIC_ACQUIRE);
+    return gone && gone >= st->last_time && gone < now ? gone + 1 : now;
+}
+
+uint64_t stream_set_gap(const struct stream_set *s, uint64_t now)
+{
+    uint64_t from = s->complete_from;
+    for (unsigned i = 0; stream_overwrites(s) && i < s->count; i++) {
+        const uint64_t at = s->stream[i].gap ? gap_ends_at(&s->stream[i], now) : 0;
+        from              = at > from ? at : from;
+    }
+    return from < now ? from : now; /* later: a program that scribbles */
+}
+
 uint64_t stream_set_complete_from(struct stream_set *s, uint64_t now)
 {
-    for (unsigned i = 0; stream_overwrites(s) && i < s->count; i++) { /* where no record came behind it */
-        struct stream *st   = &s->stream[i];
-        const uint64_t gone = __atomic_load_n(&st->shared->overwritten_to, __ATOMIC_ACQUIRE);
-        stream_gap_ends(s, st, gone && gone >= st->last_time && gone < now ? gone + 1 : now);
-    }
-    if (s->complete_from > now) /* a program that scribbles */
+    for (unsigned i = 0; stream_overwrites(s) && i < s->count; i++)
+        if (s->stream[i].gap)
+            stream_gap_ends(s, &s->stream[i], gap_ends_at(&s->stream[i], now));
+    if (s->complete_from > now)
         s->complete_from = now;
     return s->complete_from;
 }

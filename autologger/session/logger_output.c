@@ -89,9 +89,21 @@ wstatus logger_file_make(struct logger *l, const struct state_owner *owner, cons
     return st;
 }
 
+/* A successor begins behind the gaps that were passed before the positions of now: it finds them nowhere else. */
+static uint64_t gaps_passed(const struct logger *l)
+{
+    uint64_t from = 0;
+    for (unsigned u = 0; session_overwrites(l->s) && u < l->uids; u++) {
+        const uint64_t one = stream_set_gap(l->streams[u], clock_read(&l->s->clock));
+        from               = one > from ? one : from;
+    }
+    return from;
+}
+
 /* Where the file stands, for what is published next. */
 static void file_state(struct logger *l)
 {
+    const uint64_t gaps = gaps_passed(l);
     struct etl_write_state at  = etl_writer_state(l->writer);
     l->master->file_offset     = at.file_offset;
     l->master->buffers_written = at.buffers_written;
@@ -100,7 +112,7 @@ static void file_state(struct logger *l)
     l->master->overwritten     = at.overwritten;
     l->master->oldest_events   = at.oldest_events;
     l->master->oldest_last     = at.oldest_last;
-    l->master->complete_from   = at.complete_from;
+    l->master->complete_from   = gaps > at.complete_from ? gaps : at.complete_from;
     l->master->trimmed_to      = at.trimmed_to;
     for (unsigned c = 0; c <= l->cpus; c++)
         slot_open(l)[c] = etl_writer_open(l->writer, buffer_cpu(l, c));

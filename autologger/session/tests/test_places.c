@@ -3,54 +3,12 @@
 // timeout: 200
 #include "autologger/etl/writer_private.h"
 #include "autologger/session/logger.h"
-#include "autologger/session/tests/fixture.h"
+#include "autologger/session/tests/keeper.h"
 
 #include <dirent.h>
 #include <pthread.h>
 
-enum { USERS = 700, EVENTS = 12, MOST = 4096, UID = 100000, KEPT = 3 * STATE_UIDS + 8 };
-
-/* ---- a keeper ---- */
-
-static struct {
-    struct { char name[64]; int fd; } at[KEPT];
-    unsigned calls, dies_at; /* 0: never */
-    jmp_buf  death;
-} keeper;
-
-static int *kept(const char *name, bool make)
-{
-    for (unsigned i = 0; i < KEPT; i++)
-        if (keeper.at[i].fd > 0 && strcmp(keeper.at[i].name, name) == 0)
-            return &keeper.at[i].fd;
-    for (unsigned i = 0; make && i < KEPT; i++)
-        if (keeper.at[i].fd <= 0) {
-            snprintf(keeper.at[i].name, sizeof keeper.at[i].name, "%s", name);
-            return &keeper.at[i].fd;
-        }
-    return NULL;
-}
-
-static void keep(void *ctx, const char *name, int fd, size_t ring_bytes)
-{
-    (void)ctx, (void)ring_bytes;
-    if (keeper.dies_at && ++keeper.calls == keeper.dies_at)
-        longjmp(keeper.death, 1);
-    int *at = kept(name, fd >= 0);
-    if (!at)
-        return;
-    if (*at > 0)
-        close(*at);
-    *at = fd < 0 ? 0 : dup(fd);
-    assert_true(fd < 0 || *at > 0);
-}
-
-static int find(void *ctx, const char *name)
-{
-    int *at = kept(name, false);
-    (void)ctx;
-    return at ? dup(*at) : -1;
-}
+enum { USERS = 700, EVENTS = 12, MOST = 4096, UID = 100000 };
 
 /* ---- a session whose logger runs when it is told to, on a clock that runs fast ---- */
 
@@ -82,7 +40,7 @@ static void scene_begin(struct scene *c, uint32_t mode)
     c->f.env.os      = &c->os;
     c->f.env.log_dir = c->f.dir;
     c->f.env.modes   = &logger_modes;
-    c->f.env.keep    = keep;
+    c->f.env.keep    = keeper_keep;
     struct plan plan   = plan_make(&c->f, &c->text, "places", 64, 2 * c->f.env.cpus, 1024);
     plan.log_file_mode = mode;
     assert_int_equal(table_add(&c->f.table, &plan, &c->s, &why), 0);
@@ -160,9 +118,7 @@ static void scene_end(struct scene *c)
     assert_int_equal(info.events_written, events);
     assert_int_equal(ctl_events_lost(&info), c->lost);
     assert_int_equal(lost, c->lost);
-    for (unsigned i = 0; i < KEPT; i++)
-        if (keeper.at[i].fd > 0)
-            close(keeper.at[i].fd);
+    keeper_close();
 }
 
 static bool refused(const struct session *s)
@@ -271,27 +227,13 @@ static void who_writes_late_loses_nothing_unseen(void **state)
     fixture_finish(&c.f);
 }
 
-/* What a process that dies does not free is no leak. */
-void __lsan_disable(void) __attribute__((weak));
-void __lsan_enable(void) __attribute__((weak));
-static struct session *dead_ones[16];
-
 /* As if the daemon had died now. */
 static void succeed(struct scene *c)
 {
-    static unsigned deaths;
-    struct session *n = NULL, *dead = c->s;
-    struct reason   why;
-    keeper.dies_at = 0;
-    if (dead->logger->writer)
-        writer_unlock(dead->logger->writer);
-    assert_int_equal(session_adopt(&c->f.env, c->f.table.directory, dup(dead->state_fd), find, NULL, &n, &why), 0);
-    assert_int_equal(session_start(n, &why), 0);
-    session_fs_ready(n);
+    struct session *n = keeper_successor(&c->f, c->s);
     for (unsigned u = 1; u < n->uid_count; u++) /* as server_users_check does it: no program is there */
         session_user_left(n, n->uid[u].uid);
-    dead_ones[deaths++] = dead;
-    c->s                = n;
+    c->s = n;
 }
 
 static void a_successor_goes_on_at_each_step(void **state)
@@ -310,14 +252,12 @@ static void a_successor_goes_on_at_each_step(void **state)
             user_comes_and_goes(&c, ++user);
         keeper.calls   = 0;
         keeper.dies_at = step;
-        if (__lsan_disable)
-            __lsan_disable();
+        keeper_leaks(true);
         if (setjmp(keeper.death) == 0) { /* a user takes a place: what was kept goes, what is new comes */
             program_attach(&w, c.s, UID + ++user, c.slot, c.entry);
             assert_int_equal(step, STEPS);
         }
-        if (__lsan_enable)
-            __lsan_enable();
+        keeper_leaks(false);
         succeed(&c);
         user_comes_and_goes(&c, user);
         assert_false(refused(c.s));
