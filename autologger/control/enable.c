@@ -1,7 +1,7 @@
 /* enable.c - CTL_ENABLE_PROVIDER: providers of sessions that run. A controller may wait until every program that has the provider
  * registered has run its callback: its request is then answered when the last of their tickets has come back, or its program is gone.
  * Invariants: a wait holds tickets of living connections alone, and has a time by which it ends, so that every wait ends. A connection has few of
- * them (WAITS_OF_ONE), a user as many as quota.def says. Threads: one. See server.h. */
+ * them, a user as many as quota.def says. Threads: one. See server.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/registrations.h"
 #include "autologger/control/users.h"
@@ -26,7 +26,7 @@ struct enable_wait {
     struct ticket      *left;
 };
 /* A client waits 10 minutes at most (client.c); who has no right but to a session of its own less. */
-enum { WAITS_OF_ONE = 16, WAIT_MS = 30 * 1000, WAIT_OWNER_MS = 10 * 60 * 1000 };
+enum { WAIT_MS = 30 * 1000, WAIT_OWNER_MS = 10 * 60 * 1000 };
 
 static void wait_free(struct enable_wait *w)
 {
@@ -105,7 +105,8 @@ static bool expired(struct control_server *v, uint64_t now_ms, uint64_t *next_ms
     *next_ms = UINT64_MAX;
     for (const struct enable_wait *w = v->waits; w; w = w->next)
         *next_ms = w->until_ms < *next_ms ? w->until_ms : *next_ms;
-    return v->waits != NULL;
+    const bool held = held_expired(v, next_ms);
+    return v->waits || held;
 }
 
 static void acknowledged(struct control_server *v, unsigned c, uint32_t number)
@@ -136,6 +137,7 @@ static void gone(struct control_server *v, unsigned c)
         at = &w->next;
     }
     answer_done(v, 0);
+    held_gone(v, c);
 }
 
 /* ---- classic providers: one session at a time, and who enables one last takes it from the others ---- */
@@ -260,9 +262,7 @@ static wstatus has_quota(struct control_server *v, const struct session *s, cons
 static wstatus wait_make(struct control_server *v, unsigned c, const struct ctl_header *m, struct enable_wait **out)
 {
     const uint32_t uid = v->state->connection[c].uid;
-    if (v->waiting[c] >= WAITS_OF_ONE)
-        quota_refuse(v, QUOTA_WAITS, uid);
-    if (v->waiting[c] >= WAITS_OF_ONE || !quota_allows(v, QUOTA_WAITS, uid, 1))
+    if (!quota_may_wait(v, c))
         return W_BUSY;
     if (!(*out = calloc(1, sizeof **out)))
         return W_NOT_ENOUGH_MEMORY;

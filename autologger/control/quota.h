@@ -50,6 +50,8 @@ bool quota_allows(struct control_server *v, unsigned what, uint32_t uid, uint64_
 bool quota_provider(struct control_server *v, uint32_t uid, const struct guid *provider);
 /* Who pays for what a session enables. */
 uint32_t quota_payer(const struct session *s);
+/* May that connection have one more request that is answered later? Few at a time. */
+bool quota_may_wait(struct control_server *v, unsigned c);
 /* Was refused. */
 void quota_refuse(struct control_server *v, unsigned what, uint32_t uid);
 /* Bytes that were sent to that connection and not read yet; from now on these count. */

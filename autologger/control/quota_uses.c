@@ -128,6 +128,16 @@ static void use_waits(const struct control_server *v, uint32_t uid, struct quota
             add(out, v->state->connection[c].uid, uid, v->waiting[c]);
 }
 
+bool quota_may_wait(struct control_server *v, unsigned c)
+{
+    enum { WAITS_OF_ONE = 16 };
+    const uint32_t uid = v->state->connection[c].uid;
+    if (v->waiting[c] < WAITS_OF_ONE)
+        return quota_allows(v, QUOTA_WAITS, uid, 1);
+    quota_refuse(v, QUOTA_WAITS, uid);
+    return false;
+}
+
 uint32_t quota_unread(struct control_server *v, unsigned c)
 {
     int bytes = 0;

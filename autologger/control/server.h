@@ -35,7 +35,8 @@ void server_session_begun(struct control_server *v, struct session *s);
 /* What only the daemon can do. All return a wstatus and set `why`. */
 struct control_hooks {
     void *ctx;
-    wstatus (*stop)(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why);
+    /* begins its end; server_session_stopped tells when it has ended */
+    wstatus (*stop)(void *ctx, struct session *s, struct reason *why);
     wstatus (*fs_ready)(void *ctx, struct reason *why);
     wstatus (*shutdown)(void *ctx, struct reason *why); /* the loop ends after the answer */
     /* found: what could not be had of it. Of a file terms have file_name alone; the daemon maps it */
@@ -45,8 +46,9 @@ struct control_hooks {
                           struct ctl_update_answer *answer);
     /* starts what the snapshot declares; NULL: an early program's. *answer is zeroed, and gets all but the header */
     wstatus (*start)(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer);
-    /* a file more of a session that runs: a snapshot at `file` (as FileName), or, NULL, its next one; as start. NULL there too */
-    wstatus (*file)(void *ctx, struct session *s, const char *file, struct ctl_update_answer *answer);
+    /* a file more of a session that runs: a snapshot at `file` (as FileName), or, NULL, its next one. Begins it: *errand says when it is done. With
+     * another Status *answer, which is zeroed, has why. NULL there too */
+    wstatus (*file)(void *ctx, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
     const struct control_enabling *enabling; /* NULL there too */
     const struct control_rights   *rights;   /* who else may do what; NULL there too */
     /* CTL_ACCESS: access_request.h; NULL there too */
@@ -67,10 +69,14 @@ void server_destroy(struct control_server *v);
 /* Handles whatever is ready; waits at most timeout_ms (-1 = for ever) for it, or for `extra_fd` (-1 = none) to become readable.
  * True when extra_fd is readable. */
 bool server_step(struct control_server *v, int extra_fd, int timeout_ms);
+/* Loggers have done what they were asked for: who waits for that is answered. */
+void server_held(struct control_server *v);
 /* Buffers came: consumers that wait for them get them. */
 void server_consumers(struct control_server *v);
 /* After session_stop: its consumers get what is left. `keep`: what they don't read is for the next boot. */
 void server_session_ended(struct control_server *v, struct session *s, bool keep);
+/* It has ended, and is about to be destroyed: who asked for that gets `final`. */
+void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final);
 /* A session is about to end or has ended: its providers are told, its streams are detached. */
 void server_session_gone(struct control_server *v, const struct session *s);
 /* A connected client (non-blocking SOCK_SEQPACKET) of that process (peer.h); the server owns `fd` then. Its index, -1 when full. */

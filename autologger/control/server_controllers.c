@@ -42,20 +42,14 @@ wstatus server_on_query(struct control_server *v, unsigned c, const void *messag
 
 wstatus server_on_stop(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    const struct ctl_session_request *m      = message;
-    struct session                   *s      = server_named(v, m);
-    struct ctl_query_answer          *answer = (void *)v->out;
-    struct reason                     why;
+    const struct ctl_session_request *m = message;
+    struct session                   *s = server_named(v, m);
     (void)size;
-
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
     if (s->state->log_file_mode & ETL_MODE_NONSTOPPABLE)
         return W_INVALID_PARAMETER;
-    memset(answer, 0, sizeof *answer + sizeof answer->row[0]);
-    const wstatus st = v->hooks.stop(v->hooks.ctx, s, &answer->row[0], &why);
-    answer->total = answer->count = 1;
-    return server_reply(v, c, m, answer, sizeof *answer + sizeof answer->row[0], st);
+    return held_stop(v, c, &m->header, s);
 }
 
 wstatus server_on_flush(struct control_server *v, unsigned c, const void *message, size_t size)
@@ -63,16 +57,7 @@ wstatus server_on_flush(struct control_server *v, unsigned c, const void *messag
     const struct ctl_session_request *m = message;
     struct session                   *s = server_named(v, m);
     (void)size;
-    if (!s)
-        return W_WMI_INSTANCE_NOT_FOUND;
-    wstatus st = session_flush(s);
-    for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (session_is_part(v->table->slot[i], s)) {
-            const wstatus of_part = session_flush(v->table->slot[i]);
-            st                    = st ? st : of_part;
-        }
-    server_answer(v, c, &m->header, st);
-    return W_SUCCESS;
+    return s ? held_flush(v, c, &m->header, s) : W_WMI_INSTANCE_NOT_FOUND;
 }
 
 wstatus server_on_fs_ready(struct control_server *v, unsigned c, const void *message, size_t size)

@@ -260,42 +260,17 @@ wstatus server_on_access(struct control_server *v, unsigned c, const void *messa
     return v->hooks.access ? v->hooks.access(v, c, message, size) : W_NOT_SUPPORTED;
 }
 
-/* Of each part; files beside the first process' one have the others' numbers behind their names, as log files do. */
-static wstatus files_of_parts(struct control_server *v, struct session *whole, const char *file, struct ctl_update_answer *answer)
-{
-    char     name[CTL_PATH + 16], own[16];
-    wstatus  st    = W_SUCCESS;
-    unsigned count = 0;
-    session_info(whole, &answer->session);
-    for (unsigned i = 0; i < SHM_SESSIONS && !st; i++) {
-        struct session *part = v->table->slot[i];
-        if (!session_is_part(part, whole))
-            continue;
-        snprintf(own, sizeof own, "_%u", part->state->private_pid);
-        snprintf(name, sizeof name, "%s%s", file ? file : "", part->state->processes.begun > 1 ? own : "");
-        st = v->hooks.file(v->hooks.ctx, part, file ? name : NULL, answer);
-        count++;
-    }
-    if (!count) {
-        snprintf(answer->text, sizeof answer->text, "no process has a part of session \"%s\" now", whole->state->name);
-        return W_NOT_FOUND;
-    }
-    return st;
-}
-
 static wstatus file_more(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
 {
-    struct ctl_update_answer *answer = (void *)v->out;
-    struct state_owner        owner;
+    struct state_owner owner;
     if (!s)
         return W_WMI_INSTANCE_NOT_FOUND;
     if (!v->hooks.file)
         return W_NOT_SUPPORTED;
-    memset(answer, 0, sizeof *answer);
     asks_set(v, c, &owner);
-    wstatus st = s->state->processes.kind == STATE_WHOLE ? files_of_parts(v, s, file, answer) : v->hooks.file(v->hooks.ctx, s, file, answer);
+    const wstatus st    = held_files(v, c, m, s, file);
     v->table->env->asks = NULL;
-    return server_reply(v, c, m, answer, sizeof *answer, st);
+    return st;
 }
 
 wstatus server_on_snapshot(struct control_server *v, unsigned c, const void *message, size_t size)

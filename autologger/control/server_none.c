@@ -23,6 +23,19 @@ wstatus server_on_next_file(struct control_server *v, unsigned c, const void *me
     (void)v, (void)c, (void)message, (void)size;
     return none();
 }
+wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)
+{
+    (void)v, (void)c, (void)m, (void)s;
+    return none();
+}
+wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)
+{
+    (void)v, (void)c, (void)m, (void)s;
+    return none();
+}
+void server_held(struct control_server *v) { (void)v; }
+void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final) { (void)v, (void)s, (void)final; }
+
 wstatus server_on_access(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     (void)v, (void)c, (void)message, (void)size;

@@ -31,7 +31,7 @@ struct control_server {
     bool                  greeted[STATE_CONNECTIONS]; /* has said hello */
     uint8_t               kept[STATE_CONNECTIONS]; /* enum connection_kept: for a successor, and where */
     uint16_t              registered[STATE_CONNECTIONS]; /* registrations of it */
-    uint16_t              waiting[STATE_CONNECTIONS]; /* requests of it that wait for programs (enable.c) */
+    uint16_t              waiting[STATE_CONNECTIONS]; /* requests of it that wait for programs (enable.c) or loggers (held.c) */
     uint32_t              unread[STATE_CONNECTIONS]; /* bytes of answers, when it was looked at last */
     uint8_t               more[STATE_CONNECTIONS]; /* enum quota_kind */
     uint64_t              held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then */
@@ -51,6 +51,7 @@ struct control_server {
     uint64_t              instance;
     uint32_t              ticket;
     struct enable_wait   *waits; /* enable.c's */
+    struct held          *held;  /* held.c's */
     const void           *capture; /* enable.c's: the filter that goes with what it is telling; NULL: none */
     uint32_t              capture_bytes;
     _Alignas(8) uint8_t   in[CTL_MAX];
@@ -121,6 +122,14 @@ struct state_enable *group_place(const struct session *s, const struct guid *pro
 bool group_member_set(struct control_server *v, struct session *s, uint32_t group, unsigned entry, uint32_t member, unsigned *at);
 /* What is done to `slot` in a session (CTL_CODE_*) is done to the members of the group that it may be; before a disabling, after the others. */
 void group_change(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
+
+/* ---- held.c: requests whose answer waits for a logger; they have answered, or will, unless they return a Status ---- */
+wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
+wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
+/* `file`: of a snapshot, as FileName; NULL: the next file. */
+wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file);
+void    held_gone(struct control_server *v, unsigned c); /* a connection */
+bool    held_expired(struct control_server *v, uint64_t *next_ms); /* answers what took too long. True: *next_ms is not later than the next such time */
 
 /* ---- parts.c: private sessions of several processes ---- */
 void            parts_begin(struct control_server *v, struct session *whole); /* for those that have its provider already */

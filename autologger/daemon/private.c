@@ -24,14 +24,6 @@ static struct session *whole_of(const struct session_table *table, const struct 
     return NULL;
 }
 
-struct session *private_part(const struct session_table *table, const struct session *whole)
-{
-    for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (session_is_part(table->slot[i], whole))
-            return table->slot[i];
-    return NULL;
-}
-
 void private_ended(const struct session_table *table, struct session *s)
 {
     struct session         *whole = s->state->processes.kind == STATE_PART ? whole_of(table, s) : NULL;
@@ -50,7 +42,7 @@ struct session *private_gone(const struct session_table *table, int epoll_fd)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++) {
         struct session *s = table->slot[i];
-        if (!s || !s->state->private_pid)
+        if (!s || !s->state->private_pid || s->state->stop_asked)
             continue;
         struct pollfd p = {.events = POLLIN};
         if (s->state->processes.kind == STATE_PART && !whole_of(table, s)) /* a predecessor died while it stopped all of it */

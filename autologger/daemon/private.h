@@ -6,8 +6,6 @@
 
 /* A session whose program is gone; NULL: there is none. `epoll_fd` wakes when one goes: sessions that are not watched yet are from now on. */
 struct session *private_gone(const struct session_table *table, int epoll_fd);
-/* A part of `whole`; NULL: it has none (any more). */
-struct session *private_part(const struct session_table *table, const struct session *whole);
 /* `s` was stopped: if it is a part, what it had counts for its whole. */
 void private_ended(const struct session_table *table, struct session *s);
 #endif

@@ -93,7 +93,9 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
     kept_finish(&k);
     if (st || !handed)
         return st ? st : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to recover %s", o->path);
-    st = service_create(&options, handed, &service, why); /* stops every session: their files are complete when it returns */
+    st = service_create(&options, handed, &service, why); /* asks every session to end */
+    if (!st)
+        service_settle(service);
     if (!st)
         o->done(o->ctx, service_results(service));
     service_destroy(service);

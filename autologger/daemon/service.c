@@ -30,7 +30,7 @@ static uint64_t boot_ns(void)
 }
 
 /* For a successor. */
-static void rows_keep(struct service *v)
+void service_rows_keep(struct service *v)
 {
     struct reason why;
     if (rows_store(v->rows, &v->results, &why) != W_SUCCESS)
@@ -40,7 +40,7 @@ static void rows_keep(struct service *v)
 static void booted(struct service *v)
 {
     v->state->sessions_most = v->table.most;
-    rows_keep(v);
+    service_rows_keep(v);
     if (v->options.booted)
         v->options.booted(v->options.ctx, &v->results);
 }
@@ -91,7 +91,7 @@ static void kernel_begin(struct service *v)
 }
 
 /* Starts the sessions whose sources are open now. `wait`: all of them. */
-static void kernel_finish(struct service *v, bool wait)
+void service_kernel_finish(struct service *v, bool wait)
 {
     struct kernel_opened *o;
     if (!kernel_start_done(v->kernel, wait))
@@ -131,13 +131,13 @@ static bool settled(const struct service *v)
     return result_list_final(&v->results) && (!part || part->settled(part->ctx));
 }
 
-static wstatus save(struct service *v, struct reason *why)
+wstatus service_save(struct service *v, struct reason *why)
 {
     struct regstore *store = NULL;
     const bool       first = !v->state->concluded && settled(v);
 
     times_note(v);
-    rows_keep(v);
+    service_rows_keep(v);
     if (!v->state->fs_ready || v->rows_stay || !v->options.save)
         return W_SUCCESS;
     wstatus st = v->options.store_open(v->state->store, true, &store, why);
@@ -195,28 +195,6 @@ static wstatus fs_ready(void *ctx, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus stop(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why)
-{
-    struct service *v = ctx;
-    struct session *part;
-    kernel_finish(v, true); /* its sources may be being opened */
-    server_session_gone(v->server, s);
-    session_stop(s);
-    while (v->options.part && (part = v->options.part(&v->table, s)))
-        stop(v, part, NULL, why);
-    if (v->options.ended)
-        v->options.ended(&v->table, s);
-    server_session_ended(v->server, s, v->ending);
-    if (final)
-        session_info(s, final);
-    boot_update(&v->table, s, &v->results);
-    boot_conclude(&v->results, s->state->key, v->env.cpus);
-    rows_keep(v); /* before the session is gone: a successor could not ask it any more */
-    table_remove(&v->table, s);
-    save(v, why);
-    return W_SUCCESS; /* it is stopped; what became of its file is in `final` */
-}
-
 static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
 {
     struct service         *v    = ctx;
@@ -224,12 +202,12 @@ static wstatus update(void *ctx, struct session *s, const struct session_terms *
     struct reason           ignored;
     if (!v->options.update)
         return reason_set(why, W_NOT_SUPPORTED, "this program does not change sessions while they run");
-    kernel_finish(v, true); /* its sources may be being opened */
+    service_kernel_finish(v, true); /* its sources may be being opened */
     wstatus st = v->options.update(&host, s, terms, found, why);
     if (!st) {
         boot_update(&v->table, s, &v->results);
-        rows_keep(v);
-        save(v, &ignored);
+        service_rows_keep(v);
+        service_save(v, &ignored);
     }
     return st;
 }
@@ -242,17 +220,17 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
         snprintf(answer->text, sizeof answer->text, "the daemon is ending: it starts no more sessions");
         return W_NOT_READY;
     }
-    kernel_finish(v, true); /* what is being opened was asked for earlier */
+    service_kernel_finish(v, true); /* what is being opened was asked for earlier */
     wstatus st = v->options.start(&host, snapshot, size, answer);
     cpus_look(v);
     return st;
 }
 
-static wstatus file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer)
+static wstatus file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer, struct logger_errand **errand)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
-    return v->options.file(&host, s, name, answer);
+    return v->options.file(&host, s, name, answer, errand);
 }
 
 /* The boot's number of changes stays: what may be done is no part of what is traced. */
@@ -281,19 +259,6 @@ static wstatus rights_begin(struct service *v, struct control_hooks *hooks, stru
     return st;
 }
 
-static bool is_declared(const struct session *s) { return s && *s->state->key; }
-
-/* User sessions first: the kernel session then covers their whole life. */
-static void stop_sessions(struct service *v, bool declared_only)
-{
-    struct reason why;
-    kernel_finish(v, true);
-    for (unsigned kernel = 0; kernel < 2; kernel++)
-        for (unsigned i = 0; i < SHM_SESSIONS; i++)
-            if (v->table.slot[i] && v->table.slot[i]->state->kernel == kernel && (!declared_only || is_declared(v->table.slot[i])))
-                stop(v, v->table.slot[i], NULL, &why);
-}
-
 static wstatus end_sessions(struct service *v, struct reason *why)
 {
     if (v->ending)
@@ -301,8 +266,8 @@ static wstatus end_sessions(struct service *v, struct reason *why)
     v->ending = true;
     if (v->options.boot)
         v->options.boot->ending(v->options.boot->ctx);
-    stop_sessions(v, false);
-    return save(v, why);
+    service_stop_all(v, false);
+    return service_save(v, why);
 }
 
 static wstatus shut_down(void *ctx, struct reason *why) { return end_sessions(ctx, why); }
@@ -314,7 +279,7 @@ static unsigned boot_running(void *ctx)
     struct service *v = ctx;
     unsigned        n = 0;
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        n += is_declared(v->table.slot[i]);
+        n += v->table.slot[i] && *v->table.slot[i]->state->key;
     return n;
 }
 
@@ -325,9 +290,9 @@ static wstatus boot_end_asked(void *ctx, struct reason *why)
     return part ? part->end(part->ctx, why) : reason_set(why, W_NOT_SUPPORTED, "this daemon does not trace the machine's boot");
 }
 
-static void boot_stop(void *ctx) { stop_sessions(ctx, true); }
+static void boot_stop(void *ctx) { service_stop_all(ctx, true); }
 
-static wstatus boot_save(void *ctx, struct reason *why) { return save(ctx, why); }
+static wstatus boot_save(void *ctx, struct reason *why) { return service_save(ctx, why); }
 
 static struct boot_host boot_host(struct service *v)
 {
@@ -450,15 +415,6 @@ static wstatus service_adopt(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
-/* Those that the predecessor was stopping when it died. */
-static void stop_asked(struct service *v)
-{
-    struct reason why;
-    for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (v->table.slot[i] && v->table.slot[i]->state->stop_asked)
-            stop(v, v->table.slot[i], NULL, &why);
-}
-
 static void limit_raise(int limit)
 {
     struct rlimit r = {RLIM_INFINITY, RLIM_INFINITY};
@@ -480,10 +436,10 @@ wstatus service_create(const struct service_options *options, struct handed *han
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the daemon");
     v->options  = *options;
     v->handed   = handed;
-    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
+    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->env.answers_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
     limit_raise(RLIMIT_NOFILE);
     limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
-    struct control_hooks hooks = {.ctx = v, .stop = stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
+    struct control_hooks hooks = {.ctx = v, .stop = service_stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = update, .update_answer = v->options.update_answer,
                                         .start = v->options.start ? start : NULL, .file = v->options.file ? file : NULL,
                                         .enabling = v->options.enabling};
@@ -510,7 +466,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     if (!options->hold)
         fs_ready(v, why);
     if (adopted)
-        stop_asked(v);
+        service_stop_asked(v);
     boot_ready(v);
     beside_begin(v);
     cpus_watch(v);
@@ -535,21 +491,12 @@ static void update_all(struct service *v)
  * take no more events, so that what is kept is final. */
 static void leave(struct service *v, bool seal)
 {
-    kernel_finish(v, true);
+    service_kernel_finish(v, true);
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
         if (v->table.slot[i])
             (seal ? session_seal : session_leave)(v->table.slot[i]);
     update_all(v);
-    rows_keep(v);
-}
-
-/* Sessions of programs that are gone end. */
-static void private_step(struct service *v)
-{
-    struct reason   why;
-    struct session *s;
-    while (v->options.gone && (s = v->options.gone(&v->table, v->epoll_fd)))
-        stop(v, s, NULL, &why);
+    service_rows_keep(v);
 }
 
 wstatus service_loop(struct service *v, bool *left, struct reason *why)
@@ -564,7 +511,7 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             boot->step(boot->ctx);
         for (const struct beside *b = v->options.beside; b; b = b->next)
             b->step(b->ctx);
-        private_step(v); /* one may have been started */
+        service_stop_private(v); /* one may have been started */
         if (!server_step(v->server, v->epoll_fd, -1))
             continue;
         if (read(v->signal_fd, &info, sizeof info) == sizeof info) {
@@ -575,15 +522,18 @@ wstatus service_loop(struct service *v, bool *left, struct reason *why)
             leave(v, info.ssi_signo == SIGUSR1);
             return W_SUCCESS;
         }
-        private_step(v);
+        service_stop_private(v);
         cpus_step(v);
         date_step(v);
         if (read(v->consumers_fd, &count, sizeof count) == sizeof count)
             server_consumers(v->server);
+        if (read(v->env.answers_fd, &count, sizeof count) == sizeof count)
+            server_held(v->server);
         if (read(v->env.changed_fd, &count, sizeof count) == sizeof count) { /* a session's file failed, or a session ended */
-            kernel_finish(v, false);
+            service_kernel_finish(v, false);
+            service_stop_step(v);
             update_all(v);
-            save(v, why);
+            service_save(v, why);
         }
     }
     wstatus st = end_sessions(v, why);
@@ -611,7 +561,7 @@ void service_destroy(struct service *v)
     result_list_finish(&v->results);
     if (v->state)
         munmap(v->state, sizeof *v->state);
-    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->consumers_fd, v->cpu_fd, v->date_fd, v->env.proc_fd ? v->env.proc_fd : -1};
+    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->env.answers_fd, v->consumers_fd, v->cpu_fd, v->date_fd, v->env.proc_fd ? v->env.proc_fd : -1};
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);

@@ -63,12 +63,11 @@ struct service_options {
                           struct ctl_update_answer *answer);
     /* start_now.h, and the server's part of enabling providers while sessions run; NULL with update */
     wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
-    wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
+    wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
     wstatus (*next_file)(struct logger *l, struct reason *why); /* as in session_env */
     const struct logger_modes *modes;
-    struct session *(*gone)(const struct session_table *table, int epoll_fd); /* private_gone; NULL, as the next two: an early program's */
-    struct session *(*part)(const struct session_table *table, const struct session *whole); /* private_part */
-    void (*ended)(const struct session_table *table, struct session *s);                      /* private_ended */
+    struct session *(*gone)(const struct session_table *table, int epoll_fd); /* private_gone; NULL, as the next one: an early program's */
+    void (*ended)(const struct session_table *table, struct session *s); /* private_ended */
     const struct control_enabling *enabling;
     /* who may do what, out of the store (rights_store.h, server_access); NULL: an early program's, which asks no descriptors */
     const struct service_rights *rights;
@@ -89,6 +88,8 @@ struct service;
 /* Boots, or adopts when `handed` holds a predecessor's state. The Status tells why nothing could be done at all; single
  * sessions that fail are rows. */
 wstatus service_create(const struct service_options *options, struct handed *handed, struct service **out, struct reason *why);
+/* Waits for the sessions that are ending: those that a predecessor was asked to end, too. Their files are complete then. */
+void service_settle(struct service *v);
 /* Serves until CTL_SHUTDOWN or SIGTERM; all sessions are then stopped. Not 0: the results could not be written to the store.
  * SIGHUP and SIGUSR1 (which seals the sessions first) have it leave for a successor: *left, nothing was stopped, and the caller
  * ends the process without service_destroy. */

@@ -1,5 +1,5 @@
-/* service_parts.h - what the files of the service share: service.c (the loop, what happens), service_setup.c (what is found or made at
- * start). Nothing else includes it. Threads: the controlling one. */
+/* service_parts.h - what the files of the service share: service.c (the loop, what happens), service_stop.c (how sessions end),
+ * service_setup.c (what is found or made at start). Nothing else includes it. Threads: the controlling one. */
 #ifndef AUTOLOGGER_DAEMON_SERVICE_PARTS_H
 #define AUTOLOGGER_DAEMON_SERVICE_PARTS_H
 #include "autologger/control/server.h"
@@ -30,6 +30,25 @@ struct service {
     bool                   ending;
     bool                   rows_stay; /* this boot had its sessions already, and its rows: there are none of ours */
 };
+
+/* ---- service.c ---- */
+/* For a successor. */
+void    service_rows_keep(struct service *v);
+/* Starts the sessions whose sources are open now. `wait`: all of them. */
+void    service_kernel_finish(struct service *v, bool wait);
+wstatus service_save(struct service *v, struct reason *why);
+
+/* ---- service_stop.c ---- */
+/* control_hooks.stop. */
+wstatus service_stop(void *v, struct session *s, struct reason *why);
+/* Takes away those that have ended meanwhile. */
+void    service_stop_step(struct service *v);
+/* Sessions of programs that are gone end. */
+void    service_stop_private(struct service *v);
+/* Those that the predecessor was stopping when it died. */
+void    service_stop_asked(struct service *v);
+/* Ends all, or the declared ones, and waits for them. User sessions first: the kernel session then covers their whole life. */
+void    service_stop_all(struct service *v, bool declared_only);
 
 /* ---- service_setup.c ---- */
 /* *adopted: a predecessor's state was handed over, and is this daemon's now. 13: it is another version's */

@@ -148,12 +148,14 @@ wstatus service_signals_open(struct service *v, struct reason *why)
     v->env.changed_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     v->epoll_fd       = epoll_create1(EPOLL_CLOEXEC);
     v->consumers_fd   = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    struct epoll_event e[3] = {{.events = EPOLLIN, .data.fd = v->signal_fd}, {.events = EPOLLIN, .data.fd = v->env.changed_fd},
-                               {.events = EPOLLIN, .data.fd = v->consumers_fd}};
-    if (v->signal_fd < 0 || v->consumers_fd < 0 || v->env.changed_fd < 0 || v->epoll_fd < 0 ||
-        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->signal_fd, &e[0]) < 0 ||
-        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->env.changed_fd, &e[1]) < 0 ||
-        epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, v->consumers_fd, &e[2]) < 0)
+    v->env.answers_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const int fds[]   = {v->signal_fd, v->env.changed_fd, v->consumers_fd, v->env.answers_fd};
+    bool      all     = v->epoll_fd >= 0;
+    for (size_t i = 0; all && i < sizeof fds / sizeof *fds; i++) {
+        struct epoll_event e = {.events = EPOLLIN, .data.fd = fds[i]};
+        all                  = fds[i] >= 0 && epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, fds[i], &e) == 0;
+    }
+    if (!all)
         return reason_set(why, wstatus_from_errno(errno), "cannot set up the daemon's waiting: %s", strerror(errno));
     return W_SUCCESS;
 }

@@ -32,14 +32,14 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     return st;
 }
 
-wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer)
+wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand)
 {
     struct reason why  = {0};
     char         *path = NULL;
     wstatus       st   = file ? winpath_map(file, host->log_dir, false, &path, &why) : W_SUCCESS;
-    st                 = st ? st : file ? session_snapshot(s, path, &why) : session_next_file(s, &why);
+    st                 = st ? st : file ? session_snapshot(s, path, errand, &why) : session_next_file(s, errand, &why);
     session_info(s, &answer->session);
-    snprintf(answer->text, sizeof answer->text, "%s", st ? why.text : file ? path : answer->session.log_path);
+    snprintf(answer->text, sizeof answer->text, "%s", why.text);
     free(path);
     return st;
 }

@@ -11,9 +11,9 @@ struct start_host {
     bool                   fs_ready;
     struct control_server *server;
 };
-/* A snapshot of a session that runs, at `file` as FileName is mapped; NULL: its next file (NEWFILE). The Status; *answer as below, its text the
- * path of the new file. */
-wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer);
+/* Begins a snapshot of a session that runs, at `file` as FileName is mapped; NULL: its next file (NEWFILE). *errand says when it is done. The Status;
+ * *answer has why. */
+wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
 /* Other terms for a session that runs (session_update); terms->file_name, as FileName is mapped, becomes its file: 161 another session writes
  * it. MaximumBuffers stays within what all sessions may have. */
 wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found,

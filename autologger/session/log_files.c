@@ -51,16 +51,26 @@ static wstatus run_next_file(struct logger *l, struct logger_errand *e)
     return logger_next_file(l, &e->why);
 }
 
+/* A folder of a user may be on storage that takes its time: it is looked at here, not where all are served. */
+static wstatus snapshot_folder(const struct session *s, const struct logger_errand *e, struct reason *why)
+{
+    wstatus   st = session_owner_path(s->env, &e->owner, e->file, why);
+    const int r  = st ? 0 : os_mkdir_parents(session_owner_os(s->env, &e->owner), e->file, 0755);
+    return r < 0 ? reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", e->file, strerror(-r)) : st;
+}
+
 static wstatus run_snapshot(struct logger *l, struct logger_errand *e)
 {
     struct session *s = l->s;
     if (!l->writer)
         return reason_set(&e->why, W_NOT_READY, "the session has no file and no ring yet");
-    wstatus st = session_owner_begin(s->env, &e->owner, &e->why);
+    wstatus st = logger_links_refuse(s->env, e->file, &e->why);
+    st         = st ? st : session_owner_begin(s->env, &e->owner, &e->why);
     if (st)
         return st;
+    st = snapshot_folder(s, e, &e->why);
     session_anchor_stamp(s, l->writer);
-    if (session_overwrites(s)) { /* what is older than the last gap goes, and is counted */
+    if (!st && session_overwrites(s)) { /* what is older than the last gap goes, and is counted */
         st = etl_writer_trim(l->writer, &e->why);
         logger_publish_file(l);
     }
@@ -195,38 +205,108 @@ static void errand_free(struct logger_errand *e)
     free(e);
 }
 
-wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
+/* `more` becomes the errand's; NULL: no memory. */
+static struct logger_errand *errand_make(const struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
+                                         struct reason *why)
 {
-    enum { WAIT_MS = 60000 };
-    uint64_t              one = 1;
-    struct logger_errand *e   = calloc(1, sizeof *e), *none = NULL;
+    struct logger_errand *e = calloc(1, sizeof *e);
     if (!e || (file && !(e->file = strdup(file)))) {
         free(e);
         free(more);
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+        reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+        return NULL;
     }
     e->run  = run;
     e->more = more;
     if (s->env->asks)
         e->owner = *s->env->asks;
-    if (atomic_load(&s->phase) >= SESSION_STOPPING || !s->logger_runs || !atomic_compare_exchange_strong(&s->errand, &none, e)) {
-        errand_free(e);
-        return reason_set(why, W_NOT_READY, "session \"%s\" does not run, or is busy with another file", s->state->name);
+    return e;
+}
+
+/* One at a time is the logger's. */
+static bool is_busy(const struct session *s) { return s->queue || s->errands_begun != atomic_load(&s->errands_done); }
+static bool takes_errands(const struct session *s) { return atomic_load(&s->phase) < SESSION_STOPPING && s->logger_runs; }
+
+static void queue_step(struct session *s)
+{
+    const uint64_t        one = 1;
+    struct logger_errand *e   = s->queue;
+    if (!e || s->errands_begun != atomic_load(&s->errands_done))
+        return;
+    s->queue = e->next;
+    s->errands_begun++;
+    if (takes_errands(s)) {
+        atomic_store(&s->errand, e);
+        (void)!write(s->wake_fd, &one, sizeof one);
+        return;
     }
-    (void)!write(s->wake_fd, &one, sizeof one);
+    e->status = reason_set(&e->why, W_NOT_READY, "the session has just stopped");
+    atomic_store(&e->state, ERRAND_DONE);
+    atomic_fetch_add(&s->errands_done, 1);
+}
+
+static wstatus errand_begin(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
+                            struct logger_errand **out, struct reason *why)
+{
+    if (!takes_errands(s)) {
+        free(more);
+        return reason_set(why, W_NOT_READY, "session \"%s\" does not run", s->state->name);
+    }
+    struct logger_errand **at = &s->queue;
+    if (!(*out = errand_make(s, run, file, more, why)))
+        return W_NOT_ENOUGH_MEMORY;
+    while (*at)
+        at = &(*at)->next;
+    *at = *out;
+    queue_step(s);
+    return W_SUCCESS;
+}
+
+bool session_errand_done(struct session *s, const struct logger_errand *e)
+{
+    queue_step(s);
+    return atomic_load(&e->state) == ERRAND_DONE;
+}
+
+void session_errand_end(struct session *s, struct logger_errand *e)
+{
+    for (struct logger_errand **at = &s->queue; *at; at = &(*at)->next)
+        if (*at == e) { /* nobody has begun it */
+            *at = e->next;
+            errand_free(e);
+            return;
+        }
+    if (atomic_exchange(&e->state, ERRAND_GIVEN_UP) == ERRAND_DONE)
+        errand_free(e);
+    queue_step(s);
+}
+
+wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
+{
+    enum { WAIT_MS = 60000, WAIT_USER_MS = 2000 }; /* all who are served wait meanwhile: for a user's storage less */
+    const struct state_owner *owner   = &s->state->owner;
+    const uint64_t            wait_ms = owner->set && owner->uid ? WAIT_USER_MS : WAIT_MS;
+    struct logger_errand     *e;
+    if (is_busy(s)) {
+        free(more);
+        return reason_set(why, W_NOT_READY, "session \"%s\" is busy with another file", s->state->name);
+    }
+    wstatus st = errand_begin(s, run, file, more, &e, why);
+    if (st)
+        return st;
     struct os     *os    = s->env->os;
-    const uint64_t until = os->raw_ns(os) + WAIT_MS * UINT64_C(1000000);
-    while (atomic_load(&e->state) == ERRAND_WAITS && os->raw_ns(os) < until)
+    const uint64_t until = os->raw_ns(os) + wait_ms * UINT64_C(1000000);
+    bool           done;
+    while (!(done = session_errand_done(s, e)) && os->raw_ns(os) < until)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    if (atomic_exchange(&e->state, ERRAND_GIVEN_UP) == ERRAND_WAITS)
-        return reason_set(why, W_TIMEOUT, "the file was not complete within %d s", WAIT_MS / 1000);
-    wstatus st = e->status;
-    *why       = e->why;
-    errand_free(e);
+    st = done ? e->status : reason_set(why, W_TIMEOUT, "the file was not complete within %u s", (unsigned)(wait_ms / 1000));
+    if (done)
+        *why = e->why;
+    session_errand_end(s, e);
     return st;
 }
 
-wstatus session_snapshot(struct session *s, const char *path, struct reason *why)
+wstatus session_snapshot(struct session *s, const char *path, struct logger_errand **out, struct reason *why)
 {
     if (!atomic_load(&s->fs_ready))
         return reason_set(why, W_NOT_READY, "no file may be created yet");
@@ -234,25 +314,12 @@ wstatus session_snapshot(struct session *s, const char *path, struct reason *why
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has neither a file nor a ring in memory", s->state->name);
     if (strcmp(path, session_log_path(s->state)) == 0)
         return reason_set(why, W_SHARING_VIOLATION, "%s is the file that session \"%s\" writes. Do: choose another name", path, s->state->name);
-    wstatus st = logger_links_refuse(s->env, path, why);
-    if (st)
-        return st;
-    static const struct state_owner nobody;
-    const struct state_owner       *asks = s->env->asks ? s->env->asks : &nobody;
-    if ((st = session_owner_begin(s->env, asks, why)))
-        return st;
-    int r = (st = session_owner_path(s->env, asks, path, why)) ? 0 : os_mkdir_parents(session_owner_os(s->env, asks), path, 0755);
-    session_owner_end(s->env, asks);
-    if (st)
-        return st;
-    if (r < 0)
-        return reason_set(why, wstatus_from_errno(-r), "cannot create the folder of %s: %s", path, strerror(-r));
-    return session_ask(s, run_snapshot, path, NULL, why);
+    return errand_begin(s, run_snapshot, path, NULL, out, why);
 }
 
-wstatus session_next_file(struct session *s, struct reason *why)
+wstatus session_next_file(struct session *s, struct logger_errand **out, struct reason *why)
 {
     if (!(s->state->log_file_mode & ETL_MODE_NEWFILE))
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is not of the mode NEWFILE: it has one file", s->state->name);
-    return session_ask(s, run_next_file, NULL, NULL, why);
+    return errand_begin(s, run_next_file, NULL, NULL, out, why);
 }

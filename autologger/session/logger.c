@@ -335,6 +335,13 @@ static int wait_ms(struct logger *l)
     return ms;
 }
 
+static void answer(const struct session *s)
+{
+    const uint64_t one = 1;
+    if (s->env->answers_fd > 0)
+        (void)!write(s->env->answers_fd, &one, sizeof one);
+}
+
 static void errand_run(struct logger *l, struct logger_errand *e, bool runs)
 {
     if (!e)
@@ -345,6 +352,8 @@ static void errand_run(struct logger *l, struct logger_errand *e, bool runs)
         free(e->more);
         free(e);
     }
+    atomic_fetch_add(&l->s->errands_done, 1);
+    answer(l->s);
 }
 
 void *logger_main(void *ctx)
@@ -387,7 +396,8 @@ void *logger_main(void *ctx)
         logger_pass(l, false, flush);
         if (atomic_exchange(&s->date_set, false))
             session_anchor_stamp(s, l->writer);
-        atomic_store(&s->flush_done, asked);
+        if (atomic_exchange(&s->flush_done, asked) != asked)
+            answer(s);
         errand_run(l, errand, true);
     }
     errand_run(l, atomic_exchange(&s->errand, NULL), false);
@@ -404,6 +414,7 @@ void *logger_main(void *ctx)
         s->state->state = SESSION_STOPPED;
     }
     uint64_t one = 1;
+    atomic_store(&s->logger_ended, true); /* before it is told: who looks then must not find it still running */
     (void)!write(s->env->changed_fd, &one, sizeof one);
     return NULL;
 }

@@ -313,23 +313,30 @@ void session_flush_soon(struct session *s)
     wake(s);
 }
 
+unsigned session_flush_begin(struct session *s)
+{
+    const unsigned asked = atomic_fetch_add(&s->flush_asked, 1) + 1;
+    wake(s);
+    return asked;
+}
+
+bool session_flush_end(struct session *s, unsigned asked, wstatus *st)
+{
+    const bool done = (int)(atomic_load(&s->flush_done) - asked) >= 0, over = atomic_load(&s->phase) >= SESSION_STOPPED;
+    *st = atomic_load(&s->phase) == SESSION_FAILED ? s->state->status : !atomic_load(&s->fs_ready) ? W_NOT_READY : done ? W_SUCCESS : W_TIMEOUT;
+    return done || over;
+}
+
 wstatus session_flush(struct session *s)
 {
     enum { FLUSH_WAIT_MS = 5000 };
     struct os     *os    = s->env->os;
     const uint64_t until = os->raw_ns(os) + FLUSH_WAIT_MS * UINT64_C(1000000); /* by the clock: on a busy machine a pause takes as long as it takes */
-    unsigned       asked = atomic_fetch_add(&s->flush_asked, 1) + 1;
-    wake(s);
-    while ((int)(atomic_load(&s->flush_done) - asked) < 0 && os->raw_ns(os) < until) {
-        if (atomic_load(&s->phase) >= SESSION_STOPPED)
-            break;
+    const unsigned asked = session_flush_begin(s);
+    wstatus        st;
+    while (!session_flush_end(s, asked, &st) && os->raw_ns(os) < until)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    if (atomic_load(&s->phase) == SESSION_FAILED)
-        return s->state->status;
-    if (!atomic_load(&s->fs_ready))
-        return W_NOT_READY;
-    return (int)(atomic_load(&s->flush_done) - asked) < 0 ? W_TIMEOUT : W_SUCCESS;
+    return st;
 }
 
 static void stop_drain(struct session *s)
@@ -394,18 +401,30 @@ static void note_overwritten(struct session *s)
                       (unsigned long long)gone);
 }
 
-void session_stop(struct session *s)
+void session_stop_begin(struct session *s)
 {
     if (atomic_load(&s->stop))
         return;
     session_seal(s);
     atomic_store(&s->stop, true);
     wake(s);
-    if (s->logger_runs)
-        pthread_join(s->logger_thread, NULL);
-    else
-        logger_main(s); /* no threads: the final pass runs here */
-    s->logger_runs = false;
+}
+
+/* By a clock that nobody sets. */
+static bool logger_joined(struct session *s, int wait_ms)
+{
+    struct timespec until;
+    if (wait_ms < 0 || atomic_load(&s->logger_ended))
+        return pthread_join(s->logger_thread, NULL) == 0;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const uint64_t ns = (uint64_t)until.tv_nsec + (uint64_t)wait_ms * 1000000;
+    until.tv_sec += (time_t)(ns / 1000000000);
+    until.tv_nsec = (long)(ns % 1000000000);
+    return pthread_clockjoin_np(s->logger_thread, NULL, CLOCK_MONOTONIC, &until) == 0;
+}
+
+static void note_end(struct session *s)
+{
     note_overwritten(s);
     if (!s->klog)
         return;
@@ -418,6 +437,26 @@ void session_stop(struct session *s)
         condition_add(&s->conditions, W_NOT_FOUND, true, "PROFILE", "", 0, "lengthen the profile interval, or raise kernel.perf_event_max_sample_rate",
                       "the kernel held sampling back %llu times: samples are missing between Throttled and Unthrottled of Autologger-Loss",
                       (unsigned long long)s->kernel_final.throttled);
+}
+
+bool session_stop_end(struct session *s, int wait_ms)
+{
+    if (s->ended)
+        return true;
+    if (s->logger_runs && !logger_joined(s, wait_ms))
+        return false;
+    if (!s->logger_runs)
+        logger_main(s); /* no threads: the final pass runs here */
+    s->logger_runs = false;
+    s->ended       = true;
+    note_end(s);
+    return true;
+}
+
+void session_stop(struct session *s)
+{
+    session_stop_begin(s);
+    session_stop_end(s, -1);
 }
 
 static void drop_kept(struct session *s)

@@ -66,6 +66,7 @@ struct session_env {
     const struct logger_modes *modes; /* NULL: an early program's */
     uint32_t                  *message_number; /* USE_GLOBAL_SEQUENCE: the last that was given, in the daemon's state */
     int                         consumers_fd; /* eventfd: a buffer came that consumers may wait for; 0: nobody listens */
+    int                         answers_fd; /* eventfd: a logger has done what it was asked for; 0: nobody listens */
     /* For the marks of backups (backup_owner.h): SHA-256 of the descriptors that count for an object, and for the kernel's events where it has them;
      * from any thread. NULL: none counts. And the machine's key of 32 bytes; NULL: there is none */
     void (*rights_digest)(void *ctx, const struct guid *object, bool kernel, uint8_t out[32]);
@@ -109,6 +110,7 @@ struct logger; /* logger.c */
 /* Something that is asked of a running logger: its thread runs it after a flush. In heap: whoever of the two comes last frees it. */
 struct logger_errand {
     wstatus (*run)(struct logger *l, struct logger_errand *e);
+    struct logger_errand *next; /* in session.queue */
     char         *file;
     void         *more;       /* malloc; what `run` needs besides */
     struct state_owner owner; /* who asks */
@@ -141,15 +143,19 @@ struct session {
     bool                   realtime_noted;  /* that became a condition */
     pthread_mutex_t        lock;
     pthread_t              logger_thread, drain_thread;
-    bool                   logger_runs, drain_runs, sealed;
+    bool                   logger_runs, drain_runs, sealed, ended;
     atomic_int             phase; /* enum session_phase */
     atomic_bool            sids;  /* an enablement asks for users' SIDs or for times, or did; set before its terms are */
     atomic_bool            fs_ready, stop, drain_stop;
     atomic_bool            date_set; /* the system's date was set: the logger writes it down (anchor.h) */
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
     atomic_int             logger_tid;
+    atomic_bool            logger_ended; /* its thread does nothing more but return, once it has told so */
     struct logger         *logger;
-    _Atomic(struct logger_errand *) errand; /* NULL: none */
+    _Atomic(struct logger_errand *) errand; /* the logger's next one; NULL: none */
+    struct logger_errand  *queue; /* errands behind it, the first one first; the controlling thread's, as the next one */
+    unsigned               errands_begun; /* given to the logger */
+    atomic_uint            errands_done;
     int                    private_fd; /* pidfd of the program whose session it is; -1: none */
     int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
@@ -180,14 +186,21 @@ void session_fs_ready(struct session *s);
 /* Returns when the logger has written what was there. 1460 after 5 s; 21 when no file may be created yet; the file's Status when it
  * failed. */
 wstatus session_flush(struct session *s);
-/* The same without waiting. */
-void    session_flush_soon(struct session *s);
+/* The same without waiting; and in two halves: the logger writes env->answers_fd when it has flushed. _begin: a number for _end, which is true when
+ * that is done, or can't be: *st. */
+void     session_flush_soon(struct session *s);
+unsigned session_flush_begin(struct session *s);
+bool     session_flush_end(struct session *s, unsigned asked, wstatus *st);
 /* ---- log_files.c, which the early program does not have ---- */
 /* What the session has, in its file or its ring, as a file of its own: complete, and the session goes on. `path`: below the log folder.
- * 21 it does not run; 87 it keeps no events; 1460 after 60 s; and what making a file gives. */
-wstatus session_snapshot(struct session *s, const char *path, struct reason *why);
-/* NEWFILE: goes on in the next file. 87 another mode, 21, 1460. */
-wstatus session_next_file(struct session *s, struct reason *why);
+ * 21 it does not run; 87 it keeps no events; and what making a file gives. Waits for nothing: *out is done when session_errand_done says so. */
+wstatus session_snapshot(struct session *s, const char *path, struct logger_errand **out, struct reason *why);
+/* NEWFILE: goes on in the next file. 87 another mode, 21. As session_snapshot. */
+wstatus session_next_file(struct session *s, struct logger_errand **out, struct reason *why);
+/* True: it has been done, or can't be: its Status and reason are there. The logger writes env->answers_fd when it has done one. */
+bool    session_errand_done(struct session *s, const struct logger_errand *e);
+/* Of either: nobody waits for it any more, or what it found was read. */
+void    session_errand_end(struct session *s, struct logger_errand *e);
 wstatus logger_next_file(struct logger *l, struct reason *why);
 /* The first half of its end: disables its providers, closes the streams, quiesces, drains. What is held is then final, and can be
  * written later, by a successor too. */
@@ -196,6 +209,10 @@ void session_seal(struct session *s);
 void session_leave(struct session *s);
 /* Ends it: disables its providers, closes the streams, quiesces, drains, completes the file. Blocks until done. */
 void session_stop(struct session *s);
+/* The same in two halves, as its file's storage may take long, or never answer: begin does not wait for that; the logger writes env->changed_fd
+ * when it has ended. end: true when it has, within `wait_ms` (ms; -1: however long it takes). */
+void session_stop_begin(struct session *s);
+bool session_stop_end(struct session *s, int wait_ms);
 void session_destroy(struct session *s); /* stops first if needed; NULL is fine */
 
 /* What the logger has to know of terms before programs go by them. */

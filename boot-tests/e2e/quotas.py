@@ -20,7 +20,7 @@ SECONDS, FILL_SECONDS = 8, 90
 # floods, and the limits that they meet before the next ones begin, which use up the user's requests; all go on to the end
 STEPS = (((("places",), ("registrations",)), ("provider places", "registrations")), ((("deaf",),), ("bytes of unread answers",)),
          ((("connections",),), ("connections",)), ((("hellos",),), ()))
-MET = ("provider places", "registrations", "connections", "bytes of unread answers", "waits for callbacks", "requests")
+MET = ("provider places", "registrations", "connections", "bytes of unread answers", "waits for answers", "requests")
 SOON = 2.0
 if os.getuid() != 0:
     skip("programs of other users need root")

@@ -59,7 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(aligned, data + at, length);
         if (length >= 16 && data[at] == 0xFF) /* let the size be right, so that more than the size check is reached */
             memcpy(aligned, &(uint32_t){(uint32_t)length}, 4);
-        server_receive(f.server, (unsigned)c, aligned, length);
+        fixture_receive(&f, c, aligned, length);
         drain(peer);
         at += length;
     }

@@ -15,14 +15,26 @@ struct server_fixture {
     struct state_daemon   *state;
     struct control_server *server;
     unsigned               stops, readies, shutdowns;
+    struct session        *stopping; /* NULL: none */
 };
 
-static wstatus fixture_stop(void *ctx, struct session *s, struct ctl_session_info *final, struct reason *why)
+static wstatus fixture_stop(void *ctx, struct session *s, struct reason *why)
 {
     (void)why;
-    session_info(s, final);
+    ((struct server_fixture *)ctx)->stopping = s;
     ((struct server_fixture *)ctx)->stops++;
     return W_SUCCESS;
+}
+/* One message; and what a session's end would make of it. */
+static inline void fixture_receive(struct server_fixture *f, int c, const void *message, size_t size)
+{
+    struct ctl_session_info final;
+    server_receive(f->server, (unsigned)c, message, size);
+    if (f->stopping) {
+        session_info(f->stopping, &final);
+        server_session_stopped(f->server, f->stopping, &final);
+    }
+    f->stopping = NULL;
 }
 static wstatus fixture_ready(void *ctx, struct reason *why)
 {

@@ -227,7 +227,7 @@ static void a_part_is_asked_after_and_left_alone(void **state)
     for (int stop = 0; stop < 2; stop++) {
         q.header.type = stop ? CTL_STOP : CTL_QUERY;
         snprintf(q.name, sizeof q.name, "%s", part->state->name);
-        server_receive(b.f.server, (unsigned)root, &q, sizeof q);
+        fixture_receive(&b.f, root, &q, sizeof q);
         assert_int_equal(next(peer, m, sizeof m, NULL), q.header.type);
         assert_int_equal(((struct ctl_header *)(void *)m)->status, stop ? W_INVALID_PARAMETER : W_SUCCESS);
     }

@@ -140,7 +140,7 @@ static wstatus ask(struct bench *b, int c, int peer, void *message, size_t size,
     struct ctl_header *h = message;
     unsigned           got;
     *h = (struct ctl_header){(uint32_t)size, type, CTL_VERSION, 77, 0};
-    server_receive(b->f.server, (unsigned)c, message, size);
+    fixture_receive(&b->f, c, message, size);
     while ((got = take(peer)) != type && got)
         if (attached)
             *attached += got == CTL_ATTACH;

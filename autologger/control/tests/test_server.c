@@ -44,7 +44,7 @@ static wstatus ask(struct server_fixture *f, int c, int peer, void *message, siz
 {
     struct ctl_header *h = message;
     *h                   = (struct ctl_header){(uint32_t)size, type, CTL_VERSION, 77, 0};
-    server_receive(f->server, (unsigned)c, message, size);
+    fixture_receive(f, c, message, size);
     assert_int_equal(take(peer, NULL), type);
     const struct ctl_header *a = (const void *)answer;
     assert_int_equal(a->sequence, 77);

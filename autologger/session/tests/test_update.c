@@ -74,6 +74,16 @@ static void stand_begin(struct stand *t, const char *name, uint32_t mode, uint32
     assert_int_equal(session_flush(t->s), 0);
 }
 
+static wstatus errand_wait(struct stand *t, struct logger_errand *e)
+{
+    for (unsigned i = 0; i < 20000 && !session_errand_done(t->s, e); i++)
+        usleep(1000);
+    assert_true(session_errand_done(t->s, e));
+    const wstatus st = e->status;
+    session_errand_end(t->s, e);
+    return st;
+}
+
 static void writers_go(struct stand *t, unsigned pause_us, bool pinned)
 {
     for (unsigned i = 0; i < WRITERS; i++) {
@@ -349,7 +359,9 @@ static void files_that_cannot_be(void **state)
     stand_begin(&t, "new-%d", ETL_MODE_NEWFILE, 64, true);
     snprintf(path, sizeof path, "%s/x-%%d.etl", t.f.dir);
     assert_int_equal(update(&t, (struct session_terms){.log_path = path}), W_INVALID_PARAMETER);
-    assert_int_equal(session_next_file(t.s, &t.why), 0);
+    struct logger_errand *more;
+    assert_int_equal(session_next_file(t.s, &more, &t.why), 0);
+    assert_int_equal(errand_wait(&t, more), 0);
     stand_finish(&t);
     stand_begin(&t, "ring", ETL_MODE_BUFFERING, 2u * (uint32_t)os_linux()->cpu_count(os_linux()), false);
     snprintf(path, sizeof path, "%s/x.etl", t.f.dir);
@@ -642,7 +654,9 @@ static void asked_in_the_middle_of_a_pass(void **state)
     for (int i = 0; i < EVENTS; i++)
         assert_int_equal(program_write(&w, &payload, sizeof payload), 0);
     snprintf(path, sizeof path, "%s/snapshot.etl", t.f.dir);
-    assert_int_equal(session_snapshot(t.s, path, &t.why), 0);
+    struct logger_errand *copy;
+    assert_int_equal(session_snapshot(t.s, path, &copy, &t.why), 0);
+    assert_int_equal(errand_wait(&t, copy), 0);
     pthread_join(thread, NULL);
     assert_int_equal(file_read(path).events, EVENTS);
     session_stop(t.s);

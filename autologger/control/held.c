@@ -1,0 +1,280 @@
+/* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file. The logger may wait for storage that is slow, or
+ * that never answers again; all others are served meanwhile.
+ * Invariants: H1 what is held belongs to a living connection; it goes with it. H2 a flush and a file have a time by which they are answered; the end
+ * of a session is answered when it has ended. H3 nothing points to a session that is gone: server_session_stopped comes before that.
+ * Threads: one. The early program has server_none.c instead. See server.h, server_parts.h. */
+#include "autologger/control/server_parts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One session of it: itself, or a part of a private session. */
+struct held_part {
+    struct session       *s; /* NULL: that is answered */
+    struct logger_errand *errand; /* of a file */
+    unsigned              asked; /* of a flush */
+};
+struct held {
+    struct held      *next;
+    unsigned          connection;
+    struct ctl_header header; /* of the request */
+    struct session   *s; /* that it named */
+    uint64_t          until_ms;
+    wstatus           status; /* of the first part that failed */
+    char              text[CTL_PATH + 512];
+    struct ctl_session_info info; /* of a file: of the session that made the last one */
+    unsigned          count; /* 0: the session is to end */
+    struct held_part  part[];
+};
+enum { FLUSH_MS = 5000, FILE_MS = 60000 };
+
+/* The session, and its parts: those that have something to do. */
+static unsigned parts_list(const struct control_server *v, struct session *s, struct session **out)
+{
+    unsigned n = 0;
+    if (s->state->processes.kind != STATE_WHOLE)
+        out[n++] = s;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (session_is_part(v->table->slot[i], s))
+            out[n++] = v->table->slot[i];
+    return n;
+}
+
+static wstatus held_make(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, unsigned count, uint64_t ms, struct held **out)
+{
+    if (!quota_may_wait(v, c))
+        return W_BUSY;
+    struct held *h = calloc(1, sizeof *h + count * sizeof h->part[0]);
+    if (!h)
+        return W_NOT_ENOUGH_MEMORY;
+    h->connection = c;
+    h->header     = *m;
+    h->s          = s;
+    h->count      = count;
+    h->until_ms   = ms ? quota_now_ms() + ms : UINT64_MAX;
+    *out          = h;
+    return W_SUCCESS;
+}
+
+static void held_begin(struct control_server *v, struct held *h)
+{
+    struct held **at = &v->held;
+    while (*at) /* who asked first is answered first */
+        at = &(*at)->next;
+    *at = h;
+    v->waiting[h->connection]++;
+    server_held(v);
+}
+
+static void held_free(struct held *h)
+{
+    for (unsigned i = 0; i < h->count; i++)
+        if (h->part[i].s && h->part[i].errand)
+            session_errand_end(h->part[i].s, h->part[i].errand);
+    free(h);
+}
+
+static void held_unlink(struct control_server *v, struct held **at)
+{
+    v->waiting[(*at)->connection]--;
+    *at = (*at)->next;
+}
+
+/* Is that part done? Then it has nothing more to do with the session. */
+static bool part_done(struct held *h, struct held_part *p)
+{
+    wstatus st;
+    if (!p->s)
+        return true;
+    if (p->errand ? !session_errand_done(p->s, p->errand) : !session_flush_end(p->s, p->asked, &st))
+        return false;
+    if (p->errand) {
+        st = p->errand->status;
+        session_info(p->s, &h->info);
+        if (!h->status)
+            snprintf(h->text, sizeof h->text, "%s", st ? p->errand->why.text : p->errand->file ? p->errand->file : h->info.log_path);
+        session_errand_end(p->s, p->errand);
+    }
+    h->status = h->status ? h->status : st;
+    p->s      = NULL;
+    return true;
+}
+
+static bool is_done(struct held *h)
+{
+    bool all = h->count > 0;
+    for (unsigned i = 0; i < h->count; i++)
+        all &= part_done(h, &h->part[i]);
+    return all;
+}
+
+static void held_answer(struct control_server *v, const struct held *h)
+{
+    struct ctl_update_answer *answer = (void *)v->out;
+    if (h->header.type == CTL_FLUSH) {
+        server_answer(v, h->connection, &h->header, h->status);
+        return;
+    }
+    memset(answer, 0, sizeof *answer);
+    answer->session = h->info;
+    snprintf(answer->text, sizeof answer->text, "%s", h->text);
+    server_reply(v, h->connection, &h->header, answer, sizeof *answer, h->status);
+}
+
+/* An answer may drop a connection, and so change the list: from the front again. */
+static bool one_answered(struct control_server *v, uint64_t now_ms)
+{
+    for (struct held **at = &v->held; *at; at = &(*at)->next) {
+        struct held *h    = *at;
+        const bool   done = is_done(h);
+        if (!done && now_ms < h->until_ms)
+            continue;
+        if (!done && !h->status) {
+            h->status = W_TIMEOUT;
+            session_info(h->s, &h->info);
+            snprintf(h->text, sizeof h->text, "it was not done within %d s: its storage does not answer, or takes long", FILE_MS / 1000);
+        }
+        held_unlink(v, at);
+        held_answer(v, h);
+        held_free(h);
+        return true;
+    }
+    return false;
+}
+
+void server_held(struct control_server *v)
+{
+    while (one_answered(v, quota_now_ms()))
+        ;
+}
+
+bool held_expired(struct control_server *v, uint64_t *next_ms)
+{
+    server_held(v);
+    for (const struct held *h = v->held; h; h = h->next)
+        *next_ms = h->until_ms < *next_ms ? h->until_ms : *next_ms;
+    return v->held && *next_ms != UINT64_MAX;
+}
+
+void held_gone(struct control_server *v, unsigned c)
+{
+    for (struct held **at = &v->held; *at;) {
+        struct held *h = *at;
+        if (h->connection != c) {
+            at = &h->next;
+            continue;
+        }
+        held_unlink(v, at);
+        held_free(h);
+    }
+}
+
+/* What of it was not done when its session ended. */
+static void held_break(struct held *h, struct session *s)
+{
+    for (unsigned i = 0; i < h->count; i++)
+        if (h->part[i].s && (h->part[i].s == s || h->s == s)) {
+            if (h->part[i].errand)
+                session_errand_end(h->part[i].s, h->part[i].errand);
+            h->part[i].s = NULL;
+            h->status    = h->status ? h->status : W_NOT_READY;
+            session_info(s, &h->info);
+        }
+}
+
+void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final)
+{
+    struct ctl_query_answer *answer = (void *)v->out;
+    server_held(v);
+    for (struct held *h = v->held; h; h = h->next)
+        held_break(h, s);
+    server_held(v);
+    for (struct held **at = &v->held; *at;) {
+        struct held *h = *at;
+        if (h->s != s) {
+            at = &h->next;
+            continue;
+        }
+        held_unlink(v, at);
+        memset(answer, 0, sizeof *answer);
+        answer->total = answer->count = 1;
+        answer->row[0]                = *final;
+        server_reply(v, h->connection, &h->header, answer, sizeof *answer + sizeof answer->row[0], W_SUCCESS);
+        held_free(h);
+        at = &v->held;
+    }
+}
+
+/* ---- the requests ---- */
+
+wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)
+{
+    struct reason why;
+    struct held  *h;
+    wstatus       st = held_make(v, c, m, s, 0, 0, &h);
+    if (st)
+        return st;
+    if ((st = v->hooks.stop(v->hooks.ctx, s, &why)))
+        held_free(h);
+    else
+        held_begin(v, h);
+    return st;
+}
+
+wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)
+{
+    struct session *parts[SHM_SESSIONS + 1];
+    const unsigned  count = parts_list(v, s, parts);
+    struct held    *h;
+    if (!count) {
+        server_answer(v, c, m, session_flush(s));
+        return W_SUCCESS;
+    }
+    const wstatus st = held_make(v, c, m, s, count, FLUSH_MS, &h);
+    if (st)
+        return st;
+    for (unsigned i = 0; i < count; i++)
+        h->part[i] = (struct held_part){.s = parts[i], .asked = session_flush_begin(parts[i])};
+    held_begin(v, h);
+    return W_SUCCESS;
+}
+
+/* Of each part; files beside the first process' one have the others' numbers behind their names, as log files do. */
+static wstatus files_begin(struct control_server *v, struct held *h, struct session **parts, const char *file, struct ctl_update_answer *answer)
+{
+    char    name[CTL_PATH + 16], own[16];
+    wstatus st = W_SUCCESS;
+    for (unsigned i = 0; i < h->count && !st; i++) {
+        const struct state_session *part = parts[i]->state;
+        snprintf(own, sizeof own, "_%u", part->private_pid);
+        snprintf(name, sizeof name, "%s%s", file ? file : "", part->processes.kind == STATE_PART && part->processes.begun > 1 ? own : "");
+        if (!(st = v->hooks.file(v->hooks.ctx, parts[i], file ? name : NULL, answer, &h->part[i].errand)))
+            h->part[i].s = parts[i];
+    }
+    return st;
+}
+
+wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file)
+{
+    struct ctl_update_answer *answer = (void *)v->out;
+    struct session           *parts[SHM_SESSIONS + 1];
+    const unsigned            count = parts_list(v, s, parts);
+    struct held              *h;
+
+    memset(answer, 0, sizeof *answer);
+    session_info(s, &answer->session);
+    if (!count) {
+        snprintf(answer->text, sizeof answer->text, "no process has a part of session \"%s\" now", s->state->name);
+        return server_reply(v, c, m, answer, sizeof *answer, W_NOT_FOUND);
+    }
+    wstatus st = held_make(v, c, m, s, count, FILE_MS, &h);
+    if (st)
+        return st;
+    if ((st = files_begin(v, h, parts, file, answer))) {
+        held_free(h);
+        return server_reply(v, c, m, answer, sizeof *answer, st);
+    }
+    held_begin(v, h);
+    return W_SUCCESS;
+}

@@ -1,0 +1,130 @@
+/* service_stop.c - how sessions end. See service_parts.h.
+ * The controlling thread asks a session to end and goes on: its logger may wait for storage that is slow, or that never answers again. The session
+ * is in the table until its logger has ended; then who asked is answered. Only the end of the daemon, and of a boot, wait. */
+#include "autologger/daemon/service_parts.h"
+#include "registry-sim/base/visible_print.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 5000, LOOK_MS = 20 };
+
+wstatus service_stop(void *ctx, struct session *s, struct reason *why)
+{
+    struct service *v = ctx;
+    (void)why;
+    if (atomic_load(&s->stop))
+        return W_SUCCESS;
+    service_kernel_finish(v, true); /* its sources may be being opened */
+    server_session_gone(v->server, s);
+    if (s->private_fd >= 0)
+        close(s->private_fd); /* of a program that has ended: it would wake the loop for as long as the session is there */
+    s->private_fd = -1;
+    session_stop_begin(s);
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (session_is_part(v->table.slot[i], s))
+            service_stop(v, v->table.slot[i], why);
+    eventfd_write(v->env.changed_fd, 1); /* it may have ended before anybody looked */
+    return W_SUCCESS;
+}
+
+/* What becomes of a session that has ended. */
+static void leave_table(struct service *v, struct session *s)
+{
+    struct ctl_session_info final;
+    struct reason           why;
+    if (v->options.ended)
+        v->options.ended(&v->table, s);
+    server_session_ended(v->server, s, v->ending);
+    session_info(s, &final);
+    boot_update(&v->table, s, &v->results);
+    boot_conclude(&v->results, s->state->key, v->env.cpus);
+    service_rows_keep(v); /* before the session is gone: a successor could not ask it any more */
+    server_session_stopped(v->server, s, &final);
+    table_remove(&v->table, s);
+    service_save(v, &why);
+}
+
+/* True: it has ended and is gone. Its parts go before it: what they had counts for it. */
+static bool stop_end(struct service *v, struct session *s, int wait_ms)
+{
+    if (!session_stop_end(s, wait_ms))
+        return false;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (session_is_part(v->table.slot[i], s) && !stop_end(v, v->table.slot[i], wait_ms))
+            return false;
+    leave_table(v, s);
+    return true;
+}
+
+static bool is_stopping(const struct session *s) { return s && atomic_load(&s->stop); }
+
+void service_stop_step(struct service *v)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (is_stopping(v->table.slot[i]))
+            stop_end(v, v->table.slot[i], 0);
+}
+
+void service_stop_private(struct service *v)
+{
+    struct reason   why;
+    struct session *s;
+    while (v->options.gone && (s = v->options.gone(&v->table, v->epoll_fd)))
+        service_stop(v, s, &why);
+}
+
+void service_stop_asked(struct service *v)
+{
+    struct reason why;
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (v->table.slot[i] && v->table.slot[i]->state->stop_asked)
+            service_stop(v, v->table.slot[i], &why);
+}
+
+/* Waits for those that are being ended, `patience_ms` at most. True: there is none left. */
+static bool wait_for_all(struct service *v, uint64_t patience_ms)
+{
+    const uint64_t until = v->env.os->raw_ns(v->env.os) + patience_ms * UINT64_C(1000000);
+    bool           all;
+    do {
+        all = true;
+        for (unsigned i = 0; i < SHM_SESSIONS; i++)
+            if (is_stopping(v->table.slot[i]) && !stop_end(v, v->table.slot[i], LOOK_MS))
+                all = false;
+    } while (!all && v->env.os->raw_ns(v->env.os) < until);
+    return all;
+}
+
+void service_settle(struct service *v)
+{
+    while (!wait_for_all(v, PATIENCE_MS))
+        ;
+}
+
+static void say_waiting(const struct service *v)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (is_stopping(v->table.slot[i]))
+            visible_line(stderr, "autologgerd: session %s does not end: it waits for the storage of %s. Do: look at that file system",
+                         v->table.slot[i]->state->name, session_log_path(v->table.slot[i]->state));
+}
+
+void service_stop_all(struct service *v, bool declared_only)
+{
+    struct reason why;
+    bool          all = true;
+    service_kernel_finish(v, true);
+    for (unsigned kernel = 0; kernel < 2; kernel++) {
+        for (unsigned i = 0; i < SHM_SESSIONS; i++) {
+            struct session *s = v->table.slot[i];
+            if (s && s->state->kernel == kernel && (!declared_only || *s->state->key))
+                service_stop(v, s, &why);
+        }
+        all = wait_for_all(v, PATIENCE_MS);
+    }
+    if (all)
+        return;
+    say_waiting(v);
+    service_settle(v); /* who stops the machine kills what does not end; what ends later is whole */
+}
