@@ -9,7 +9,7 @@ import stat
 import subprocess
 import threading
 
-from harness import BUILD, Machine, check, skip
+from harness import AS_SHIPPED, BUILD, FULL, Machine, check, skip
 
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
 USERS, GROUP = (6301, 6302), 6300
@@ -137,6 +137,9 @@ def names(f, user):
 WAYS = {"file": (), "append": ("--set", "LogFileMode=APPEND"), "ring": ("--set", "LogFileMode=CIRCULAR", "--set", "MaxFileSize=1"),
         "set aside": ("--set", "LogFileMode=PREALLOCATE", "--set", "MaxFileSize=1"), "next": ("--set", "LogFileMode=NEWFILE", "--set", "MaxFileSize=1"),
         "private": ("--set", "LogFileMode=PRIVATE_LOGGER+PRIVATE_IN_PROC")}
+if AS_SHIPPED and not FULL:  # which rights the daemon has matters to how a file is made, not to which of these it is
+    WAYS = {way: WAYS[way] for way in ("file", "next")}
+SWAPS = 150 if FULL else 40
 
 
 def as_named(path, way):
@@ -176,7 +179,7 @@ def tried(f, user):
                 tool(m, user, "stop", f"t{user}")
             else:
                 check(len(r.stderr) > 20, name, way, "is refused without words", r.stdout, r.stderr)
-            same(f, user, before, (name, way, r.stdout, r.stderr))
+        same(f, user, before, name)
     start = tool(m, user, "start", f"s{user}", "-o", f"{f.tricks[user]}/mine.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB")
     check(start.returncode == 0, start.stdout, start.stderr)
     again = [*names_again(f, user)]
@@ -186,7 +189,7 @@ def tried(f, user):
             r = tool(m, user, verb, f"s{user}", "-o", path)
             count += 1
             check(r.returncode != 0 or path.startswith(f"users/own-{user}"), name, verb, "worked", r.stdout)
-            same(f, user, before, (name, verb, r.stdout, r.stderr))
+        same(f, user, before, name)
     tool(m, user, "stop", f"s{user}")
     print("user", user, count, "tries", started, "of them a file of one's own")
 
@@ -221,14 +224,14 @@ def swapped(f, user):
     t.start()
     done = 0
     try:
-        for n in range(150):
+        for n in range(SWAPS):
             done += tool(f.m, user, "start", f"w{user}", "-o", f"{own}/now/w{n}.etl", "--provider", PROVIDER, "--set", "BufferSize=64KB").returncode == 0
             tool(f.m, user, "stop", f"w{user}")
     finally:
         stop.set()
         t.join()
     same(f, user, before, "a link that changes")
-    print("user", user, done, "of 150 files beside a link that changes")
+    print("user", user, done, "of", SWAPS, "files beside a link that changes")
 
 
 with Machine() as m:
