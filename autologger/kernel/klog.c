@@ -451,8 +451,13 @@ unsigned klog_drain(struct klog *k, int timeout_ms)
     rings_wait(&k->rings, &k->drain.lock, k->wake, (const int[]){argv, k->drain.devices_fd}, ms);
     if (__atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE))
         return 0;
-    return drain_pass(&k->drain, false);
+    const uint64_t before = raw_now();
+    const unsigned kept   = drain_pass(&k->drain, false);
+    k->pass_ns            = raw_now() - before;
+    return kept;
 }
+
+uint64_t klog_pass_ns(const struct klog *k) { return k->pass_ns; }
 
 void klog_wake(struct klog *k)
 {

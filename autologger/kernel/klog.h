@@ -104,6 +104,8 @@ void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, 
 
 /* One pass over all rings; waits at most `timeout_ms` for data first. Returns the records taken. */
 unsigned klog_drain(struct klog *k, int timeout_ms);
+/* How long that pass took, ns, without the wait. For the same thread. */
+uint64_t klog_pass_ns(const struct klog *k);
 /* Wakes a waiting klog_drain (from any thread). */
 void klog_wake(struct klog *k);
 

@@ -24,6 +24,7 @@ struct klog {
     bool      pending;
     uint64_t  pending_pos;
     uint64_t  goal; /* klog_goal; 0: none */
+    uint64_t  pass_ns; /* how long the last pass took; the draining thread's */
     uint64_t *until;
     pthread_mutex_t size_lock; /* of klog_resize; before the drainer's */
 };

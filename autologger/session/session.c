@@ -2,6 +2,7 @@
 
 #include "autologger/ring/quiesce.h"
 #include "autologger/session/internal.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -255,6 +256,30 @@ static void come_first(void)
         setpriority(PRIO_PROCESS, (id_t)gettid(), DRAIN_NICE);
 }
 
+/* While a pass takes long nobody takes what the kernel records. */
+static void tell_slow_pass(struct session *s)
+{
+    enum { SLOW_MS = 1000 };
+    const uint64_t one = 1, ms = klog_pass_ns(s->klog) / 1000000;
+    if (ms < SLOW_MS || ms < 2 * atomic_load(&s->drain_slowest_ms))
+        return;
+    atomic_store(&s->drain_slowest_ms, ms);
+    visible_line(stderr, "autologgerd: session %s: what the kernel recorded was not taken for %llu ms: what its memory cannot hold meanwhile is lost, and counted",
+                 s->state->name, (unsigned long long)ms);
+    (void)!write(s->env->changed_fd, &one, sizeof one);
+}
+
+void session_drain_look(struct session *s)
+{
+    const uint64_t ms = atomic_load(&s->drain_slowest_ms);
+    if (!ms || s->drain_noted)
+        return;
+    s->drain_noted = true;
+    condition_add(&s->conditions, W_TIMEOUT, true, "kernel-drain", "", 0,
+                  "look for a process whose memory map or command line cannot be read at once (ps hangs at it, too); else raise MaximumBuffers",
+                  "what the kernel recorded was not taken for %llu ms: what its memory cannot hold meanwhile is lost, and counted", (unsigned long long)ms);
+}
+
 static void *drain_main(void *ctx)
 {
     struct session *s   = ctx;
@@ -263,6 +288,7 @@ static void *drain_main(void *ctx)
     come_first();
     while (!atomic_load(&s->drain_stop)) {
         klog_drain(s->klog, atomic_load(&s->fs_ready) || !klog_patient(s->klog) ? DRAIN_MS : DRAIN_HELD_MS);
+        tell_slow_pass(s);
         /* also when nothing was kept: memory may be full, and only the logger can free it */
         if (atomic_load(&s->fs_ready))
             (void)!write(s->wake_fd, &one, sizeof one);

@@ -141,6 +141,8 @@ struct session {
     struct reason          realtime_kept;   /* a backup file that was not taken over; under lock */
     bool                   realtime_kept_noted;
     bool                   realtime_noted;  /* that became a condition */
+    bool                   drain_noted;     /* as did this: */
+    _Atomic uint64_t       drain_slowest_ms; /* the longest time for which the kernel's records were not taken; 0: never long */
     pthread_mutex_t        lock;
     pthread_t              logger_thread, drain_thread;
     bool                   logger_runs, drain_runs, sealed, ended;
@@ -255,6 +257,8 @@ void session_realtime_end(struct session *s);
 /* Processors came or went, perhaps: its kernel logger takes them up, or lets them go; conditions say which, and when. In a file of its
  * own (cpus.c), which the early program does not have. */
 void session_cpus(struct session *s);
+/* A condition says so when taking the kernel's records took long. The controlling thread. */
+void session_drain_look(struct session *s);
 /* ---- users.c ---- */
 bool session_has_user(struct session *s, uint32_t uid); /* has streams */
 /* The streams that programs of `uid` write; made at first use. Never NULL except when out of memory. */
