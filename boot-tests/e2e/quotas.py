@@ -16,7 +16,7 @@ import floods
 from harness import BUILD, Machine, check, skip
 
 HOSTILE, HONEST = (6001, 6002), 6003
-SECONDS, FILL_SECONDS = 8, 90
+SECONDS, FILL_SECONDS = 4, 90
 # floods, and the limits that they meet before the next ones begin, which use up the user's requests; all go on to the end
 STEPS = (((("places",), ("registrations",)), ("provider places", "registrations")), ((("deaf",),), ("bytes of unread answers",)),
          ((("connections",),), ("connections",)), ((("hellos",),), ()))
