@@ -118,10 +118,6 @@ static wstatus run(struct session_table *table, const struct plan *plan, bool fs
     if (fs_ready)
         session_fs_ready(s);
     st = kernel_start(s, why);
-    if (!st && fs_ready && s->logger_runs) {
-        session_flush(s); /* the file is made, or its Status says why not */
-        st = session_file_status(s, why);
-    }
     all_of(found, &s->conditions);
     if (st)
         table_remove(table, s);

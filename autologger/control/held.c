@@ -1,6 +1,6 @@
 /* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file. The logger may wait for storage that is slow, or
  * that never answers again; all others are served meanwhile.
- * Invariants: H1 what is held belongs to a living connection; it goes with it. H2 a flush and a file have a time by which they are answered; the end
+ * Invariants: H1 what is held belongs to a living connection, and goes with it; but for a start, which is brought to its end. H2 a flush and a file have a time by which they are answered; the end
  * of a session is answered when it has ended. H3 nothing points to a session that is gone: server_session_stopped comes before that.
  * Threads: one. The early program has server_none.c instead. See server.h, server_parts.h. */
 #include "autologger/control/server_parts.h"
@@ -19,15 +19,17 @@ struct held {
     struct held      *next;
     unsigned          connection;
     struct ctl_header header; /* of the request */
-    struct session   *s; /* that it named */
+    struct session   *s; /* that it named; NULL: it has ended */
     uint64_t          until_ms;
     wstatus           status; /* of the first part that failed */
     char              text[CTL_PATH + 512];
-    struct ctl_session_info info; /* of a file: of the session that made the last one */
+    struct ctl_session_info info; /* of a file: of the session that made the last one; of a stop: as it ended */
+    struct ctl_update_answer *begun; /* of a start: what is known so far */
+    unsigned          told; /* of a start: how many of the session's conditions are in that */
     unsigned          count; /* 0: the session is to end */
     struct held_part  part[];
 };
-enum { FLUSH_MS = 5000, FILE_MS = 60000 };
+enum { FLUSH_MS = 5000, FILE_MS = 60000, NOBODY = STATE_CONNECTIONS /* its connection is gone */ };
 
 /* The session, and its parts: those that have something to do. */
 static unsigned parts_list(const struct control_server *v, struct session *s, struct session **out)
@@ -72,12 +74,14 @@ static void held_free(struct held *h)
     for (unsigned i = 0; i < h->count; i++)
         if (h->part[i].s && h->part[i].errand)
             session_errand_end(h->part[i].s, h->part[i].errand);
+    free(h->begun);
     free(h);
 }
 
 static void held_unlink(struct control_server *v, struct held **at)
 {
-    v->waiting[(*at)->connection]--;
+    if ((*at)->connection != NOBODY)
+        v->waiting[(*at)->connection]--;
     *at = (*at)->next;
 }
 
@@ -103,15 +107,44 @@ static bool part_done(struct held *h, struct held_part *p)
 
 static bool is_done(struct held *h)
 {
-    bool all = h->count > 0;
+    bool all = h->count || !h->s;
     for (unsigned i = 0; i < h->count; i++)
         all &= part_done(h, &h->part[i]);
     return all;
 }
 
-static void held_answer(struct control_server *v, const struct held *h)
+static void stop_answer(struct control_server *v, const struct held *h)
+{
+    struct ctl_query_answer *answer = (void *)v->out;
+    memset(answer, 0, sizeof *answer);
+    answer->total = answer->count = 1;
+    answer->row[0]                = h->info;
+    server_reply(v, h->connection, &h->header, answer, sizeof *answer + sizeof answer->row[0], W_SUCCESS);
+}
+
+/* The rest of a start. A file that is not there yet is no failure: events wait for it. */
+static void start_answer(struct control_server *v, struct held *h)
+{
+    wstatus st = W_NOT_READY;
+    if (h->s)
+        st = v->hooks.started(v->hooks.ctx, h->s, h->told, h->begun);
+    else
+        snprintf(h->begun->text, sizeof h->begun->text, "the session was stopped before its file was made");
+    if (h->connection != NOBODY)
+        server_reply(v, h->connection, &h->header, h->begun, sizeof *h->begun, st);
+}
+
+static void held_answer(struct control_server *v, struct held *h)
 {
     struct ctl_update_answer *answer = (void *)v->out;
+    if (h->begun) {
+        start_answer(v, h);
+        return;
+    }
+    if (!h->count) {
+        stop_answer(v, h);
+        return;
+    }
     if (h->header.type == CTL_FLUSH) {
         server_answer(v, h->connection, &h->header, h->status);
         return;
@@ -122,6 +155,19 @@ static void held_answer(struct control_server *v, const struct held *h)
     server_reply(v, h->connection, &h->header, answer, sizeof *answer, h->status);
 }
 
+static void took_long(struct held *h)
+{
+    if (h->begun) { /* what comes waits in memory */
+        const size_t used = strlen(h->begun->text);
+        snprintf(h->begun->text + used, sizeof h->begun->text - used, "%snote %d FileName: the file is not made yet, its storage takes long. Do: autologger query",
+                 used ? "\n" : "", W_TIMEOUT);
+        return;
+    }
+    h->status = h->status ? h->status : W_TIMEOUT;
+    session_info(h->s, &h->info);
+    snprintf(h->text, sizeof h->text, "it was not done within %d s: its storage does not answer, or takes long", FILE_MS / 1000);
+}
+
 /* An answer may drop a connection, and so change the list: from the front again. */
 static bool one_answered(struct control_server *v, uint64_t now_ms)
 {
@@ -130,11 +176,8 @@ static bool one_answered(struct control_server *v, uint64_t now_ms)
         const bool   done = is_done(h);
         if (!done && now_ms < h->until_ms)
             continue;
-        if (!done && !h->status) {
-            h->status = W_TIMEOUT;
-            session_info(h->s, &h->info);
-            snprintf(h->text, sizeof h->text, "it was not done within %d s: its storage does not answer, or takes long", FILE_MS / 1000);
-        }
+        if (!done)
+            took_long(h);
         held_unlink(v, at);
         held_answer(v, h);
         held_free(h);
@@ -161,12 +204,15 @@ void held_gone(struct control_server *v, unsigned c)
 {
     for (struct held **at = &v->held; *at;) {
         struct held *h = *at;
-        if (h->connection != c) {
+        if (h->connection != c && !(v->ending && h->connection == NOBODY)) {
             at = &h->next;
-            continue;
+        } else if (h->begun && !v->ending) {
+            v->waiting[c]--;
+            h->connection = NOBODY;
+        } else {
+            held_unlink(v, at);
+            held_free(h);
         }
-        held_unlink(v, at);
-        held_free(h);
     }
 }
 
@@ -180,30 +226,21 @@ static void held_break(struct held *h, struct session *s)
             h->part[i].s = NULL;
             h->status    = h->status ? h->status : W_NOT_READY;
             session_info(s, &h->info);
+            h->s = h->begun ? NULL : h->s;
         }
 }
 
 void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final)
 {
-    struct ctl_query_answer *answer = (void *)v->out;
     server_held(v);
     for (struct held *h = v->held; h; h = h->next)
         held_break(h, s);
     server_held(v);
-    for (struct held **at = &v->held; *at;) {
-        struct held *h = *at;
-        if (h->s != s) {
-            at = &h->next;
-            continue;
+    for (struct held *h = v->held; h; h = h->next)
+        if (h->s == s) {
+            h->info = *final;
+            h->s    = NULL;
         }
-        held_unlink(v, at);
-        memset(answer, 0, sizeof *answer);
-        answer->total = answer->count = 1;
-        answer->row[0]                = *final;
-        server_reply(v, h->connection, &h->header, answer, sizeof *answer + sizeof answer->row[0], W_SUCCESS);
-        held_free(h);
-        at = &v->held;
-    }
 }
 
 /* ---- the requests ---- */
@@ -220,6 +257,22 @@ wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header 
     else
         held_begin(v, h);
     return st;
+}
+
+wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const struct ctl_update_answer *answer)
+{
+    struct ctl_update_answer *begun = malloc(sizeof *begun);
+    struct held              *h     = calloc(1, sizeof *h + sizeof h->part[0]);
+    if (!begun || !h) { /* it runs, and nobody can be told more */
+        free(begun);
+        free(h);
+        return W_NOT_ENOUGH_MEMORY;
+    }
+    *begun     = *answer;
+    *h         = (struct held){.connection = c, .header = *m, .s = s, .begun = begun, .told = s->conditions.count, .count = 1, .until_ms = quota_now_ms() + FLUSH_MS};
+    h->part[0] = (struct held_part){.s = s, .asked = session_flush_begin(s)};
+    held_begin(v, h);
+    return W_SUCCESS;
 }
 
 wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s)

@@ -44,8 +44,10 @@ struct control_hooks {
     /* control/update.h, which an early program does not have: NULL there */
     void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
                           struct ctl_update_answer *answer);
-    /* starts what the snapshot declares; NULL: an early program's. *answer is zeroed, and gets all but the header */
-    wstatus (*start)(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer);
+    /* starts what the snapshot declares; NULL: an early program's. *answer is zeroed, and gets all but the header. *wait: when that session has
+     * flushed, or takes long to, `started` says the rest; `told`: how many of its conditions the answer has. NULL: there is no more to say */
+    wstatus (*start)(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);
+    wstatus (*started)(void *ctx, struct session *s, unsigned told, struct ctl_update_answer *answer);
     /* a file more of a session that runs: a snapshot at `file` (as FileName), or, NULL, its next one. Begins it: *errand says when it is done. With
      * another Status *answer, which is zeroed, has why. NULL there too */
     wstatus (*file)(void *ctx, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
@@ -75,7 +77,7 @@ void server_held(struct control_server *v);
 void server_consumers(struct control_server *v);
 /* After session_stop: its consumers get what is left. `keep`: what they don't read is for the next boot. */
 void server_session_ended(struct control_server *v, struct session *s, bool keep);
-/* It has ended, and is about to be destroyed: who asked for that gets `final`. */
+/* It has ended, and is about to be destroyed: who asked for that gets `final` from the next server_held. */
 void server_session_stopped(struct control_server *v, struct session *s, const struct ctl_session_info *final);
 /* A session is about to end or has ended: its providers are told, its streams are detached. */
 void server_session_gone(struct control_server *v, const struct session *s);

@@ -214,12 +214,13 @@ wstatus server_on_start(struct control_server *v, unsigned c, const void *messag
     v->table->may_ctx = &who;
     asks_set(v, c, &owner);
     v->table->env->program = &v->state->connection[c];
-    st = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer);
+    struct session *wait = NULL;
+    st                   = v->hooks.start(v->hooks.ctx, m + 1, m->bytes, answer, &wait);
     v->table->env->program = NULL;
     v->table->env->processes   = NULL;
     v->table->may_add   = NULL;
     v->table->env->asks = NULL;
-    return server_reply(v, c, m, answer, sizeof *answer, st);
+    return wait ? held_start(v, c, &m->header, wait, answer) : server_reply(v, c, m, answer, sizeof *answer, st);
 }
 
 /* What changing it asks for beside what having started it did. */

@@ -125,6 +125,8 @@ void group_change(struct control_server *v, struct session *s, uint32_t slot, un
 
 /* ---- held.c: requests whose answer waits for a logger; they have answered, or will, unless they return a Status ---- */
 wstatus held_stop(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
+/* `answer` has what is known so far. */
+wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const struct ctl_update_answer *answer);
 wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
 /* `file`: of a snapshot, as FileName; NULL: the next file. */
 wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file);

@@ -252,7 +252,7 @@ int main(int argc, char **argv)
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
                                       .store_open = regstore_open, .save = results_save, .update = update_now, .update_answer = update_answer,
-                                      .start = start_now, .file = file_now, .next_file = logger_next_file, .modes = &logger_modes, .gone = private_gone, .ended = private_ended, .enabling = &control_enabling, .rights = &rights,
+                                      .start = start_now, .started = started_now, .file = file_now, .next_file = logger_next_file, .modes = &logger_modes, .gone = private_gone, .ended = private_ended, .enabling = &control_enabling, .rights = &rights,
                                       .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
                           .guard_path = "/" GUARD_PATH, .systemd_dir = SYSTEMD_DIR, .proc_stat = "/proc/stat"};
     const struct argp argp = {options, parse, NULL,

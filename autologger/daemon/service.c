@@ -212,7 +212,7 @@ static wstatus update(void *ctx, struct session *s, const struct session_terms *
     return st;
 }
 
-static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer)
+static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
@@ -221,9 +221,16 @@ static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_up
         return W_NOT_READY;
     }
     service_kernel_finish(v, true); /* what is being opened was asked for earlier */
-    wstatus st = v->options.start(&host, snapshot, size, answer);
+    wstatus st = v->options.start(&host, snapshot, size, answer, wait);
     cpus_look(v);
     return st;
+}
+
+static wstatus started(void *ctx, struct session *s, unsigned told, struct ctl_update_answer *answer)
+{
+    struct service         *v    = ctx;
+    const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
+    return v->options.started(&host, s, told, answer);
 }
 
 static wstatus file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer, struct logger_errand **errand)
@@ -441,7 +448,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
     struct control_hooks hooks = {.ctx = v, .stop = service_stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = update, .update_answer = v->options.update_answer,
-                                        .start = v->options.start ? start : NULL, .file = v->options.file ? file : NULL,
+                                        .start = v->options.start ? start : NULL, .started = started, .file = v->options.file ? file : NULL,
                                         .enabling = v->options.enabling};
     if ((st = service_signals_open(v, why)) || (st = service_listen_open(v, why)) || (st = service_state_adopt(v, &adopted, why)) ||
         (!adopted && (st = service_state_create(v, why))))

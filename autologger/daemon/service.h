@@ -62,7 +62,8 @@ struct service_options {
     void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
                           struct ctl_update_answer *answer);
     /* start_now.h, and the server's part of enabling providers while sessions run; NULL with update */
-    wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
+    wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);
+    wstatus (*started)(const struct start_host *host, struct session *s, unsigned told, struct ctl_update_answer *answer);
     wstatus (*file)(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
     wstatus (*next_file)(struct logger *l, struct reason *why); /* as in session_env */
     const struct logger_modes *modes;

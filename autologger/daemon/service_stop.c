@@ -43,6 +43,7 @@ static void leave_table(struct service *v, struct session *s)
     server_session_stopped(v->server, s, &final);
     table_remove(&v->table, s);
     service_save(v, &why);
+    server_held(v->server); /* who is told that it has ended finds what was saved */
 }
 
 /* True: it has ended and is gone. Its parts go before it: what they had counts for it. */
@@ -82,30 +83,35 @@ void service_stop_asked(struct service *v)
             service_stop(v, v->table.slot[i], &why);
 }
 
-/* Waits for those that are being ended, `patience_ms` at most. True: there is none left. */
-static bool wait_for_all(struct service *v, uint64_t patience_ms)
+/* Of those that are being ended: all, or the declared ones. */
+static bool is_awaited(const struct session *s, bool declared_only) { return is_stopping(s) && (!declared_only || *s->state->key); }
+
+/* Waits for them, `patience_ms` at most. True: there is none left. */
+static bool wait_for_all(struct service *v, bool declared_only, uint64_t patience_ms)
 {
     const uint64_t until = v->env.os->raw_ns(v->env.os) + patience_ms * UINT64_C(1000000);
     bool           all;
     do {
         all = true;
         for (unsigned i = 0; i < SHM_SESSIONS; i++)
-            if (is_stopping(v->table.slot[i]) && !stop_end(v, v->table.slot[i], LOOK_MS))
+            if (is_awaited(v->table.slot[i], declared_only) && !stop_end(v, v->table.slot[i], LOOK_MS))
                 all = false;
     } while (!all && v->env.os->raw_ns(v->env.os) < until);
     return all;
 }
 
-void service_settle(struct service *v)
+static void wait_on(struct service *v, bool declared_only)
 {
-    while (!wait_for_all(v, PATIENCE_MS))
+    while (!wait_for_all(v, declared_only, PATIENCE_MS))
         ;
 }
 
-static void say_waiting(const struct service *v)
+void service_settle(struct service *v) { wait_on(v, false); }
+
+static void say_waiting(const struct service *v, bool declared_only)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (is_stopping(v->table.slot[i]))
+        if (is_awaited(v->table.slot[i], declared_only))
             visible_line(stderr, "autologgerd: session %s does not end: it waits for the storage of %s. Do: look at that file system",
                          v->table.slot[i]->state->name, session_log_path(v->table.slot[i]->state));
 }
@@ -121,10 +127,10 @@ void service_stop_all(struct service *v, bool declared_only)
             if (s && s->state->kernel == kernel && (!declared_only || *s->state->key))
                 service_stop(v, s, &why);
         }
-        all = wait_for_all(v, PATIENCE_MS);
+        all = wait_for_all(v, declared_only, PATIENCE_MS);
     }
     if (all)
         return;
-    say_waiting(v);
-    service_settle(v); /* who stops the machine kills what does not end; what ends later is whole */
+    say_waiting(v, declared_only);
+    wait_on(v, declared_only); /* who stops the machine kills what does not end; what ends later is whole */
 }

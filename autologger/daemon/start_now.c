@@ -9,7 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer)
+wstatus started_now(const struct start_host *host, struct session *s, unsigned told, struct ctl_update_answer *answer)
+{
+    struct reason why = {0};
+    const wstatus st  = session_file_status(s, &why);
+    if (st) {
+        struct ctl_session_info final;
+        snprintf(answer->text, sizeof answer->text, "%s", why.text);
+        server_session_gone(host->server, s); /* programs that came meanwhile were told of it, and others may have asked for something */
+        session_info(s, &final);
+        server_session_stopped(host->server, s, &final);
+        table_remove(host->table, s);
+        return st;
+    }
+    const struct condition_list more = {.items = s->conditions.items + told, .count = s->conditions.count > told ? s->conditions.count - told : 0};
+    const size_t                used = strlen(answer->text);
+    if (more.count && used + 1 < sizeof answer->text) {
+        answer->text[used] = used ? '\n' : 0;
+        condition_lines(&more, answer->text + used + (used > 0), sizeof answer->text - used - (used > 0));
+    }
+    server_session_begun(host->server, s);
+    session_info(s, &answer->session);
+    return W_SUCCESS;
+}
+
+wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
 {
     struct session_env   *env   = host->table->env;
     struct regstore      *store = NULL;
@@ -17,6 +41,7 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     struct condition_list found = {0};
     struct reason         why   = {0};
 
+    *wait             = NULL;
     env->kernel_phase = false; /* what the kernel recorded before the initramfs is the boot's */
     wstatus st        = regstore_open_snapshot_bytes(snapshot, size, "the declaration", &store, NULL, &why);
     st                = st ? st : boot_start_one(host->table, host->log_dir, store, host->fs_ready, &s, &found, &why);
@@ -24,12 +49,13 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     if (st)
         snprintf(answer->text, sizeof answer->text, "%s", why.text);
     else {
-        server_session_begun(host->server, s);
         condition_lines(&found, answer->text, sizeof answer->text);
         session_info(s, &answer->session);
     }
     condition_list_finish(&found);
-    return st;
+    if (!st && host->fs_ready && s->logger_runs)
+        *wait = s;
+    return st || *wait ? st : started_now(host, s, s->conditions.count, answer);
 }
 
 wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand)

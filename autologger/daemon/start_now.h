@@ -18,6 +18,9 @@ wstatus file_now(const struct start_host *host, struct session *s, const char *f
  * it. MaximumBuffers stays within what all sessions may have. */
 wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found,
                    struct reason *why);
-/* The Status. *answer (zeroed by the caller) gets its text, conditions or why not, and the session. */
-wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer);
+/* The Status. *answer (zeroed by the caller) gets its text, conditions or why not, and the session. *wait: when its logger has flushed, or that takes
+ * long, started_now says the rest; NULL: there is none. */
+wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);
+/* A session that could not make its file is gone then. `told`: how many of its conditions answer->text has. */
+wstatus started_now(const struct start_host *host, struct session *s, unsigned told, struct ctl_update_answer *answer);
 #endif

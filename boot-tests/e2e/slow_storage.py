@@ -1,4 +1,4 @@
-"""A user's session on storage that stops to answer: an ext4 of its own, frozen. Flush, snapshot, next file and stop of that session wait, each as long as
+"""A user's session on storage that stops to answer: an ext4 of its own, frozen. Start, flush, snapshot, next file and stop of that session wait, each as long as
 it says; all others are served meanwhile: root's commands, programs that come, sessions that begin and end. When the storage answers again each is done,
 and each file is whole: decoded and compared with the writers. Also with a daemon that is killed meanwhile, and one that is ended. F6.
 Proves: SES-20, SEC-09, CLI-10."""
@@ -165,6 +165,28 @@ def stop_waits(m, disk):
     check("slow" not in m.tool("sessions", "--json").stdout, "it is still there")
 
 
+def start_waits(m, disk):
+    """What comes before its file is made waits in memory."""
+    disk.freeze()
+    start = tool_as_user(m, "start", "late", "-o", disk.path("late.etl"), "--provider", PROVIDER, "--set", "BufferSize=64KB")
+    gone = tool_as_user(m, "start", "gone", "-o", disk.path("gone.etl"), "--provider", PROVIDER, "--set", "BufferSize=64KB")
+    time.sleep(0.3)
+    others_are_served(m, 5)
+    still_waits(start, gone)
+    gone.kill()  # who asked is not there any more: the session is all the same
+    text = ends(start, 0, 10)
+    check("not made yet" in text, text)
+    tallies = [write(m, 0)]
+    stop = tool_as_user(m, "stop", "late")
+    time.sleep(0.2)
+    still_waits(stop)
+    disk.thaw()
+    ends(stop, 0, 20)
+    now(m, "stop", "gone")
+    for name in ("late", "gone"):
+        whole(m, disk.path(f"{name}.etl"), tallies, EVENTS)
+
+
 def files_wait(m, disk):
     begin(m, disk, "filed%d", "--set", "LogFileMode=NEWFILE", "--set", "MaxFileSize=5")
     tallies = [write(m, 0)]
@@ -232,7 +254,7 @@ with Machine() as m:
         os.dup2(standard_error, 2)
         m.tool("access", "default", "--allow", f"group:{GROUP}=query,realtime,ondisk,enable,consume")
         m.tool("start", "honest", "-o", "honest.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-0000000000ff}")
-        for part in (stop_waits, files_wait, killed, ended):
+        for part in (stop_waits, start_waits, files_wait, killed, ended):
             part(m, disk)
     finally:
         disk.end()

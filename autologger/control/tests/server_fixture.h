@@ -33,6 +33,7 @@ static inline void fixture_receive(struct server_fixture *f, int c, const void *
     if (f->stopping) {
         session_info(f->stopping, &final);
         server_session_stopped(f->server, f->stopping, &final);
+        server_held(f->server);
     }
     f->stopping = NULL;
 }

@@ -238,12 +238,12 @@ static void a_part_is_asked_after_and_left_alone(void **state)
 }
 
 static struct { struct state_processes whole; unsigned starts; } asked;
-static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer)
+static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
 {
     struct bench *b    = ctx;
     struct plan   plan = {.log_file_mode = asked.starts % 2 ? 0x1 : 0x800, .name = (char[]){"x"}, .guid = provider};
     struct reason why;
-    (void)answer;
+    (void)answer, (void)wait;
     assert_memory_equal(snapshot, "snapshot", size);
     wstatus st = b->f.table.may_add(b->f.table.may_ctx, &plan, &why);
     if (!st && b->f.env.processes)

@@ -42,14 +42,14 @@ static wstatus save(void *ctx, const struct guid *object, const uint8_t *descrip
 
 /* A declaration whose first byte is its LogFileMode's second: what a session asks for is what counts here. */
 static struct session_table *started_in;
-static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *a)
+static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *a, struct session **wait)
 {
     const uint8_t *p    = snapshot;
     struct plan    plan = {.start = true, .clock_type = 1, .memory_bytes = 64 << 14, .name = (char *)"new", .key = (char *)""};
     struct session *s;
     struct reason   why;
     (void)ctx;
-    (void)a;
+    (void)a, (void)wait;
     plan.log_file_mode = size && p[0] == 'r' ? ETL_MODE_REAL_TIME : 0;
     plan.log_path      = size && p[0] == 'f' ? (char *)"/tmp/no-such-folder/new.etl" : NULL;
     plan.kernel        = size && p[0] == 'k';
