@@ -1,5 +1,6 @@
 /* autologger summary: what a trace file holds, in figures. */
 #include "autologger/consumer/summary.h"
+#include "tools/read_only.h"
 #include "tools/store_access.h"
 #include "tools/summary_headers.h"
 #include "tools/summary_view.h"
@@ -55,6 +56,7 @@ int cmd_summary(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
+    read_only();
     if (a.headers)
         return summary_headers("autologger summary", a.file, a.common.json);
     return summary_view_file("autologger summary", a.file,

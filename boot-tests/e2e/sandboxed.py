@@ -1,7 +1,7 @@
 """Who reads the bytes of other users has no rights: the process of the daemon that merges a boot, under the shipped unit's rights, and autologger-unwind,
 by the kernel's own account of them while they run. What is merged so, kernel events with copied stacks and names of functions, is what a merge with
 all rights makes of the same files. A merge that crashes is said in the boot's rows, its files stay, and the daemon goes on.
-dump, analyse and report, run by root, give up what reading does not need.
+dump, analyse, summary and report, run by root, give up what reading does not need.
 Proves: issue 15, finding F12."""
 import json
 import os
@@ -132,7 +132,7 @@ def merged():
 
 def reads(trace, page):
     """The commands that read a file of somebody, run by root: they keep CAP_DAC_READ_SEARCH and CAP_SYSLOG alone. A page is written all the same."""
-    for words in (["dump", "--symbols", trace], ["analyse", "stats", trace], ["report", trace, "-o", page, "--text"]):
+    for words in (["dump", "--symbols", trace], ["analyse", "stats", trace], ["summary", "--symbols", trace], ["report", trace, "-o", page, "--text"]):
         p = subprocess.Popen([os.path.join(BUILD, "autologger"), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         seen = {}
         while p.poll() is None:
