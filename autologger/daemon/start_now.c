@@ -22,10 +22,10 @@ wstatus started_now(const struct start_host *host, struct session *s, unsigned t
         table_remove(host->table, s);
         return st;
     }
-    const struct condition_list more = {.items = s->conditions.items + told, .count = s->conditions.count > told ? s->conditions.count - told : 0};
-    const size_t                used = strlen(answer->text);
-    if (more.count && used + 1 < sizeof answer->text) {
-        answer->text[used] = used ? '\n' : 0;
+    const size_t used = strlen(answer->text);
+    if (s->conditions.count > told && used + 1 < sizeof answer->text) {
+        const struct condition_list more = {.items = s->conditions.items + told, .count = s->conditions.count - told};
+        answer->text[used]               = used ? '\n' : 0;
         condition_lines(&more, answer->text + used + (used > 0), sizeof answer->text - used - (used > 0));
     }
     server_session_begun(host->server, s);
