@@ -28,7 +28,7 @@ class Consumer:
 
     def numbers(self, writer):
         with open(self.path) as f:
-            rows = [line.split() for line in f.read().splitlines()]
+            rows = [line.split() for line in f.read().split("\n")[:-1]]  # the last one may not be whole yet
         check(not [r for r in rows if r[0] in ("overfull", "late", "torn", "lost", "error")], "the consumer says", rows[:5])
         return [int(r[1]) for r in rows if r[0] == str(writer)]
 
