@@ -29,7 +29,7 @@ struct held {
     unsigned          count; /* 0: the session is to end */
     struct held_part  part[];
 };
-enum { FLUSH_MS = 5000, FILE_MS = 60000, NOBODY = STATE_CONNECTIONS /* its connection is gone */ };
+enum { FLUSH_MS = 5000, FILE_MS = 60000, GONE = STATE_CONNECTIONS /* in place of a connection that has ended */ };
 
 /* The session, and its parts: those that have something to do. */
 static unsigned parts_list(const struct control_server *v, struct session *s, struct session **out)
@@ -80,7 +80,7 @@ static void held_free(struct held *h)
 
 static void held_unlink(struct control_server *v, struct held **at)
 {
-    if ((*at)->connection != NOBODY)
+    if ((*at)->connection != GONE)
         v->waiting[(*at)->connection]--;
     *at = (*at)->next;
 }
@@ -130,7 +130,7 @@ static void start_answer(struct control_server *v, struct held *h)
         st = v->hooks.started(v->hooks.ctx, h->s, h->told, h->begun);
     else
         snprintf(h->begun->text, sizeof h->begun->text, "the session was stopped before its file was made");
-    if (h->connection != NOBODY)
+    if (h->connection != GONE)
         server_reply(v, h->connection, &h->header, h->begun, sizeof *h->begun, st);
 }
 
@@ -204,11 +204,11 @@ void held_gone(struct control_server *v, unsigned c)
 {
     for (struct held **at = &v->held; *at;) {
         struct held *h = *at;
-        if (h->connection != c && !(v->ending && h->connection == NOBODY)) {
+        if (h->connection != c && !(v->ending && h->connection == GONE)) {
             at = &h->next;
         } else if (h->begun && !v->ending) {
             v->waiting[c]--;
-            h->connection = NOBODY;
+            h->connection = GONE;
         } else {
             held_unlink(v, at);
             held_free(h);
@@ -263,7 +263,7 @@ wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header
 {
     struct ctl_update_answer *begun = malloc(sizeof *begun);
     struct held              *h     = calloc(1, sizeof *h + sizeof h->part[0]);
-    if (!begun || !h) { /* it runs, and nobody can be told more */
+    if (!begun || !h) { /* the session runs; its controller hears no more of it */
         free(begun);
         free(h);
         return W_NOT_ENOUGH_MEMORY;

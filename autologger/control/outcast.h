@@ -15,7 +15,7 @@ void outcast_helper(outcast_start *start);
 void outcast_add(int fd);
 /* Hands on what waits, as far as it is taken. */
 void outcast_step(void);
-/* Becomes writable when more can be handed on; -1: nothing waits, or nobody takes anything. */
+/* Writable: the helper has room for more. -1: nothing waits, or there is no helper. */
 int outcast_fd(void);
 /* False: so many wait that no connection is to be accepted. Who is connected is served. */
 bool     outcast_room(void);
