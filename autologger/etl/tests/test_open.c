@@ -37,11 +37,26 @@ static ssize_t  dying_pwrite(struct os *os, int fd, const void *data, size_t siz
     return os_linux()->pwrite(os_linux(), fd, data, size, offset);
 }
 
+/* Each check makes a copy, and there are thousands: a disk that is busy with other tests must not make this one late. */
+static int no_fsync(struct os *os, int fd)
+{
+    (void)os, (void)fd;
+    return 0;
+}
+
+static struct os *os_without_fsync(void)
+{
+    static struct os os;
+    os       = *os_linux();
+    os.fsync = no_fsync;
+    return &os;
+}
+
 static void ring_begin(struct ring *r)
 {
     static struct os dying;
     struct reason    why;
-    dying        = *os_linux();
+    dying        = *os_without_fsync();
     dying.pwrite = dying_pwrite;
     writes_left  = UINT32_MAX;
     memset(r, 0, sizeof *r);
@@ -75,7 +90,7 @@ static void ring_publish(struct ring *r)
 /* What is in the ring, by a copy: from which event on, all of them to the newest. Returns how many. */
 static uint32_t ring_check(struct ring *r)
 {
-    char               name[] = "/tmp/al-open-XXXXXX";
+    char               name[] = "/dev/shm/al-open-XXXXXX";
     struct etl_reader *reader;
     struct etl_event   e;
     struct reason      why;
@@ -149,7 +164,7 @@ static void a_successor_cuts_off_what_was_not_published(void **state)
         ring_put(&r, 1 + any(any(2) ? 5 : FULL), (uint16_t)any(CPUS));
         etl_writer_destroy(r.w);
         r.next = r.published_next;
-        assert_int_equal(etl_writer_resume_in(os_linux(), dup(r.fd), "memory", &r.info, &r.published, &r.w, &why), W_SUCCESS);
+        assert_int_equal(etl_writer_resume_in(os_without_fsync(), dup(r.fd), "memory", &r.info, &r.published, &r.w, &why), W_SUCCESS);
         for (uint16_t c = 0; c <= CPUS; c++)
             assert_int_equal(etl_writer_reopen(r.w, c, r.published_open[c], &why), W_SUCCESS);
         for (unsigned i = 0; i < 4; i++) {
