@@ -17,9 +17,10 @@ struct known_unit { /* unit first: found by its name */
     struct unit        unit;
     bool               complete; /* all of it was read once */
     bool               wanted;   /* in the queue */
+    bool               loaded;   /* systemd said so: asking for it does not load it */
     struct known_unit *next_wanted;
 };
-enum request_kind { REQUEST_NONE, REQUEST_LIST, REQUEST_MARKS, REQUEST_UNIT, REQUEST_KIND, REQUEST_JOB };
+enum request_kind { REQUEST_NONE, REQUEST_LIST, REQUEST_MARKS, REQUEST_LOADED, REQUEST_UNIT, REQUEST_KIND, REQUEST_JOB };
 struct request {
     enum request_kind kind;
     uint32_t          serial, job;
@@ -80,10 +81,21 @@ static void unit_want(struct bus *b, const char *name)
     b->last_wanted  = &k->next_wanted;
 }
 
+/* systemd says that it is loaded. */
+static void unit_want_loaded(struct bus *b, const char *name)
+{
+    unit_want(b, name);
+    struct known_unit *k = unit_find(b, name);
+    if (k)
+        k->loaded = true;
+}
+
 static void unit_drop(struct bus *b, const char *name)
 {
     struct known_unit *k = unit_find(b, name);
-    if (!k || k->wanted) /* it is asked for; the answer says that it is gone */
+    if (k && k->wanted) /* the answer will say that it is gone */
+        k->loaded = false;
+    if (!k || k->wanted)
         return;
     tdelete(k, &b->units, by_name);
     b->sink.gone(b->sink.ctx, name);
@@ -174,22 +186,35 @@ static bool ask(struct bus *b, struct request what, const char *path, const char
 #define PROPERTIES "org.freedesktop.DBus.Properties"
 #define MANAGER_PATH "/org/freedesktop/systemd1"
 
+/* Properties are asked for by the unit's path, and systemd loads a unit whose path is asked for. A unit that nothing else needs is unloaded at
+ * once, with UnitNew and UnitRemoved: asking for each new unit by its path would go on for ever, and take a whole processor. So first comes the
+ * question whether the unit is loaded: by its name, which loads nothing. */
+static void ask_unit(struct bus *b, struct known_unit *k)
+{
+    char              path[3 * NAME_ROOM];
+    const char *const name = k->unit.name, *const kind = kind_interface(name);
+
+    if (!k->loaded) {
+        ask(b, (struct request){.kind = REQUEST_LOADED, .name = strdup(name)}, MANAGER_PATH, SYSTEMD ".Manager", "GetUnit", name, NULL);
+        return;
+    }
+    k->loaded = false; /* until it is said again */
+    name_path(name, path, sizeof path);
+    ask(b, (struct request){.kind = REQUEST_UNIT, .name = strdup(name)}, path, PROPERTIES, "GetAll", SYSTEMD ".Unit", NULL);
+    if (kind)
+        ask(b, (struct request){.kind = REQUEST_KIND, .name = strdup(name)}, path, PROPERTIES, "GetAll", kind, NULL);
+}
+
 /* As many questions at a time as systemd answers without anybody else waiting for long. */
 static void ask_more(struct bus *b)
 {
-    char path[3 * NAME_ROOM];
-
     while (b->first_wanted && b->requests + 2 <= WINDOW / 2 && !b->no_memory) {
         struct known_unit *k = b->first_wanted;
         b->first_wanted      = k->next_wanted;
         if (!b->first_wanted)
             b->last_wanted = &b->first_wanted;
-        k->wanted        = false;
-        const char *kind = kind_interface(k->unit.name);
-        name_path(k->unit.name, path, sizeof path);
-        ask(b, (struct request){.kind = REQUEST_UNIT, .name = strdup(k->unit.name)}, path, PROPERTIES, "GetAll", SYSTEMD ".Unit", NULL);
-        if (kind)
-            ask(b, (struct request){.kind = REQUEST_KIND, .name = strdup(k->unit.name)}, path, PROPERTIES, "GetAll", kind, NULL);
+        k->wanted = false;
+        ask_unit(b, k);
     }
     if (b->listed || !b->asked || b->requests || b->first_wanted)
         return;
@@ -358,7 +383,7 @@ static void take_list(struct bus *b, DBusMessageIter *at)
         if (dbus_message_iter_get_arg_type(&cell) != DBUS_TYPE_STRING)
             return;
         dbus_message_iter_get_basic(&cell, &name);
-        unit_want(b, name);
+        unit_want_loaded(b, name);
     }
     b->asked = true;
 }
@@ -385,9 +410,13 @@ static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
         marks_take(b, &at);
     else if (values && r.kind == REQUEST_JOB)
         properties(b, &at, take_job, &r.job);
+    else if (r.kind == REQUEST_LOADED && k && !failed)
+        unit_want_loaded(b, r.name);
+    else if (r.kind == REQUEST_LOADED && k)
+        unit_drop(b, r.name);
     else if (values && k)
         properties(b, &at, take_unit, &k->unit);
-    if (k && (r.kind == REQUEST_KIND || !kind_interface(r.name))) {
+    if (k && r.kind >= REQUEST_UNIT && (r.kind == REQUEST_KIND || !kind_interface(r.name))) {
         k->complete |= values;
         if (k->complete)
             unit_tell(b, k);
@@ -429,7 +458,7 @@ static void on_changed(struct bus *b, DBusMessage *m)
     /* of the two that systemd sends, that with the kind's own comes first: then the result is there when the times come */
     unit_tell(b, k);
     if (whole && has_cgroup(&k->unit) && (!k->unit.cgroup || !*k->unit.cgroup))
-        unit_want(b, name); /* its cgroup is made when it starts, and no signal says where */
+        unit_want_loaded(b, name); /* its cgroup is made when it starts, and no signal says where */
 }
 
 static void on_job_new(struct bus *b, uint32_t id, const char *path, const char *unit)

@@ -2,8 +2,10 @@
  * prints them, a blank line between two. Commands come on standard input, a line each:
  *   set UNIT, lines Name=Value, blank line   its properties change, as systemd signals it    new UNIT, gone UNIT
  *   job ID UNIT TYPE   run ID   end ID RESULT    flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal each
- *   refuse   from now on every question is answered with an error     die   all connections are closed      quit
- * Each is answered with "done" on standard output when its signals are on their way. */
+ *   pass UNIT   it is loaded and, because nothing needs it, unloaded       expect COUNT   at most so many units were asked for so far, each by
+ *   its path; else the answer is "no: " and how many       refuse   from now on every question is answered with an error     die   all connections are closed      quit
+ * Each is answered with "done" on standard output when its signals are on their way. Whoever asks for the properties of a unit that is not loaded
+ * loads it: it comes and goes, with the signals of that, as process 1 does it. */
 #include <dbus/dbus.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +28,7 @@ static unsigned         unit_count;
 static struct { unsigned id; char unit[256], type[32]; } jobs[JOBS];
 static DBusConnection  *connections[CONNECTIONS];
 static bool             refuses;
+static unsigned         asked; /* units, by their paths */
 
 static struct fake_unit *unit_get(const char *name)
 {
@@ -211,7 +214,30 @@ static void manager_signal(const char *member, unsigned job, const char *unit, c
     tell(m);
 }
 
+static void pass(const char *unit)
+{
+    manager_signal("UnitNew", 0, unit, NULL);
+    manager_signal("UnitRemoved", 0, unit, NULL);
+}
+
 /* ---- questions ---- */
+
+/* The answer to GetUnit, which loads nothing. */
+static DBusMessage *where(DBusMessage *m)
+{
+    const char *name = "";
+    dbus_message_get_args(m, NULL, DBUS_TYPE_STRING, &name, DBUS_TYPE_INVALID);
+    for (unsigned i = 0; i < unit_count; i++)
+        if (strcmp(units[i].name, name) == 0) {
+            char         path[2048];
+            const char  *p = path;
+            DBusMessage *r = dbus_message_new_method_return(m);
+            path_of(name, path, sizeof path);
+            dbus_message_append_args(r, DBUS_TYPE_OBJECT_PATH, &p, DBUS_TYPE_INVALID);
+            return r;
+        }
+    return dbus_message_new_error(m, SYSTEMD ".NoSuchUnit", name);
+}
 
 static void list(DBusMessageIter *at)
 {
@@ -260,6 +286,25 @@ static void get_all(DBusMessage *m, DBusMessageIter *at)
         return;
     }
     append_properties(at, unit_at(path), strcmp(interface, SYSTEMD ".Unit") != 0);
+    asked += strcmp(interface, SYSTEMD ".Unit") == 0;
+}
+
+/* What GetAll has loaded goes again, after the answer. */
+static void loaded(DBusMessage *m)
+{
+    static const char at[] = "/org/freedesktop/systemd1/unit/";
+    const char       *path = dbus_message_get_path(m);
+    char              name[256];
+    size_t            n = 0;
+    if (strncmp(path, at, sizeof at - 1) != 0 || unit_at(path))
+        return;
+    for (const char *p = path + sizeof at - 1; *p && n < sizeof name - 1; n++) {
+        unsigned byte = (unsigned char)*p;
+        p += *p == '_' && sscanf(p + 1, "%2x", &byte) == 1 ? 3 : 1;
+        name[n] = (char)byte;
+    }
+    name[n] = 0;
+    pass(name);
 }
 
 static DBusHandlerResult on_message(DBusConnection *c, DBusMessage *m, void *ctx)
@@ -276,14 +321,20 @@ static DBusHandlerResult on_message(DBusConnection *c, DBusMessage *m, void *ctx
     if (dbus_message_get_type(m) != DBUS_MESSAGE_TYPE_METHOD_CALL || dbus_message_get_no_reply(m))
         return DBUS_HANDLER_RESULT_HANDLED;
     DBusMessageIter at;
-    DBusMessage    *r = refuses ? dbus_message_new_error(m, DBUS_ERROR_ACCESS_DENIED, "no") : dbus_message_new_method_return(m);
+    const char     *member = dbus_message_get_member(m);
+    const bool      gets   = !refuses && strcmp(member, "GetAll") == 0;
+    DBusMessage    *r      = refuses                          ? dbus_message_new_error(m, DBUS_ERROR_ACCESS_DENIED, "no")
+                             : strcmp(member, "GetUnit") == 0 ? where(m)
+                                                              : dbus_message_new_method_return(m);
     dbus_message_iter_init_append(r, &at);
-    if (!refuses && strcmp(dbus_message_get_member(m), "ListUnits") == 0)
+    if (!refuses && strcmp(member, "ListUnits") == 0)
         list(&at);
-    else if (!refuses && strcmp(dbus_message_get_member(m), "GetAll") == 0)
+    else if (gets)
         get_all(m, &at);
     dbus_connection_send(c, r, NULL);
     dbus_message_unref(r);
+    if (gets)
+        loaded(m);
     return DBUS_HANDLER_RESULT_HANDLED;
 }
 
@@ -361,6 +412,12 @@ static void command(char *line)
         struct fake_unit *u = unit_get(unit);
         *u                  = units[--unit_count];
         manager_signal("UnitRemoved", 0, unit, NULL);
+    } else if (sscanf(line, "pass %255s", unit) == 1) {
+        pass(unit);
+    } else if (sscanf(line, "expect %u", &number) == 1 && asked > number) {
+        printf("no: %u\n", asked);
+        fflush(stdout);
+        return;
     } else if (sscanf(line, "job %u %255s %31s", &number, unit, word) == 3) {
         jobs[number % JOBS].id = number;
         snprintf(jobs[number % JOBS].unit, sizeof jobs->unit, "%s", unit);

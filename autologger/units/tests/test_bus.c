@@ -161,6 +161,39 @@ static void list_changes_and_jobs(void **state)
     bus_close(b);
 }
 
+static bool told_again(const struct heard *h) { return h->units >= 6; }
+static bool passed(const struct heard *h) { return h->gone >= 2; }
+
+/* Whoever asks for a unit by its path loads it: a unit that was there for a moment must not be asked for again and again. */
+static void a_unit_that_passes_is_left_alone(void **state)
+{
+    struct fake          *f = *state;
+    struct heard          h = {0};
+    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job, NULL};
+    struct bus           *b;
+    struct reason         why;
+
+    assert_int_equal(bus_open(f->address, &sink, &b, &why), W_SUCCESS);
+    assert_int_equal(turn_until(b, is_listed, &h, &why), W_SUCCESS);
+    say(f, "gone home.mount");
+    assert_int_equal(turn_until(b, unit_gone, &h, &why), W_SUCCESS);
+    say(f, "pass home.mount");
+    assert_int_equal(turn_until(b, passed, &h, &why), W_SUCCESS);
+    for (int i = 0; i < 20; i++) { /* what was asked for is answered, and what comes of that asked for */
+        struct pollfd p = {.fd = bus_fd(b), .events = POLLIN};
+        poll(&p, 1, bus_waits(b) ? 0 : 10);
+        assert_int_equal(bus_step(b, &why), W_SUCCESS);
+    }
+    say(f, "expect 5"); /* those of the list */
+    assert_int_equal(h.units, 5);
+
+    say(f, "new home.mount"); /* it is back, and stays */
+    assert_int_equal(turn_until(b, told_again, &h, &why), W_SUCCESS);
+    assert_string_equal(h.last, "home.mount");
+    say(f, "expect 6");
+    bus_close(b);
+}
+
 static void who_is_not_there_is_named(void **state)
 {
     struct bus_sink sink = {0};
@@ -198,6 +231,7 @@ int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(list_changes_and_jobs, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(a_unit_that_passes_is_left_alone, set_up, tear_down),
                                        cmocka_unit_test(who_is_not_there_is_named),
                                        cmocka_unit_test_setup_teardown(a_refusal_and_an_end_are_told, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
