@@ -20,6 +20,11 @@
 #include <cmocka.h>
 
 enum { START = 256 << 10, MOST = 4 << 20 };
+#ifdef AL_SANITIZED
+enum { STEPS = 400, KILLS = 100 };
+#else
+enum { STEPS = 1500, KILLS = 300 };
+#endif
 
 static uint32_t seed = 1;
 static uint32_t dice(uint32_t below)
@@ -89,7 +94,7 @@ static void records_stay_where_they_are(void **state)
     (void)state;
     log_new(&log, START, MOST);
     assert_true(log.size == START && log.header->data_most == MOST);
-    for (int step = 0; step < 1500; step++) {
+    for (int step = 0; step < STEPS; step++) {
         const uint64_t size = log.size, free = log.header->free_pos;
         if (dice(3))
             write_some(&log, (uint32_t)(size / 8 + 200));
@@ -127,7 +132,7 @@ static void records_stay_where_they_are(void **state)
             rawlog_trim(&log);
     }
     print_message("larger %u, smaller %u, refused %u, with a piece for two %u\n", larger, smaller, refused, shared);
-    assert_true(larger > 30 && smaller > 10 && refused > 10 && shared > 10);
+    assert_true(larger > STEPS / 50 && smaller > STEPS / 150 && refused > STEPS / 150 && shared > STEPS / 150);
     rawlog_finish(&log);
 }
 
@@ -257,7 +262,6 @@ __attribute__((noreturn)) static void victim(struct rawlog *log)
 
 static void who_is_killed_in_the_middle_has_lost_nothing(void **state)
 {
-    enum { ROUNDS = 300 };
     struct rawlog log;
     unsigned      sizes = 0;
     uint64_t      before = 0;
@@ -265,7 +269,7 @@ static void who_is_killed_in_the_middle_has_lost_nothing(void **state)
     log_new(&log, START, MOST);
     seed = (uint32_t)time(NULL);
     print_message("seed %u\n", seed);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < KILLS; i++) {
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
@@ -290,7 +294,7 @@ static void who_is_killed_in_the_middle_has_lost_nothing(void **state)
         dice(2);
         rawlog_finish(&next);
     }
-    assert_true(sizes > ROUNDS / 4);
+    assert_true(sizes > KILLS / 4);
     rawlog_finish(&log);
 }
 

@@ -1,11 +1,17 @@
 /* Proves: COR-16 COR-17, D-04: a set that overwrites refuses no event, keeps the newest without a hole, counts what was overwritten, knows from
  * what time on nothing is missing; a reader beside it, a successor, a hostile program. */
+// timeout: 180
 #include "autologger/ring/quiesce.h"
 #include "autologger/ring/tests/fixture.h"
 
 #include <sched.h>
 
 enum { CHUNK = 4096, SIZE = 200, MOST = 200000 };
+#ifdef AL_SANITIZED
+enum { HOSTILE_ROUNDS = 75 };
+#else
+enum { HOSTILE_ROUNDS = 300 };
+#endif
 static unsigned fallback;
 static uint8_t  seen[MOST + 1];
 static uint64_t time_of[MOST + 1];
@@ -248,7 +254,7 @@ static void test_hostile(void **state)
     uint32_t x = 12345;
     (void)state;
     pin(0);
-    const unsigned rounds = getenv("AL_FULL") ? 20000 : 300;
+    const unsigned rounds = getenv("AL_FULL") ? 20000 : HOSTILE_ROUNDS;
     for (unsigned round = 0; round < rounds; round++) {
         struct fixture f;
         uint32_t       payload[SIZE / 4] = {1};
