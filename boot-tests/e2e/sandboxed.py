@@ -9,6 +9,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -103,7 +104,7 @@ def merged():
     with Boots(KERNEL) as m:
         m.boot(extra=("--keep-premerge",))
         guests = Guests(m.daemon_pid())
-        busy = subprocess.Popen(["python3", "-c", "import time\nend = time.time() + 3\nwhile time.time() < end: sum(range(1000))"])
+        busy = subprocess.Popen([sys.executable, "-c", "import time\nend = time.time() + 3\nwhile time.time() < end: sum(range(1000))"])
         w, _ = m.writer(0, 20000)
         busy.wait(30)
         w.wait(30)

@@ -4,6 +4,7 @@ Proves: issue 4 "everything downstream can group by unit", LEG-12."""
 import json
 import os
 import subprocess
+import sys
 
 from harness import Machine, check, skip, tool
 
@@ -28,7 +29,7 @@ FileName = C:\\u.etl
 [Autologger/units/Service Control Manager]
 Guid = {0063715b-eeda-4007-9429-ad526f62696e}
 """
-# Its processes: itself (sh becomes python3) and its children.
+# Its processes: itself (sh becomes Python) and its children.
 WORK = """import os, sys, time
 name, children, burn, size, out = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 end = time.process_time() + burn
@@ -62,7 +63,7 @@ with Machine() as m:
     open(work, "w").write(WORK)
     with open(script, "w") as f:
         for name in CHILDREN:
-            f.write(f"sh -c 'echo $$ > {cgroup(name)}/cgroup.procs && exec python3 {work} {name} {CHILDREN[name]} {BURN[name]} {BYTES[name]} "
+            f.write(f"sh -c 'echo $$ > {cgroup(name)}/cgroup.procs && exec {sys.executable} {work} {name} {CHILDREN[name]} {BURN[name]} {BYTES[name]} "
                     f"{os.path.join(m.dir, name)}'\n")
         f.write("true\n")
     with open(declared, "w") as f:
