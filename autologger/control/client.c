@@ -68,20 +68,28 @@ static int64_t now_ms(void)
 }
 
 /* A path longer than a socket address is reached through its folder's descriptor. 0 or -errno. */
-static int connect_in(int fd, const char *dir)
+static int connect_to(int fd, const char *dir, const char *name)
 {
     struct sockaddr_un to = {.sun_family = AF_UNIX};
-    int                n = snprintf(to.sun_path, sizeof to.sun_path, "%s/control", dir), folder = -1;
+    int                n = snprintf(to.sun_path, sizeof to.sun_path, "%s/%s", dir, name), folder = -1;
     if (n < 0 || (size_t)n >= sizeof to.sun_path) {
         folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (folder < 0)
             return -errno;
-        snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/control", folder);
+        snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/%s", folder, name);
     }
     int rc = connect(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -errno : 0;
     if (folder >= 0)
         close(folder);
     return rc;
+}
+
+/* Root has a queue of its own, which nobody else fills. An older daemon has not: only who may, and finds none, goes where all go. */
+static int connect_in(int fd, const char *dir)
+{
+    static const char *const names[] = CTL_SOCKET_NAMES;
+    const int                rc      = connect_to(fd, dir, names[CTL_SOCKET_ROOT]);
+    return rc == -ENOENT || rc == -EACCES || rc == -ECONNREFUSED ? connect_to(fd, dir, names[CTL_SOCKET_CONTROL]) : rc;
 }
 
 /* Descriptors that came along; most are of no use here. */
@@ -228,6 +236,10 @@ static wstatus open_once(const char *runtime_dir, int wait_most, struct control_
     int rc = connect_in(c->fd, dir);
     if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -ENOTDIR) {
         st = reason_set(why, W_WMI_INSTANCE_NOT_FOUND, "no daemon listens in %s", dir);
+        goto out;
+    }
+    if (rc == -EACCES) { /* autologgerd --control-group */
+        st = reason_set(why, W_ACCESS_DENIED, "%s/control: permission denied. Do: run this as root, or as a user of that file's group", dir);
         goto out;
     }
     if (rc < 0) {

@@ -298,12 +298,12 @@ wstatus rights_changed_dup(const struct rights *r, const struct guid *object, co
     return st ? reason_set(why, st, "the security descriptor is too large") : W_SUCCESS;
 }
 
-uint32_t rights_group_find(const char *path)
+uint32_t rights_group_find(const char *path, const char *name)
 {
     FILE    *f     = fopen(path, "re");
     uint32_t found = RIGHTS_NO_GROUP;
     for (struct group *g; f && found == RIGHTS_NO_GROUP && (g = fgetgrent(f));)
-        if (strcmp(g->gr_name, "autologger") == 0)
+        if (strcmp(g->gr_name, name) == 0)
             found = g->gr_gid;
     if (f)
         fclose(f);

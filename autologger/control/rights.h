@@ -32,6 +32,6 @@ bool rights_at(const struct rights *r, unsigned i, struct guid *object);
 /* One entry more (`replace`: this one alone) in the descriptor that counts for `object`; malloc. */
 wstatus rights_changed_dup(const struct rights *r, const struct guid *object, const struct security_entry *entry, bool replace, uint8_t **out,
                            size_t *size, struct reason *why);
-/* The gid of the group "autologger" in /etc/group, or RIGHTS_NO_GROUP. */
-uint32_t rights_group_find(const char *path);
+/* The gid of the group `name` in a file like /etc/group, or RIGHTS_NO_GROUP. No NSS: the daemon starts before what that may ask. */
+uint32_t rights_group_find(const char *path, const char *name);
 #endif

@@ -92,10 +92,10 @@ int server_connect(struct control_server *v, int fd, const struct state_connecti
 }
 
 /* No descriptor is left: the spare one goes for a moment, so that who waits is told, and does not keep the daemon awake. */
-static int accept_spare(struct control_server *v)
+static int accept_spare(struct control_server *v, enum ctl_socket at)
 {
     close(v->spare_fd);
-    int fd      = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd      = accept4(v->listen_fd[at], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct ucred who;
     socklen_t    size = sizeof who;
     if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0)
@@ -107,15 +107,17 @@ static int accept_spare(struct control_server *v)
 }
 
 /* False: nobody waits. */
-static bool connection_accept(struct control_server *v)
+static bool connection_accept(struct control_server *v, enum ctl_socket at)
 {
-    int                     fd = accept4(v->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int                     fd = accept4(v->listen_fd[at], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct state_connection who;
 
     if (fd < 0)
-        return (errno == EMFILE || errno == ENFILE) && v->spare_fd >= 0 && accept_spare(v) >= 0;
+        return (errno == EMFILE || errno == ENFILE) && v->spare_fd >= 0 && accept_spare(v, at) >= 0;
     /* programs that wait for a place try often: what costs more than their user is asked of those that get one */
-    const int c = peer_user(fd, &who) && quota_may_connect(v, fd, who.uid) ? server_connect(v, fd, &who) : -1;
+    const bool known = peer_user(fd, &who);
+    who.socket       = at;
+    const int c      = known && quota_may_connect(v, fd, who.uid) ? server_connect(v, fd, &who) : -1;
     if (c < 0)
         message_hang_up(fd); /* full: the client sees the end of the connection and tries again later */
     else
@@ -250,6 +252,8 @@ static uint32_t create_rights(const struct session *s)
 static bool may(struct control_server *v, unsigned c, const struct request *r, const void *message, size_t size)
 {
     char name[CTL_NAME];
+    if (v->state->connection[c].socket == CTL_SOCKET_PROVIDER && r->type > CTL_THREAD)
+        return false; /* root, too: no other code than a provider's answers there */
     if (r->right == ALWAYS || server_may_control(v, c))
         return true;
     if (r->right & BY_ITSELF)
@@ -338,7 +342,7 @@ static int waits_end(struct control_server *v, uint64_t now, int timeout_ms)
 enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */, TURN = 61 };
 bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
 {
-    enum { OTHERS = 4 };
+    enum { EXTRA = CTL_SOCKETS, ENDS, OUTCASTS, OTHERS };
     struct pollfd *p     = calloc(STATE_CONNECTIONS + OTHERS, sizeof *p);
     unsigned       count = 0, who[STATE_CONNECTIONS + OTHERS];
     bool           extra = false;
@@ -347,7 +351,8 @@ bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
     if (!p)
         return false;
     timeout_ms   = waits_end(v, now, timeout_ms);
-    p[count++] = (struct pollfd){.fd = outcast_room() ? v->listen_fd : -1, .events = POLLIN};
+    for (unsigned i = 0; i < CTL_SOCKETS; i++)
+        p[count++] = (struct pollfd){.fd = outcast_room() ? v->listen_fd[i] : -1, .events = POLLIN};
     p[count++] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
     p[count++] = (struct pollfd){.fd = v->ends_fd, .events = POLLIN};
     p[count++] = (struct pollfd){.fd = outcast_fd(), .events = POLLOUT};
@@ -359,10 +364,11 @@ bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
             p[count++] = (struct pollfd){.fd = v->fd[c], .events = POLLIN};
         }
     if (poll(p, count, timeout_ms) > 0) {
-        for (unsigned i = 0; p[0].revents && i < ACCEPTS && outcast_room() && connection_accept(v);)
-            i++;
-        extra = p[1].revents != 0;
-        if (p[3].revents)
+        for (enum ctl_socket at = CTL_SOCKETS; at-- > 0;) /* root first */
+            for (unsigned i = 0; p[at].revents && i < ACCEPTS && outcast_room() && connection_accept(v, at);)
+                i++;
+        extra = p[EXTRA].revents != 0;
+        if (p[OUTCASTS].revents)
             outcast_step();
         for (unsigned i = OTHERS; i < count; i++) { /* beginning elsewhere each time: the first ones may use up what their user may ask */
             const unsigned k = OTHERS + (i + v->turn) % (count - OTHERS);
@@ -370,7 +376,7 @@ bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
                 server_read(v, who[k]);
         }
         v->turn += TURN;
-        if (p[2].revents)
+        if (p[ENDS].revents)
             server_peers_ended(v);
     }
     free(p);
@@ -387,17 +393,17 @@ unsigned server_clients(const struct control_server *v)
     return n;
 }
 
-wstatus server_create(int listen_fd, struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
+wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
                       struct control_server **out, struct reason *why)
 {
     struct control_server *v = calloc(1, sizeof *v);
     struct timespec        t;
     if (!v)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the control server");
-    v->listen_fd = listen_fd;
-    v->table     = table;
-    v->state     = state;
-    v->hooks     = *hooks;
+    memcpy(v->listen_fd, listen_fd, sizeof v->listen_fd);
+    v->table = table;
+    v->state = state;
+    v->hooks = *hooks;
     clock_gettime(CLOCK_MONOTONIC, &t);
     v->instance = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
     memset(v->fd, 0xFF, sizeof v->fd);

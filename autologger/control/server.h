@@ -61,8 +61,8 @@ struct control_hooks {
     wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
 };
 
-/* `listen_fd`: a listening SOCK_SEQPACKET socket, stays the caller's. */
-wstatus server_create(int listen_fd, struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
+/* `listen_fd`: listening SOCK_SEQPACKET sockets, -1 for none; they stay the caller's. */
+wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *table, struct state_daemon *state, const struct control_hooks *hooks,
                       struct control_server **out, struct reason *why);
 /* Connections of a predecessor: `find` gives "conn:<id>" and "asks:<id>" descriptors. Those that are missing are forgotten. */
 void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *name), void *ctx);

@@ -22,7 +22,7 @@ enum connection_kept { KEPT_NOT, KEPT_ASKS, KEPT_HOLDS };
 enum quota_kind { QUOTA_UNKNOWN, QUOTA_NO_MORE, QUOTA_MORE };
 
 struct control_server {
-    int                   listen_fd;
+    int                   listen_fd[CTL_SOCKETS];
     struct session_table *table;
     struct state_daemon  *state;
     struct control_hooks  hooks;

@@ -56,6 +56,7 @@ void server_peer_take(struct control_server *v, unsigned c)
         return;
     }
     who.in_use   = s->in_use;
+    who.socket   = s->socket;
     who.id       = s->id;
     who.attached = 0;
     *s           = who;

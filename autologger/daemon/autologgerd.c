@@ -11,6 +11,7 @@
 #include "autologger/daemon/cpu_watch.h"
 #include "autologger/daemon/results_save.h"
 #include "autologger/daemon/rights_store.h"
+#include "autologger/daemon/runtime_dir.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
 #include "autologger/kernel/sysconfig.h"
@@ -30,7 +31,7 @@
 
 enum { OPTION_STORE = 1000, OPTION_LOG_DIR, OPTION_RUNTIME_DIR, OPTION_HOLD, OPTION_REHEARSAL, OPTION_KEEP, OPTION_ADOPT,
        OPTION_BOOT, OPTION_BOOT_ID, OPTION_GUARD, OPTION_SYSTEMD_DIR, OPTION_PROC_STAT, OPTION_KEEP_PREMERGE, OPTION_MERGE_WAIT,
-       OPTION_SYSTEMD_BUS, OPTION_CONFINE };
+       OPTION_SYSTEMD_BUS, OPTION_CONFINE, OPTION_CONTROL_GROUP };
 #define RUNTIME_DIR "/run/autologger"
 #define SYSTEMD_DIR "/run/systemd/system"
 #define SNAPSHOT_PATH "var/lib/autologger/boot.snapshot"
@@ -42,6 +43,8 @@ struct arguments {
     const char            *guard_path, *systemd_dir, *systemd_bus, *proc_stat;
     bool                   keep_premerge;
     const char            *merge_wait; /* s */
+    const char            *control_group;
+    uint32_t               control_gid;
 };
 
 static const struct argp_option options[] = {
@@ -61,9 +64,23 @@ static const struct argp_option options[] = {
     {"merge-wait", OPTION_MERGE_WAIT, "S", 0, "with --boot: how many seconds a shutdown waits until files are merged (default 3); 0: the next "
                                               "boot merges them", 0},
     {"confine", OPTION_CONFINE, NULL, 0, "give up for good what the daemon never needs, by a filter of its system calls", 0},
+    {"control-group", OPTION_CONTROL_GROUP, "GROUP", 0, "root and this group alone may control and consume sessions, whatever rights others have; "
+                                                        "programs of all users still write", 0},
     {"rehearsal", OPTION_REHEARSAL, NULL, 0, "this boot is a rehearsal", 0},
     {0},
 };
+
+/* By name or number. */
+static bool group_id(const char *group, uint32_t *out)
+{
+    char               *end;
+    const unsigned long number = strtoul(group, &end, 10);
+    if (*group >= '0' && *group <= '9' && !*end && number < RIGHTS_NO_GROUP)
+        *out = (uint32_t)number;
+    else
+        *out = rights_group_find("/etc/group", group);
+    return *out != RIGHTS_NO_GROUP;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -88,6 +105,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         a->merge_wait = arg;
         return 0;
     case OPTION_CONFINE: a->confine = true; return 0;
+    case OPTION_CONTROL_GROUP:
+        if (!group_id(arg, &a->control_gid))
+            argp_error(state, "--control-group: there is no group \"%s\" in /etc/group", arg);
+        a->control_group         = arg;
+        a->service.control_group = &a->control_gid;
+        return 0;
     case OPTION_REHEARSAL: a->service.rehearsal = true; return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -114,18 +137,6 @@ static bool runtime_lock(const char *dir)
         return false;
     }
     return true; /* fd stays open on purpose */
-}
-
-/* A rehearsal's runtime folder is its own: it goes with it, also when the rehearsal was killed. */
-static void runtime_remove(const char *dir)
-{
-    static const char *const files[] = {"control", "lock", "keep"};
-    char                     path[1100];
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", dir, files[i]);
-        unlink(path);
-    }
-    rmdir(dir);
 }
 
 static int boot_arguments(const struct arguments *a, char **argv)
@@ -185,12 +196,16 @@ static int run_kept(struct arguments *a)
         argv[argc++] = (char *)"--systemd-bus";
         argv[argc++] = (char *)a->systemd_bus;
     }
+    if (a->control_group) {
+        argv[argc++] = (char *)"--control-group";
+        argv[argc++] = (char *)a->control_group;
+    }
     argc += boot_arguments(a, argv + argc);
     argv[argc]                         = NULL;
     const struct keeper_options keeper = {.argv = argv, .socket_path = socket_path, .takeover_path = handover_path};
     int                         code   = keeper_run(&keeper);
     if (o->rehearsal)
-        runtime_remove(o->runtime_dir);
+        runtime_dir_remove(o->runtime_dir);
     return code;
 }
 

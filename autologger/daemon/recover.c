@@ -2,6 +2,7 @@
 
 #include "autologger/daemon/alraw.h"
 #include "autologger/daemon/results_save.h"
+#include "autologger/daemon/runtime_dir.h"
 #include "autologger/wire/state.h"
 
 #include <errno.h>
@@ -105,14 +106,12 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
 
 wstatus recover_run(const struct recover_options *o, struct reason *why)
 {
-    char runtime_dir[] = "/tmp/autologger-recover-XXXXXX", socket_path[64];
+    char runtime_dir[] = "/tmp/autologger-recover-XXXXXX";
 
     unsetenv("NOTIFY_SOCKET"); /* nobody keeps anything */
     if (!mkdtemp(runtime_dir))
         return reason_set(why, wstatus_from_errno(errno), "cannot create a runtime folder: %s", strerror(errno));
     wstatus st = recover_in(o, runtime_dir, why);
-    snprintf(socket_path, sizeof socket_path, "%s/control", runtime_dir);
-    unlink(socket_path);
-    rmdir(runtime_dir);
+    runtime_dir_remove(runtime_dir);
     return st;
 }

@@ -2,6 +2,7 @@
 
 #include "autologger/control/client.h"
 #include "autologger/daemon/merge_boot.h"
+#include "autologger/daemon/runtime_dir.h"
 #include "autologger/schema/publishers.h"
 #include "registry-sim/base/os.h"
 
@@ -275,7 +276,6 @@ static void programs_kill(struct rehearsal *r)
 
 static void daemon_end(struct rehearsal *r)
 {
-    char path[512];
     if (r->daemon > 0) {
         int status;
         for (unsigned waited = 0; waited < 5000 && waitpid(r->daemon, &status, WNOHANG) == 0; waited += 20)
@@ -285,12 +285,7 @@ static void daemon_end(struct rehearsal *r)
             waitpid(r->daemon, &status, 0);
         }
     }
-    static const char *const files[] = {"control", "lock", "keep"};
-    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", r->runtime_dir, files[i]);
-        unlink(path);
-    }
-    rmdir(r->runtime_dir);
+    runtime_dir_remove(r->runtime_dir);
 }
 
 /* ---- merging ---- */

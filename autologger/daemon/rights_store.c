@@ -25,7 +25,7 @@ wstatus rights_load(wstatus (*store_open)(const char *path, bool write, struct r
 {
     struct regstore *store = NULL;
     struct reason    none;
-    wstatus          st = rights_create(rights_group_find(group_file), out, why);
+    wstatus          st = rights_create(rights_group_find(group_file, "autologger"), out, why);
     if (st)
         return st;
     if (store_open(store_path, false, &store, &none) == W_SUCCESS)

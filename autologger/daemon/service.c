@@ -443,13 +443,14 @@ wstatus service_create(const struct service_options *options, struct handed *han
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the daemon");
     v->options  = *options;
     v->handed   = handed;
-    v->state_fd = v->listen_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->env.answers_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
+    v->state_fd = v->signal_fd = v->epoll_fd = v->env.changed_fd = v->env.answers_fd = v->consumers_fd = v->cpu_fd = v->date_fd = -1;
     limit_raise(RLIMIT_NOFILE);
     limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
     struct control_hooks hooks = {.ctx = v, .stop = service_stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
                                         .update = update, .update_answer = v->options.update_answer,
                                         .start = v->options.start ? start : NULL, .started = started, .file = v->options.file ? file : NULL,
                                         .enabling = v->options.enabling};
+    memset(v->listen_fd, 0xFF, sizeof v->listen_fd);
     if ((st = service_signals_open(v, why)) || (st = service_listen_open(v, why)) || (st = service_state_adopt(v, &adopted, why)) ||
         (!adopted && (st = service_state_create(v, why))))
         goto out;
@@ -568,9 +569,12 @@ void service_destroy(struct service *v)
     result_list_finish(&v->results);
     if (v->state)
         munmap(v->state, sizeof *v->state);
-    const int fds[] = {v->state_fd, v->listen_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->env.answers_fd, v->consumers_fd, v->cpu_fd, v->date_fd, v->env.proc_fd ? v->env.proc_fd : -1};
+    const int fds[] = {v->state_fd, v->signal_fd, v->epoll_fd, v->env.changed_fd, v->env.answers_fd, v->consumers_fd, v->cpu_fd, v->date_fd, v->env.proc_fd ? v->env.proc_fd : -1};
     for (unsigned i = 0; i < sizeof fds / sizeof *fds; i++)
         if (fds[i] >= 0)
             close(fds[i]);
+    for (unsigned i = 0; i < CTL_SOCKETS; i++)
+        if (v->listen_fd[i] >= 0)
+            close(v->listen_fd[i]);
     free(v);
 }

@@ -41,6 +41,7 @@ struct service_options {
     const char *store_saved; /* the store that gets Status and results, if it is not store_path (a snapshot); else NULL */
     const char *log_dir;
     const char *runtime_dir;
+    const uint32_t *control_group; /* it and root alone may connect to "control"; NULL: everybody */
     bool        hold; /* wait for CTL_FS_READY before any file is created; else ready at once */
     bool        rehearsal;
     const char *tight_file; /* as in session_env */

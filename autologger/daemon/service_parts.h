@@ -9,11 +9,15 @@
 #include "autologger/daemon/rows.h"
 #include "autologger/daemon/service.h"
 
+/* Under these names a successor finds the sockets (enum ctl_socket). */
+#define SERVICE_LISTEN_KEPT {"listen", "listen-provider", "listen-root"}
+
 struct service {
     struct service_options options;
     struct handed         *handed;
     struct state_daemon   *state;
-    int                    state_fd, listen_fd, signal_fd, epoll_fd;
+    int                    state_fd, signal_fd, epoll_fd;
+    int                    listen_fd[CTL_SOCKETS];
     int                    cpu_fd; /* readable: processors came or went; -1 */
     int                    date_fd; /* readable: the system's date was set; -1 */
     int                    consumers_fd; /* eventfd: a session has something for its consumers */

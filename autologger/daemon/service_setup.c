@@ -112,25 +112,47 @@ wstatus service_state_create(struct service *v, struct reason *why)
     return W_SUCCESS;
 }
 
+/* Who may connect. Everybody to "control": rights are asked of each request, and any user may have some. With --control-group that is root and
+ * the group alone. */
+static bool restricted(const struct service *v, enum ctl_socket which) { return which == CTL_SOCKET_CONTROL && v->options.control_group; }
+static wstatus listen_mode(const struct service *v, enum ctl_socket which, const char *path, struct reason *why)
+{
+    const mode_t mode = which == CTL_SOCKET_ROOT ? 0600 : restricted(v, which) ? 0660 : 0666;
+    if ((restricted(v, which) && chown(path, (uid_t)-1, *v->options.control_group) < 0) || chmod(path, mode) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
+    return W_SUCCESS;
+}
+
+static wstatus listen_one(struct service *v, enum ctl_socket which, struct reason *why)
+{
+    static const char *const names[] = CTL_SOCKET_NAMES;
+    static const char *const kept[]  = SERVICE_LISTEN_KEPT;
+    struct sockaddr_un       a       = {.sun_family = AF_UNIX};
+    int                     *fd      = &v->listen_fd[which];
+
+    if (snprintf(a.sun_path, sizeof a.sun_path, "%s/%s", v->options.runtime_dir, names[which]) >= (int)sizeof a.sun_path)
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s", v->options.runtime_dir);
+    if ((*fd = handed_take(v->handed, kept[which])) >= 0) {
+        message_refuse_descriptors(*fd); /* a predecessor did not know how */
+        return access(a.sun_path, F_OK) == 0 ? listen_mode(v, which, a.sun_path, why) : W_SUCCESS;
+    }
+    *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    message_refuse_descriptors(*fd);
+    unlink(a.sun_path);
+    mode_t old = umask(which == CTL_SOCKET_ROOT || restricted(v, which) ? 0177 : 0111); /* nobody comes before the mode is right, or is refused */
+    int    r   = *fd < 0 ? -1 : bind(*fd, (struct sockaddr *)&a, sizeof a);
+    umask(old);
+    if (r < 0 || listen(*fd, 256) < 0)
+        return reason_set(why, wstatus_from_errno(errno), "cannot listen at %s: %s", a.sun_path, strerror(errno));
+    return listen_mode(v, which, a.sun_path, why);
+}
+
 wstatus service_listen_open(struct service *v, struct reason *why)
 {
-    struct sockaddr_un a = {.sun_family = AF_UNIX};
-
-    if ((v->listen_fd = handed_take(v->handed, "listen")) >= 0) {
-        message_refuse_descriptors(v->listen_fd); /* a predecessor did not know how */
-        return W_SUCCESS;
-    }
-    if (snprintf(a.sun_path, sizeof a.sun_path, "%s/control", v->options.runtime_dir) >= (int)sizeof a.sun_path)
-        return reason_set(why, W_FILENAME_EXCED_RANGE, "the runtime folder's path is too long: %s", v->options.runtime_dir);
-    v->listen_fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    message_refuse_descriptors(v->listen_fd);
-    unlink(a.sun_path);
-    mode_t old = umask(0);
-    int    r   = v->listen_fd < 0 ? -1 : bind(v->listen_fd, (struct sockaddr *)&a, sizeof a);
-    umask(old);
-    if (r < 0 || listen(v->listen_fd, 256) < 0)
-        return reason_set(why, wstatus_from_errno(errno), "cannot listen at %s: %s", a.sun_path, strerror(errno));
-    return W_SUCCESS;
+    wstatus st = W_SUCCESS;
+    for (enum ctl_socket which = CTL_SOCKETS; !st && which-- > 0;) /* "control" is the last: who finds it finds the others */
+        st = listen_one(v, which, why);
+    return st;
 }
 
 wstatus service_signals_open(struct service *v, struct reason *why)
@@ -240,7 +262,9 @@ void service_env_fill(struct service *v, bool adopted)
 void service_keep_own(struct service *v)
 {
     handed_keep(v->handed, "daemon", v->state_fd, 0);
-    handed_keep(v->handed, "listen", v->listen_fd, 0);
+    static const char *const listen_kept[] = SERVICE_LISTEN_KEPT;
+    for (unsigned i = 0; i < CTL_SOCKETS; i++)
+        handed_keep(v->handed, listen_kept[i], v->listen_fd[i], 0);
     handed_keep(v->handed, "directory", v->table.directory->fd, 0);
     handed_keep(v->handed, "journal", journal_fd(v->journal), 0);
     handed_keep(v->handed, "rows", rows_fd(v->rows), 0);

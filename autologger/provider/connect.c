@@ -1,6 +1,8 @@
 /* connect.c - see connect.h. */
 #include "autologger/provider/connect.h"
 
+#include "autologger/wire/control.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,31 +17,31 @@
 enum { LISTEN_TRIES = 10, LISTEN_WAIT_MS = 10, BACKUP_MS = 5000, FIRST_PAUSE_MS = 100 };
 
 /* A path too long for a socket address is reached through its folder's descriptor. */
-static bool address_of(const char *dir, struct sockaddr_un *a, int *folder)
+static bool address_of(const char *dir, const char *name, struct sockaddr_un *a, int *folder)
 {
     *folder = -1;
     memset(a, 0, sizeof *a);
     a->sun_family = AF_UNIX;
-    if (strlen(dir) + sizeof "/control" <= sizeof a->sun_path) {
+    if (strlen(dir) + strlen(name) + 2 <= sizeof a->sun_path) {
         char path[PATH_SIZE + 16];
-        int  n = snprintf(path, sizeof path, "%s/control", dir);
+        int  n = snprintf(path, sizeof path, "%s/%s", dir, name);
         memcpy(a->sun_path, path, (size_t)n + 1);
         return true;
     }
     if ((*folder = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
         return false;
-    snprintf(a->sun_path, sizeof a->sun_path, "/proc/self/fd/%d/control", *folder);
+    snprintf(a->sun_path, sizeof a->sun_path, "/proc/self/fd/%d/%s", *folder, name);
     return true;
 }
 
 /* 0, or the errno of the attempt. */
-static int try_connect(const char *dir, struct known_fd *out)
+static int try_socket(const char *dir, const char *name, struct known_fd *out)
 {
     struct sockaddr_un a;
     int                folder, error = 0, fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return errno;
-    if (!address_of(dir, &a, &folder) || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
+    if (!address_of(dir, name, &a, &folder) || connect(fd, (struct sockaddr *)&a, sizeof a) < 0)
         error = errno;
     if (folder >= 0)
         close(folder);
@@ -48,6 +50,17 @@ static int try_connect(const char *dir, struct known_fd *out)
     if (error)
         close(fd);
     return error;
+}
+
+/* A daemon of before has one socket, and may have been started again after a newer one, whose file is left over. */
+static int try_connect(const char *dir, struct known_fd *out)
+{
+    static const char *const names[] = CTL_SOCKET_NAMES;
+    const int                error   = try_socket(dir, names[CTL_SOCKET_PROVIDER], out);
+    if (error != ENOENT && error != ECONNREFUSED)
+        return error;
+    const int old = try_socket(dir, names[CTL_SOCKET_CONTROL], out);
+    return old == ENOENT ? error : old;
 }
 
 static void pause_ms(long ms)

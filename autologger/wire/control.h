@@ -1,4 +1,4 @@
-/* control.h - the messages on the control socket (<runtime>/control, SOCK_SEQPACKET).
+/* control.h - the messages on the daemon's sockets (SOCK_SEQPACKET, in its runtime folder: enum ctl_socket).
  * Every message starts with struct ctl_header; little-endian, fixed layout, at most CTL_MAX bytes; lists are paged.
  * Requests carry a sequence the sender chose; the answer repeats type, sequence and gives a status. Messages that the
  * daemon sends by itself have sequence 0 and types from CTL_ATTACH on. Descriptors travel by SCM_RIGHTS.
@@ -11,6 +11,11 @@
 #include <stdint.h>
 
 enum { CTL_VERSION = 1, CTL_MAX = 65536, CTL_NAME = 256, CTL_PATH = 1024 };
+
+/* The daemon's sockets, by their files' names. Each has a queue of its own for those who connect, so that nobody fills root's.
+ * "provider" takes what a provider says (CTL_HELLO to CTL_THREAD) and nothing else; the others take every message. */
+enum ctl_socket { CTL_SOCKET_CONTROL, CTL_SOCKET_PROVIDER, CTL_SOCKET_ROOT, CTL_SOCKETS };
+#define CTL_SOCKET_NAMES {[CTL_SOCKET_CONTROL] = "control", [CTL_SOCKET_PROVIDER] = "provider", [CTL_SOCKET_ROOT] = "root"}
 
 enum ctl_type {
     CTL_HELLO = 1,      /* any client first; the answer brings the directory (read-only descriptor) */

@@ -32,7 +32,8 @@ struct state_connection {
     uint64_t user_ns, pid_ns; /* its namespaces */
     uint64_t cgroup;          /* its control group (Linux 6.13) */
     uint64_t permitted;       /* its capabilities */
-    uint32_t gid, reserved;
+    uint32_t gid;
+    uint32_t socket;          /* enum ctl_socket: where it connected */
 };
 enum { STATE_REGISTERED = 1, STATE_REGISTERED_CLASSIC = 2, STATE_REGISTERED_NO_PART = 4 /* its program got no part */,
        STATE_REGISTERED_CALLBACK = 8, STATE_REGISTERED_TRAITS = 16, STATE_GROUP_SHIFT = 16 };

@@ -1,5 +1,5 @@
 /* Any bytes on the control socket: never a crash, a leak or an answer that is not one. An input is a list of messages, each
- * after its 16-bit length; the first byte chooses the principal. */
+ * after its 16-bit length; the first byte chooses the principal and the socket. */
 #include "autologger/control/quota.h"
 #include "autologger/control/tests/server_fixture.h"
 
@@ -51,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int c = server_fixture_client(&f, *data & 1 ? 0 : 65534, &peer);
     if (c < 0)
         abort();
+    f.state->connection[c].socket = (*data >> 1) % CTL_SOCKETS;
     for (size_t at = 1; at + 2 <= size && f.state->connection[c].in_use;) {
         size_t length = (size_t)(data[at] | data[at + 1] << 8);
         at += 2;

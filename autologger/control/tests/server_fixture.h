@@ -75,7 +75,7 @@ static bool server_fixture_init(struct server_fixture *f)
     plan.given.minimum_buffers = plan.given.maximum_buffers = 16;
     return f->state && directory_create(f->env.os, &f->table.directory, NULL) == 0 && table_add(&f->table, &plan, &s, NULL) == 0 &&
            session_enable(s, &fixture_provider, "key", &all, &slot, &entry, NULL) == 0 &&
-           server_create(-1, &f->table, f->state, &hooks, &f->server, NULL) == 0;
+           server_create((const int[CTL_SOCKETS]){-1, -1, -1}, &f->table, f->state, &hooks, &f->server, NULL) == 0;
 }
 
 static inline void server_fixture_finish(struct server_fixture *f)

@@ -422,9 +422,9 @@ static void the_group_of_log_users(void **state)
     assert_non_null(f);
     fputs("root:x:0:\nnotautologger:x:5:\nautologger:x:991:alice\n", f);
     fclose(f);
-    assert_int_equal(rights_group_find(path), 991);
+    assert_int_equal(rights_group_find(path, "autologger"), 991);
     unlink(path);
-    assert_int_equal(rights_group_find(path), RIGHTS_NO_GROUP);
+    assert_int_equal(rights_group_find(path, "autologger"), RIGHTS_NO_GROUP);
 }
 
 int main(void)

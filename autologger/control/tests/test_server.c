@@ -138,6 +138,42 @@ static void only_the_owner_controls(void **state)
     server_fixture_finish(&f);
 }
 
+/* At "provider" every message but a provider's is refused, whoever sends it; at the others none is refused for the socket. */
+static void the_provider_socket_takes_five_messages(void **state)
+{
+    struct server_fixture f;
+    struct ctl_header     h;
+    int                   peer;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    const int c = server_fixture_client(&f, 0, &peer);
+    for (unsigned at = 0; at < CTL_SOCKETS; at++) {
+        f.state->connection[c].socket = at;
+        for (unsigned type = 0; type < 128; type++) {
+            if (type == CTL_SHUTDOWN || type == CTL_END_BOOT || type == CTL_FS_READY)
+                continue; /* root's, who may: they would act */
+            const bool ours = type >= CTL_QUERY && type <= CTL_ACCESS;
+            h               = (struct ctl_header){sizeof h, (uint16_t)type, CTL_VERSION, 77, 0};
+            fixture_receive(&f, c, &h, sizeof h);
+            const unsigned got = take(peer, NULL);
+            assert_true(f.state->connection[c].in_use);
+            if (ours && at == CTL_SOCKET_PROVIDER && got)
+                assert_true(((const struct ctl_header *)(const void *)answer)->status == W_ACCESS_DENIED ||
+                            ((const struct ctl_header *)(const void *)answer)->status == W_INVALID_FUNCTION);
+            else if (got)
+                assert_int_not_equal(((const struct ctl_header *)(const void *)answer)->status, W_ACCESS_DENIED);
+            assert_true(got || !ours);
+        }
+        h = (struct ctl_header){sizeof h, CTL_SHUTDOWN, CTL_VERSION, 77, 0};
+        assert_int_equal(ask(&f, c, peer, &h, sizeof h, CTL_SHUTDOWN), at == CTL_SOCKET_PROVIDER ? W_ACCESS_DENIED : W_SUCCESS);
+        struct ctl_hello hello = {.highest_version = CTL_VERSION};
+        assert_int_equal(ask(&f, c, peer, &hello, sizeof hello, CTL_HELLO), W_SUCCESS);
+    }
+    assert_int_equal(f.shutdowns, 2);
+    close(peer);
+    server_fixture_finish(&f);
+}
+
 /* What an early program holds can't be written yet: a stop would lose it. It asks its successor to hurry instead. */
 static void an_early_program_does_not_stop_what_it_holds(void **state)
 {
@@ -471,7 +507,7 @@ static void all_terms_of_a_session_are_given(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_the_owner_controls), cmocka_unit_test(an_early_program_does_not_stop_what_it_holds), cmocka_unit_test(consumers_wait_and_are_told_the_end),
+        cmocka_unit_test(only_the_owner_controls), cmocka_unit_test(the_provider_socket_takes_five_messages), cmocka_unit_test(an_early_program_does_not_stop_what_it_holds), cmocka_unit_test(consumers_wait_and_are_told_the_end),
         cmocka_unit_test(a_pre_enabled_provider_is_attached_before_it_is_enabled),
         cmocka_unit_test(a_client_that_does_not_read_is_dropped),
         cmocka_unit_test(an_enablement_waits_for_every_program), cmocka_unit_test(what_cannot_be_enabled_is_refused),
