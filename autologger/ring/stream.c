@@ -78,9 +78,19 @@ static wstatus map_both(struct stream_set *s, uint64_t control_size, uint64_t da
 }
 
 /* Points every stream into the mappings, which have the layout of `l`. */
+/* As it was at first, and as programs find it unless one has scribbled: what the daemon itself goes by. */
+static struct shm_data data_header(const struct stream_set *s, const struct layout *l)
+{
+    return (struct shm_data){.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_data), 0, l->data_size},
+                             .stream_count = s->control->stream_count, .stream_offset = sizeof(struct shm_data), .chunk_offset = l->chunks,
+                             .refusal_offset = (uint32_t)l->refusals, .table_offset = (uint32_t)l->tables, .table_mask = l->slots - 1,
+                             .taker_offset = (uint32_t)l->takers, .pool_head = s->control->chunk_count};
+}
+
 static wstatus set_streams(struct stream_set *s, const struct layout *l, struct reason *why)
 {
-    const uint32_t count = s->control->chunk_count;
+    const uint32_t        count  = s->control->chunk_count;
+    const struct shm_data header = data_header(s, l);
 
     s->count      = s->control->stream_count;
     s->stream     = calloc(s->count, sizeof *s->stream);
@@ -101,7 +111,7 @@ static wstatus set_streams(struct stream_set *s, const struct layout *l, struct 
             return reason_set(why, W_OUTOFMEMORY, "no memory for %u streams", s->count);
         memset(st->chunk, 0xFF, l->slots * sizeof *st->chunk); /* SHM_NO_CHUNK */
     }
-    return stream_claims_init(s, l->claims, why);
+    return stream_claims_init(s, &header, l->claims, why);
 }
 
 static int make_memfd(struct os *os, const char *name, uint64_t size, uint64_t populate, struct reason *why)
@@ -135,10 +145,7 @@ static void fill_headers(struct stream_set *s, const struct stream_config *c, co
         .stream_count = c->cpus + 1, .chunk_shift = c->chunk_shift, .chunk_count = c->chunk_count,
         .max_event = c->max_event, .pool_offset = (uint32_t)l->pool, .uid = c->uid, .state_offset = (uint32_t)l->states,
         .pool_wake = SHM_WAKE_NEVER, .overwrite = c->overwrite, .claim_offset = (uint32_t)l->claims};
-    struct shm_data d = {.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof d, 0, l->data_size},
-                         .stream_count = c->cpus + 1, .stream_offset = sizeof d, .chunk_offset = l->chunks,
-                         .refusal_offset = (uint32_t)l->refusals, .table_offset = (uint32_t)l->tables, .table_mask = l->slots - 1,
-                         .taker_offset = (uint32_t)l->takers, .pool_head = c->chunk_count};
+    const struct shm_data d = data_header(s, l);
     memcpy(s->data, &d, sizeof d);
     s->pool_index = c->chunk_count;
 }
@@ -210,10 +217,30 @@ static void adopt_linked(struct stream_set *s, uint32_t chunk, uint8_t *used)
     s->granted++;
 }
 
-/* What lies in the pool is the predecessor's word, and must be right. */
-static bool adopt_pool(struct stream_set *s, const uint64_t *rpos, uint8_t *used)
+/* What lies in the pool is the predecessor's word; where it begins is the clients', and a wrong beginning has chunks in it that were taken long ago.
+ * Such a pool is nobody's: it is left empty, and what no stream has is free. */
+static void adopt_pool(struct stream_set *s, uint8_t *used)
 {
-    const uint32_t count = s->control->chunk_count, shift = s->control->chunk_shift;
+    const uint32_t count = s->control->chunk_count, index = stream_pool_index(s);
+
+    for (uint32_t i = index; i < count; i++) {
+        const uint32_t chunk = s->pool[i];
+        if (chunk >= count || used[chunk]) {
+            memset(used, 0, count);
+            s->granted = 0;
+            s->corrupt++;
+            stream_pool_empty(s);
+            return;
+        }
+        used[chunk] = 1;
+        s->granted++;
+    }
+}
+
+/* Positions are the predecessor's word alone. */
+static bool adopt_positions(struct stream_set *s, const uint64_t *rpos)
+{
+    const uint32_t shift = s->control->chunk_shift;
 
     for (unsigned i = 0; i < s->count; i++) {
         struct stream *st = &s->stream[i];
@@ -221,13 +248,6 @@ static bool adopt_pool(struct stream_set *s, const uint64_t *rpos, uint8_t *used
             return false;
         st->pos = st->released = st->snap = rpos[i];
         st->linked                        = rpos[i] >> shift;
-    }
-    const uint32_t index = stream_pool_index(s);
-    for (uint32_t i = index; i < count; i++) {
-        if (s->pool[i] >= count || used[s->pool[i]])
-            return false;
-        used[s->pool[i]] = 1;
-        s->granted++;
     }
     return true;
 }
@@ -278,7 +298,10 @@ static wstatus adopt_first(struct stream_set *s, const uint64_t *rpos, struct re
     s->adopted = calloc(s->control->chunk_count + 1u, 1);
     if (!s->adopted)
         return reason_set(why, W_OUTOFMEMORY, "no memory for %u chunks", s->control->chunk_count);
-    return adopt_pool(s, rpos, s->adopted) ? W_SUCCESS : reason_set(why, W_INVALID_DATA, "the chunks handed over contradict each other");
+    if (!adopt_positions(s, rpos))
+        return reason_set(why, W_INVALID_DATA, "the positions handed over make no sense");
+    adopt_pool(s, s->adopted);
+    return W_SUCCESS;
 }
 
 void stream_set_adopt_finish(struct stream_set *s)

@@ -10,7 +10,7 @@
 
 enum { CLAIM_TRIES = 64 /* a client that keeps changing the word is read later */, AHEAD = 16 /* more than a writer links ahead */ };
 
-wstatus stream_claims_init(struct stream_set *s, uint64_t claim_offset, struct reason *why)
+wstatus stream_claims_init(struct stream_set *s, const struct shm_data *header, uint64_t claim_offset, struct reason *why)
 {
     if (!s->control->overwrite)
         return W_SUCCESS;
@@ -20,7 +20,7 @@ wstatus stream_claims_init(struct stream_set *s, uint64_t claim_offset, struct r
     for (unsigned i = 0; i < s->count; i++)
         s->stream[i].held_first = s->stream[i].held_last = SHM_NO_CHUNK;
     s->most = UINT32_MAX;
-    return ring_view_init(&s->view, s->control, s->control_size, s->data, s->data_size, -1, why);
+    return ring_view_of(&s->view, s->control, s->control_size, header, s->data, s->data_size, -1, why);
 }
 
 /* ---- claimed chunks of a stream, in order ---- */

@@ -31,6 +31,12 @@ uint32_t stream_pool_index(struct stream_set *s)
     return s->pool_index;
 }
 
+void stream_pool_empty(struct stream_set *s)
+{
+    s->pool_index = s->control->chunk_count;
+    (void)stream_pool_index(s); /* a head before it is put right; one that a client puts back at once is so at each look */
+}
+
 static uint32_t available(struct stream_set *s) { return s->control->chunk_count - stream_pool_index(s); }
 
 /* On top of the pool. The memory of a chunk stays as it is: warm. */

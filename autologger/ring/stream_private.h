@@ -84,7 +84,7 @@ static inline uint8_t *stream_at(const struct stream_set *s, const struct stream
 /* ---- stream_claim.c ---- */
 
 static inline bool stream_overwrites(const struct stream_set *s) { return s->claim != NULL; }
-wstatus stream_claims_init(struct stream_set *s, uint64_t claim_offset, struct reason *why);
+wstatus stream_claims_init(struct stream_set *s, const struct shm_data *header, uint64_t claim_offset, struct reason *why);
 /* Is there something to read at stream->pos? Makes its chunk the reader's; where it was overwritten, goes on to the oldest that was not. */
 bool stream_cover(struct stream_set *s, struct stream *st);
 static inline bool stream_covered(struct stream_set *s, struct stream *st)
@@ -128,6 +128,7 @@ void stream_chunk_free(struct stream_set *s, uint32_t chunk);
 void stream_ahead(struct stream_set *s, void (*found)(struct stream_set *s, uint32_t chunk, uint8_t *seen), uint8_t *seen);
 /* The pool's head by this set's memory, not by what a client made of it. */
 uint32_t stream_pool_index(struct stream_set *s);
+void stream_pool_empty(struct stream_set *s); /* after an adoption: as if writers had taken all of it */
 bool     stream_thread_gone(uint32_t tid);
 /* Of a chunk that was taken and is not linked: a living thread of the fallback stream has it. Else nobody will link it. */
 bool     stream_will_link(struct stream_set *s, uint32_t chunk);

@@ -74,14 +74,21 @@ static bool data_fits(const struct shm_control *c, const struct shm_data *d, siz
 wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
                        int eventfd, struct reason *why)
 {
-    const struct shm_control *c = control;
-    struct shm_data           d;
-
-    if (!control_fits(c, control_size))
-        return reason_set(why, W_INVALID_DATA, "the control page of the session makes no sense");
+    struct shm_data d;
     if (data_size < sizeof d)
         return reason_set(why, W_INVALID_DATA, "the data memory of the session is too small");
     memcpy(&d, data, sizeof d);
+    return ring_view_of(view, control, control_size, &d, data, data_size, eventfd, why);
+}
+
+wstatus ring_view_of(struct ring_view *view, const void *control, size_t control_size, const struct shm_data *header, void *data, size_t data_size,
+                     int eventfd, struct reason *why)
+{
+    const struct shm_control *c = control;
+    const struct shm_data     d = *header;
+
+    if (!control_fits(c, control_size))
+        return reason_set(why, W_INVALID_DATA, "the control page of the session makes no sense");
     if (!data_fits(c, &d, data_size))
         return reason_set(why, W_INVALID_DATA, "the data memory of the session does not fit its control page");
     *view = (struct ring_view){.control     = c,

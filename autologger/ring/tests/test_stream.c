@@ -574,6 +574,63 @@ static void test_hostile_view(void **state)
     fixture_finish(&f);
 }
 
+/* A program sets the pool's head to any value, and writes over the whole header, before the daemon dies: the successor takes over all the same, says that
+ * something was wrong, and gives no chunk twice. */
+static void adopt_scribbled(bool overwrite)
+{
+    struct stream_config c = fixture_config(1, 12, 8, 5);
+    c.overwrite = overwrite;
+    for (uint32_t head = 0; head < 20; head++) {
+        struct fixture       f;
+        struct reason        why;
+        struct stream_set   *next;
+        struct stream_record r;
+        uint8_t              payload[504] = {0};
+        uint64_t             rpos[2]      = {0, 0};
+        unsigned             found        = 0;
+        fixture_init(&f, &c, -1);
+        for (unsigned i = 0; i < 40; i++) { /* chunks are taken, read and given back: the pool holds what it had, in another order */
+            (void)fixture_write(&f, payload, sizeof payload);
+            stream_snapshot(f.set);
+            while (stream_peek(f.set, mine(&f), &r))
+                stream_pop(f.set, mine(&f));
+            stream_release(f.set, mine(&f), rpos[mine(&f)] = stream_position(f.set, mine(&f)));
+            stream_set_pool(f.set, 2 + i % 4);
+        }
+        struct shm_data *d = f.view.data;
+        if (head < 18)
+            d->pool_head = UINT64_C(7) << 32 | head;
+        else
+            memset(d, head == 18 ? 0 : 0xFF, sizeof *d);
+        assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+        stream_set_destroy(f.set);
+        f.set = next;
+        uint8_t  given[8] = {0};
+        const uint32_t *pool = (const uint32_t *)(const void *)((const char *)stream_set_control(f.set) + stream_set_control(f.set)->pool_offset);
+        stream_snapshot(f.set);
+        (void)stream_set_pool(f.set, 8);
+        for (uint32_t i = shm_pool_index(d->pool_head); i < 8; i++) {
+            assert_true(pool[i] < 8 && !given[pool[i]]);
+            given[pool[i]] = 1;
+        }
+        payload[0] = 77;
+        for (unsigned i = 0; i < 3; i++)
+            (void)fixture_write(&f, payload, sizeof payload);
+        stream_snapshot(f.set);
+        for (; stream_peek(f.set, mine(&f), &r); stream_pop(f.set, mine(&f)))
+            found += r.data[80] == 77;
+        assert_true(found <= 3);
+        fixture_finish(&f);
+    }
+}
+
+static void test_adopt_scribbled(void **state)
+{
+    (void)state;
+    adopt_scribbled(false);
+    adopt_scribbled(true);
+}
+
 static void test_adopt(void **state)
 {
     struct fixture       f;
@@ -693,7 +750,7 @@ int main(void)
         cmocka_unit_test(test_memory), cmocka_unit_test(test_shift), cmocka_unit_test(test_laps),
         cmocka_unit_test(test_full), cmocka_unit_test(test_nothing_granted), cmocka_unit_test(test_closed),
         cmocka_unit_test(test_wake), cmocka_unit_test(test_lost_wake), cmocka_unit_test(test_horizon), cmocka_unit_test(test_copy), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_between), cmocka_unit_test(test_memory_goes),
+        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_scribbled), cmocka_unit_test(test_adopt_between), cmocka_unit_test(test_memory_goes),
         cmocka_unit_test(test_reclaim), cmocka_unit_test(test_hostile_pool),
         FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_adopt_between), FT(test_closed),
         FT(test_memory_goes), FT(test_reclaim), FT(test_hostile_pool),
