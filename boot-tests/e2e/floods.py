@@ -240,8 +240,11 @@ class Flood:
 
     def end(self):
         """What it counted; None: it failed."""
-        os.kill(self.pid, signal.SIGTERM)
-        failed = os.waitpid(self.pid, 0)[1]
+        ended = 0
+        while not ended:  # again and again: what a handler raises while an object is deleted is ignored
+            os.kill(self.pid, signal.SIGTERM)
+            time.sleep(0.01)
+            ended, failed = os.waitpid(self.pid, os.WNOHANG)
         out = os.read(self.answer, 4096)
         os.close(self.answer)
         return None if failed else json.loads(out)
