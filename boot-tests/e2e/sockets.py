@@ -93,6 +93,17 @@ with Machine() as m:
     check(asks(at(m, "root"), QUERY, name) == asks(at(m, "control"), QUERY, name) == 0, "a query")
     check(as_user(USER, lambda: asks(at(m, "control"), STOP, name)) == DENIED, "a user stopped root's session")
 
+    # where only programs are let in, a container for instance, that one socket is enough
+    inner = os.path.join(m.dir, "inner")
+    os.mkdir(inner)
+    os.symlink(at(m, "provider"), os.path.join(inner, "provider"))
+    outer = m.env["AUTOLOGGER_RUNTIME_DIR"]
+    m.env["AUTOLOGGER_RUNTIME_DIR"] = inner
+    tallies = [writes(m, 0, USER)]
+    r = m.tool("sessions", expect=None)
+    check(r.returncode != 0 and "no daemon listens" in r.stderr, "a command without a socket for it", r)
+    m.env["AUTOLOGGER_RUNTIME_DIR"] = outer
+
     # nobody is accepted: the queues of everybody are filled by a user, root's is not
     os.kill(m.daemon_pid(), signal.SIGSTOP)
     fillers = [floods.as_user(USER, fills, at(m, which)) for which in ("provider", "control")]
@@ -124,7 +135,6 @@ with Machine() as m:
     check(modes(m)["root"] == "0o600" and all(connects(at(m, which)) == 0 for which in modes(m)), "the successor's sockets", modes(m))
 
     # a daemon of before has "control" alone; files that a newer one has left are refused
-    tallies = []
     for left in (False, True):
         for which in ("provider", "root"):
             os.unlink(at(m, which))
@@ -133,12 +143,12 @@ with Machine() as m:
                     s.bind(at(m, which))
                 os.chmod(at(m, which), 0o666 if which == "provider" else 0o600)
         check("one" in m.tool("sessions").stdout, "a command finds a daemon with one socket")
-        tallies.append(writes(m, int(left), USER))
+        tallies.append(writes(m, 1 + int(left), USER))
         if not left:
             for which in ("provider", "root"):
                 open(at(m, which), "w").close()  # to be unlinked again above
     m.tool("stop", "one")
-    check(m.verify(os.path.join(m.logs, "one.etl"), tallies)["events"] == 200, "events of programs that came by the old socket")
+    check(m.verify(os.path.join(m.logs, "one.etl"), tallies)["events"] == 300, "events of programs that came by other sockets")
     m.shutdown()
 
 with Machine() as m:
