@@ -84,7 +84,7 @@ static int connect_to(int fd, const char *dir, const char *name)
     return rc;
 }
 
-/* Root has a queue of its own, which nobody else fills. An older daemon has not: only who may, and finds none, goes where all go. */
+/* Root has a socket with a queue of its own. Other users, and root below an older daemon, use "control". */
 static int connect_in(int fd, const char *dir)
 {
     static const char *const names[] = CTL_SOCKET_NAMES;

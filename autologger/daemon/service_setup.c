@@ -139,7 +139,7 @@ static wstatus listen_one(struct service *v, enum ctl_socket which, struct reaso
     *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     message_refuse_descriptors(*fd);
     unlink(a.sun_path);
-    mode_t old = umask(which == CTL_SOCKET_ROOT || restricted(v, which) ? 0177 : 0111); /* nobody comes before the mode is right, or is refused */
+    mode_t old = umask(which == CTL_SOCKET_ROOT || restricted(v, which) ? 0177 : 0111); /* the file's first mode is right, or stricter */
     int    r   = *fd < 0 ? -1 : bind(*fd, (struct sockaddr *)&a, sizeof a);
     umask(old);
     if (r < 0 || listen(*fd, 256) < 0)

@@ -217,8 +217,8 @@ static void adopt_linked(struct stream_set *s, uint32_t chunk, uint8_t *used)
     s->granted++;
 }
 
-/* What lies in the pool is the predecessor's word; where it begins is the clients', and a wrong beginning has chunks in it that were taken long ago.
- * Such a pool is nobody's: it is left empty, and what no stream has is free. */
+/* The predecessor wrote the pool; the clients write its beginning. Behind a wrong beginning lie chunks of other places. Such a pool is left empty;
+ * chunks without a stream are free then. */
 static void adopt_pool(struct stream_set *s, uint8_t *used)
 {
     const uint32_t count = s->control->chunk_count, index = stream_pool_index(s);

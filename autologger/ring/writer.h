@@ -50,7 +50,7 @@ extern struct ring_rseq ring_rseq __attribute__((visibility("hidden")));
 /* Checks two mappings against each other and fills the view; 13 with the reason when they don't fit. */
 wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
                        int eventfd, struct reason *why);
-/* The same with a header that is known: what lies in the data may be changed by any program of its user. */
+/* The same with a trusted header: any program of the user can change the one in the data. */
 wstatus ring_view_of(struct ring_view *view, const void *control, size_t control_size, const struct shm_data *header, void *data, size_t data_size,
                      int eventfd, struct reason *why);
 

@@ -138,7 +138,7 @@ static void only_the_owner_controls(void **state)
     server_fixture_finish(&f);
 }
 
-/* At "provider" every message but a provider's is refused, whoever sends it; at the others none is refused for the socket. */
+/* "provider" refuses root, too, all but five messages. The other sockets refuse no message of root's. */
 static void the_provider_socket_takes_five_messages(void **state)
 {
     struct server_fixture f;

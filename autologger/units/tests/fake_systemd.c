@@ -4,8 +4,8 @@
  *   job ID UNIT TYPE   run ID   end ID RESULT    flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal each
  *   pass UNIT   it is loaded and, because nothing needs it, unloaded       expect COUNT   at most so many units were asked for so far, each by
  *   its path; else the answer is "no: " and how many       refuse   from now on every question is answered with an error     die   all connections are closed      quit
- * Each is answered with "done" on standard output when its signals are on their way. Whoever asks for the properties of a unit that is not loaded
- * loads it: it comes and goes, with the signals of that, as process 1 does it. */
+ * Each is answered with "done" on standard output when its signals are on their way. A question for the properties of an unloaded unit loads and
+ * unloads it, with UnitNew and UnitRemoved, as process 1 does. */
 #include <dbus/dbus.h>
 #include <errno.h>
 #include <fcntl.h>
