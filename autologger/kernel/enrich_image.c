@@ -1,6 +1,8 @@
 /* enrich_image.c - notes on executable mappings: where the whole image lies, and its build id. The record has the build id of what was
  * mapped. The file that tells the rest is known by its build id already, or a helper is asked (elf_helper.h): the process chose that file.
- * The horizon waits for an answer as it does for an exec, at most IMAGE_WAIT_NS; a mapping without one has no note. See drain.h. */
+ * A file is asked for once. Further mappings with its build id wait beside the first one; each asks for itself if that answer is not
+ * good for all. The horizon waits for an answer as it does for an exec, at most IMAGE_WAIT_NS. A mapping without an answer has no note,
+ * and neither has one beyond IMAGES_WAITING or IMAGES_ASKED. See drain.h. */
 #include "autologger/kernel/drain.h"
 #include "autologger/kernel/elf_helper.h"
 
@@ -21,16 +23,18 @@ struct mmap2 { /* then the path */
 };
 _Static_assert(sizeof(struct mmap2) == 72, "PERF_RECORD_MMAP2");
 
-enum { IMAGES_WAITING = 256 };
+enum { IMAGES_AT_FIRST = 64, IMAGES_WAITING = 4096, IMAGES_ASKED = 1024 };
 struct waiting {
     struct mmap2 m;
-    uint64_t     time, key, until;
+    uint64_t     time, until;
+    uint64_t     key; /* of its question; 0: it waits beside another one */
+    char        *path; /* of one that waits beside another one; owned */
 };
 struct enrich_images {
     struct elf_helper *helper;
     uint64_t           next_key;
-    unsigned           count;
-    struct waiting     waiting[IMAGES_WAITING];
+    unsigned           count, capacity, asked;
+    struct waiting    *waiting; /* the one that asks stands before those beside it */
 };
 
 bool enrich_images_init(struct drain *d)
@@ -41,9 +45,14 @@ bool enrich_images_init(struct drain *d)
 
 void enrich_images_finish(struct drain *d)
 {
-    if (d->images)
-        elf_helper_destroy(d->images->helper);
-    free(d->images);
+    struct enrich_images *w = d->images;
+    if (!w)
+        return;
+    elf_helper_destroy(w->helper);
+    for (unsigned i = 0; i < w->count; i++)
+        free(w->waiting[i].path);
+    free(w->waiting);
+    free(w);
     d->images = NULL;
 }
 
@@ -77,16 +86,46 @@ static void note_add(struct drain *d, const struct mmap2 *m, const struct elf_in
     own_add(d, d->notes, &r, sizeof r, NULL, 0);
 }
 
-static bool ask(struct enrich_images *w, const struct waiting *x, const char *path)
+static bool same_file(const struct mmap2 *a, const struct mmap2 *b)
 {
-    struct elf_question q = {.key = x->key, .start = x->m.addr, .end = x->m.addr + x->m.len, .pid = x->m.pid};
+    return has_build_id(a) && has_build_id(b) && a->u.build.size == b->u.build.size && memcmp(a->u.build.id, b->u.build.id, a->u.build.size) == 0;
+}
+
+static bool ask(struct enrich_images *w, struct waiting *x, const char *path)
+{
+    struct elf_question q = {.key = w->next_key + 1, .start = x->m.addr, .end = x->m.addr + x->m.len, .pid = x->m.pid};
     if (has_build_id(&x->m)) {
         q.build_id_size = x->m.u.build.size;
         memcpy(q.build_id, x->m.u.build.id, q.build_id_size);
     } else {
         q.inode = x->m.u.file.ino;
     }
-    return elf_ask(w->helper, &q, path);
+    if (w->asked >= IMAGES_ASKED || !elf_ask(w->helper, &q, path))
+        return false;
+    x->key = ++w->next_key;
+    w->asked++;
+    return true;
+}
+
+static const struct waiting *asked_for(const struct enrich_images *w, const struct mmap2 *m)
+{
+    for (unsigned i = 0; i < w->count; i++)
+        if (w->waiting[i].key && same_file(&w->waiting[i].m, m))
+            return &w->waiting[i];
+    return NULL;
+}
+
+static bool waiting_room(struct enrich_images *w)
+{
+    if (w->count < w->capacity)
+        return true;
+    unsigned        capacity = w->capacity ? w->capacity * 2 : IMAGES_AT_FIRST;
+    struct waiting *more     = capacity <= IMAGES_WAITING ? realloc(w->waiting, capacity * sizeof *more) : NULL;
+    if (!more)
+        return false;
+    w->waiting  = more;
+    w->capacity = capacity;
+    return true;
 }
 
 void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t time)
@@ -107,24 +146,40 @@ void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t 
     }
     memcpy(path, record + sizeof x.m, n);
     path[n] = 0;
-    x.key = ++w->next_key;
-    if (w->count < IMAGES_WAITING && ask(w, &x, path))
+    if (!waiting_room(w))
+        return;
+    const struct waiting *first = asked_for(w, &x.m);
+    if (first)
+        x.until = first->until;
+    if (first ? (x.path = strdup(path)) != NULL : ask(w, &x, path))
         w->waiting[w->count++] = x;
 }
 
-/* Whoever waits for the same file has the answer, too, if it is root's; another user's file answers for itself alone. */
+static void waiting_end(struct enrich_images *w, struct waiting *x)
+{
+    w->asked -= x->key != 0;
+    free(x->path);
+    x->path = NULL;
+}
+
+/* What the helper knows of a file of root's is good for all who wait for it; another user's file answers for itself alone. */
 static void answered(struct drain *d, uint64_t key, const struct elf_info *elf)
 {
     struct enrich_images *w    = d->images;
+    struct mmap2          of   = {0};
     unsigned              kept = 0;
     elf_keep(d->elves, elf);
     for (unsigned i = 0; i < w->count; i++) {
-        const struct waiting  *x = &w->waiting[i];
+        struct waiting        *x = &w->waiting[i];
         const struct elf_info *e = x->key == key ? elf : known(d, &x->m);
+        if (x->key == key)
+            of = x->m;
         if (e && e->valid)
             note_add(d, &x->m, e, x->time);
-        if (!e)
+        if (!e && (x->key || !same_file(&of, &x->m) || ask(w, x, x->path)))
             w->waiting[kept++] = *x;
+        else
+            waiting_end(w, x);
     }
     w->count = kept;
 }
@@ -132,9 +187,12 @@ static void answered(struct drain *d, uint64_t key, const struct elf_info *elf)
 static void late_drop(struct enrich_images *w, uint64_t now)
 {
     unsigned kept = 0;
-    for (unsigned i = 0; i < w->count; i++)
+    for (unsigned i = 0; i < w->count; i++) {
         if (w->waiting[i].until > now)
             w->waiting[kept++] = w->waiting[i];
+        else
+            waiting_end(w, &w->waiting[i]);
+    }
     w->count = kept;
 }
 
@@ -154,7 +212,8 @@ void enrich_images(struct drain *d, bool last)
             break;
         elf_helper_wait(w->helper, left);
     }
-    w->count = last ? 0 : w->count;
+    if (last)
+        late_drop(w, UINT64_MAX);
     elf_helper_rest(w->helper);
 }
 

@@ -94,10 +94,14 @@ wait
     check({ids["first"], ids["second"]} <= {i for (n, _), i in seen.items() if n == "quick"}, "the quick ones:", seen, ids)
     check(ids["other"] not in seen.values(), "a file that nobody ran:", seen, ids)
 
-    # FileVersion: name, path, version and contents of each file, once; in the text of the dump, too
+    # FileVersion: name, path, version and contents of each file, once; in the text of the dump, too. A file of others can be there in two sizes,
+    # whole and as a process had mapped it whose view of the file was gone with it.
     versions = [e["fields"] for e in events if e["event"] == "FileVersion"]
     by_id = {f["FileId"]: f for f in versions if f["FileId"]}
-    check(len(by_id) == sum(f["FileId"] != "" for f in versions), "a file's version is there twice", len(by_id), len(versions))
+    once = {(f["FileId"], f["ImageSize"], f["TimeDateStamp"]) for f in versions}
+    check(len(once) == len(versions), "a file's version is there twice:", versions)
+    for name, file_id in ids.items():
+        check(sum(f["FileId"] == file_id for f in versions) == (name != "other"), "versions of", name, [f for f in versions if f["FileId"] == file_id])
     for name in ("replaced", "deleted", "hidden", "fixed", "first", "second"):
         f = by_id.get(ids[name])
         path = os.path.join(m.dir, "quick" if name in ("first", "second") else name)
@@ -112,13 +116,15 @@ wait
     section = [line for line in text if " ImageID/FileVersion " in line]
     check(len(section) == len(versions) and any(f"FileDescription={libc} FileVersion={libc.rpartition('.so.')[2]} " in line for line in section), section[:3])
 
-    # every image is the whole file, also of a process that was gone before anybody could look
-    sizes = {}
+    # every image of theirs is the whole file, the libraries too, also of a process that was gone before anybody could look
+    ours, sizes = {p for _, p in seen}, {}
     for e in events:
-        if e["provider"].get("name") == "Image" and e["fields"]["ImageCheckSum"] != "0x0":
-            sizes.setdefault((e["fields"]["FileName"], e["fields"]["TimeDateStamp"], e["fields"]["ImageCheckSum"]), set()).add(e["fields"]["ImageSize"])
-    parts = {k: v for k, v in sizes.items() if len(v) > 1}
-    check(len(parts) <= 0.02 * len(sizes), "images that are a part of their file:", parts)
+        f = e["fields"]
+        if e["provider"].get("name") == "Image" and f["ImageCheckSum"] != "0x0" and f["ProcessId"] in ours:
+            sizes.setdefault((f["FileName"], f["TimeDateStamp"], f["ImageCheckSum"]), set()).add(f["ImageSize"])
+    whole = by_id[notes]["ImageSize"]
+    check([v for k, v in sizes.items() if k[0].endswith(os.path.basename(libc))] == [{hex(whole)}], "the C library is", sizes, "not of", whole)
+    check(not [k for k, v in sizes.items() if len(v) > 1], "images that are a part of their file:", sizes)
 
     # names, from the files as they were kept
     lines = tool("dump", "--symbols", "--json", "--symbol-path", kept, "--provider", "StackWalk", trace).stdout.splitlines()
