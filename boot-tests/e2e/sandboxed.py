@@ -99,7 +99,7 @@ def events(trace, pids):
     files of other programs: of stacks those of these processes count."""
     lines = (re.sub(r'{"address":"0xffffffffc[^}]*}', "", x) for x in tool("dump", "--json", "--symbols", trace).stdout.splitlines())
     kept = [x for x in lines if not any(w in x for w in ('"Autologger-Merge"', '"EventTrace"', "bpf_prog_", '"symbols":', '"Name":"bpf"'))]
-    return [x for x in kept if '"name":"StackWalk"' not in x or json.loads(x)["fields"].get("StackProcess") in pids]
+    return [x for x in kept if '"name":"StackWalk"' not in x or any(f'"StackProcess":{pid},' in x for pid in pids)]
 
 
 def merged():
