@@ -37,6 +37,13 @@ uint64_t quota_now_ms(void)
     return (uint64_t)t.tv_sec * MS + (uint64_t)t.tv_nsec / 1000000;
 }
 
+uint64_t quota_work_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
 /* ---- shares ---- */
 
 bool quota_fits(const struct quota_rule *r, uint64_t total, const struct quota_use *use, bool owner, uint64_t more, uint64_t taken)

@@ -76,9 +76,12 @@ unsigned quota_bucket_empty(const struct quota_bucket *b, uint64_t *ms);
 bool quota_may_connect(struct control_server *v, int fd, uint32_t uid);
 /* False: nothing is read from that connection until v->held_until_ms of it. */
 bool quota_may_read(struct control_server *v, unsigned c);
-/* A request of that weight and size was read. */
+/* A request of that weight and size was read. One more for each QUOTA_WORK_NS of the thread's processor time that it took: what a request costs
+ * can depend on how much all users have. At 2,000 a second a user has a fifth of the thread. */
+enum { QUOTA_WORK_NS = 100000 };
 void quota_spend(struct control_server *v, unsigned c, unsigned weight, size_t bytes);
 uint64_t quota_now_ms(void);
+uint64_t quota_work_ns(void); /* processor time of this thread */
 
 struct quotas;
 struct quotas *quotas_create(void); /* NULL: no memory */

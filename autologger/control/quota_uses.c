@@ -42,9 +42,9 @@ static uint32_t registrant(const struct control_server *v, const struct state_re
 
 static void use_registrations(const struct control_server *v, uint32_t uid, struct quota_use *out)
 {
-    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
-        if (v->state->registration[i].in_use)
-            add(out, registrant(v, &v->state->registration[i]), uid, 1);
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
+        if (v->registered[c]) /* counted from the state when it is adopted */
+            add(out, v->state->connection[c].uid, uid, v->registered[c]);
 }
 
 uint32_t quota_payer(const struct session *s) { return s->state->owner.set ? s->state->owner.uid : 0; }

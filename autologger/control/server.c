@@ -9,8 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +52,10 @@ void server_drop(struct control_server *v, unsigned c)
     server_keep(v, c, KEPT_NOT);
     const bool was_there = v->state->connection[c].in_use;
     v->state->connection[c].in_use = 0;
-    if (v->fd[c] >= 0)
+    if (v->fd[c] >= 0) {
+        ready_remove(v, c);
         message_hang_up(v->fd[c]);
+    }
     v->fd[c] = -1;
     server_peer_drop(v, c);
     if (was_there)
@@ -77,6 +77,8 @@ int server_connect(struct control_server *v, int fd, const struct state_connecti
         places_refuse(v, who->uid, who->pid);
         return -1;
     }
+    if (!ready_add(v, (unsigned)c, fd, who->uid))
+        return -1;
     struct state_connection *s = &v->state->connection[c];
     *s            = *who;
     s->in_use     = 0;
@@ -86,7 +88,7 @@ int server_connect(struct control_server *v, int fd, const struct state_connecti
     v->greeted[c] = false;
     v->more[c] = v->kept[c] = 0;
     v->unread[c] = 0;
-    v->held_until_ms[c] = 0;
+    v->rest[c]   = 0;
     __atomic_store_n(&s->in_use, 1, __ATOMIC_RELEASE);
     return c;
 }
@@ -106,8 +108,7 @@ static int accept_spare(struct control_server *v, enum ctl_socket at)
     return fd;
 }
 
-/* False: nobody waits. */
-static bool connection_accept(struct control_server *v, enum ctl_socket at)
+bool server_accept(struct control_server *v, enum ctl_socket at)
 {
     int                     fd = accept4(v->listen_fd[at], NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct state_connection who;
@@ -319,68 +320,15 @@ bool server_read(struct control_server *v, unsigned c)
 
     if (n == -EAGAIN || n == -EINTR)
         return false;
-    if (n <= 0)
+    if (n <= 0) {
         server_drop(v, c);
-    else
-        server_receive(v, c, v->in, (size_t)n);
-    return true;
-}
-
-/* Until a connection may be read again, or a wait is over; no longer than `ms`, -1: for ever. */
-static int sooner(int ms, uint64_t now, uint64_t at)
-{
-    const uint64_t left = at > now ? at - now : 0;
-    return ms >= 0 && (uint64_t)ms <= left ? ms : left < INT_MAX ? (int)left : INT_MAX;
-}
-
-static int waits_end(struct control_server *v, uint64_t now, int timeout_ms)
-{
-    uint64_t next;
-    return v->hooks.enabling && v->hooks.enabling->expired(v, now, &next) ? sooner(timeout_ms, now, next) : timeout_ms;
-}
-
-enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */, TURN = 61 };
-bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
-{
-    enum { EXTRA = CTL_SOCKETS, ENDS, OUTCASTS, OTHERS };
-    struct pollfd *p     = calloc(STATE_CONNECTIONS + OTHERS, sizeof *p);
-    unsigned       count = 0, who[STATE_CONNECTIONS + OTHERS];
-    bool           extra = false;
-    const uint64_t now   = quota_now_ms();
-
-    if (!p)
-        return false;
-    timeout_ms   = waits_end(v, now, timeout_ms);
-    for (unsigned i = 0; i < CTL_SOCKETS; i++)
-        p[count++] = (struct pollfd){.fd = outcast_room() ? v->listen_fd[i] : -1, .events = POLLIN};
-    p[count++] = (struct pollfd){.fd = extra_fd, .events = POLLIN};
-    p[count++] = (struct pollfd){.fd = v->ends_fd, .events = POLLIN};
-    p[count++] = (struct pollfd){.fd = outcast_fd(), .events = POLLOUT};
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++)
-        if (v->fd[c] >= 0 && v->held_until_ms[c] > now) {
-            timeout_ms = sooner(timeout_ms, now, v->held_until_ms[c]);
-        } else if (v->fd[c] >= 0) {
-            who[count] = c;
-            p[count++] = (struct pollfd){.fd = v->fd[c], .events = POLLIN};
-        }
-    if (poll(p, count, timeout_ms) > 0) {
-        for (enum ctl_socket at = CTL_SOCKETS; at-- > 0;) /* root first */
-            for (unsigned i = 0; p[at].revents && i < ACCEPTS && outcast_room() && connection_accept(v, at);)
-                i++;
-        extra = p[EXTRA].revents != 0;
-        if (p[OUTCASTS].revents)
-            outcast_step();
-        for (unsigned i = OTHERS; i < count; i++) { /* beginning elsewhere each time: the first ones may use up what their user may ask */
-            const unsigned k = OTHERS + (i + v->turn) % (count - OTHERS);
-            if (p[k].revents && v->fd[who[k]] == p[k].fd)
-                server_read(v, who[k]);
-        }
-        v->turn += TURN;
-        if (p[ENDS].revents)
-            server_peers_ended(v);
+        return true;
     }
-    free(p);
-    return extra;
+    const uint64_t before = quota_work_ns();
+    server_receive(v, c, v->in, (size_t)n);
+    if (v->fd[c] >= 0)
+        quota_spend(v, c, (unsigned)((quota_work_ns() - before) / QUOTA_WORK_NS), 0);
+    return true;
 }
 
 bool server_quit(const struct control_server *v) { return v->quit; }
@@ -401,6 +349,7 @@ wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *ta
     if (!v)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the control server");
     memcpy(v->listen_fd, listen_fd, sizeof v->listen_fd);
+    v->spare_fd = -1;
     v->table = table;
     v->state = state;
     v->hooks = *hooks;
@@ -413,6 +362,10 @@ wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *ta
     }
     memset(v->pidfd, 0xFF, sizeof v->pidfd);
     v->ends_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (!ready_begin(v)) {
+        server_destroy(v);
+        return reason_set(why, W_NO_SYSTEM_RESOURCES, "no descriptors for the control server");
+    }
     peer_self(table->env->proc_fd, &v->self);
     v->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     places_begin(v);
@@ -445,7 +398,8 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         }
         v->greeted[c] = true;
         int pidfd     = -1;
-        if (v->fd[c] < 0 || !peer_again(v->fd[c], v->table->env->proc_fd, &v->state->connection[c], &pidfd))
+        if (v->fd[c] < 0 || !ready_add(v, c, v->fd[c], v->state->connection[c].uid) ||
+            !peer_again(v->fd[c], v->table->env->proc_fd, &v->state->connection[c], &pidfd))
             server_drop(v, c);
         else {
             server_peer_set(v, c, pidfd);
@@ -476,6 +430,7 @@ void server_destroy(struct control_server *v)
         close(v->spare_fd);
     if (v->ends_fd >= 0)
         close(v->ends_fd);
+    ready_end(v);
     free(v->refused_pids);
     quotas_destroy(v->quotas);
     free(v);

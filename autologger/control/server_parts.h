@@ -1,5 +1,5 @@
-/* server_parts.h - what the files of the server share: server.c (connections, the table of requests), server_providers.c,
- * server_controllers.c, server_consumers.c. Nothing else includes it. A request's function returns a Status, which is then its answer, or
+/* server_parts.h - what the files of the server share: server.c (connections, the table of requests), server_step.c (who is waited for),
+ * server_providers.c, server_controllers.c, server_consumers.c. Nothing else includes it. A request's function returns a Status, which is then its answer, or
  * has answered itself and returns 0; V1 holds: the size was checked. Threads: one. */
 #ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #define AUTOLOGGER_CONTROL_SERVER_PARTS_H
@@ -19,6 +19,8 @@ struct consumer {
 /* KEPT_ASKS: by the keeper alone; it has asked, and a successor answers. KEPT_HOLDS: by the service manager too; it has registered something, or
  * reads a session. */
 enum connection_kept { KEPT_NOT, KEPT_ASKS, KEPT_HOLDS };
+/* Whose messages are read first. */
+enum ready_kind { READY_OWNER, READY_OTHERS, READY_KINDS };
 enum quota_kind { QUOTA_UNKNOWN, QUOTA_NO_MORE, QUOTA_MORE };
 
 struct control_server {
@@ -34,14 +36,17 @@ struct control_server {
     uint16_t              waiting[STATE_CONNECTIONS]; /* requests of it that wait for programs (enable.c) or loggers (held.c) */
     uint32_t              unread[STATE_CONNECTIONS]; /* bytes of answers, when it was looked at last */
     uint8_t               more[STATE_CONNECTIONS]; /* enum quota_kind */
-    uint64_t              held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then */
+    uint64_t              held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then; 0: it may be read */
+    uint64_t              held_next_ms; /* no connection is held until a time before this */
+    int                   ready_fd[READY_KINDS]; /* epolls of the connections that may be read */
+    uint8_t               ready_in[STATE_CONNECTIONS]; /* enum ready_kind + 1; 0: in none */
     struct quotas        *quotas;
-    unsigned              turn;      /* which connection is read first */
     uint64_t              mapped_ms; /* when what programs have mapped was looked at */
     uint32_t              near_thread[STATE_CONNECTIONS]; /* of a foreign program: the thread that asked last (foreign.h) */
     struct foreign_threads foreign;
     uint64_t              since_ms[STATE_CONNECTIONS]; /* when it connected */
     int                   pidfd[STATE_CONNECTIONS]; /* of its process (peer.h); -1 = none */
+    uint16_t              rest[STATE_CONNECTIONS]; /* messages of it that were read after that process had ended */
     int                   ends_fd; /* epoll of these: a process has ended */
     struct state_connection self; /* the daemon's own namespaces */
     unsigned              places;       /* for connections (places.h) */
@@ -57,6 +62,8 @@ struct control_server {
     _Alignas(8) uint8_t   in[CTL_MAX];
     _Alignas(8) uint8_t   out[CTL_MAX];
 };
+
+enum { ROUND_NS = 2000000 }; /* processor time of a round, before it is the owner's turn again */
 
 typedef wstatus server_request(struct control_server *v, unsigned c, const void *message, size_t size);
 
@@ -83,7 +90,14 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
 wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
+bool server_accept(struct control_server *v, enum ctl_socket at); /* one connection. False: nobody waits */
 bool server_read(struct control_server *v, unsigned c); /* one message; the connection may be gone then. False: there is none */
+
+/* ---- server_step.c: the connections that are waited for ---- */
+bool ready_begin(struct control_server *v); /* false: no descriptors */
+void ready_end(struct control_server *v);
+bool ready_add(struct control_server *v, unsigned c, int fd, uint32_t uid); /* false: no memory for one more */
+void ready_remove(struct control_server *v, unsigned c); /* before its descriptor goes: a keeper has the connection, too */
 
 /* ---- server_peers.c: the processes that connections are of (peer.h) ---- */
 void server_peer_take(struct control_server *v, unsigned c); /* of one that has just come */

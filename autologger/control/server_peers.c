@@ -75,8 +75,12 @@ void server_peer_drop(struct control_server *v, unsigned c)
 void server_peer_ended(struct control_server *v, unsigned c)
 {
     enum { REST_MOST = 256 }; /* another process may have the connection, too, and go on */
-    for (unsigned i = 0; i < REST_MOST && v->fd[c] >= 0 && server_read(v, c); i++)
-        ;
+    const uint64_t begin = quota_work_ns();
+    while (v->fd[c] >= 0 && v->rest[c] < REST_MOST && server_read(v, c)) {
+        v->rest[c]++;
+        if (v->pidfd[c] >= 0 && quota_work_ns() - begin > ROUND_NS)
+            return; /* its pidfd says so again in the next round */
+    }
     if (v->fd[c] >= 0)
         server_drop(v, c);
 }
@@ -84,9 +88,13 @@ void server_peer_ended(struct control_server *v, unsigned c)
 void server_peers_ended(struct control_server *v)
 {
     enum { AT_ONCE = 64 };
-    struct epoll_event e[AT_ONCE];
-    const int          n = epoll_wait(v->ends_fd, e, AT_ONCE, 0);
-    for (int i = 0; i < n; i++)
-        if (e[i].data.u32 < STATE_CONNECTIONS && peer_ended(v->pidfd[e[i].data.u32]))
-            server_peer_ended(v, e[i].data.u32);
+    const uint64_t     begin = quota_work_ns();
+    struct epoll_event e;
+    for (int i = 0; i < AT_ONCE && epoll_wait(v->ends_fd, &e, 1, 0) == 1; i++) {
+        const unsigned c = e.data.u32;
+        if (c < STATE_CONNECTIONS && peer_ended(v->pidfd[c]))
+            server_peer_ended(v, c);
+        if (quota_work_ns() - begin > ROUND_NS)
+            break;
+    }
 }

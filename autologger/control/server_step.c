@@ -1,0 +1,144 @@
+/* server_step.c - waits for whatever is to be done next, and does it: new connections, messages, ends of processes. The connections of who may
+ * control the daemon are in an epoll of their own, and are read first: however many others have something to say, they wait for one round.
+ * Invariants: S1 a connection is in one epoll, or it is held (held_until_ms), or it has no descriptor. S2 a round costs as much as what is ready,
+ * not as what is connected. S3 epoll gives those that are ready in turn, a message at a time. S4 a round begins nothing more for others after
+ * ROUND_NS of processor time. See server_parts.h. */
+#include "autologger/control/access.h"
+#include "autologger/control/outcast.h"
+#include "autologger/control/server_parts.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* ---- the connections ---- */
+
+bool ready_begin(struct control_server *v)
+{
+    bool all = true;
+    for (unsigned kind = 0; kind < READY_KINDS; kind++)
+        all &= (v->ready_fd[kind] = epoll_create1(EPOLL_CLOEXEC)) >= 0;
+    v->held_next_ms = UINT64_MAX;
+    return all;
+}
+
+void ready_end(struct control_server *v)
+{
+    for (unsigned kind = 0; kind < READY_KINDS; kind++)
+        if (v->ready_fd[kind] >= 0)
+            close(v->ready_fd[kind]);
+}
+
+bool ready_add(struct control_server *v, unsigned c, int fd, uint32_t uid)
+{
+    struct epoll_event    e    = {.events = EPOLLIN, .data.u32 = c};
+    const enum ready_kind kind = access_may_control(uid) ? READY_OWNER : READY_OTHERS;
+    v->held_until_ms[c]        = 0;
+    v->ready_in[c]             = epoll_ctl(v->ready_fd[kind], EPOLL_CTL_ADD, fd, &e) == 0 ? (uint8_t)(kind + 1) : 0;
+    return v->ready_in[c];
+}
+
+void ready_remove(struct control_server *v, unsigned c)
+{
+    if (v->ready_in[c])
+        epoll_ctl(v->ready_fd[v->ready_in[c] - 1], EPOLL_CTL_DEL, v->fd[c], NULL);
+    v->ready_in[c]      = 0;
+    v->held_until_ms[c] = 0;
+}
+
+/* ---- those that may not be read for a time ---- */
+
+/* EPOLLHUP can't be switched off: it leaves the epoll. */
+static void hold(struct control_server *v, unsigned c)
+{
+    const uint64_t until = v->held_until_ms[c];
+    ready_remove(v, c);
+    v->held_until_ms[c] = until;
+    v->held_next_ms     = until < v->held_next_ms ? until : v->held_next_ms;
+}
+
+static void release(struct control_server *v, uint64_t now)
+{
+    uint64_t next = UINT64_MAX;
+    if (now < v->held_next_ms)
+        return;
+    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
+        const uint64_t until = v->fd[c] >= 0 ? v->held_until_ms[c] : 0;
+        if (until > now)
+            next = until < next ? until : next;
+        else if (until && !ready_add(v, c, v->fd[c], v->state->connection[c].uid))
+            server_drop(v, c);
+    }
+    v->held_next_ms = next;
+}
+
+/* ---- a round ---- */
+
+/* No longer than `ms` (-1: for ever), and until `at`. */
+static int sooner(int ms, uint64_t now, uint64_t at)
+{
+    const uint64_t left = at > now ? at - now : 0;
+    return ms >= 0 && (uint64_t)ms <= left ? ms : left < INT_MAX ? (int)left : INT_MAX;
+}
+
+static int patience(struct control_server *v, uint64_t now, int timeout_ms)
+{
+    uint64_t next;
+    if (v->hooks.enabling && v->hooks.enabling->expired(v, now, &next))
+        timeout_ms = sooner(timeout_ms, now, next);
+    return v->held_next_ms == UINT64_MAX ? timeout_ms : sooner(timeout_ms, now, v->held_next_ms);
+}
+
+static void accept_all(struct control_server *v, enum ctl_socket at)
+{
+    enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */ };
+    for (unsigned i = 0; i < ACCEPTS && outcast_room() && server_accept(v, at); i++)
+        ;
+}
+
+/* One event at a time: what epoll has given and nobody has read would stand behind all others in its next turn. */
+static void read_ready(struct control_server *v, enum ready_kind kind)
+{
+    enum { AT_ONCE = 64 };
+    const uint64_t     begin = quota_work_ns();
+    struct epoll_event e;
+    for (int i = 0; i < AT_ONCE && epoll_wait(v->ready_fd[kind], &e, 1, 0) == 1; i++) {
+        const unsigned c = e.data.u32;
+        server_read(v, c);
+        if (v->fd[c] >= 0 && v->held_until_ms[c])
+            hold(v, c);
+        if (quota_work_ns() - begin > ROUND_NS)
+            break;
+    }
+}
+
+bool server_step(struct control_server *v, int extra_fd, int timeout_ms)
+{
+    enum { EXTRA = CTL_SOCKETS, ENDS, OUTCASTS, READY, ALL = READY + READY_KINDS };
+    struct pollfd  p[ALL];
+    const uint64_t now = quota_now_ms();
+
+    release(v, now);
+    timeout_ms = patience(v, now, timeout_ms);
+    for (unsigned i = 0; i < CTL_SOCKETS; i++)
+        p[i] = (struct pollfd){.fd = outcast_room() ? v->listen_fd[i] : -1, .events = POLLIN};
+    p[EXTRA]    = (struct pollfd){.fd = extra_fd, .events = POLLIN};
+    p[ENDS]     = (struct pollfd){.fd = v->ends_fd, .events = POLLIN};
+    p[OUTCASTS] = (struct pollfd){.fd = outcast_fd(), .events = POLLOUT};
+    for (unsigned kind = 0; kind < READY_KINDS; kind++)
+        p[READY + kind] = (struct pollfd){.fd = v->ready_fd[kind], .events = POLLIN};
+    if (poll(p, ALL, timeout_ms) <= 0)
+        return false;
+    for (enum ctl_socket at = CTL_SOCKETS; at-- > 0;) /* root first */
+        if (p[at].revents)
+            accept_all(v, at);
+    if (p[OUTCASTS].revents)
+        outcast_step();
+    for (enum ready_kind kind = 0; kind < READY_KINDS; kind++)
+        if (p[READY + kind].revents)
+            read_ready(v, kind);
+    if (p[ENDS].revents)
+        server_peers_ended(v);
+    return p[EXTRA].revents != 0;
+}
