@@ -11,6 +11,7 @@ own: the interpreter may lie where other users do not reach it.
   deaf           asks for long answers and reads none"""
 import array
 import ctypes
+import gc
 import hashlib  # noqa: F401 - uuid5 wants it, where it may be out of reach
 import json
 import os
@@ -19,8 +20,11 @@ import select
 import signal
 import socket
 import struct
+import subprocess
 import time
 import uuid
+
+from harness import BUILD
 
 # wire/control.h
 HELLO, REGISTER, STATE, PROVIDERS, START, ENABLE = 1, 2, 21, 22, 28, 29
@@ -99,13 +103,13 @@ def counted(status):
 
 
 def registering(provider_of, connections_most=20, each=1000):
-    """What is refused is asked for again, for ever."""
+    """What is refused is asked for again, for ever; not so often that it has all that the user may ask."""
     held = [Connection() for _ in range(connections_most)]
     for c in held:
         c.hello()
         for index in range(each):
             while counted(c.register(provider_of(), index)):
-                pass
+                time.sleep(0.01)
 
 
 def places():
@@ -188,6 +192,22 @@ def deaf():
             counts["hung_up"] += 1
 
 
+def sealed(m, name, text):
+    """The sealed snapshot of a declaration, as `start` sends one."""
+    store, path, ini = (os.path.join(m.dir, name + end) for end in (".db", ".snapshot", ".ini"))
+    with open(ini, "w", encoding="utf-8") as f:
+        f.write(text)
+    m.tool("import", "--store", store, ini)
+    subprocess.run([os.path.join(BUILD, "tests", "store_seal"), store, path, m.logs], check=True)
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def private(m, name, provider):
+    return sealed(m, name, f"[Autologger/{name}]\nGuid = {{{uuid.uuid4()}}}\nLogFileMode = PRIVATE_LOGGER+PRIVATE_IN_PROC+BUFFERING\n"
+                           f"BufferSize = 64 KB\nMinimumBuffers = 8\nMaximumBuffers = 16\n[Autologger/{name}/{{{provider}}}]\nEnableLevel = Verbose\n")
+
+
 def as_user(user, function, *args):
     """In a child of that user, without groups and rights: its exit code is what the function returns."""
     child = os.fork()
@@ -221,6 +241,9 @@ class Flood:
 
     def run(self, answer, kind, args):
         libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        gc.disable()  # what other threads of the parent had open is not to be closed twice
+        for first, last in ((3, answer), (answer + 1, 65536)):  # a pipe of a program that another thread starts just now, and waits for
+            os.closerange(first, last)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
         signal.signal(signal.SIGTERM, end)

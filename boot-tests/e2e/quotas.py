@@ -26,22 +26,6 @@ if os.getuid() != 0:
     skip("programs of other users need root")
 
 
-def sealed(m, name, text):
-    """The sealed snapshot of a declaration, as `start` sends one."""
-    store, path, ini = (os.path.join(m.dir, name + end) for end in (".db", ".snapshot", ".ini"))
-    with open(ini, "w", encoding="utf-8") as f:
-        f.write(text)
-    m.tool("import", "--store", store, ini)
-    subprocess.run([os.path.join(BUILD, "tests", "store_seal"), store, path, m.logs], check=True)
-    with open(path, "rb") as f:
-        return f.read()
-
-
-def private(m, name, provider):
-    return sealed(m, name, f"[Autologger/{name}]\nGuid = {{{uuid.uuid4()}}}\nLogFileMode = PRIVATE_LOGGER+PRIVATE_IN_PROC+BUFFERING\n"
-                           f"BufferSize = 64 KB\nMinimumBuffers = 8\nMaximumBuffers = 16\n[Autologger/{name}/{{{provider}}}]\nEnableLevel = Verbose\n")
-
-
 def of_daemon(m):
     """Descriptors and memory of its own, KB; and what it keeps of programs."""
     pid = m.daemon_pid()
@@ -161,10 +145,10 @@ with Machine() as m:
     os.environ["AUTOLOGGER_RUNTIME_DIR"] = m.runtime  # of the honest program below
     mine = uuid.uuid4()
     many = "".join(f"[Autologger/taken/{{{uuid.uuid4()}}}]\nEnableLevel = Verbose\n" for _ in range(100))
-    taken = sealed(m, "taken", "[Autologger/taken]\nFileName = taken.etl\n" + many)
-    honest = private(m, "mine", mine)
+    taken = floods.sealed(m, "taken", "[Autologger/taken]\nFileName = taken.etl\n" + many)
+    honest = floods.private(m, "mine", mine)
     stuck = {user: (uuid.uuid4(), f"stuck{user}") for user in HOSTILE}
-    own = {user: private(m, stuck[user][1], stuck[user][0]) for user in HOSTILE}
+    own = {user: floods.private(m, stuck[user][1], stuck[user][0]) for user in HOSTILE}
     m.start()
     m.tool("start", "taken", "-o", "taken.etl", "--provider", "Contoso-Taken")
     root_works(m, 0)
