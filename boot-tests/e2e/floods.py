@@ -263,9 +263,9 @@ class Flood:
 
     def end(self):
         """What it counted; None: it failed."""
-        ended = 0
+        ended, patience = 0, time.time() + 10
         while not ended:  # again and again: what a handler raises while an object is deleted is ignored
-            os.kill(self.pid, signal.SIGTERM)
+            os.kill(self.pid, signal.SIGTERM if time.time() < patience else signal.SIGKILL)
             time.sleep(0.01)
             ended, failed = os.waitpid(self.pid, os.WNOHANG)
         out = os.read(self.answer, 4096)

@@ -1,6 +1,6 @@
-"""Two users without any right take all that they can get, in every way at the same time: provider places, registrations, connections, waits for
-callbacks, hellos, starts, answers that they do not read. Meanwhile an honest user and root register, enable, start and list, and root's commands are
-answered within 2 s. Each limit that was met is counted and names the user, also after a kill of the daemon. When the two have gone, the daemon has
+"""Four users without any right take all that they can get, in every way at the same time: two of them provider places, registrations, waits for
+callbacks and starts, the other two connections, hellos and answers that they do not read. Meanwhile an honest user and root register, enable, start and list, and root's commands are
+answered within 2 s. Each limit that was met is counted and names the user, also after a kill of the daemon. When the four have gone, the daemon has
 the descriptors, the providers and the registrations of before, and its memory. The service manager is not told of who comes, asks and goes.
 Proves: SEC-09, SES-22."""
 import json
@@ -15,12 +15,13 @@ import uuid
 import floods
 from harness import BUILD, Machine, check, skip
 
-HOSTILE, HONEST = (6001, 6002), 6003
+FILLERS, CALLERS, HONEST = (6001, 6002), (6004, 6005), 6003
+HOSTILE = FILLERS + CALLERS
 SECONDS, FILL_SECONDS = 4, 90
-# floods, and the limits that they meet before the next ones begin, which use up the user's requests; all go on to the end
-STEPS = (((("places",), ("registrations",)), ("provider places", "registrations")), ((("deaf",),), ("bytes of unread answers",)),
-         ((("connections",),), ("connections",)), ((("hellos",),), ()))
-MET = ("provider places", "registrations", "connections", "bytes of unread answers", "waits for answers", "requests")
+# who floods, how, and the limits that are met before the next ones begin, which use up the user's requests; all go on to the end
+STEPS = (((FILLERS, ("places", "registrations"), ("provider places", "registrations")), (CALLERS, ("deaf",), ("bytes of unread answers",))),
+         ((CALLERS, ("connections",), ("connections",)),), ((CALLERS, ("hellos",), ("requests",)), (FILLERS, (), ("waits for answers", "requests"))))
+MET = {(user, limit) for step in STEPS for users, _, limits in step for user in users for limit in limits}
 SOON = 2.0
 if os.getuid() != 0:
     skip("programs of other users need root")
@@ -87,9 +88,8 @@ def limits(m):
 def named(m):
     """Who was at which limit, in each command's words and in the conditions of a session."""
     found = limits(m)
-    for user in HOSTILE:
-        for limit in MET:
-            check(found.get((user, limit), 0) > 0, "uid", user, "met no limit of", limit, found)
+    for user, limit in MET:
+        check(found.get((user, limit), 0) > 0, "uid", user, "met no limit of", limit, found)
     check(not any(user in (0, HONEST) for user, _ in found), "who is honest met a limit:", found)
     for verb in (["sessions"], ["query", "taken"], ["providers", "--registered"]):
         text = m.tool(*verb).stdout
@@ -135,10 +135,6 @@ def comes_and_goes(registrations=0):
     return 0 if fine == (registrations or 300) else 1
 
 
-def begin(*kinds):
-    return [floods.Flood(user, *kind) for kind in kinds for user in HOSTILE]
-
-
 manager_is_told_little()
 with Machine() as m:
     os.chmod(m.dir, 0o755)
@@ -147,8 +143,8 @@ with Machine() as m:
     many = "".join(f"[Autologger/taken/{{{uuid.uuid4()}}}]\nEnableLevel = Verbose\n" for _ in range(100))
     taken = floods.sealed(m, "taken", "[Autologger/taken]\nFileName = taken.etl\n" + many)
     honest = floods.private(m, "mine", mine)
-    stuck = {user: (uuid.uuid4(), f"stuck{user}") for user in HOSTILE}
-    own = {user: floods.private(m, stuck[user][1], stuck[user][0]) for user in HOSTILE}
+    stuck = {user: (uuid.uuid4(), f"stuck{user}") for user in FILLERS}
+    own = {user: floods.private(m, stuck[user][1], stuck[user][0]) for user in FILLERS}
     m.start()
     m.tool("start", "taken", "-o", "taken.etl", "--provider", "Contoso-Taken")
     root_works(m, 0)
@@ -161,16 +157,17 @@ with Machine() as m:
         user_works(m, rounds + 1, honest, mine)
         return rounds + 1
 
-    waiting = [floods.Flood(user, "waits", own[user], *stuck[user]) for user in HOSTILE] + begin(("starts", taken))
+    waiting = [floods.Flood(user, *words) for user in FILLERS for words in (("waits", own[user], *stuck[user]), ("starts", taken))]
     time.sleep(1)
     rounds, all_floods, began = 0, list(waiting), time.time()
-    for kinds, filled in STEPS:
-        all_floods += begin(*kinds)
-        for flood in waiting if not filled else ():
+    for step in STEPS:
+        all_floods += [floods.Flood(user, kind) for users, kinds, _ in step for kind in kinds for user in users]
+        for flood in waiting if step is STEPS[-1] else ():
             flood.go()
-        while time.time() < began + FILL_SECONDS and not all(limits(m).get((user, limit)) for user in HOSTILE for limit in filled or MET):
+        wanted = {(user, limit) for users, _, filled in step for user in users for limit in filled}
+        while time.time() < began + FILL_SECONDS and not all(limits(m).get(one) for one in wanted):
             rounds = work(rounds)
-        print([k[0] for k in kinds], "after", round(time.time() - began, 1), "s")
+        print([kinds for _, kinds, _ in step], "after", round(time.time() - began, 1), "s")
     end = time.time() + SECONDS
     while time.time() < end:
         rounds = work(rounds)
