@@ -27,6 +27,9 @@ def stops_after_a_time():
         check(s["merged"] == m.merged, s["merged"])
         check(all(r["merged_path"] == m.merged for r in s["sessions"]), s)
         check(m.verify(m.merged, [tally])["events"] == 2000, "events are missing")
+        end = time.time() + 10  # the process that merges removes its sources, then the daemon hears of it
+        while not s["first_user_ns"] and time.time() < end:
+            s = m.status()
         check(s["first_user_ns"] > 0, "when the first event came:", s["first_user_ns"], s["first_kernel_ns"])
         end = time.time() + 30
         while not m.status()["target_ms"] and time.time() < end:
