@@ -228,8 +228,12 @@ class Ended(Exception):
     pass
 
 
+flooding = False
+
+
 def end(*_):
-    raise Ended
+    if flooding:
+        raise Ended
 
 
 class Flood:
@@ -246,12 +250,17 @@ class Flood:
             os.closerange(first, last)
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        global flooding
+        flooding = True
         signal.signal(signal.SIGTERM, end)
         signal.pthread_sigmask(signal.SIG_BLOCK, {GO})
         try:
-            globals()[kind](*args)
-        except Ended:
-            pass
+            try:
+                globals()[kind](*args)
+            except Ended:
+                flooding = False
+        except Ended:  # the signal comes again and again
+            flooding = False
         os.write(answer, json.dumps(counts).encode())
         return 0
 

@@ -321,9 +321,9 @@ def group(m):
     m.processes.append(p)
     while not [q for q in json.loads(m.tool("providers", "--registered", "--json").stdout)["registered"] if q["guid"] == member]:
         check(p.poll() is None, "it ended")
+    os.kill(p.pid, 19)  # SIGSTOP: it stays registered while we look; it waits for 5 s of its own
     os.kill(m.daemon_pid(), 9)
     m.wait_ready()
-    os.kill(p.pid, 19)  # SIGSTOP: it stays registered while we look
     m.tool("enable", "g2", member, "--level", "Warning")
     m.tool("enable", "g2", all_of_it, "--level", "Verbose")
     m.tool("enable", "g3", all_of_it, "--level", "Informational")
