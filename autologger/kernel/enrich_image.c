@@ -148,10 +148,7 @@ void enrich_image(struct drain *d, const uint8_t *record, size_t size, uint64_t 
     path[n] = 0;
     if (!waiting_room(w))
         return;
-    const struct waiting *first = asked_for(w, &x.m);
-    if (first)
-        x.until = first->until;
-    if (first ? (x.path = strdup(path)) != NULL : ask(w, &x, path))
+    if (asked_for(w, &x.m) ? (x.path = strdup(path)) != NULL : ask(w, &x, path))
         w->waiting[w->count++] = x;
 }
 
@@ -188,10 +185,17 @@ static void late_drop(struct enrich_images *w, uint64_t now)
 {
     unsigned kept = 0;
     for (unsigned i = 0; i < w->count; i++) {
-        if (w->waiting[i].until > now)
-            w->waiting[kept++] = w->waiting[i];
-        else
-            waiting_end(w, &w->waiting[i]);
+        struct waiting *x = &w->waiting[i];
+        if (x->until > now) {
+            w->waiting[kept++] = *x;
+            continue;
+        }
+        waiting_end(w, x);
+        for (unsigned k = i + 1; x->key && k < w->count; k++)
+            if (!w->waiting[k].key && w->waiting[k].until > now && same_file(&x->m, &w->waiting[k].m)) {
+                ask(w, &w->waiting[k], w->waiting[k].path); /* for the others that wait beside it, too */
+                break;
+            }
     }
     w->count = kept;
 }
