@@ -1,7 +1,8 @@
 /* quota.h - how much of what all users share one of them may have, and who was at that limit. The table is quota.def.
  * Invariants  Q1 no user has more than half of what other users left of a shared table, but for the least of its row. Q2 a part of each table is
- *   root's. Q3 what is held is counted from the state when it is asked for, so a successor counts the same. Q4 who was refused or read later is
- *   counted by user and row in the daemon's state, and named: in CTL_STATE, and as a condition of each session that runs.
+ *   root's. Q3 what is held is counted from the state when it is asked for, and registrations when it is adopted: a successor counts the same.
+ *   Q4 who was refused or read later is counted by user and row in the daemon's state, and named: in CTL_STATE, and as a condition of each
+ *   session that runs.
  * The owner (access_may_control) is root, or the daemon's own user: Q1 is not for it, Q2 neither.
  * Threads: the controlling one. Not for: places of connections, of which the last are kept for controllers (places.h). */
 #ifndef AUTOLOGGER_CONTROL_QUOTA_H

@@ -77,7 +77,7 @@ int server_connect(struct control_server *v, int fd, const struct state_connecti
         places_refuse(v, who->uid, who->pid);
         return -1;
     }
-    if (!ready_add(v, (unsigned)c, fd, who->uid))
+    if (!ready_add(v, (unsigned)c, fd, who))
         return -1;
     struct state_connection *s = &v->state->connection[c];
     *s            = *who;
@@ -325,9 +325,8 @@ bool server_read(struct control_server *v, unsigned c)
         return true;
     }
     const uint64_t before = quota_work_ns();
-    server_receive(v, c, v->in, (size_t)n);
-    if (v->fd[c] >= 0)
-        quota_spend(v, c, (unsigned)((quota_work_ns() - before) / QUOTA_WORK_NS), 0);
+    server_receive(v, c, v->in, (size_t)n); /* the connection may be gone; its place says still whose it was */
+    quota_spend(v, c, (unsigned)((quota_work_ns() - before) / QUOTA_WORK_NS), 0);
     return true;
 }
 
@@ -398,7 +397,7 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         }
         v->greeted[c] = true;
         int pidfd     = -1;
-        if (v->fd[c] < 0 || !ready_add(v, c, v->fd[c], v->state->connection[c].uid) ||
+        if (v->fd[c] < 0 || !ready_add(v, c, v->fd[c], &v->state->connection[c]) ||
             !peer_again(v->fd[c], v->table->env->proc_fd, &v->state->connection[c], &pidfd))
             server_drop(v, c);
         else {

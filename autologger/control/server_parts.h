@@ -38,6 +38,8 @@ struct control_server {
     uint8_t               more[STATE_CONNECTIONS]; /* enum quota_kind */
     uint64_t              held_until_ms[STATE_CONNECTIONS]; /* nothing is read from it until then; 0: it may be read */
     uint64_t              held_next_ms; /* no connection is held until a time before this */
+    unsigned              held_first, held_last; /* of those that are held, in that order: numbers + 1, 0: none */
+    uint16_t              held_behind[STATE_CONNECTIONS];
     int                   ready_fd[READY_KINDS]; /* epolls of the connections that may be read */
     uint8_t               ready_in[STATE_CONNECTIONS]; /* enum ready_kind + 1; 0: in none */
     struct quotas        *quotas;
@@ -96,7 +98,7 @@ bool server_read(struct control_server *v, unsigned c); /* one message; the conn
 /* ---- server_step.c: the connections that are waited for ---- */
 bool ready_begin(struct control_server *v); /* false: no descriptors */
 void ready_end(struct control_server *v);
-bool ready_add(struct control_server *v, unsigned c, int fd, uint32_t uid); /* false: no memory for one more */
+bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_connection *who); /* false: no memory for one more */
 void ready_remove(struct control_server *v, unsigned c); /* before its descriptor goes: a keeper has the connection, too */
 
 /* ---- server_peers.c: the processes that connections are of (peer.h) ---- */

@@ -61,7 +61,7 @@ void server_peer_take(struct control_server *v, unsigned c)
     who.attached = 0;
     *s           = who;
     server_peer_set(v, c, pidfd);
-    if (found == PEER_GONE)
+    if (found == PEER_GONE && pidfd < 0) /* else its pidfd says so in this round */
         server_peer_ended(v, c);
 }
 
@@ -78,8 +78,11 @@ void server_peer_ended(struct control_server *v, unsigned c)
     const uint64_t begin = quota_work_ns();
     while (v->fd[c] >= 0 && v->rest[c] < REST_MOST && server_read(v, c)) {
         v->rest[c]++;
-        if (v->pidfd[c] >= 0 && quota_work_ns() - begin > ROUND_NS)
+        if (quota_work_ns() - begin <= ROUND_NS)
+            continue;
+        if (v->pidfd[c] >= 0)
             return; /* its pidfd says so again in the next round */
+        break;
     }
     if (v->fd[c] >= 0)
         server_drop(v, c);

@@ -1,8 +1,9 @@
 /* server_step.c - waits for whatever is to be done next, and does it: new connections, messages, ends of processes. The connections of who may
  * control the daemon are in an epoll of their own, and are read first: however many others have something to say, they wait for one round.
  * Invariants: S1 a connection is in one epoll, or it is held (held_until_ms), or it has no descriptor. S2 a round costs as much as what is ready,
- * not as what is connected. S3 epoll gives those that are ready in turn, a message at a time. S4 a round begins nothing more for others after
- * ROUND_NS of processor time. See server_parts.h. */
+ * not as what is connected. S3 epoll gives those that are ready in turn, a message at a time; those that were held come back in the order in
+ * which they were held, for all of a user's are held until the same time. S4 a round accepts and reads nothing more for others after ROUND_NS of
+ * processor time. See server_parts.h. */
 #include "autologger/control/access.h"
 #include "autologger/control/outcast.h"
 #include "autologger/control/server_parts.h"
@@ -30,24 +31,56 @@ void ready_end(struct control_server *v)
             close(v->ready_fd[kind]);
 }
 
-bool ready_add(struct control_server *v, unsigned c, int fd, uint32_t uid)
+bool ready_add(struct control_server *v, unsigned c, int fd, const struct state_connection *who)
 {
     struct epoll_event    e    = {.events = EPOLLIN, .data.u32 = c};
-    const enum ready_kind kind = access_may_control(uid) ? READY_OWNER : READY_OTHERS;
+    const bool            own  = access_may_control(who->uid) && who->socket != CTL_SOCKET_PROVIDER; /* there root can be a container's */
+    const enum ready_kind kind = own ? READY_OWNER : READY_OTHERS;
     v->held_until_ms[c]        = 0;
     v->ready_in[c]             = epoll_ctl(v->ready_fd[kind], EPOLL_CTL_ADD, fd, &e) == 0 ? (uint8_t)(kind + 1) : 0;
     return v->ready_in[c];
+}
+
+/* The list goes by the connections' numbers + 1. */
+static void held_unlink(struct control_server *v, unsigned c)
+{
+    unsigned before = 0, at = v->held_first;
+    while (at && at != c + 1) {
+        before = at;
+        at     = v->held_behind[at - 1];
+    }
+    if (!at)
+        return;
+    if (before)
+        v->held_behind[before - 1] = v->held_behind[c];
+    else
+        v->held_first = v->held_behind[c];
+    if (v->held_last == at)
+        v->held_last = before;
 }
 
 void ready_remove(struct control_server *v, unsigned c)
 {
     if (v->ready_in[c])
         epoll_ctl(v->ready_fd[v->ready_in[c] - 1], EPOLL_CTL_DEL, v->fd[c], NULL);
+    else
+        held_unlink(v, c);
     v->ready_in[c]      = 0;
     v->held_until_ms[c] = 0;
 }
 
 /* ---- those that may not be read for a time ---- */
+
+static void held_append(struct control_server *v, unsigned c)
+{
+    v->held_next_ms   = v->held_until_ms[c] < v->held_next_ms ? v->held_until_ms[c] : v->held_next_ms;
+    v->held_behind[c] = 0;
+    if (v->held_last)
+        v->held_behind[v->held_last - 1] = (uint16_t)(c + 1);
+    else
+        v->held_first = c + 1;
+    v->held_last = c + 1;
+}
 
 /* EPOLLHUP can't be switched off: it leaves the epoll. */
 static void hold(struct control_server *v, unsigned c)
@@ -55,22 +88,24 @@ static void hold(struct control_server *v, unsigned c)
     const uint64_t until = v->held_until_ms[c];
     ready_remove(v, c);
     v->held_until_ms[c] = until;
-    v->held_next_ms     = until < v->held_next_ms ? until : v->held_next_ms;
+    held_append(v, c);
 }
 
 static void release(struct control_server *v, uint64_t now)
 {
-    uint64_t next = UINT64_MAX;
+    unsigned at = v->held_first;
     if (now < v->held_next_ms)
         return;
-    for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
-        const uint64_t until = v->fd[c] >= 0 ? v->held_until_ms[c] : 0;
-        if (until > now)
-            next = until < next ? until : next;
-        else if (until && !ready_add(v, c, v->fd[c], v->state->connection[c].uid))
+    v->held_next_ms = UINT64_MAX;
+    v->held_first = v->held_last = 0;
+    while (at) {
+        const unsigned c = at - 1;
+        at               = v->held_behind[c];
+        if (v->held_until_ms[c] > now)
+            held_append(v, c);
+        else if (v->fd[c] >= 0 && !ready_add(v, c, v->fd[c], &v->state->connection[c])) /* one that is dropped may take another with it */
             server_drop(v, c);
     }
-    v->held_next_ms = next;
 }
 
 /* ---- a round ---- */
@@ -93,8 +128,10 @@ static int patience(struct control_server *v, uint64_t now, int timeout_ms)
 static void accept_all(struct control_server *v, enum ctl_socket at)
 {
     enum { ACCEPTS = 64 /* in a row: who is connected waits meanwhile */ };
+    const uint64_t begin = quota_work_ns();
     for (unsigned i = 0; i < ACCEPTS && outcast_room() && server_accept(v, at); i++)
-        ;
+        if (at != CTL_SOCKET_ROOT && quota_work_ns() - begin > ROUND_NS)
+            break;
 }
 
 /* One event at a time: what epoll has given and nobody has read would stand behind all others in its next turn. */

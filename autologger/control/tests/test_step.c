@@ -88,9 +88,12 @@ static void who_has_asked_too_much_is_read_later(void **state)
     until_held(&f, c, peer);
     while (answered(peer))
         ;
+    const uint64_t until = f.server->held_until_ms[c];
+    f.server->held_until_ms[c] = f.server->held_next_ms = quota_now_ms() + 60000;
     send_ask(other, CTL_STATE); /* meanwhile others are served */
     server_step(f.server, -1, 1000);
     assert_true(answered(other) && !answered(peer));
+    f.server->held_until_ms[c] = f.server->held_next_ms = until;
     for (const unsigned end = milliseconds() + 10000; !answered(peer) && milliseconds() < end;)
         server_step(f.server, -1, -1); /* wakes by itself */
     assert_true(f.server->ready_in[c] || f.server->held_until_ms[c]);
@@ -109,6 +112,36 @@ static void who_has_asked_too_much_is_read_later(void **state)
     assert_true(answered(other));
     close(other);
     server_fixture_finish(&f);
+}
+
+/* All of a user's are held until the same time. What the first of them asks takes all that the user gains meanwhile: the others come all the same. */
+static void nobody_of_a_user_starves(void **state)
+{
+    enum { DEAR = 300, TIMES = 8 };
+    static struct server_fixture f;
+    int                          peer[3];
+    unsigned                     seen[3] = {0};
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(server_fixture_client(&f, ANNA, &peer[i]), i);
+    until_held(&f, 0, peer[0]);
+    for (unsigned i = 0; i < 3; i++)
+        send_ask(peer[i], CTL_STATE);
+    for (const unsigned end = milliseconds() + 20000; seen[0] < TIMES && milliseconds() < end;) {
+        server_step(f.server, -1, 1000);
+        for (unsigned i = 0; i < 3; i++)
+            while (answered(peer[i])) {
+                seen[i]++;
+                quota_spend(f.server, i, DEAR, 0);
+                send_ask(peer[i], CTL_STATE);
+            }
+    }
+    for (unsigned i = 0; i < 3; i++)
+        close(peer[i]);
+    server_fixture_finish(&f);
+    assert_in_range(seen[1], TIMES / 2, TIMES + 1);
+    assert_in_range(seen[2], TIMES / 2, TIMES + 1);
 }
 
 /* The keeper has each connection, too: one that the server has dropped is not heard of again, and its place is another's. */
@@ -153,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_in_turn_and_the_owner_first),
         cmocka_unit_test(who_has_asked_too_much_is_read_later),
+        cmocka_unit_test(nobody_of_a_user_starves),
         cmocka_unit_test(who_was_dropped_is_not_heard_of),
         cmocka_unit_test(what_cannot_be_waited_for),
     };
