@@ -325,8 +325,10 @@ bool server_read(struct control_server *v, unsigned c)
         return true;
     }
     const uint64_t before = quota_work_ns();
-    server_receive(v, c, v->in, (size_t)n); /* the connection may be gone; its place says still whose it was */
-    quota_spend(v, c, (unsigned)((quota_work_ns() - before) / QUOTA_WORK_NS), 0);
+    server_receive(v, c, v->in, (size_t)n);
+    const unsigned work = (unsigned)((quota_work_ns() - before) / QUOTA_WORK_NS);
+    if (work) /* charged after a drop, too: the place keeps the user's number until its next connection */
+        quota_spend(v, c, work, 0);
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* server_parts.h - what the files of the server share: server.c (connections, the table of requests), server_step.c (who is waited for),
- * server_providers.c, server_controllers.c, server_consumers.c. Nothing else includes it. A request's function returns a Status, which is then its answer, or
- * has answered itself and returns 0; V1 holds: the size was checked. Threads: one. */
+ * server_providers.c, server_controllers.c, server_consumers.c. Nothing else includes it. A request's function returns a Status, which is then
+ * its answer, or has answered itself and returns 0; V1 holds: the size was checked. Threads: one. */
 #ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #define AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #include "autologger/control/foreign.h"
@@ -92,7 +92,7 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
 wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
-bool server_accept(struct control_server *v, enum ctl_socket at); /* one connection. False: nobody waits */
+bool server_accept(struct control_server *v, enum ctl_socket at); /* one connection. False: the queue is empty */
 bool server_read(struct control_server *v, unsigned c); /* one message; the connection may be gone then. False: there is none */
 
 /* ---- server_step.c: the connections that are waited for ---- */

@@ -134,7 +134,7 @@ static void accept_all(struct control_server *v, enum ctl_socket at)
             break;
 }
 
-/* One event at a time: what epoll has given and nobody has read would stand behind all others in its next turn. */
+/* epoll gives one event at a time: it moves each one to the end of its list, read or not. */
 static void read_ready(struct control_server *v, enum ready_kind kind)
 {
     enum { AT_ONCE = 64 };

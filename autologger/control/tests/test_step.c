@@ -98,7 +98,7 @@ static void who_has_asked_too_much_is_read_later(void **state)
         server_step(f.server, -1, -1); /* wakes by itself */
     assert_true(f.server->ready_in[c] || f.server->held_until_ms[c]);
     until_held(&f, c, peer);
-    close(peer); /* it is gone: that wakes nobody before its time */
+    close(peer); /* the end of a held connection does not wake the server */
     unsigned       rounds = 0;
     const unsigned begin  = milliseconds();
     while (f.server->fd[c] >= 0 && milliseconds() - begin < 10000) {

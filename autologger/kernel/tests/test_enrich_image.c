@@ -147,7 +147,7 @@ static void of_a_users_file(void **state)
     check_notes(f, 0, BURST);
 }
 
-/* The first one's path leads nowhere: nobody else goes without because of it. */
+/* The first mapping's path does not exist. All others have their notes. */
 static void the_first_is_not_known(void **state)
 {
     struct fixture *f = *state;

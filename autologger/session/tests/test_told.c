@@ -100,7 +100,7 @@ static void late_ones_keep_the_order(void **state)
     unsigned         slot, entry;
     uint8_t          payload[200] = {2};
     (void)state;
-    fixture_init(&f, false); /* no thread: two are told for one pass */
+    fixture_init(&f, false); /* without a thread: one pass takes both events */
     struct session *s = add(&f, &t, 64, 64, &slot, &entry);
     session_fs_ready(s);
     program_attach(&w, s, (uint32_t)geteuid(), slot, entry);
