@@ -1,4 +1,5 @@
 #include "autologger/daemon/outcasts.h"
+#include "autologger/daemon/self_start.h"
 
 #include "autologger/control/message.h"
 
@@ -14,39 +15,7 @@
 
 enum { IDLE_MS = 1000, LOOK_MS = 100, LINGER_US = 10000 };
 
-/* ---- in the daemon ---- */
-
-/* In the new process, whose memory is the daemon's until exec: nothing but system calls. */
-static void become(int socket_fd)
-{
-    static char program[] = "/proc/self/exe", word[] = OUTCASTS_WORD, name[] = "autologgerd";
-    static char *argv[]   = {name, word, NULL};
-    sigset_t     none;
-    sigemptyset(&none);
-    for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL);
-    if (dup2(socket_fd, 0) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
-        execv(program, argv);
-    _exit(127);
-}
-
-int outcasts_start(void)
-{
-    int pair[2], status = -1;
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
-        return -1;
-    const pid_t pid = vfork();
-    if (pid == 0)
-        become(pair[1]);
-    close(pair[1]);
-    if (pid > 0) /* it forks at once: then nobody has to wait for a process that may never end */
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-            ;
-    if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return pair[0];
-    close(pair[0]);
-    return -1;
-}
+int outcasts_start(void) { return self_start(OUTCASTS_WORD); }
 
 /* ---- the process ---- */
 
@@ -98,9 +67,7 @@ int outcasts_run(void)
 {
     bool     end      = false;
     unsigned children = 0;
-    const pid_t pid   = fork();
-    if (pid)
-        _exit(pid < 0);
+    self_alone();
     for (unsigned idle = 0; !end;) {
         const int     room = children < OUTCASTS_MOST;
         struct pollfd p    = {.fd = 0, .events = (short)(room ? POLLIN : 0)};

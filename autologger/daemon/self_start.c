@@ -1,0 +1,52 @@
+#include "autologger/daemon/self_start.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In the new process, whose memory is the daemon's until exec: nothing but system calls. */
+static void become(int socket_fd, char *word)
+{
+    static char program[] = "/proc/self/exe", name[] = "autologgerd";
+    char       *argv[]    = {name, word, NULL};
+    sigset_t    none;
+    sigemptyset(&none);
+    for (int i = 1; i < NSIG; i++)
+        signal(i, SIG_DFL);
+    if (dup2(socket_fd, 0) == 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+        execv(program, argv);
+    _exit(127);
+}
+
+int self_start(const char *word)
+{
+    char copy[32];
+    int  pair[2], status = -1;
+    if (strlen(word) >= sizeof copy || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return -1;
+    strcpy(copy, word);
+    const pid_t pid = vfork();
+    if (pid == 0)
+        become(pair[1], copy);
+    const int error = errno;
+    close(pair[1]);
+    if (pid > 0) /* it forks at once: then nobody has to wait for a process that may never end */
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+            ;
+    if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return pair[0];
+    close(pair[0]);
+    errno = pid < 0 ? error : ENOEXEC;
+    return -1;
+}
+
+void self_alone(void)
+{
+    const pid_t pid = fork();
+    if (pid)
+        _exit(pid < 0);
+    setsid(); /* a terminal's signals are not meant for it */
+}
