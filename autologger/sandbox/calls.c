@@ -25,7 +25,8 @@ enum { X32_BIT = 0x40000000, RULE_MOST = 8, HEAD = 6 };
 enum test { ALWAYS, NONE, SOME, EQUAL, ABSENT, OWN, NEVER };
 #define P (1 << SANDBOX_PARSER)
 #define R (1 << SANDBOX_READER)
-#define B (P | R)
+#define W (1 << SANDBOX_WRITER)
+#define A (P | R | W)
 static const struct rule {
     uint32_t call, value;
     uint8_t  kinds, argument, test;
@@ -36,7 +37,8 @@ static const struct rule {
 };
 #undef P
 #undef R
-#undef B
+#undef W
+#undef A
 enum { RULES = sizeof rules / sizeof *rules };
 
 #define STATEMENT(code, k) (struct sock_filter)BPF_STMT((uint16_t)(code), (uint32_t)(k))
@@ -121,26 +123,28 @@ static uint64_t file_rights(int version)
     return (UINT64_C(1) << (version >= 5 ? 16 : version >= 3 ? 15 : version == 2 ? 14 : 13)) - 1;
 }
 
-unsigned sandbox_landlock_possible(void)
+unsigned sandbox_landlock_possible(enum sandbox_kind kind)
 {
     const int version = landlock_version();
-    return (version >= 1 ? SANDBOX_FILES : 0u) | (version >= 4 ? SANDBOX_NETWORK : 0u) | (version >= 6 ? SANDBOX_SCOPE : 0u);
+    return (version >= 1 && kind != SANDBOX_WRITER ? SANDBOX_FILES : 0u) | (version >= 4 ? SANDBOX_NETWORK : 0u) | (version >= 6 ? SANDBOX_SCOPE : 0u);
 }
 
-/* No rule allows anything of what is handled. A reader's reading is not handled. */
+/* No rule allows anything of what is handled. A reader's reading is not handled, nor are a writer's files. */
 unsigned sandbox_landlock(enum sandbox_kind kind)
 {
     const int           version = landlock_version();
     struct landlock_set set     = {file_rights(version), version >= 4 ? NET_ALL : 0, version >= 6 ? SCOPE_ALL : 0};
     const size_t        size    = version >= 6 ? sizeof set : version >= 4 ? offsetof(struct landlock_set, scope) : sizeof set.files;
 
-    if (version < 1)
+    if (!sandbox_landlock_possible(kind))
         return 0;
     if (kind == SANDBOX_READER)
         set.files &= ~(uint64_t)(FS_EXECUTE | FS_READ_FILE | FS_READ_DIR | (1 << 15)); /* isatty() asks a device */
+    if (kind == SANDBOX_WRITER)
+        set.files = 0;
     const int  fd = (int)syscall(__NR_landlock_create_ruleset, &set, size, 0);
     const bool on = fd >= 0 && syscall(__NR_landlock_restrict_self, fd, 0) == 0;
     if (fd >= 0)
         close(fd);
-    return on ? sandbox_landlock_possible() : 0;
+    return on ? sandbox_landlock_possible(kind) : 0;
 }

@@ -9,5 +9,5 @@ bool sandbox_calls_filter(enum sandbox_kind kind);
 bool sandbox_calls_possible(void);
 /* SANDBOX_FILES, _NETWORK and _SCOPE as far as the kernel has them: in force, or only possible. */
 unsigned sandbox_landlock(enum sandbox_kind kind);
-unsigned sandbox_landlock_possible(void);
+unsigned sandbox_landlock_possible(enum sandbox_kind kind);
 #endif

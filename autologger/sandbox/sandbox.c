@@ -106,6 +106,13 @@ static bool user_change(void)
            setresuid(ids.user, ids.user, ids.user) == 0;
 }
 
+/* SANDBOX_NO_USER is no user in a namespace of users that lacks it. */
+static bool owner_become(const struct sandbox_owner *o)
+{
+    return setgroups(o->further_count, o->further) == 0 && setresgid(o->group, o->group, o->group) == 0 &&
+           (setresuid(SANDBOX_NO_USER, o->user, SANDBOX_NO_USER) == 0 || setresuid(o->user, o->user, o->user) == 0);
+}
+
 /* ---- entering ---- */
 
 unsigned sandbox_all(enum sandbox_kind kind)
@@ -113,12 +120,13 @@ unsigned sandbox_all(enum sandbox_kind kind)
     unsigned all = 0;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         all |= layers[i].bit;
-    return kind == SANDBOX_READER ? all & ~(unsigned)(SANDBOX_USER | SANDBOX_PARENT) : all;
+    all &= ~(kind == SANDBOX_READER ? (unsigned)(SANDBOX_USER | SANDBOX_PARENT) : 0u);
+    return kind == SANDBOX_WRITER ? all & ~(unsigned)(SANDBOX_FILES | SANDBOX_PARENT) : all;
 }
 
 unsigned sandbox_possible(enum sandbox_kind kind)
 {
-    unsigned can = SANDBOX_LIMITS | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES | SANDBOX_PARENT | sandbox_landlock_possible();
+    unsigned can = SANDBOX_LIMITS | SANDBOX_CAPABILITIES | SANDBOX_NO_NEW_PRIVILEGES | SANDBOX_PARENT | sandbox_landlock_possible(kind);
 
     can |= getuid() != 0 || (has(CAP_SETUID) && has(CAP_SETGID)) ? SANDBOX_USER : 0; /* who is not root is some user already */
     can |= has(CAP_SETPCAP) ? SANDBOX_BOUNDING : 0;
@@ -134,18 +142,21 @@ static void stay_with(pid_t parent)
 
 unsigned sandbox_enter(const struct sandbox *s)
 {
-    const bool parser = s->kind == SANDBOX_PARSER;
+    const bool parser = s->kind == SANDBOX_PARSER, reader = s->kind == SANDBOX_READER;
     unsigned   in     = SANDBOX_LIMITS;
 
     limits_set(s);
     in |= bounding_empty() ? SANDBOX_BOUNDING : 0;
     if (parser)
         in |= getuid() != 0 || user_change() ? SANDBOX_USER : 0;
-    in |= capabilities_keep(parser ? 0 : READER_CAPABILITIES) ? SANDBOX_CAPABILITIES : 0;
+    else if (!reader)
+        in |= owner_become(s->owner) ? SANDBOX_USER : 0;
+    in |= capabilities_keep(reader ? READER_CAPABILITIES : 0) ? SANDBOX_CAPABILITIES : 0;
     in |= prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? SANDBOX_NO_NEW_PRIVILEGES : 0;
     prctl(PR_SET_DUMPABLE, 0); /* another process of these ids does not look into this one */
-    if (parser) {
+    if (!reader)
         setrlimit(RLIMIT_NPROC, &(struct rlimit){0, 0});
+    if (parser) {
         stay_with(s->parent); /* behind the ids: a change of them forgets it */
         in |= SANDBOX_PARENT;
     }

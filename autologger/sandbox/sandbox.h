@@ -1,7 +1,7 @@
 /* sandbox.h - takes the rights of this process away, before it reads bytes that other users wrote.
- * Two kinds. SANDBOX_PARSER has the descriptors that it holds, and nothing else: it opens no path (opening.h asks somebody else), makes no
+ * Three kinds. SANDBOX_PARSER has the descriptors that it holds, and nothing else: it opens no path (opening.h asks somebody else), makes no
  * process, and reaches no other. SANDBOX_READER is for a command at a terminal: it may open files to read, as it could before, but writes only
- * to descriptors that it holds.
+ * to descriptors that it holds. SANDBOX_WRITER makes files for a user, as that user; it sends and receives through sockets that it holds.
  * Each layer stands for itself: a kernel that lacks one gets the others, and the result says which are in force.
  * Invariants: S1 nothing can be taken back. S2 a call that calls.def does not have gets EPERM, or ends the process where the table says so.
  * Threads: call it when there is one. Not for: the daemon, which needs its rights (daemon/confine.h). */
@@ -17,13 +17,23 @@ enum sandbox_layer {
 #include "autologger/sandbox/layers.def"
 #undef LAYER
 };
-enum sandbox_kind { SANDBOX_PARSER, SANDBOX_READER };
+enum sandbox_kind { SANDBOX_PARSER, SANDBOX_READER, SANDBOX_WRITER };
+/* Whose rights to files a writer has. `further`: groups. */
+struct sandbox_owner {
+    uid_t        user;
+    gid_t        group;
+    const gid_t *further;
+    unsigned     further_count;
+};
+/* A writer's real and saved user: one that nobody has, so no program of the owner's can stop it or look into it. */
+#define SANDBOX_NO_USER ((uid_t)4294967293U)
 struct sandbox {
     enum sandbox_kind kind;
     /* 0: no limit. A core file is never written. */
     uint64_t memory, file_size; /* bytes of address space; of a file that it writes */
     unsigned cpu_seconds, descriptors;
-    pid_t    parent; /* the process ends with this one; 0: with whoever is the parent now. Not asked of a SANDBOX_READER */
+    pid_t    parent; /* a parser ends with this one; 0: with whoever is the parent now */
+    const struct sandbox_owner *owner; /* of a writer */
 };
 
 /* Gives the rights up. Returns the layers that are in force now. A process that was no longer `parent`'s child ends. */

@@ -35,7 +35,8 @@ static int file_ask(void *ctx, const char *path)
 int main(void)
 {
     static const struct opening asked = {file_ask, NULL};
-    static const struct sandbox rights = {SANDBOX_PARSER, (uint64_t)MEMORY_GB << 30, 1, CPU_SECONDS, DESCRIPTORS, 0};
+    static const struct sandbox rights = {.kind = SANDBOX_PARSER, .memory = (uint64_t)MEMORY_GB << 30, .file_size = 1,
+                                          .cpu_seconds = CPU_SECONDS, .descriptors = DESCRIPTORS};
     static uint8_t              body[UNWIND_MESSAGE_MOST];
     static struct unwind_answer answer;
     const struct elf_search     nowhere = {NULL, 0};

@@ -39,7 +39,9 @@
 #define LIMITLESS 0
 #endif
 
-enum { FILE_MOST = 1 << 20 };
+enum { FILE_MOST = 1 << 20, OWNER = 61081, GROUP = 61082, FURTHER = 61083 };
+static const gid_t                further = FURTHER;
+static const struct sandbox_owner owner   = {OWNER, GROUP, &further, 1};
 #define GB (UINT64_C(1) << 30)
 static char     folder[] = "/tmp/al-sandbox-XXXXXX", target[64], other[64], secret[64];
 static int      target_fd, listen_fd;
@@ -126,7 +128,7 @@ static int boxed(enum sandbox_kind kind, const struct lack *l, int (*body)(void)
     fflush(NULL);
     const pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
-        const struct sandbox s = {kind, 2 * GB, FILE_MOST, 60, 32, parent};
+        const struct sandbox s = {kind, 2 * GB, FILE_MOST, 60, 32, parent, &owner};
         /* landlock_restrict_self's first argument is a descriptor, which nobody knows here */
         if (l->call == __NR_landlock_restrict_self)
             for (int fd = 3; fd < 16; fd++)
@@ -337,6 +339,43 @@ static int other_architecture(void)
 }
 #endif
 
+static int makes_files(void)
+{
+    struct stat st;
+    char        text[4];
+    const int   fd = open(other, O_RDWR | O_CREAT | O_CLOEXEC, 0640);
+    ALLOWED(fd);
+    ALLOWED(fstat(fd, &st));
+    ALLOWED(write(fd, "text", 4));
+    ALLOWED(pread(fd, text, 4, 0));
+    ALLOWED(unlinkat(AT_FDCWD, other, 0));
+    ALLOWED(mkdirat(AT_FDCWD, other, 0755));
+    ALLOWED(stat(other, &st));
+    ALLOWED(unlinkat(AT_FDCWD, other, AT_REMOVEDIR));
+    return st.st_uid == OWNER && st.st_gid == GROUP ? 0 : 250;
+}
+
+static int no_file_of_others(void)
+{
+    REFUSED(open(secret, O_RDONLY | O_CLOEXEC));
+    REFUSED(open("/etc/shadow", O_RDONLY | O_CLOEXEC));
+    REFUSED(open("/etc/al-sandbox-test", O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    return 0;
+}
+
+static int nothing_else_is_made(void)
+{
+    REFUSED(symlink("/", other));
+    REFUSED(link(target, other));
+    REFUSED(mknod(other, S_IFIFO | 0600, 0));
+    return 0;
+}
+
+static int nobodys(void)
+{
+    return getuid() == SANDBOX_NO_USER && geteuid() == OWNER && getegid() == GROUP ? 0 : 250;
+}
+
 #define BOXED(kind, lack, body) assert_int_equal(boxed(kind, lack, body), 0)
 
 static void a_parser_with_all_layers(void **state)
@@ -353,6 +392,30 @@ static void a_parser_with_all_layers(void **state)
     BOXED(SANDBOX_PARSER, &nothing, no_code);
     BOXED(SANDBOX_PARSER, &nothing, no_rights);
     BOXED(SANDBOX_PARSER, &nothing, what_it_has);
+}
+
+static void a_writer(void **state)
+{
+    (void)state;
+    if (getuid() != 0)
+        return;
+    BOXED(SANDBOX_WRITER, &nothing, nobodys);
+    BOXED(SANDBOX_WRITER, &nothing, makes_files);
+    BOXED(SANDBOX_WRITER, &nothing, no_file_of_others);
+    BOXED(SANDBOX_WRITER, &nothing, no_other_file);
+    BOXED(SANDBOX_WRITER, &nothing, nothing_else_is_made);
+    BOXED(SANDBOX_WRITER, &nothing, no_network);
+    BOXED(SANDBOX_WRITER, &nothing, no_socket);
+    BOXED(SANDBOX_WRITER, &nothing, no_process);
+    BOXED(SANDBOX_WRITER, &nothing, no_other_process);
+    BOXED(SANDBOX_WRITER, &nothing, no_memory);
+    BOXED(SANDBOX_WRITER, &nothing, no_code);
+    BOXED(SANDBOX_WRITER, &nothing, no_rights);
+    BOXED(SANDBOX_WRITER, &seccomp, makes_files);
+    BOXED(SANDBOX_WRITER, &seccomp, no_file_of_others);
+    BOXED(SANDBOX_WRITER, &landlock, makes_files);
+    assert_int_equal(boxed(SANDBOX_WRITER, &nothing, executes), -SIGSYS);
+    assert_int_equal(boxed(SANDBOX_WRITER, &nothing, traces), -SIGSYS);
 }
 
 static void what_ends_it(void **state)
@@ -529,7 +592,7 @@ static void shared_memory_goes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_parser_with_all_layers), cmocka_unit_test(what_ends_it),
+        cmocka_unit_test(a_parser_with_all_layers), cmocka_unit_test(a_writer), cmocka_unit_test(what_ends_it),
         cmocka_unit_test(a_kernel_without_seccomp), cmocka_unit_test(a_kernel_without_landlock),
         cmocka_unit_test(who_may_not_change_its_user), cmocka_unit_test(a_reader_reads),
         cmocka_unit_test(the_kernels_own_account), cmocka_unit_test(the_account),
