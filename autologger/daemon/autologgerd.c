@@ -14,6 +14,7 @@
 #include "autologger/daemon/runtime_dir.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
+#include "autologger/daemon/writer.h"
 #include "autologger/kernel/sysconfig.h"
 #include "registry-sim/base/visible_print.h"
 
@@ -262,7 +263,7 @@ static void row_watch_start(const struct arguments *a)
 int main(int argc, char **argv)
 {
     static const struct service_rights rights = {rights_load, rights_save, rights_asked, rights_destroy, server_access, "/etc/group",
-                                                 &session_owner, rights_digest};
+                                                 &writer_owner, rights_digest};
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
@@ -280,6 +281,8 @@ int main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], OUTCASTS_WORD) == 0)
         return outcasts_run();
+    if (argc == 2 && strcmp(argv[1], WRITER_WORD) == 0)
+        return writer_run();
     argp_err_exit_status = EXIT_WRONG_CALL;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (!a.service.rehearsal && strcmp(a.service.runtime_dir, RUNTIME_DIR) == 0)

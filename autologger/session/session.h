@@ -72,7 +72,7 @@ struct session_env {
     void (*rights_digest)(void *ctx, const struct guid *object, bool kernel, uint8_t out[32]);
     void          *rights_ctx;
     const uint8_t *machine_key;
-    /* another user's file is made with that user's rights to files (owner.c). NULL: an early program's, where all is root's */
+    /* another user's file is made with that user's rights to files (daemon/writer.h). NULL: an early program's, where all is root's */
     const struct session_owner_part *owner;
     const struct state_connection *program; /* for which a PRIVATE_IN_PROC session, or a part, is made now; NULL: such sessions are ordinary ones */
     const struct state_processes *processes; /* the session that is made now is a private one of several processes, or a part of one; NULL: neither */
@@ -90,13 +90,12 @@ struct logger_modes {
 };
 extern const struct logger_modes logger_modes;
 
-/* Takes on and gives up that user's rights to files, for the calling thread alone. 5: cannot be taken on. */
+/* Between begin and end `os` has that user's rights to files, for the calling thread alone. 5: they cannot be had. */
 struct session_owner_part {
     wstatus (*begin)(const struct state_owner *o, struct reason *why);
     void (*end)(const struct state_owner *o);
     struct os *(*os)(struct os *inner); /* for paths that such a user chose (careful.h) */
 };
-extern const struct session_owner_part session_owner;
 /* The same by the environment; `o` not set: nothing. */
 wstatus session_owner_begin(const struct session_env *env, const struct state_owner *o, struct reason *why);
 void    session_owner_end(const struct session_env *env, const struct state_owner *o);
