@@ -220,7 +220,9 @@ static bool understand(const struct perf_event_header *h, struct sideband_record
         out->pid = c->pid, out->tid = c->tid;
         return (out->text = text_of(h, c->comm)) != NULL;
     }
-    if (h->type == PERF_RECORD_MMAP2 && !(h->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) && body > sizeof(struct code_record)) {
+    /* PERF_RECORD_MISC_MMAP_BUILD_ID says nothing here: the kernel leaves the bit in the record of the next event when another one of the machine
+     * asked for build ids. The name stands at the same place in both forms. */
+    if (h->type == PERF_RECORD_MMAP2 && body > sizeof(struct code_record)) {
         const struct code_record *c = record;
         out->kind                   = SIDEBAND_CODE;
         out->pid = c->pid, out->tid = c->tid, out->address = c->address, out->size = c->size, out->offset = c->offset;

@@ -7,10 +7,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -84,7 +87,7 @@ static void what_proc_says(void **state)
 enum { CHILDREN = 300 };
 struct seen {
     uint32_t pid[CHILDREN];
-    unsigned count, forks, exits, execs, wrong;
+    unsigned count, forks, exits, execs, images, wrong;
     uint64_t last_ns;
 };
 
@@ -98,24 +101,55 @@ static void on_record(void *ctx, const struct sideband_record *r)
             s->forks += r->kind == SIDEBAND_FORK && r->parent == (uint32_t)getpid();
             s->exits += r->kind == SIDEBAND_EXIT;
             s->execs += r->kind == SIDEBAND_EXEC && strcmp(r->text, "true") == 0;
+            s->images += r->kind == SIDEBAND_CODE && r->text[0] == '/' && strstr(r->text, "/true");
         }
 }
 
-/* More than one ring's worth of records in all; taken in several passes. */
+enum { CPUS_HERE = 64, OTHER_BYTES = 3 * 4096 };
+struct other {
+    int   fd[CPUS_HERE];
+    void *map[CPUS_HERE];
+};
+/* Another program's event on each CPU, which wants build ids; its ring is written over and over. */
+static void other_open(struct other *o)
+{
+    for (int cpu = 0; cpu < CPUS_HERE; cpu++) {
+        struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_DUMMY, .mmap = 1, .mmap2 = 1,
+                                       .build_id = 1};
+        o->fd[cpu]  = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+        o->map[cpu] = o->fd[cpu] < 0 ? MAP_FAILED : mmap(NULL, OTHER_BYTES, PROT_READ, MAP_SHARED, o->fd[cpu], 0);
+    }
+}
+
+static void other_close(struct other *o)
+{
+    for (int cpu = 0; cpu < CPUS_HERE; cpu++) {
+        if (o->map[cpu] != MAP_FAILED)
+            munmap(o->map[cpu], OTHER_BYTES);
+        if (o->fd[cpu] >= 0)
+            close(o->fd[cpu]);
+    }
+}
+
+/* More than one ring's worth of records in all; taken in several passes. Others beside it change nothing. */
 static void children_of_this_process(void **state)
 {
     static struct seen  seen;
     static struct exits exits;
+    static struct other before, after;
     struct sideband    *s;
     struct reason       why = {0};
     struct timespec     t;
     unsigned            codes = 0;
     (void)state;
 
+    other_open(&before);
     if (sideband_open(&s, &why)) {
         printf("skipped: %s\n", why.text);
+        other_close(&before);
         skip();
     }
+    other_open(&after);
     exits_open(&exits);
     for (unsigned i = 0; i < CHILDREN; i++) {
         pid_t pid = fork();
@@ -137,15 +171,18 @@ static void children_of_this_process(void **state)
         uint32_t code = 99;
         codes += exits_take(&exits, seen.pid[i], &code) && code == 0;
     }
-    printf("%u forks, %u execs, %u exits, %u codes\n", seen.forks, seen.execs, seen.exits, codes);
+    printf("%u forks, %u execs, %u images, %u exits, %u codes\n", seen.forks, seen.execs, seen.images, seen.exits, codes);
     assert_int_equal(seen.forks, CHILDREN);
     assert_int_equal(seen.execs, CHILDREN);
+    assert_int_equal(seen.images, CHILDREN);
     assert_int_equal(seen.exits, CHILDREN);
     assert_int_equal(seen.wrong, 0);
     if (exits.fd >= 0)
         assert_int_equal(codes, CHILDREN);
     exits_close(&exits);
     sideband_close(s);
+    other_close(&before);
+    other_close(&after);
 }
 
 int main(void)
