@@ -125,8 +125,9 @@ with Machine() as m:
     # a successor has them, and knows who came where
     provider = floods.Connection.__new__(floods.Connection)
     provider.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    provider.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 20, 0))
+    provider.socket.connect(at(m, "provider"))  # waits: what the fillers have left is still in the queue
     provider.socket.settimeout(20)
-    provider.socket.connect(at(m, "provider"))
     check(provider.hello() == 0 and provider.register(uuid.uuid4(), 0) == 0, "a provider's messages at its socket")
     os.kill(m.daemon_pid(), signal.SIGKILL)
     m.wait_ready()
