@@ -1,9 +1,11 @@
 #include "autologger/daemon/alraw.h"
+#include "autologger/daemon/machine_key.h"
 
 #include "autologger/wire/alraw.h"
 #include "autologger/wire/state.h"
 #include "registry-sim/base/crc32.h"
 #include "registry-sim/base/os.h"
+#include "registry-sim/win32/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +24,8 @@ struct alraw {
     uint64_t pos;
     uint8_t *room; /* one segment with its header */
     uint32_t items;
+    const uint8_t     *key; /* NULL: no seal is made, or asked for */
+    struct hmac_sha256 seal;
 };
 
 static wstatus failed(const char *path, int error, struct reason *why)
@@ -29,11 +33,27 @@ static wstatus failed(const char *path, int error, struct reason *why)
     return reason_set(why, wstatus_from_errno(error), "%s: %s", path, strerror(error));
 }
 
+/* The head is sealed at the end. */
+static void sealed_take(struct alraw *a, const void *data, size_t size)
+{
+    if (a->key && a->pos)
+        hmac_sha256_update(&a->seal, data, size);
+}
+
+static void seal_of(struct alraw *a, struct alraw_head head, uint8_t out[SHA256_SIZE])
+{
+    memset(head.seal, 0, sizeof head.seal);
+    head.crc = 0;
+    hmac_sha256_update(&a->seal, &head, sizeof head);
+    hmac_sha256_final(&a->seal, out);
+}
+
 /* ---- writing ---- */
 
 /* 0 or -errno. */
 static int put(struct alraw *a, const void *data, size_t size)
 {
+    sealed_take(a, data, size);
     int e = os_pwrite_all(os_linux(), a->fd, data, size, a->pos);
     a->pos += size;
     return e;
@@ -116,19 +136,23 @@ static int all_put(struct alraw *a, const struct kept *k, const char *boot_id)
     e = e ? e : os_linux()->fsync(os_linux(), a->fd);
     if (e)
         return e;
+    head.sealed      = a->key != NULL;
     head.items       = a->items;
     head.file_bytes  = a->pos;
     head.realtime_ns = os_linux()->realtime_ns(os_linux());
     snprintf(head.boot_id, sizeof head.boot_id, "%s", boot_id);
+    if (a->key)
+        seal_of(a, head, head.seal);
     head.crc = crc32_of(&head, offsetof(struct alraw_head, crc));
     a->pos   = 0;
     e        = put(a, &head, sizeof head);
     return e ? e : os_linux()->fsync(os_linux(), a->fd);
 }
 
-wstatus alraw_write(const char *path, const struct kept *k, const char *boot_id, uint64_t *bytes, struct reason *why)
+wstatus alraw_write(const char *path, const struct kept *k, const uint8_t *key, const char *boot_id, uint64_t *bytes,
+                    struct reason *why)
 {
-    struct alraw a = {.room = malloc(sizeof(struct alraw_segment) + ALRAW_SEGMENT_MAX)};
+    struct alraw a = {.room = malloc(sizeof(struct alraw_segment) + ALRAW_SEGMENT_MAX), .key = key};
     char         part[4096];
     int          e = 0;
 
@@ -137,6 +161,8 @@ wstatus alraw_write(const char *path, const struct kept *k, const char *boot_id,
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to write %s", path);
     if (snprintf(part, sizeof part, "%s.part", path) >= (int)sizeof part)
         e = -ENAMETOOLONG;
+    if (key)
+        hmac_sha256_init(&a.seal, key, MACHINE_KEY_SIZE);
     a.fd = e ? -1 : open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (!e && a.fd < 0)
         e = -errno;
@@ -167,6 +193,7 @@ static bool get(struct alraw *a, void *out, size_t size)
 {
     if (pread(a->fd, out, size, (off_t)a->pos) != (ssize_t)size)
         return false;
+    sealed_take(a, out, size);
     a->pos += size;
     return true;
 }
@@ -223,13 +250,23 @@ static bool item_get(struct alraw *a, struct kept *k)
     return true;
 }
 
+static wstatus unsealed(const char *path, const char *what, struct reason *why)
+{
+    return reason_set(why, W_ACCESS_DENIED, "%s %s: whoever wrote it says which files are written. "
+                      "Do: autologger recover --unsealed %s, if you know who that is", path, what, path);
+}
+
 static wstatus all_get(struct alraw *a, const char *path, struct kept *k, char boot_id[64], struct reason *why)
 {
     struct alraw_head head;
     struct stat       st;
     uint32_t          end = 0;
+    uint8_t           seal[SHA256_SIZE];
 
-    if (!get(a, &head, sizeof head) || head.magic != ALRAW_MAGIC)
+    const bool whole = get(a, &head, sizeof head);
+    if (whole && head.magic == ALRAW_MAGIC_1)
+        return reason_set(why, W_INVALID_DATA, "%s is of an older version: use the program of the package that wrote it", path);
+    if (!whole || head.magic != ALRAW_MAGIC)
         return reason_set(why, W_INVALID_DATA, "%s is not a file of the early program (.alraw)", path);
     if (!head.file_bytes)
         return reason_set(why, W_INVALID_DATA, "%s was not completed: the machine stopped while it was written", path);
@@ -239,19 +276,27 @@ static wstatus all_get(struct alraw *a, const char *path, struct kept *k, char b
     if (head.version != STATE_VERSION)
         return reason_set(why, W_INVALID_DATA, "%s has version %u, this program knows %d: use the program of the package that wrote it",
                           path, head.version, STATE_VERSION);
+    if (a->key && !head.sealed)
+        return unsealed(path, "has no seal", why);
     memcpy(boot_id, head.boot_id, 64);
     boot_id[63] = 0;
     for (uint32_t i = 0; i < head.items; i++)
         if (!item_get(a, k))
             return damaged(path, a, "a part does not fit its checksum", why);
-    return get(a, &end, sizeof end) && end == ALRAW_END ? W_SUCCESS : damaged(path, a, "the end is missing", why);
+    if (!get(a, &end, sizeof end) || end != ALRAW_END)
+        return damaged(path, a, "the end is missing", why);
+    if (a->key)
+        seal_of(a, head, seal);
+    return !a->key || sha256_equal(seal, head.seal) ? W_SUCCESS : unsealed(path, "does not have the seal of this machine", why);
 }
 
-wstatus alraw_read(const char *path, struct kept *k, char boot_id[64], struct reason *why)
+wstatus alraw_read(const char *path, const uint8_t *key, struct kept *k, char boot_id[64], struct reason *why)
 {
-    struct alraw a = {.fd = open(path, O_RDONLY | O_CLOEXEC)};
+    struct alraw a = {.fd = open(path, O_RDONLY | O_CLOEXEC), .key = key};
     if (a.fd < 0)
         return failed(path, errno, why);
+    if (key)
+        hmac_sha256_init(&a.seal, key, MACHINE_KEY_SIZE);
     a.room     = malloc(sizeof(struct alraw_segment) + ALRAW_SEGMENT_MAX);
     wstatus st = a.room ? all_get(&a, path, k, boot_id, why) : reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to read %s", path);
     if (st)

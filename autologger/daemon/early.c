@@ -18,6 +18,7 @@
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/handover.h"
 #include "autologger/daemon/keeper.h"
+#include "autologger/daemon/machine_key.h"
 #include "autologger/daemon/service.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/base/visible_print.h"
@@ -144,11 +145,13 @@ static void booted(void *ctx, const struct result_list *rows)
     early_report_write(e->report_path, rows); /* without it only the emergency shell knows less */
 }
 
+static const char *store_path(const struct early *e) { return *e->head.store_path ? e->head.store_path : "/var/lib/autologger/registry.db"; }
+
 static int service_run(void *ctx, struct handed *handed)
 {
     struct early                *e       = ctx;
     const struct service_options options = {.store_path  = *e->snapshot_kept ? e->snapshot_kept : e->snapshot,
-                                            .store_saved = *e->head.store_path ? e->head.store_path : "/var/lib/autologger/registry.db",
+                                            .store_saved = store_path(e),
                                             .log_dir     = *e->head.log_dir ? e->head.log_dir : "/var/log/autologger",
                                             .runtime_dir = e->runtime_dir,
                                             .hold        = true,
@@ -265,14 +268,16 @@ static void save(void *ctx, const struct kept *k)
     char                path[512];
     struct reason       why;
     uint64_t            bytes;
+    uint8_t             key[MACHINE_KEY_SIZE];
 
     pid_t pid = fork();
     if (pid == 0) {
         if (!early_root_enter(&e->root))
             _exit(1);
+        const bool sealed = machine_key_load(store_path(e), key, &why) == W_SUCCESS;
         snprintf(path, sizeof path, "%s/boot-%.63s.alraw", e->raw_dir, e->boot_id);
         os_mkdir_parents(os_linux(), path, 0755);
-        if (alraw_write(path, k, e->boot_id, &bytes, &why) != W_SUCCESS)
+        if (alraw_write(path, k, sealed ? key : NULL, e->boot_id, &bytes, &why) != W_SUCCESS)
             _exit(1);
         snprintf(path, sizeof path, "%s/boot-%.63s.status.txt", e->raw_dir, e->boot_id);
         int out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
@@ -416,26 +421,32 @@ static int status(const struct early *e)
 }
 
 /* A copy: the early program goes on. */
-static int save_copy(const struct early *e, const char *path)
+static int save_copy(struct early *e, const char *path)
 {
-    struct kept   k;
-    struct reason why = {0};
-    uint64_t      bytes      = 0;
-    int           connection = handover_connect(e->handover_path);
+    struct kept      k;
+    struct reason    why = {0};
+    uint64_t         bytes      = 0;
+    uint8_t          key[MACHINE_KEY_SIZE];
+    struct regstore *snapshot   = NULL;
+    int              connection = handover_connect(e->handover_path);
 
     if (connection < 0) {
         visible_line(stderr, "autologger-early: nothing runs at %s", e->handover_path);
         return EXIT_FAILED;
     }
-    wstatus st = kept_init(&k) ? handover_receive(connection, &k, &why) : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory");
-    st         = st ? st : alraw_write(path, &k, e->boot_id, &bytes, &why);
+    if (regstore_open_snapshot(e->snapshot, &snapshot, &e->head, &why) == W_SUCCESS) /* for the store's path, which has the key beside it */
+        regstore_close(snapshot);
+    const bool sealed = machine_key_read(store_path(e), key, &why) == W_SUCCESS;
+    wstatus    st     = kept_init(&k) ? handover_receive(connection, &k, &why) : reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory");
+    st                = st ? st : alraw_write(path, &k, sealed ? key : NULL, e->boot_id, &bytes, &why);
     kept_finish(&k);
     close(connection); /* without an acknowledgement */
     if (st) {
         visible_line(stderr, "autologger-early: %s. Do: %s", why.text, wstatus_advice(st));
         return EXIT_FAILED;
     }
-    visible_printf(stdout, "saved %llu KB to %s. Do: autologger recover %s\n", (unsigned long long)bytes / 1024, path, path);
+    visible_printf(stdout, "saved %llu KB to %s%s. Do: autologger recover %s%s\n", (unsigned long long)bytes / 1024, path,
+                   sealed ? "" : ", without a seal: this machine's key is not here", sealed ? "" : "--unsealed ", path);
     return 0;
 }
 

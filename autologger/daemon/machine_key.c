@@ -36,22 +36,38 @@ static int key_make(const char *path)
     return e;
 }
 
-wstatus machine_key_load(const char *store, uint8_t out[MACHINE_KEY_SIZE], struct reason *why)
+static wstatus key_open(const char *path, uint8_t out[MACHINE_KEY_SIZE], struct reason *why)
+{
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
+    const wstatus st = key_read(fd, path, out, why);
+    close(fd);
+    return st;
+}
+
+static wstatus key_path(const char *store, char out[PATH_MAX], struct reason *why)
 {
     const char *slash = strrchr(store, '/');
-    char        path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%.*skey", slash ? (int)(slash + 1 - store) : 0, store) >= (int)sizeof path)
+    if (snprintf(out, PATH_MAX, "%.*skey", slash ? (int)(slash + 1 - store) : 0, store) >= PATH_MAX)
         return reason_set(why, W_FILENAME_EXCED_RANGE, "%s: the path is too long", store);
-    for (int tries = 0, e;; tries++) {
-        const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd >= 0) {
-            const wstatus st = key_read(fd, path, out, why);
-            close(fd);
-            return st;
-        }
-        if (errno != ENOENT || tries)
-            return reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
-        if ((e = key_make(path)))
-            return reason_set(why, wstatus_from_errno(e), "%s cannot be made: %s", path, strerror(e));
-    }
+    return W_SUCCESS;
+}
+
+wstatus machine_key_read(const char *store, uint8_t out[MACHINE_KEY_SIZE], struct reason *why)
+{
+    char          path[PATH_MAX];
+    const wstatus st = key_path(store, path, why);
+    return st ? st : key_open(path, out, why);
+}
+
+wstatus machine_key_load(const char *store, uint8_t out[MACHINE_KEY_SIZE], struct reason *why)
+{
+    char    path[PATH_MAX];
+    wstatus st = key_path(store, path, why);
+    st         = st ? st : key_open(path, out, why);
+    if (st != W_FILE_NOT_FOUND)
+        return st;
+    const int e = key_make(path);
+    return e ? reason_set(why, wstatus_from_errno(e), "%s cannot be made: %s", path, strerror(e)) : key_open(path, out, why);
 }

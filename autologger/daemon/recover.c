@@ -1,6 +1,7 @@
 #include "autologger/daemon/recover.h"
 
 #include "autologger/daemon/alraw.h"
+#include "autologger/daemon/machine_key.h"
 #include "autologger/daemon/results_save.h"
 #include "autologger/daemon/runtime_dir.h"
 #include "autologger/wire/state.h"
@@ -78,6 +79,16 @@ static wstatus states_prepare(const struct kept *k, const struct recover_options
     return W_SUCCESS;
 }
 
+/* A machine without a key has sealed nothing: no file has the seal of a key that was made this moment. */
+static wstatus file_read(const struct recover_options *o, struct kept *k, char boot_id[64], struct reason *why)
+{
+    uint8_t key[MACHINE_KEY_SIZE];
+    wstatus st = o->unsealed ? W_SUCCESS : machine_key_read(o->key_store, key, why);
+    if (st == W_FILE_NOT_FOUND)
+        st = machine_key_random(key) ? W_SUCCESS : reason_set(why, W_NOT_SUPPORTED, "the kernel gives no random numbers");
+    return st ? st : alraw_read(o->path, o->unsealed ? NULL : key, k, boot_id, why);
+}
+
 static wstatus recover_in(const struct recover_options *o, const char *runtime_dir, struct reason *why)
 {
     struct kept                  k;
@@ -88,7 +99,7 @@ static wstatus recover_in(const struct recover_options *o, const char *runtime_d
 
     if (!kept_init(&k))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to recover %s", o->path);
-    wstatus st            = alraw_read(o->path, &k, boot_id, why);
+    wstatus st            = file_read(o, &k, boot_id, why);
     st                    = st ? st : states_prepare(&k, o, why);
     struct handed *handed = st ? NULL : handed_create_from(&k, -1);
     kept_finish(&k);

@@ -7,6 +7,8 @@
 
 struct recover_options {
     const char *path;
+    const char *key_store; /* the store of this machine: beside it lies the key of the seal */
+    bool        unsealed;  /* a file without this machine's seal will do: it says which files are written */
     const char *log_dir; /* where log files go instead of the log folder of that boot; NULL: there */
     const char *store;   /* where the results go instead of the store of that boot; NULL: there */
     wstatus (*store_open)(const char *path, bool write, struct regstore **out, struct reason *why);
@@ -15,6 +17,6 @@ struct recover_options {
     void *ctx;
 };
 
-/* 2, 13 (damaged, incomplete, another version), 8; single sessions that fail are rows. */
+/* 2, 5 (not sealed by this machine), 13 (damaged, incomplete, another version), 8; single sessions that fail are rows. */
 wstatus recover_run(const struct recover_options *options, struct reason *why);
 #endif

@@ -3,13 +3,16 @@
  *   struct alraw_head | items: struct alraw_item, name, segments: struct alraw_segment, bytes | ... | ALRAW_END
  *
  * Native byte order: `autologger recover` reads it on the same machine, with a program of the same state version. A file whose
- * `file_bytes` is 0 was not completed. Holes of a memory item are left out: bytes that no segment covers are 0.
+ * `file_bytes` is 0 was not completed. The daemon's own memory becomes paths and rights again, so the file has a seal: the
+ * HMAC-SHA-256, by the key of the machine, of all that follows the head, then of the head with seal and crc of 0. Holes of a memory
+ * item are left out: bytes that no segment covers are 0.
  * Every crc is the CRC-32 of what it stands before, up to the next one. */
 #ifndef AUTOLOGGER_WIRE_ALRAW_H
 #define AUTOLOGGER_WIRE_ALRAW_H
 #include <stdint.h>
 
-#define ALRAW_MAGIC UINT64_C(0x31305741524C41A1)
+#define ALRAW_MAGIC UINT64_C(0x32305741524C41A1)
+#define ALRAW_MAGIC_1 UINT64_C(0x31305741524C41A1) /* of 0.1 before it had a seal */
 #define ALRAW_ITEM UINT32_C(0x4D455449)
 #define ALRAW_END UINT32_C(0x21444E45)
 enum { ALRAW_SEGMENT_MAX = 1 << 20, ALRAW_MEMORY = 1, ALRAW_EVENT = 2 };
@@ -21,7 +24,8 @@ struct alraw_head {
     uint64_t file_bytes; /* of the complete file */
     uint64_t realtime_ns; /* when it was written, since 1970 */
     char     boot_id[64];
-    uint32_t reserved;
+    uint8_t  seal[32];
+    uint32_t sealed; /* 0: there was no key where it was written */
     uint32_t crc; /* of all before it */
 };
 struct alraw_item {

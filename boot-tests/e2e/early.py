@@ -2,6 +2,7 @@
 nothing whose call had returned is lost, torn or doubled, also when its service is killed before and during the hand-over. Members of a
 provider group are enabled while it holds the boot. No daemon:
 it starts one by itself, or saves all to a file that `recover` turns into traces. Proves: REG-19, REG-25, REG-26, LGT-05."""
+import hashlib
 import json
 import os
 import signal
@@ -151,7 +152,7 @@ def no_daemon_at_all():
         writer.wait(60)
         copy = os.path.join(m.dir, "copy.alraw")
         r = subprocess.run([EARLY, "--runtime-dir", m.runtime, "save", copy], capture_output=True, text=True)
-        check(r.returncode == 0, "save:", r.stdout, r.stderr)
+        check(r.returncode == 0 and "recover --unsealed " + copy in r.stdout, "save:", r.stdout, r.stderr)  # without the machine's key: as before there is a root
         m.armed()  # it goes on
         m.gone(60)
         files = m.files()
@@ -159,10 +160,15 @@ def no_daemon_at_all():
         check(len(raw) == 1 and len(files) == 2, "expected one .alraw and its Status:", files)
         with open(raw[0].replace(".alraw", ".status.txt")) as f:
             check("first: Status 0" in f.read(), "the Status beside it")
-        for path, out in ((raw[0], "out"), (copy, "copied")):
+        r = tool("recover", copy, "--log-dir", m.dir, "--store", m.store, expect=None)
+        check(r.returncode == 111 and "has no seal" in r.stderr and "--unsealed " + copy in r.stderr, "recover without a seal:", r.stdout, r.stderr)
+        r = tool("recover", raw[0], "--log-dir", m.dir, "--store", os.path.join(m.logs, "registry.db"), expect=None)
+        check(r.returncode == 111 and "not have the seal of this machine" in r.stderr, "recover on another machine:", r.stdout, r.stderr)
+        check(not [f for f in os.listdir(m.dir) if f.endswith(".etl")], "a refused file has written", os.listdir(m.dir))
+        for path, out, sealed in ((raw[0], "out", ()), (copy, "copied", ("--unsealed",))):
             where = os.path.join(m.dir, out)
             os.mkdir(where)
-            r = tool("recover", path, "--log-dir", where, "--store", m.store, "--json", expect=None)
+            r = tool("recover", path, *sealed, "--log-dir", where, "--store", m.store, "--json", expect=None)
             check(r.returncode in (0, 1) and r.stdout, "recover:", r.stdout, r.stderr)
             rows = json.loads(r.stdout)["sessions"]
             check([x for x in rows if x["status"] != 0] == [], "recover:", rows)
@@ -212,6 +218,24 @@ def stale():
         check(len(found) == 1 and "older than the store" in found[0]["reason"] and "apply" in found[0]["advice"], first_conditions(m))
 
 
+def forged():
+    """A snapshot that somebody changed, with a head and a checksum that fit: the boot goes by it, and says so."""
+    with EarlyMachine(DECLARED) as m:
+        said = open(m.snapshot, "rb").read()
+        name = "first.etl".encode("utf-16-le")
+        check(said.count(name) == 1 and hashlib.sha1(said[:-20]).digest() == said[-20:], "the snapshot's form")
+        changed = said[:-20].replace(name, "other.etl".encode("utf-16-le"))
+        with open(m.snapshot, "wb") as f:
+            f.write(changed + hashlib.sha1(changed).digest())
+        m.early()
+        m.armed()
+        m.start()
+        m.gone()
+        m.shutdown()
+        found = [c for c in first_conditions(m) if c["item"] == "snapshot"]
+        check(len(found) == 1 and "not of this machine" in found[0]["reason"], first_conditions(m))
+
+
 if os.geteuid() != 0:
     print("skipped: needs root")
     sys.exit(77)
@@ -225,3 +249,4 @@ no_daemon_at_all()
 damaged(flip, "checksum")
 damaged(lambda f: f.truncate(100), "")
 stale()
+forged()

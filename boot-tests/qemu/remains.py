@@ -49,7 +49,7 @@ class Remains:
         folder.mkdir()
         if self.store():  # of that boot: the Status is brought into it
             shutil.copy(self.store(), folder / "registry.db")
-        r = tool("recover", path, "--log-dir", folder / "logs", "--store", folder / "registry.db", check=False)
+        r = tool("recover", "--unsealed", path, "--log-dir", folder / "logs", "--store", folder / "registry.db", check=False)
         self.recovered, self._status, self._summaries, self._dumped = folder, None, {}, {}
         return None if r.returncode == 0 else f"exit {r.returncode}: {r.stdout[-500:]}{r.stderr[-500:]}"
 

@@ -68,29 +68,41 @@ void sha256_final(struct sha256 *s, uint8_t digest[SHA256_SIZE])
         digest[i] = (uint8_t)(s->state[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-void hmac_sha256(const void *key, size_t key_size, const void *data, size_t size, uint8_t out[SHA256_SIZE])
+void hmac_sha256_init(struct hmac_sha256 *h, const void *key, size_t key_size)
 {
-    uint8_t       inner[SHA256_BLOCK] = {0}, outer[SHA256_BLOCK];
-    struct sha256 s;
+    uint8_t inner[SHA256_BLOCK] = {0};
     if (key_size > SHA256_BLOCK) {
-        sha256_init(&s);
-        sha256_update(&s, key, key_size);
-        sha256_final(&s, inner);
+        sha256_init(&h->inner);
+        sha256_update(&h->inner, key, key_size);
+        sha256_final(&h->inner, inner);
     } else {
         memcpy(inner, key, key_size);
     }
     for (unsigned i = 0; i < SHA256_BLOCK; i++) {
-        outer[i] = inner[i] ^ 0x5c;
+        h->outer[i] = inner[i] ^ 0x5c;
         inner[i] ^= 0x36;
     }
-    sha256_init(&s);
-    sha256_update(&s, inner, sizeof inner);
-    sha256_update(&s, data, size);
-    sha256_final(&s, out);
-    sha256_init(&s);
-    sha256_update(&s, outer, sizeof outer);
-    sha256_update(&s, out, SHA256_SIZE);
-    sha256_final(&s, out);
+    sha256_init(&h->inner);
+    sha256_update(&h->inner, inner, sizeof inner);
+}
+
+void hmac_sha256_update(struct hmac_sha256 *h, const void *data, size_t size) { sha256_update(&h->inner, data, size); }
+
+void hmac_sha256_final(struct hmac_sha256 *h, uint8_t out[SHA256_SIZE])
+{
+    sha256_final(&h->inner, out);
+    sha256_init(&h->inner);
+    sha256_update(&h->inner, h->outer, sizeof h->outer);
+    sha256_update(&h->inner, out, SHA256_SIZE);
+    sha256_final(&h->inner, out);
+}
+
+void hmac_sha256(const void *key, size_t key_size, const void *data, size_t size, uint8_t out[SHA256_SIZE])
+{
+    struct hmac_sha256 h;
+    hmac_sha256_init(&h, key, key_size);
+    hmac_sha256_update(&h, data, size);
+    hmac_sha256_final(&h, out);
 }
 
 bool sha256_equal(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE])

@@ -15,6 +15,13 @@ struct sha256 {
 void sha256_init(struct sha256 *s);
 void sha256_update(struct sha256 *s, const void *data, size_t size);
 void sha256_final(struct sha256 *s, uint8_t digest[SHA256_SIZE]);
+struct hmac_sha256 {
+    struct sha256 inner;
+    uint8_t       outer[SHA256_BLOCK];
+};
+void hmac_sha256_init(struct hmac_sha256 *h, const void *key, size_t key_size);
+void hmac_sha256_update(struct hmac_sha256 *h, const void *data, size_t size);
+void hmac_sha256_final(struct hmac_sha256 *h, uint8_t out[SHA256_SIZE]);
 void hmac_sha256(const void *key, size_t key_size, const void *data, size_t size, uint8_t out[SHA256_SIZE]);
 /* Takes the same time whichever byte differs. */
 bool sha256_equal(const uint8_t a[SHA256_SIZE], const uint8_t b[SHA256_SIZE]);

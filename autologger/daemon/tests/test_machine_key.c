@@ -21,7 +21,10 @@ static void made_once(void **state)
     uint8_t     first[MACHINE_KEY_SIZE], again[MACHINE_KEY_SIZE], none[MACHINE_KEY_SIZE] = {0};
     struct stat st;
     (void)state;
+    assert_int_equal(machine_key_read(store, first, NULL), W_FILE_NOT_FOUND);
     assert_int_equal(machine_key_load(store, first, NULL), W_SUCCESS);
+    assert_int_equal(machine_key_read(store, again, NULL), W_SUCCESS);
+    assert_memory_equal(first, again, sizeof first);
     assert_int_equal(machine_key_load(store, again, NULL), W_SUCCESS);
     assert_memory_equal(first, again, sizeof first);
     assert_memory_not_equal(first, none, sizeof first);
