@@ -16,7 +16,7 @@ static void snapshot_age(const struct state_daemon *state, struct regstore *stor
         return;
     condition_add(&row->conditions, W_INVALID_DATA, false, "snapshot", row->source_file, row->source_line,
                   "autologger apply, which makes the snapshot anew, then reboot",
-                  "this boot went by a snapshot (change %llu) that is older than the store: what was declared since then was not booted",
+                  "this boot went by a snapshot (change %llu) that does not say what the store says: it is older than the store, or not of this machine",
                   (unsigned long long)state->change_number);
 }
 

@@ -5,6 +5,7 @@
 #include "autologger/session/anchor.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/change_number.h"
+#include "registry-sim/store/snapshot.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <poll.h>
@@ -363,6 +364,9 @@ static wstatus service_boot(struct service *v, struct reason *why)
         return W_SUCCESS; /* nothing is declared: a daemon for sessions started later */
     if (!st && change_number_get(store, &v->results.change_number, why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: %s", why->text);
+    /* what it says, not what its head claims: early_facts.c compares it with the store, which root alone can write */
+    if (!st && v->options.snapshot)
+        st = snapshot_content_hash(store, v->state->snapshot_content, why);
     st = st ? st : boot_sessions(v, store, why);
     regstore_close(store);
     if (!st)

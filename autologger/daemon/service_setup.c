@@ -96,10 +96,8 @@ wstatus service_state_create(struct service *v, struct reason *why)
     v->state->rehearsal    = v->options.rehearsal;
     v->state->early_ns     = v->options.begin_ns;
     v->state->held_ns      = v->options.held_ns;
-    if (v->options.snapshot) {
+    if (v->options.snapshot)
         v->state->change_number = v->options.snapshot->change_number;
-        memcpy(v->state->snapshot_content, v->options.snapshot->content, sizeof v->state->snapshot_content);
-    }
     snprintf(v->state->store, sizeof v->state->store, "%s", v->options.store_saved ? v->options.store_saved : v->options.store_path);
     snprintf(v->state->log_dir, sizeof v->state->log_dir, "%s", v->options.log_dir);
     boot_id_read(v->state->boot_id, sizeof v->state->boot_id);
