@@ -1,9 +1,11 @@
 /* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
 #include "autologger/daemon/boot_end.h"
+#include "autologger/daemon/collector.h"
 #include "autologger/daemon/companion.h"
 #include "autologger/daemon/confine.h"
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
+#include "autologger/daemon/merge_job.h"
 #include "autologger/daemon/outcasts.h"
 #include "autologger/daemon/private.h"
 #include "autologger/control/outcast.h"
@@ -260,6 +262,17 @@ static void row_watch_start(const struct arguments *a)
     aside(unit);
 }
 
+/* This program as one of the daemon's other processes: its exit code. -1: it is the daemon. */
+static int part_run(int argc, char **argv)
+{
+    static const struct { const char *word; int (*run)(void); } parts[] = {
+        {OUTCASTS_WORD, outcasts_run}, {WRITER_WORD, writer_run}, {MERGE_WORD, merge_job_run}, {COLLECTOR_WORD, collector_run}};
+    for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(argv[1], parts[i].word) == 0)
+            return parts[i].run();
+    return -1;
+}
+
 int main(int argc, char **argv)
 {
     static const struct service_rights rights = {rights_load, rights_save, rights_asked, rights_destroy, server_access, "/etc/group",
@@ -279,10 +292,9 @@ int main(int argc, char **argv)
     struct service   *service = NULL;
     struct reason     why     = {0};
 
-    if (argc == 2 && strcmp(argv[1], OUTCASTS_WORD) == 0)
-        return outcasts_run();
-    if (argc == 2 && strcmp(argv[1], WRITER_WORD) == 0)
-        return writer_run();
+    const int part = part_run(argc, argv);
+    if (part >= 0)
+        return part;
     argp_err_exit_status = EXIT_WRONG_CALL;
     argp_parse(&argp, argc, argv, 0, NULL, &a);
     if (!a.service.rehearsal && strcmp(a.service.runtime_dir, RUNTIME_DIR) == 0)
@@ -297,6 +309,8 @@ int main(int argc, char **argv)
         setenv("AUTOLOGGER_KEPT", "1", 1);
         return run_kept(&a);
     }
+    if (collector_begin(below_keeper, &why) != W_SUCCESS)
+        visible_line(stderr, "autologgerd: it keeps all rights: %s", why.text); /* it works as well */
     const struct boot_end_options boot_options = {a.service.store_path, a.service.runtime_dir, a.guard_path, a.systemd_dir, a.proc_stat,
                                                   a.keep_premerge, a.merge_wait ? (unsigned)atoi(a.merge_wait) * 1000 : SHUTDOWN_MERGE_MS,
                                                   a.service.store_open, used_up, &a};

@@ -161,18 +161,24 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Until the guest asks no more. */
+static bool is_wanted(const struct merge_host *h)
+{
+    struct pollfd p = {.fd = h->asker_fd, .events = POLLRDHUP};
+    return poll(&p, 1, 0) <= 0;
+}
+
+/* Until the guest asks no more, or nobody wants what it makes. */
 static void serve(struct merge_host *h, int socket, int64_t until)
 {
     static struct merge_ask ask;
     struct merge_reply      reply;
-    struct pollfd           p = {.fd = socket, .events = POLLIN};
+    struct pollfd           p[2] = {{.fd = socket, .events = POLLIN}, {.fd = h->asker_fd, .events = POLLRDHUP}};
     int                     stray;
 
     for (;;) {
         const int64_t left  = until - now_ms();
-        const int     ready = left > 0 ? poll(&p, 1, left > 60000 ? 60000 : (int)left) : 0;
-        if (left <= 0)
+        const int     ready = left > 0 ? poll(p, 2, left > 60000 ? 60000 : (int)left) : 0;
+        if (left <= 0 || p[1].revents)
             return;
         if (ready <= 0)
             continue;
@@ -190,13 +196,13 @@ static void serve(struct merge_host *h, int socket, int64_t until)
     }
 }
 
-/* It ends once it asks no more, or is ended. False: it took too long. */
-static bool ended(pid_t pid, int64_t until, int *status)
+/* It ends once it asks no more, or is ended. False: it took too long, or nobody wants it. */
+static bool ended(const struct merge_host *h, pid_t pid, int64_t until, int *status)
 {
     const struct timespec a_moment = {.tv_nsec = 5000000};
     pid_t                 done;
 
-    while ((done = waitpid(pid, status, WNOHANG)) == 0 && now_ms() < until)
+    while ((done = waitpid(pid, status, WNOHANG)) == 0 && now_ms() < until && is_wanted(h))
         nanosleep(&a_moment, NULL);
     if (done != 0)
         return true;
@@ -249,7 +255,7 @@ wstatus merge_host_run(struct merge_host *h, struct reason *why)
         const int64_t until = now_ms() + (int64_t)h->seconds * 1000;
         serve(h, pair[0], until);
         close(pair[0]); /* a guest that still asks ends */
-        const bool in_time = ended(pid, until, &status);
+        const bool in_time = ended(h, pid, until, &status);
         unwind_end(h);
         st = how_it_ended(h, in_time, status, pipe_fd[0], why);
     } else {

@@ -19,6 +19,7 @@ struct merge_host {
     /* In the child, which has no rights any more and ends with it: fills `answer`. */
     void (*guest)(void *ctx, struct os *edge, void *answer);
     void              *ctx;
+    int                asker_fd; /* a socket: when its other end is closed, nobody wants the merge any more; -1: none */
     void              *answer; /* of this size, from the guest: numbers and texts to be checked */
     size_t             size;
     /* results */

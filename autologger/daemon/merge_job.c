@@ -1,7 +1,9 @@
 #include "autologger/daemon/merge_job.h"
 
+#include "autologger/daemon/collector.h"
 #include "autologger/daemon/merge_host.h"
 #include "autologger/daemon/phase_count.h"
+#include "autologger/daemon/self_start.h"
 #include "autologger/sandbox/sandbox.h"
 #include "autologger/schema/publishers.h"
 #include "registry-sim/base/visible_print.h"
@@ -10,30 +12,41 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { NICE = 10 };
+enum { NICE = 10, END_MS = 5000 };
 #define TEMPORARY ".merging-" /* merge.c's: the target's name, this, a process id */
 
-/* What the child says at its end; smaller than PIPE_BUF, so it comes whole. */
+/* What the process says at its end, in one message. */
 struct answer {
     struct reason     why;
     wstatus           status;
     struct merge_told told;
+};
+/* What it is to do, in one message: of the rows that are merged what the merge needs, of the boot what counting needs. */
+struct order {
+    uint32_t           count, publishers_size; /* of input[]; with its NUL, 0: the usual folder */
+    struct merge_parts parts;                  /* without its pointers */
+    struct result_list boot;                   /* without its rows */
+    char               publishers[1024];
+    struct input {
+        char path[sizeof((struct result_row *)0)->log_path];
+        bool kernel;
+    } input[MERGE_PARTS];
 };
 /* What the merge is of. */
 struct task {
     const struct merge_parts *parts;
     const struct result_list *rows;
 };
-_Static_assert(sizeof(struct answer) <= 4096, "an answer is written at once");
+static size_t order_size(const struct order *o) { return offsetof(struct order, input) + o->count * sizeof *o->input; }
 
 /* A process that has died, but that nobody has waited for, has no command line any more. */
 static bool lives(int pid)
@@ -67,7 +80,7 @@ static void temporaries_remove(const char *target)
         closedir(d);
 }
 
-/* In the process that has no rights. */
+/* In the process that has no rights. `task` is this process' copy. */
 static void merge(void *ctx, struct os *edge, void *out)
 {
     const struct task  *task  = ctx;
@@ -94,53 +107,106 @@ static void layers_missing(const char *target, unsigned in)
         visible_line(stderr, "autologgerd: %s was merged by a process without some of its guards: %s", target, sandbox_text(missing, text, sizeof text));
 }
 
-/* The host of a merge, beside the daemon. */
-static void child(const struct merge_parts *parts, const struct result_list *rows, int out_fd, pid_t parent)
-{
-    const char       *inputs[MERGE_PARTS];
-    struct answer     a    = {.status = W_CANCELLED}, said = {.status = W_CANCELLED};
-    struct task       task = {parts, rows};
-    struct merge_host host = {.inputs = inputs, .count = parts->count, .target = parts->target, .bytes = parts->bytes, .guest = merge, .ctx = &task,
-                              .publishers = parts->publishers ? parts->publishers : publishers_folder(), .answer = &said, .size = sizeof said};
+/* ---- the process ---- */
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(1);
+static bool order_take(int fd, struct order *o)
+{
+    ssize_t n;
+    do
+        n = recv(fd, o, sizeof *o, 0);
+    while (n < 0 && errno == EINTR);
+    if (n < (ssize_t)offsetof(struct order, input) || o->count > MERGE_PARTS || (size_t)n != order_size(o) || o->publishers_size > sizeof o->publishers ||
+        (o->publishers_size && o->publishers[o->publishers_size - 1]) || !memchr(o->parts.target, 0, sizeof o->parts.target) ||
+        !memchr(o->parts.configuration, 0, sizeof o->parts.configuration))
+        return false;
+    for (unsigned i = 0; i < o->count; i++)
+        if (!memchr(o->input[i].path, 0, sizeof o->input[i].path))
+            return false;
+    return true;
+}
+
+int merge_job_run(void)
+{
+    static struct order      o;
+    static struct result_row row[MERGE_PARTS];
+    const char              *inputs[MERGE_PARTS];
+    struct answer            a = {.status = W_CANCELLED}, said = {.status = W_CANCELLED};
+
+    self_alone();
+    prctl(PR_SET_NAME, "merge-host", 0, 0, 0);
+    const int asker = fcntl(0, F_DUPFD_CLOEXEC, 3); /* neither the guest nor autologger-unwind has it */
+    const int null  = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (asker < 0 || null < 0 || dup2(null, 0) < 0 || !order_take(asker, &o))
+        return 1;
     setpriority(PRIO_PROCESS, 0, NICE);
-    dup2(out_fd, 3); /* no descriptor of the daemon is held open by us */
-    close_range(4, ~0u, 0);
-    for (unsigned i = 0; i < parts->count; i++)
-        inputs[i] = parts->row[i]->log_path;
+    o.boot.rows   = NULL;
+    o.boot.count  = o.boot.capacity = 0;
+    o.parts.count = o.count;
+    o.parts.own_count  = 0;
+    o.parts.publishers = o.publishers_size ? o.publishers : NULL;
+    for (unsigned i = 0; i < o.count; i++) {
+        memcpy(row[i].log_path, o.input[i].path, sizeof row[i].log_path);
+        row[i].kernel  = o.input[i].kernel;
+        o.parts.row[i] = &row[i];
+        inputs[i]      = row[i].log_path;
+    }
+    struct task       task = {&o.parts, &o.boot};
+    struct merge_host host = {.inputs = inputs, .count = o.count, .target = o.parts.target, .bytes = o.parts.bytes, .guest = merge, .ctx = &task,
+                              .publishers = o.parts.publishers ? o.parts.publishers : publishers_folder(), .answer = &said, .size = sizeof said,
+                              .asker_fd = asker};
     a.status = merge_host_run(&host, &a.why);
     if (a.status == W_SUCCESS) {
         a = said;
         a.why.text[sizeof a.why.text - 1] = 0;
-        layers_missing(parts->target, host.layers);
+        layers_missing(o.parts.target, host.layers);
     }
-    _exit(write(3, &a, sizeof a) == sizeof a ? 0 : 1);
+    return send(asker, &a, sizeof a, MSG_NOSIGNAL) == (ssize_t)sizeof a ? 0 : 1;
+}
+
+/* ---- in the daemon ---- */
+
+static wstatus order_send(int fd, const struct merge_parts *parts, const struct result_list *rows, struct reason *why)
+{
+    struct order *o   = calloc(1, sizeof *o);
+    const size_t  far = parts->publishers ? strlen(parts->publishers) + 1 : 0;
+    if (!o)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to merge");
+    if (far > sizeof o->publishers) {
+        free(o);
+        return reason_set(why, W_FILENAME_EXCED_RANGE, "%s: the path is too long", parts->publishers);
+    }
+    o->count           = parts->count;
+    o->publishers_size = (uint32_t)far;
+    memcpy(o->publishers, parts->publishers ? parts->publishers : "", far);
+    o->parts = *parts;
+    o->boot  = *rows;
+    memset(o->parts.row, 0, sizeof o->parts.row); /* no address of this process goes out */
+    memset(o->parts.own, 0, sizeof o->parts.own);
+    o->parts.publishers = NULL;
+    o->boot.rows        = NULL;
+    for (unsigned i = 0; i < parts->count; i++) {
+        snprintf(o->input[i].path, sizeof o->input[i].path, "%s", parts->row[i]->log_path);
+        o->input[i].kernel = parts->row[i]->kernel;
+    }
+    const bool sent  = send(fd, o, order_size(o), MSG_NOSIGNAL) == (ssize_t)order_size(o);
+    const int  error = errno;
+    free(o);
+    return sent ? W_SUCCESS : reason_set(why, wstatus_from_errno(error), "cannot merge: %s", strerror(error));
 }
 
 wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, const struct result_list *rows, struct reason *why)
 {
-    int   pipe_fd[2];
-    pid_t parent = getpid();
-
     *job = (struct merge_job){.end_fd = -1};
     snprintf(job->target, sizeof job->target, "%s", parts->target);
     temporaries_remove(job->target);
-    if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+    job->end_fd = collector_launch(MERGE_WORD);
+    if (job->end_fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "cannot merge: %s", strerror(errno));
-    job->pid = fork();
-    if (job->pid == 0)
-        child(parts, rows, pipe_fd[1], parent);
-    int error = errno;
-    close(pipe_fd[1]);
-    job->end_fd = pipe_fd[0];
-    if (job->pid > 0)
-        return W_SUCCESS;
-    job->pid = 0;
-    merge_job_finish(job);
-    return reason_set(why, wstatus_from_errno(error), "cannot merge: %s", strerror(error));
+    job->runs        = true;
+    const wstatus st = order_send(job->end_fd, parts, rows, why);
+    if (st)
+        merge_job_finish(job);
+    return st;
 }
 
 bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct merge_told *told, struct reason *why)
@@ -148,12 +214,13 @@ bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct
     struct pollfd p = {.fd = job->end_fd, .events = POLLIN};
     struct answer a;
 
-    if (job->pid <= 0 || poll(&p, 1, wait_ms) <= 0)
+    if (!job->runs || poll(&p, 1, wait_ms) <= 0)
         return false;
-    if (read(job->end_fd, &a, sizeof a) == sizeof a) {
+    if (recv(job->end_fd, &a, sizeof a, MSG_DONTWAIT) == sizeof a) {
         *status = a.status;
         *told   = a.told;
         *why    = a.why;
+        why->text[sizeof why->text - 1] = 0;
     } else {
         *status = reason_set(why, W_CANCELLED, "the process that merged %.300s ended before it was done", job->target);
         memset(told, 0, sizeof *told);
@@ -162,11 +229,16 @@ bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct
     return true;
 }
 
+/* The host ends its guest when it sees that nobody listens any more; it closes its socket as its last act. One that waits for a file system
+ * that does not answer is left behind. */
 void merge_job_finish(struct merge_job *job)
 {
-    if (job->pid > 0) {
-        kill(job->pid, SIGKILL);
-        waitpid(job->pid, NULL, 0);
+    if (job->runs) {
+        struct pollfd p = {.fd = job->end_fd, .events = POLLIN};
+        struct answer a;
+        shutdown(job->end_fd, SHUT_WR);
+        while (poll(&p, 1, END_MS) > 0 && recv(job->end_fd, &a, sizeof a, MSG_DONTWAIT) > 0)
+            ;
         temporaries_remove(job->target);
     }
     if (job->end_fd >= 0)

@@ -245,7 +245,7 @@ void unmerged_step(struct unmerged *u, int epoll_fd)
 
     if (!u->count)
         return;
-    if (u->job.pid > 0) {
+    if (u->job.runs) {
         if (!merge_job_ended(&u->job, 0, &st, &told, &why))
             return;
         u->rows.phases = told.phases;
@@ -255,7 +255,7 @@ void unmerged_step(struct unmerged *u, int epoll_fd)
         }
         merged(u, st, &why);
     }
-    while (u->count && u->job.pid <= 0 && (st = begin(u, epoll_fd, &why)) != W_SUCCESS)
+    while (u->count && !u->job.runs && (st = begin(u, epoll_fd, &why)) != W_SUCCESS)
         merged(u, st, &why);
 }
 

@@ -1,6 +1,7 @@
 /* writer.c - see writer.h. */
 #include "autologger/daemon/writer.h"
 
+#include "autologger/daemon/collector.h"
 #include "autologger/daemon/self_start.h"
 #include "autologger/sandbox/sandbox.h"
 #include "autologger/session/careful.h"
@@ -114,7 +115,7 @@ static int writer_fresh(const struct state_owner *o, struct writer *out)
     struct writer_request q = {.what = WRITER_OWNER, .owner = *o};
     struct writer_reply   reply;
     int                   file;
-    *out  = (struct writer){.fd = self_start(WRITER_WORD), .owner = *o};
+    *out  = (struct writer){.fd = collector_launch(WRITER_WORD), .owner = *o};
     int r = out->fd < 0 ? -errno : send_request(out->fd, &q);
     r     = r < 0 ? r : receive_reply(out->fd, &reply, &file);
     if (r < 0)

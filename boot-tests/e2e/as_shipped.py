@@ -1,5 +1,5 @@
 """The harness runs a daemon with what the shipped unit lets it do, no more and no less: the kernel's own account of the keeper and of the daemon
-below it against the unit's lines. A unit with a line that nobody knows is refused by name. Programs of other users reach the daemon, whatever umask its files have.
+below it, which keeps what server_rights.def says, against the unit's lines. A unit with a line that nobody knows is refused by name. Programs of other users reach the daemon, whatever umask its files have.
 Proves: D-53; that the other tests with AL_AS_SHIPPED=1 mean what they say."""
 import json
 import os
@@ -23,8 +23,10 @@ for name in ("SYS_TIME", "SYS_MODULE", "NET_ADMIN", "SYS_BOOT"):
 
 def look(m):
     keeper, daemon = shipped.state(m.keeper.pid), shipped.state(m.daemon_pid())
-    for who, (bounding, effective, no_new, seccomp, umask) in (("keeper", keeper), ("daemon", daemon)):
-        check(bounding == wanted and effective & ~wanted == 0 and no_new == 1, who, [hex(bounding), hex(effective), no_new], hex(wanted))
+    kept = wanted & sum(1 << number for number in shipped.server_kept())
+    check(kept != wanted, "the daemon gives nothing up")
+    for who, may, (bounding, effective, no_new, seccomp, umask) in (("keeper", wanted, keeper), ("daemon", kept, daemon)):
+        check(bounding == may and effective & ~may == 0 and no_new == 1, who, [hex(bounding), hex(effective), no_new], hex(may))
         check(umask == rules.umask, who, "umask", oct(umask))
     check(daemon[3] == 2 or keeper[3] == 2, "no filter of system calls", keeper, daemon)
 

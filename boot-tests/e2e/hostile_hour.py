@@ -134,7 +134,7 @@ def parts(m):
                 ours = b"AUTOLOGGER_RUNTIME_DIR=" + m.runtime.encode() in f.read().split(b"\0")
         except OSError:
             continue
-        if ours and words[0] == b"autologgerd" and words[1:2] in ([b"--writer"], [b"--outcasts"]):
+        if ours and words[0] == b"autologgerd" and words[1:2] in ([b"--writer"], [b"--outcasts"], [b"--merge"], [b"--collector"]):
             yield int(pid)
 
 

@@ -55,17 +55,31 @@ def no_rights(who, s):
     check(s["NoNewPrivs"] == ["1"] and s["Seccomp"] == ["2"], who, s["NoNewPrivs"], s["Seccomp"])
 
 
-class Guests(threading.Thread):
-    """What the kernel says of the processes below the daemon's children, the last of each; `signal_`: the first one that has no rights gets it."""
+def hosts(runtime):
+    """The processes that merge for the daemon of this folder: which one that is stands in their environment."""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii", errors="replace") as f:
+                if f.read() != "merge-host\n":
+                    continue
+            with open(f"/proc/{pid}/environ", "rb") as f:
+                if runtime.encode() + b"/" in f.read():
+                    yield int(pid)
+        except OSError:
+            pass
 
-    def __init__(self, daemon, signal_=None):
+
+class Guests(threading.Thread):
+    """What the kernel says of the processes below those that merge, the last of each; `signal_`: the first one that has no rights gets it."""
+
+    def __init__(self, runtime, signal_=None):
         super().__init__(daemon=True)
-        self.pid, self.signal, self.seen, self.over = daemon, signal_, {}, False
+        self.runtime, self.signal, self.seen, self.over = runtime, signal_, {}, False
         self.start()
 
     def run(self):
         while not self.over:
-            for child in children(self.pid):
+            for child in hosts(self.runtime):
                 for guest in children(child):
                     s = status(guest)
                     if "CapEff" in s and s["State"][0] != "Z":
@@ -105,7 +119,7 @@ def events(trace, pids):
 def merged():
     with Boots(KERNEL) as m:
         m.boot(extra=("--keep-premerge",))
-        guests = Guests(m.daemon_pid())
+        guests = Guests(m.runtime)
         busy = subprocess.Popen([sys.executable, "-c", "import time\nend = time.time() + 3\nwhile time.time() < end: sum(range(1000))"])
         w, _ = m.writer(0, 20000)
         busy.wait(30)
@@ -158,7 +172,7 @@ def reads(trace, page):
 def crashed():
     with Boots("[Boot]\nStopAfter = 2 s\n") as m:
         m.boot()
-        guests = Guests(m.daemon_pid(), signal.SIGSEGV)
+        guests = Guests(m.runtime, signal.SIGSEGV)
         w, tally = m.writer(0, 200000)
         w.wait(60)
         m.wait_stopped(20)

@@ -6,6 +6,7 @@ A line of the unit that this file does not know, and that would change what the 
 """
 import ctypes
 import os
+import re
 import resource
 
 UNIT = os.path.join(os.environ["AL_SOURCE_DIR"], "config", "systemd", "autologgerd.service")
@@ -44,6 +45,12 @@ def capabilities(values):
             raise ValueError("CapabilityBoundingSet=~... is not known here")
         kept = kept | {CAPABILITIES.index(word.removeprefix("CAP_")) for word in value.split()} if value else set()
     return kept
+
+
+def server_kept():
+    """Numbers of the capabilities that the process with sockets, parsers and sessions keeps, of those that the unit has."""
+    with open(os.path.join(os.environ["AL_SOURCE_DIR"], "autologger", "daemon", "server_rights.def"), encoding="utf-8") as f:
+        return {CAPABILITIES.index(name) for name in re.findall(r"^KEPT\(CAP_(\w+)\)", f.read(), re.M)}
 
 
 class Rules:

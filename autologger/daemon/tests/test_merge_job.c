@@ -3,6 +3,7 @@
 // timeout: 120
 #include "autologger/daemon/merge_host.h"
 #include "autologger/daemon/merge_job.h"
+#include "autologger/daemon/self_start.h"
 #include "autologger/etl/tests/build.h"
 #include "autologger/sandbox/sandbox.h"
 #include "registry-sim/base/opening.h"
@@ -10,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -177,7 +180,7 @@ static void its_own_words(void **state)
 static struct merge_host host_of(void)
 {
     static const char *paths[] = {inputs[0], inputs[1]};
-    return (struct merge_host){.inputs = paths, .count = 2, .target = targets[0], .publishers = "/var/lib/autologger/publishers", .bytes = 1000000};
+    return (struct merge_host){.inputs = paths, .count = 2, .target = targets[0], .publishers = "/var/lib/autologger/publishers", .bytes = 1000000, .asker_fd = -1};
 }
 
 static int reply_to(enum merge_asked what, const char *path, const char *to, int flags)
@@ -345,11 +348,68 @@ static void a_guest_that_tries(void **state)
     assert_int_equal(layers | sandbox_possible(SANDBOX_PARSER), layers);
 }
 
-int main(void)
+/* Whoever asked for it has ended: the guest does not go on, however busy it is. */
+static void nobody_wants_it(void **state)
 {
+    struct merge_host h = host_of();
+    struct reason     why;
+    unsigned          answer;
+    int               pair[2];
+    struct timespec   from, to;
+    (void)state;
+    h.guest = guest_hangs_up, h.answer = &answer, h.size = sizeof answer, h.seconds = 60;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    h.asker_fd = pair[0];
+    close(pair[1]);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    assert_int_not_equal(merge_host_run(&h, &why), W_SUCCESS);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    assert_true(to.tv_sec - from.tv_sec < 30);
+    close(pair[0]);
+}
+
+/* One that is ended leaves neither a target nor anything beside it (tear_down looks), and a new one is made. */
+static void a_job_that_is_ended(void **state)
+{
+    struct merge_parts parts = parts_for(targets[1]);
+    struct merge_told  told;
+    struct merge_job   j;
+    struct reason      why;
+    (void)state;
+    unlink(targets[1]);
+    assert_int_equal(merge_job_start(&j, &parts, &rows, &why), W_SUCCESS);
+    merge_job_finish(&j);
+    assert_false(j.runs);
+    assert_int_equal(job(&parts, &told, &why), W_SUCCESS);
+}
+
+/* What is no order is answered with the process' end. */
+static void what_is_no_order(void **state)
+{
+    static const size_t sizes[] = {1, 8, 100, 4096, 60000};
+    static char         bytes[60000];
+    struct pollfd       p = {.events = POLLIN};
+    (void)state;
+    memset(bytes, 0xff, sizeof bytes);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        p.fd = self_start(MERGE_WORD);
+        assert_true(p.fd >= 0);
+        assert_int_equal(send(p.fd, bytes, sizes[i], MSG_NOSIGNAL), sizes[i]);
+        assert_int_equal(poll(&p, 1, 30000), 1);
+        assert_true(recv(p.fd, bytes, 1, MSG_DONTWAIT) <= 0);
+        memset(bytes, 0xff, sizeof bytes);
+        close(p.fd);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], MERGE_WORD) == 0)
+        return merge_job_run();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_same_bytes), cmocka_unit_test(its_own_words), cmocka_unit_test(what_the_guest_may_have),
-        cmocka_unit_test(a_guest_that_fails), cmocka_unit_test(a_guest_that_tries),
+        cmocka_unit_test(a_guest_that_fails), cmocka_unit_test(a_guest_that_tries), cmocka_unit_test(nobody_wants_it),
+        cmocka_unit_test(a_job_that_is_ended), cmocka_unit_test(what_is_no_order),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
