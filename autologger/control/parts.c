@@ -5,6 +5,7 @@
  * Threads: one (controlling). See server_parts.h. */
 #include "autologger/control/peer.h"
 #include "autologger/control/server_parts.h"
+#include "autologger/kernel/reach.h"
 #include "registry-sim/base/visible_print.h"
 
 #include <stdio.h>
@@ -43,7 +44,7 @@ static bool listed(const char *list, const char *path)
     return false;
 }
 
-static bool is_for(const struct state_processes *p, uint32_t pid)
+static bool is_for(int proc_fd, const struct state_processes *p, uint32_t pid)
 {
     bool    pid_meant = !p->pid_count;
     char    link[32], path[4096];
@@ -52,12 +53,9 @@ static bool is_for(const struct state_processes *p, uint32_t pid)
         pid_meant |= p->pid[i] == pid;
     if (!pid_meant || !*p->names)
         return pid_meant;
-    snprintf(link, sizeof link, "/proc/%u/exe", pid);
-    n = readlink(link, path, sizeof path - 1);
-    if (n <= 0)
-        return false;
-    path[n] = 0;
-    return listed(p->names, path);
+    snprintf(link, sizeof link, "%u/exe", pid);
+    n = reach_link(proc_fd, link, path, sizeof path);
+    return n > 0 && listed(p->names, path);
 }
 
 /* ---- a part begins ---- */
@@ -139,7 +137,7 @@ static bool part_ensure(struct control_server *v, struct session *whole, const s
     struct session         *part;
     struct reason           why = {0};
     unsigned                all;
-    if (!is_for(p, pid) || part_find(v, whole, who, &all))
+    if (!is_for(v->table->env->proc_fd, p, pid) || part_find(v, whole, who, &all))
         return true;
     wstatus st = pid ? room_for(v->table, whole, all, &why)
                      : reason_set(&why, W_NOT_SUPPORTED, "the process is of a namespace whose ids are not seen here: when it ends could not be told");

@@ -1,4 +1,5 @@
 #include "autologger/control/peer.h"
+#include "autologger/kernel/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -112,20 +113,25 @@ static uint64_t cgroup_of(int pidfd)
 }
 
 /* The inode of a namespace; 0: not to be had. A pidfd can tell where /proc is not mounted (Linux 6.11). */
-static uint64_t space_of(int pidfd, unsigned long request, int folder, const char *name)
+static uint64_t space_of(int pidfd, unsigned long request, int proc_fd, uint32_t pid, const char *name)
 {
+    char        path[48];
     struct stat st = {0};
-    const int   fd = pidfd >= 0 ? ioctl(pidfd, _IO(0xFF, request), 0) : -1;
-    const bool  ok = fd >= 0 ? fstat(fd, &st) == 0 : folder >= 0 && fstatat(folder, name, &st, 0) == 0;
+    int         fd = pidfd >= 0 ? ioctl(pidfd, _IO(0xFF, request), 0) : -1;
+    if (fd < 0 && pid) {
+        snprintf(path, sizeof path, proc_fd > 0 ? "%u/ns/%s" : "/proc/%u/ns/%s", pid, name);
+        fd = proc_fd > 0 ? reach_open(proc_fd, path) : open(path, O_RDONLY | O_CLOEXEC);
+    }
+    const bool ok = fd >= 0 && fstat(fd, &st) == 0;
     if (fd >= 0)
         close(fd);
     return ok ? st.st_ino : 0;
 }
 
-static void spaces_of(int pidfd, int folder, struct state_connection *out)
+static void spaces_of(int pidfd, int proc_fd, uint32_t pid, struct state_connection *out)
 {
-    out->user_ns = space_of(pidfd, IOCTL_USER_NAMESPACE, folder, "ns/user");
-    out->pid_ns  = space_of(pidfd, IOCTL_PID_NAMESPACE, folder, "ns/pid");
+    out->user_ns = space_of(pidfd, IOCTL_USER_NAMESPACE, proc_fd, pid, "user");
+    out->pid_ns  = space_of(pidfd, IOCTL_PID_NAMESPACE, proc_fd, pid, "pid");
 }
 
 /* ---- the process of a connection ---- */
@@ -165,7 +171,7 @@ enum peer_found peer_take(int fd, int proc_fd, struct state_connection *out, int
     const int          folder = folder_open(proc_fd, out->pid);
     const uint64_t     start  = start_of(folder);
     struct credentials now    = {.permitted = 0};
-    spaces_of(*pidfd, folder, out);
+    spaces_of(*pidfd, proc_fd, out->pid, out);
     out->permitted = credentials_of(folder, &now) ? now.permitted : 0;
     out->cgroup    = cgroup_of(*pidfd);
     out->process   = pidfs_number(*pidfd);
@@ -197,12 +203,9 @@ bool peer_again(int fd, int proc_fd, const struct state_connection *who, int *pi
 
 void peer_self(int proc_fd, struct state_connection *out)
 {
-    const int folder = proc_fd > 0 ? openat(proc_fd, "self", O_PATH | O_DIRECTORY | O_CLOEXEC) : open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    const int pidfd  = open_process((uint32_t)getpid());
-    *out             = (struct state_connection){0};
-    spaces_of(pidfd, folder, out);
-    if (folder >= 0)
-        close(folder);
+    const int pidfd = open_process((uint32_t)getpid());
+    *out            = (struct state_connection){0};
+    spaces_of(pidfd, proc_fd, (uint32_t)getpid(), out);
     if (pidfd >= 0)
         close(pidfd);
 }

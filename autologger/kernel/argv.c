@@ -2,6 +2,7 @@
 #include "autologger/kernel/argv.h"
 #include "autologger/kernel/argv_load.h"
 #include "autologger/kernel/argv_record.h"
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/rights.h"
 
 #include <errno.h>
@@ -78,24 +79,24 @@ static int fd_take(int *fd)
 }
 
 #if defined __x86_64__
-static int load_by_registers(struct argv *a, bool *attached)
+static int load_by_registers(int *fd, bool *attached)
 {
     struct argv_loaded l;
     int                r = argv_load(&l, attached);
-    a->fd[FD_RING]       = l.ring;
-    a->fd[FD_EXEC]       = l.on_exec;
-    a->fd[FD_EXIT]       = l.on_exit;
+    fd[FD_RING]          = l.ring;
+    fd[FD_EXEC]          = l.on_exec;
+    fd[FD_EXIT]          = l.on_exit;
     return r;
 }
 #else
-static int load_by_registers(struct argv *a, bool *attached)
+static int load_by_registers(int *fd, bool *attached)
 {
-    (void)a, (void)attached;
+    (void)fd, (void)attached;
     return -ENOTSUP;
 }
 #endif
 
-static int load_by_types(struct argv *a, bool *attached)
+static int load_by_types(int *fd, bool *attached)
 {
     struct argv_types *p = argv_types__open();
     int                r = p ? argv_types__load(p) : -ENOMEM;
@@ -103,29 +104,41 @@ static int load_by_types(struct argv *a, bool *attached)
     if (r >= 0)
         r = argv_types__attach(p);
     if (r >= 0) {
-        a->fd[FD_RING] = fd_take(&p->maps.ring.map_fd);
-        a->fd[FD_EXEC] = fd_take(&p->links.on_exec_fd);
+        fd[FD_RING] = fd_take(&p->maps.ring.map_fd);
+        fd[FD_EXEC] = fd_take(&p->links.on_exec_fd);
     }
     argv_types__destroy(p);
     return r;
+}
+
+int argv_programs(int fd[REACH_FDS], bool *attached)
+{
+    const int r = load_by_registers(fd, attached);
+    return r < 0 ? load_by_types(fd, attached) : r;
 }
 
 static wstatus programs_load(int proc, struct argv *a, struct reason *why)
 {
     struct stat st;
     bool        attached = false;
+    int         fd[REACH_FDS] = {-1, -1, -1};
     if (fstatat(proc, "self/ns/pid", &st, 0) < 0 || (uint32_t)st.st_ino != FIRST_PID_NAMESPACE)
         return reason_set(why, W_NOT_SUPPORTED, "this process is in a pid namespace of its own, or /proc is missing");
     if (access("/sys/kernel/btf/vmlinux", R_OK) < 0 && errno == ENOENT && access("/sys/kernel", X_OK) == 0)
         return reason_set(why, W_NOT_SUPPORTED, "this kernel does not describe its types (CONFIG_DEBUG_INFO_BTF)");
-    int r = load_by_registers(a, &attached);
-    if (r < 0)
-        r = load_by_types(a, &attached);
+    const int r = reach_is_far() ? reach_load(REACH_ARGV, 0, fd, &attached) : argv_programs(fd, &attached);
+    memcpy(a->fd, fd, sizeof a->fd);
     if (r < 0)
         return refused(attached ? "the BPF program cannot be attached to sched_process_exec" : "the BPF program cannot be loaded", -r, why);
     return ring_map(a, why);
 }
 #else
+int argv_programs(int fd[REACH_FDS], bool *attached)
+{
+    (void)fd, (void)attached;
+    return -ENOTSUP;
+}
+
 static wstatus programs_load(int proc, struct argv *a, struct reason *why)
 {
     (void)proc, (void)a;

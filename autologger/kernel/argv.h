@@ -8,6 +8,7 @@
  * else may do (enrich.c). */
 #ifndef AUTOLOGGER_KERNEL_ARGV_H
 #define AUTOLOGGER_KERNEL_ARGV_H
+#include "autologger/kernel/reach.h"
 #include "registry-sim/win32/wstatus.h"
 
 #include <stdbool.h>
@@ -19,6 +20,8 @@ struct argv;
 
 /* Loads the programs and attaches them. `proc`: a descriptor of /proc, borrowed. 50 when this kernel or this build cannot, 1314 when a right is missing. */
 wstatus argv_open(int proc, struct argv **out, struct reason *why);
+/* For reach.h: loads and attaches them, no more; fd[] is what argv_adopt would be given. 0, or -errno; *attached: it failed at attaching. */
+int argv_programs(int fd[REACH_FDS], bool *attached);
 /* Goes on with a predecessor's. find: a descriptor that is then owned, or -1. NULL when there are none. */
 struct argv *argv_adopt(int (*find)(void *ctx, const char *name), void *ctx);
 void         argv_close(struct argv *a); /* NULL is fine, also below */

@@ -1,5 +1,6 @@
 /* elf_helper.c - the asker's side: starts helpers, hands questions out, gives up those that hang. See elf_helper.h. */
 #include "autologger/kernel/elf_helper.h"
+#include "autologger/kernel/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,9 +30,13 @@ struct asked {
     struct elf_message message;
 };
 struct list { struct asked *first, **last; };
+struct child {
+    pid_t pid;
+    int   pidfd; /* of a child of the process that was asked (reach.h); -1: it is this process' own */
+};
 struct helper {
     int         fd; /* -1: none runs */
-    pid_t       pid;
+    struct child child;
     unsigned    in_flight, deaths;
     uint64_t    since; /* its last answer, or the first of its questions that wait for one */
     struct list queue, flight;
@@ -47,7 +52,7 @@ struct elf_helper {
 static struct {
     pthread_mutex_t lock;
     unsigned        count;
-    struct { pid_t pid; int kind; bool hung; } child[LEFT_MOST];
+    struct { struct child child; int kind; bool hung; } is[LEFT_MOST];
 } left = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static uint64_t now_ns(void)
@@ -96,6 +101,17 @@ static void list_free(struct list *l)
         free(a);
 }
 
+static bool has_ended(const struct child *c)
+{
+    struct pollfd p = {.fd = c->pidfd, .events = POLLIN};
+    if (c->pidfd < 0)
+        return waitpid(c->pid, NULL, WNOHANG | __WALL) != 0;
+    if (poll(&p, 1, 0) <= 0)
+        return false;
+    close(c->pidfd);
+    return true;
+}
+
 /* Takes leave of those that have ended; how many still hang of a kind, and of all how many are only on their way. */
 static unsigned left_reap(int kind, unsigned *ending)
 {
@@ -103,26 +119,26 @@ static unsigned left_reap(int kind, unsigned *ending)
     *ending       = 0;
     pthread_mutex_lock(&left.lock);
     for (unsigned i = 0; i < left.count; i++) {
-        if (waitpid(left.child[i].pid, NULL, WNOHANG | __WALL) != 0)
+        if (has_ended(&left.is[i].child))
             continue;
-        hung += left.child[i].hung && left.child[i].kind == kind;
-        *ending += !left.child[i].hung;
-        left.child[kept++] = left.child[i];
+        hung += left.is[i].hung && left.is[i].kind == kind;
+        *ending += !left.is[i].hung;
+        left.is[kept++] = left.is[i];
     }
     left.count = kept;
     pthread_mutex_unlock(&left.lock);
     return hung;
 }
 
-static void left_add(pid_t pid, int kind, bool hung)
+static void left_add(struct child child, int kind, bool hung)
 {
     unsigned ending;
     left_reap(kind, &ending);
     pthread_mutex_lock(&left.lock);
     if (left.count < LEFT_MOST) {
-        left.child[left.count].pid    = pid;
-        left.child[left.count].kind   = kind;
-        left.child[left.count++].hung = hung;
+        left.is[left.count].child  = child;
+        left.is[left.count].kind   = kind;
+        left.is[left.count++].hung = hung;
     }
     pthread_mutex_unlock(&left.lock);
 }
@@ -174,25 +190,36 @@ static _Noreturn void child_main(int proc, int socket, int kind)
     elf_child_run(0, 1, kind == DARING);
 }
 
-/* A process with exit signal 0: no SIGCHLD, and nobody else's wait() finds it. It is not the library's fork(): that would take locks. */
+int elf_helper_begin(int proc, bool dares, int *socket)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return -errno;
+    const long pid   = syscall(SYS_clone, 0, 0, 0, 0, 0);
+    const int  error = errno;
+    if (pid == 0)
+        child_main(proc, pair[1], dares ? DARING : CAREFUL);
+    close(pair[1]);
+    if (pid < 0) {
+        close(pair[0]);
+        return -error;
+    }
+    *socket = pair[0];
+    return (int)pid;
+}
+
 static bool helper_start(struct elf_helper *h, int kind)
 {
     struct helper *e = &h->kind[kind];
     unsigned       ending;
-    int            pair[2];
-    if (e->deaths >= DEATHS_MOST || left_reap(kind, &ending) >= HELPERS_HUNG || h->proc < 0 ||
-        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+    int            fd    = -1, pidfd = -1;
+    if (e->deaths >= DEATHS_MOST || left_reap(kind, &ending) >= HELPERS_HUNG || h->proc < 0)
         return false;
-    long pid = syscall(SYS_clone, 0, 0, 0, 0, 0);
-    if (pid == 0)
-        child_main(h->proc, pair[1], kind);
-    close(pair[1]);
-    if (pid < 0) {
-        close(pair[0]);
+    const int pid = reach_is_far() ? reach_helper(kind == DARING, &fd, &pidfd) : elf_helper_begin(h->proc, kind == DARING, &fd);
+    if (pid < 0)
         return false;
-    }
-    e->fd    = pair[0];
-    e->pid   = (pid_t)pid;
+    e->fd    = fd;
+    e->child = (struct child){pid, pidfd};
     e->since = now_ns();
     return true;
 }
@@ -203,9 +230,12 @@ static void helper_end(struct elf_helper *h, int kind, bool hung, bool blamed)
     struct helper *e = &h->kind[kind];
     if (e->fd < 0)
         return;
-    kill(e->pid, SIGKILL);
+    if (e->child.pidfd >= 0)
+        syscall(SYS_pidfd_send_signal, e->child.pidfd, SIGKILL, NULL, 0);
+    else
+        kill(e->child.pid, SIGKILL);
     close(e->fd);
-    left_add(e->pid, kind, hung);
+    left_add(e->child, kind, hung);
     if (blamed && e->flight.first)
         list_put(&h->unknown, list_take(&e->flight));
     list_return(&e->queue, &e->flight);
@@ -219,7 +249,7 @@ static bool has_hung(const struct elf_helper *h, const struct helper *e, uint64_
     struct proc_stat st;
     if (!e->in_flight || now - e->since < HELPER_NS)
         return false;
-    return now - e->since > BUSY * (uint64_t)HELPER_NS || !proc_stat(h->proc, (uint32_t)e->pid, 0, &st) || st.state != 'R';
+    return now - e->since > BUSY * (uint64_t)HELPER_NS || !proc_stat(h->proc, (uint32_t)e->child.pid, 0, &st) || st.state != 'R';
 }
 
 static void hand_out(struct elf_helper *h, int kind)

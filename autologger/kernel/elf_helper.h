@@ -5,7 +5,7 @@
  *   asker --question--> careful helper: opens files of local file systems alone
  *                       --RISKY--> daring helper: the others, but for those that a program serves
  *
- * A helper is a copy of the daemon without its descriptors and its shared memory. One that has not answered for HELPER_NS is killed, left
+ * A helper is a copy of the daemon, or of its collector (reach.h), without descriptors and shared memory. One that has not answered for HELPER_NS is killed, left
  * behind and never waited for; its question is answered with "not known", and the others go to its successor. What the daring one has
  * not begun after RISKY_NS is not known either. While HELPERS_HUNG of a
  * kind hang, there is no further one of that kind.
@@ -37,6 +37,10 @@ int elf_patience(const struct elf_helper *h);
 void elf_helper_wait(struct elf_helper *h, int timeout_ms);
 /* Ends helpers that nobody has asked for HELPER_REST_NS. */
 void elf_helper_rest(struct elf_helper *h);
+
+/* Starts a helper: its pid, and the socket to it; or -errno. It has exit signal 0: no SIGCHLD, and nobody else's wait() finds it. It is not the
+ * library's fork(): that would take locks. `proc`: a descriptor of /proc. */
+int elf_helper_begin(int proc, bool dares, int *socket);
 
 /* Between the two processes. */
 enum elf_verdict { ELF_NOT_FOUND, ELF_FOUND, ELF_RISKY };

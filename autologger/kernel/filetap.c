@@ -1,6 +1,7 @@
 /* filetap.c - loading filetap.bpf.c and telling it which calls are wanted. See filetap.h. */
 #include "autologger/kernel/filetap.h"
 #include "autologger/kernel/filetap_record.h"
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 
@@ -16,7 +17,7 @@
 #include <filetap.skel.h> /* made by bpftool; needs libc alone */
 #endif
 
-enum { FD_ENTER, FD_EXIT, FD_CONFIG, FD_ENTERS, FD_EXITS, FDS };
+enum { FD_ENTER, FD_EXIT, FD_CONFIG, FD_ENTERS, FD_EXITS, FDS, FD_CALLS = FDS /* only while it is filled */ };
 static const char *const fd_name[FDS] = {"filetap.enter", "filetap.exit", "filetap.config", "filetap.enters", "filetap.exits"};
 struct filetap { int fd[FDS]; };
 
@@ -112,29 +113,29 @@ static int map_set(int map, uint32_t key, const void *value)
 
 static int own_set(int map) { return map_set(map, 0, &(struct tap_config){.own_tgid = (uint32_t)getpid()}); }
 
-static int maps_fill(const struct filetap_bpf *p, const struct rings *rings, const struct rawlog *log, bool ends)
+/* The programs tell of nothing until they are told which calls are wanted. */
+static int maps_fill(const int fd[REACH_FDS], const struct rings *rings, const struct rawlog *log, bool ends)
 {
-    const struct { int map; unsigned source; } out[] = {{p->maps.enters.map_fd, source_index(log, SRC_FILE_ENTER)},
-                                                        {p->maps.exits.map_fd, source_index(log, SRC_FILE_EXIT)}};
-    int r = own_set(p->maps.config.map_fd);
+    const struct { int map; unsigned source; } out[] = {{fd[FD_ENTERS], source_index(log, SRC_FILE_ENTER)}, {fd[FD_EXITS], source_index(log, SRC_FILE_EXIT)}};
+    int r = own_set(fd[FD_CONFIG]);
+    for (unsigned k = 0; k < 2; k++)
+        for (unsigned c = 0; c < rings->cpus && !r && out[k].source < rings->count; c++)
+            if (rings->ring[c].fd[out[k].source] >= 0)
+                r = map_set(out[k].map, c, &rings->ring[c].fd[out[k].source]);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted && !r; i++) {
         struct tap_call call = wanted[i].call;
         if (ends || (call.flags & (TAP_CALL_OPENS | TAP_CALL_CLOSES)) || call.path >= 0)
             call.flags |= TAP_CALL_END;
         if (wanted[i].number >= 0 && wanted[i].number < TAP_CALLS)
-            r = map_set(p->maps.calls.map_fd, (uint32_t)wanted[i].number, &call);
+            r = map_set(fd[FD_CALLS], (uint32_t)wanted[i].number, &call);
     }
     for (size_t i = 0; i < NARROW_CALLS && !r; i++) {
         struct tap_call call = wanted[narrow[i].row - 1].call;
         call.halves          = (uint8_t)(narrow[i].first < 0 ? 0 : 1 + narrow[i].first + (narrow[i].second < 0 ? 0 : 0x10));
         if (ends || (call.flags & (TAP_CALL_OPENS | TAP_CALL_CLOSES)) || call.path >= 0)
             call.flags |= TAP_CALL_END;
-        r = map_set(p->maps.calls.map_fd, TAP_NARROW + (uint32_t)narrow[i].number, &call);
+        r = map_set(fd[FD_CALLS], TAP_NARROW + (uint32_t)narrow[i].number, &call);
     }
-    for (unsigned k = 0; k < 2; k++)
-        for (unsigned c = 0; c < rings->cpus && !r && out[k].source < rings->count; c++)
-            if (rings->ring[c].fd[out[k].source] >= 0)
-                r = map_set(out[k].map, c, &rings->ring[c].fd[out[k].source]);
     return r;
 }
 
@@ -153,30 +154,45 @@ static int fd_take(int *fd)
     return taken;
 }
 
-wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)
+int filetap_programs(unsigned cpus, int fd[REACH_FDS], bool *attached)
 {
-    struct filetap     *t = *out = NULL;
-    struct filetap_bpf *p        = filetap_bpf__open();
-    int                 r        = p && (t = filetap_new()) ? 0 : -ENOMEM;
+    struct filetap_bpf *p = filetap_bpf__open();
+    int                 r = p ? 0 : -ENOMEM;
     if (!r) {
-        p->maps.enters.max_entries = p->maps.exits.max_entries = rings->cpus;
+        p->maps.enters.max_entries = p->maps.exits.max_entries = cpus;
         r                                                      = filetap_bpf__load(p);
     }
-    if (r >= 0)
-        r = maps_fill(p, rings, log, ends);
+    *attached = r >= 0;
     if (r >= 0)
         r = filetap_bpf__attach(p);
     if (r >= 0) {
-        t->fd[FD_ENTER]  = fd_take(&p->links.on_enter_fd);
-        t->fd[FD_EXIT]   = fd_take(&p->links.on_exit_fd);
-        t->fd[FD_CONFIG] = fd_take(&p->maps.config.map_fd);
-        t->fd[FD_ENTERS] = fd_take(&p->maps.enters.map_fd);
-        t->fd[FD_EXITS]  = fd_take(&p->maps.exits.map_fd);
-        *out             = t;
-        t                = NULL;
+        fd[FD_ENTER]  = fd_take(&p->links.on_enter_fd);
+        fd[FD_EXIT]   = fd_take(&p->links.on_exit_fd);
+        fd[FD_CONFIG] = fd_take(&p->maps.config.map_fd);
+        fd[FD_ENTERS] = fd_take(&p->maps.enters.map_fd);
+        fd[FD_EXITS]  = fd_take(&p->maps.exits.map_fd);
+        fd[FD_CALLS]  = fd_take(&p->maps.calls.map_fd);
     }
     filetap_bpf__destroy(p);
-    filetap_close(t);
+    return r < 0 ? r : 0;
+}
+
+wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)
+{
+    struct filetap *t = *out = filetap_new();
+    int             fd[REACH_FDS] = {-1, -1, -1, -1, -1, -1}, r = t ? 0 : -ENOMEM;
+    bool            attached = false;
+    if (!r)
+        r = reach_is_far() ? reach_load(REACH_FILES, rings->cpus, fd, &attached) : filetap_programs(rings->cpus, fd, &attached);
+    if (r >= 0) {
+        memcpy(t->fd, fd, sizeof t->fd);
+        r = maps_fill(fd, rings, log, ends);
+        close(fd[FD_CALLS]);
+    }
+    if (r < 0) {
+        filetap_close(t);
+        *out = NULL;
+    }
     if (r >= 0)
         return W_SUCCESS;
     struct rights rights;
@@ -193,6 +209,12 @@ static int own_set(int map)
 void filetap_cpu(const struct filetap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
 {
     (void)t, (void)rings, (void)log, (void)cpu;
+}
+
+int filetap_programs(unsigned cpus, int fd[REACH_FDS], bool *attached)
+{
+    (void)cpus, (void)fd, (void)attached;
+    return -ENOTSUP;
 }
 
 wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why)

@@ -7,6 +7,7 @@
  * early program, which has none of it (filetap_none.c). */
 #ifndef AUTOLOGGER_KERNEL_FILETAP_H
 #define AUTOLOGGER_KERNEL_FILETAP_H
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/rings.h"
 
 struct filetap;
@@ -16,6 +17,8 @@ bool filetap_wanted(const struct rawlog *log);
 /* Loads the programs, gives them the events of `rings` and attaches them. 50 when this kernel or this build cannot, 1314 when a right
  * is missing. `ends`: the ends of all operations are wanted, not only those that tell of files. */
 wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why);
+/* For reach.h: loads and attaches them, no more. 0, or -errno; *attached: it failed at attaching. */
+int filetap_programs(unsigned cpus, int fd[REACH_FDS], bool *attached);
 /* What to do about a Status of filetap_open, in this build. */
 const char *filetap_advice(wstatus status);
 /* Goes on with a predecessor's. find: a descriptor that is then owned, or -1. NULL when there are none. */

@@ -1,5 +1,6 @@
 /* nettap.c - loading nettap.bpf.c. See nettap.h. */
 #include "autologger/kernel/nettap.h"
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 
@@ -119,35 +120,34 @@ void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct 
 #define RECEIVED_calls(p) RECEIVED_both(p)
 #define RECEIVED_both(p) fd_take(&(p)->links.on_received_fd)
 #define RECEIVED_sent(p) -1
-#define CALLS_calls(p, t)                                                                                                        \
-    (t)->fd[FD_CALL]     = fd_take(&(p)->links.on_send_fd);                                                                      \
-    (t)->fd[FD_CALL + 1] = fd_take(&(p)->links.on_send6_fd);                                                                     \
-    (t)->fd[FD_CALL + 2] = fd_take(&(p)->links.on_sendpage_fd);                                                                  \
-    (t)->fd[FD_CALL + 3] = fd_take(&(p)->links.on_receive_fd);                                                                   \
-    (t)->fd[FD_CALL + 4] = fd_take(&(p)->links.on_receive6_fd)
-#define CALLS_both(p, t)
-#define CALLS_sent(p, t)
+#define CALLS_calls(p, fd)                                                                                                       \
+    (fd)[FD_CALL]     = fd_take(&(p)->links.on_send_fd);                                                                         \
+    (fd)[FD_CALL + 1] = fd_take(&(p)->links.on_send6_fd);                                                                        \
+    (fd)[FD_CALL + 2] = fd_take(&(p)->links.on_sendpage_fd);                                                                     \
+    (fd)[FD_CALL + 3] = fd_take(&(p)->links.on_receive_fd);                                                                      \
+    (fd)[FD_CALL + 4] = fd_take(&(p)->links.on_receive6_fd)
+#define CALLS_both(p, fd)
+#define CALLS_sent(p, fd)
 /* Three skeletons of one shape: LOAD(nettap_both, both) gives a function that loads and attaches it; 0 or -errno. */
 #define LOAD(skeleton, way)                                                                                                      \
-    static int load_##skeleton(const struct rings *rings, unsigned source, struct nettap *t)                                     \
+    static int load_##skeleton(unsigned cpus, int *fd, bool *attached)                                                           \
     {                                                                                                                            \
         struct skeleton *p = skeleton##__open();                                                                                 \
         int              r = p ? 0 : -ENOMEM;                                                                                    \
         if (!r) {                                                                                                                \
-            p->maps.told.max_entries = rings->cpus;                                                                              \
+            p->maps.told.max_entries = cpus;                                                                                     \
             r                        = skeleton##__load(p);                                                                      \
         }                                                                                                                        \
-        if (r >= 0)                                                                                                              \
-            r = map_fill(p->maps.told.map_fd, rings, source);                                                                    \
+        *attached = r >= 0;                                                                                                      \
         if (r >= 0)                                                                                                              \
             r = skeleton##__attach(p);                                                                                           \
         if (r >= 0) {                                                                                                            \
-            t->fd[FD_SENT]        = fd_take(&p->links.on_queue_fd);                                                              \
-            t->fd[FD_RECEIVED]    = RECEIVED_##way(p);                                                                           \
-            t->fd[FD_TOLD]        = fd_take(&p->maps.told.map_fd);                                                               \
-            t->fd[FD_SOFTIRQ]     = fd_take(&p->links.on_softirq_fd);                                                            \
-            t->fd[FD_SOFTIRQ_END] = fd_take(&p->links.on_softirq_end_fd);                                                        \
-            CALLS_##way(p, t);                                                                                                   \
+            fd[FD_SENT]        = fd_take(&p->links.on_queue_fd);                                                                 \
+            fd[FD_RECEIVED]    = RECEIVED_##way(p);                                                                              \
+            fd[FD_TOLD]        = fd_take(&p->maps.told.map_fd);                                                                  \
+            fd[FD_SOFTIRQ]     = fd_take(&p->links.on_softirq_fd);                                                               \
+            fd[FD_SOFTIRQ_END] = fd_take(&p->links.on_softirq_end_fd);                                                           \
+            CALLS_##way(p, fd);                                                                                                  \
         }                                                                                                                        \
         skeleton##__destroy(p);                                                                                                  \
         return r < 0 ? r : 0;                                                                                                    \
@@ -156,18 +156,48 @@ LOAD(nettap_calls, calls)
 LOAD(nettap_both, both)
 LOAD(nettap_sent, sent)
 
+int nettap_programs(enum reach_program what, unsigned cpus, int fd[REACH_FDS], bool *attached)
+{
+    switch (what) {
+    case REACH_NET_CALLS: return load_nettap_calls(cpus, fd, attached);
+    case REACH_NET_BOTH: return load_nettap_both(cpus, fd, attached);
+    case REACH_NET_SENT: return load_nettap_sent(cpus, fd, attached);
+    default: return -EINVAL;
+    }
+}
+
+/* The programs tell of nothing until they are given events to tell it with. */
+static int load(enum reach_program what, const struct rings *rings, unsigned source, struct nettap *t)
+{
+    int  fd[REACH_FDS];
+    bool attached = false;
+    for (unsigned i = 0; i < REACH_FDS; i++)
+        fd[i] = -1;
+    int r = reach_is_far() ? reach_load(what, rings->cpus, fd, &attached) : nettap_programs(what, rings->cpus, fd, &attached);
+    if (r < 0)
+        return r;
+    memcpy(t->fd, fd, sizeof t->fd);
+    r = map_fill(t->fd[FD_TOLD], rings, source);
+    for (int i = 0; r < 0 && i < FDS; i++) {
+        if (t->fd[i] >= 0)
+            close(t->fd[i]);
+        t->fd[i] = -1;
+    }
+    return r;
+}
+
 wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)
 {
     unsigned       source = source_index(log);
     struct nettap *t = *out = nettap_new();
     bool           calls = nettap_calls_wanted(log);
-    int            r = !t ? -ENOMEM : calls ? load_nettap_calls(rings, source, t) : load_nettap_both(rings, source, t);
+    int            r = !t ? -ENOMEM : load(calls ? REACH_NET_CALLS : REACH_NET_BOTH, rings, source, t);
     if (!r)
         return W_SUCCESS;
-    if (calls && t && r != -EPERM && r != -EACCES && (!load_nettap_both(rings, source, t) || !load_nettap_sent(rings, source, t)))
+    if (calls && t && r != -EPERM && r != -EACCES && (!load(REACH_NET_BOTH, rings, source, t) || !load(REACH_NET_SENT, rings, source, t)))
         return reason_set(why, W_NOT_SUPPORTED, "what programs send and receive is not recorded: this kernel has no sock:sock_send_length (Linux 6.3 has it), "
                                                 "and lets no BPF program be called from its functions (%s)", strerror(-r));
-    if (!calls && t && !load_nettap_sent(rings, source, t))
+    if (!calls && t && !load(REACH_NET_SENT, rings, source, t))
         return reason_set(why, W_SUCCESS, "addresses of UDP datagrams that programs receive are not recorded: this kernel lets no BPF program be "
                                           "called from its functions (%s)", strerror(-r));
     *out = NULL;
@@ -182,6 +212,12 @@ wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct 
 void nettap_cpu(const struct nettap *t, const struct rings *rings, const struct rawlog *log, unsigned cpu)
 {
     (void)t, (void)rings, (void)log, (void)cpu;
+}
+
+int nettap_programs(enum reach_program what, unsigned cpus, int fd[REACH_FDS], bool *attached)
+{
+    (void)what, (void)cpus, (void)fd, (void)attached;
+    return -ENOTSUP;
 }
 
 wstatus nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why)

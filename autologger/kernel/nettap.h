@@ -6,6 +6,7 @@
  * program (filetap_none.c). */
 #ifndef AUTOLOGGER_KERNEL_NETTAP_H
 #define AUTOLOGGER_KERNEL_NETTAP_H
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/rings.h"
 
 struct nettap;
@@ -15,6 +16,8 @@ bool           nettap_wanted(const struct rawlog *log);
 bool           nettap_calls_wanted(const struct rawlog *log);
 /* W_SUCCESS with a reason: what is received is not told of. */
 wstatus        nettap_open(const struct rings *rings, const struct rawlog *log, struct nettap **out, struct reason *why);
+/* For reach.h: loads and attaches them, no more. 0, or -errno; *attached: it failed at attaching. */
+int            nettap_programs(enum reach_program what, unsigned cpus, int fd[REACH_FDS], bool *attached);
 /* What to do about the reason that nettap_open() gave. */
 const char    *nettap_advice(wstatus status);
 struct nettap *nettap_adopt(int (*find)(void *ctx, const char *name), void *ctx);

@@ -1,6 +1,7 @@
 /* procfs.c - /proc and ELF files. See procfs.h. */
 #include "autologger/kernel/procfs.h"
 #include "autologger/kernel/filekey.h"
+#include "autologger/kernel/reach.h"
 #include "registry-sim/base/cursor.h"
 
 #include <elf.h>
@@ -13,14 +14,15 @@
 
 int proc_open(int known)
 {
-    return known > 0 ? fcntl(known, F_DUPFD_CLOEXEC, 3) : open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = known > 0 ? fcntl(known, F_DUPFD_CLOEXEC, 3) : reach_proc();
+    return fd < 0 ? -1 : fd;
 }
 
 static size_t read_at(int proc, char *out, size_t size, const char *format, uint32_t pid, uint32_t tid)
 {
     char path[64];
     snprintf(path, sizeof path, format, pid, tid);
-    int     fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    int     fd = reach_open(proc, path);
     ssize_t n  = fd < 0 ? -1 : read(fd, out, size - 1);
     if (fd >= 0)
         close(fd);
@@ -142,8 +144,7 @@ size_t proc_exe(int proc, uint32_t pid, char *out, size_t size)
 {
     char path[32];
     snprintf(path, sizeof path, "%u/exe", pid);
-    ssize_t n          = readlinkat(proc, path, out, size - 1);
-    out[n > 0 ? n : 0] = 0;
+    reach_link(proc, path, out, size);
     char *deleted      = strstr(out, " (deleted)");
     if (deleted)
         *deleted = 0;
@@ -382,7 +383,7 @@ unsigned proc_kallsyms(int proc, const char *const *names, unsigned count, uint6
     char           *text = malloc(BLOCK);
     size_t          used = 0;
     ssize_t         n;
-    int             fd = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
+    int             fd = reach_addresses(proc, "kallsyms");
     memset(out, 0, count * sizeof *out);
     while (text && fd >= 0 && (k.found < count || (wish && k.functions < wish->count)) &&
            (n = read(fd, text + used, BLOCK - used)) > 0) {
@@ -404,7 +405,7 @@ uint64_t proc_kernel_bytes(int proc)
 {
     char               line[256];
     unsigned long long from, to, first = 0, last = 0;
-    int                fd = openat(proc, "iomem", O_RDONLY | O_CLOEXEC);
+    int                fd = reach_addresses(proc, "iomem");
     FILE              *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
         char *colon = strstr(line, " : Kernel "), *end; /* "  01000000-01c01fff : Kernel code" */
@@ -432,7 +433,7 @@ bool proc_kernel_place(int proc, uint64_t *start, uint64_t *end)
         Elf64_Ehdr head;
         Elf64_Phdr segment[SEGMENTS];
     } e;
-    int     fd = openat(proc, "kcore", O_RDONLY | O_CLOEXEC);
+    int     fd = reach_open(proc, "kcore");
     ssize_t n  = fd < 0 ? -1 : pread(fd, &e, sizeof e, 0);
     if (fd >= 0)
         close(fd);

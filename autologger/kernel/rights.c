@@ -25,6 +25,9 @@ static bool text_read(const char *root, const char *path, char *out, size_t size
     return n > 0;
 }
 
+static uint64_t others; /* effective capabilities of the process that is asked (reach.h) */
+void            rights_far(uint64_t capabilities) { others = capabilities; }
+
 void rights_read(const char *root, struct rights *out)
 {
     char        text[TEXT];
@@ -33,6 +36,7 @@ void rights_read(const char *root, struct rights *out)
     if (text_read(root, "/proc/self/status", text, sizeof text) && (line = strstr(text, "\nCapEff:")))
         for (line += 8 + strspn(line + 8, " \t"); strchr("0123456789abcdef", *line) && *line; line++)
             out->capabilities = out->capabilities << 4 | (uint64_t)(*line <= '9' ? *line - '0' : *line - 'a' + 10);
+    out->capabilities |= others;
     if (text_read(root, "/proc/self/uid_map", text, sizeof text)) { /* the first namespace maps every user to itself */
         const char *p    = text + strspn(text, " \t");
         bool        zero = *p == '0' && p[1 + strspn(p + 1, " \t")] == '0';

@@ -18,6 +18,8 @@ struct rights {
 };
 /* Of this process, from the files below `root` ("" is the machine's). */
 void rights_read(const char *root, struct rights *out);
+/* Who opens events for this process has these, so they are not what is missing. Before there is a second thread. */
+void rights_far(uint64_t capabilities);
 /* perf_event_open failed with `error`: the Status with what is missing and what to do. 1314, 50, 8. */
 wstatus rights_refused(const struct rights *r, int error, struct reason *why);
 /* A BPF program can't be loaded or attached, with `error`: the Status with what is missing; `what` begins the sentence. 1314, 8, 50. */

@@ -1,6 +1,7 @@
 /* rings.c - opening, mapping and counting perf events. See rings.h. */
 #include "autologger/kernel/rings.h"
 #include "autologger/kernel/memcalls.h"
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/rights.h"
 #include "autologger/kernel/sources.h"
 #include "autologger/kernel/tracepoints.h"
@@ -28,12 +29,6 @@ static uint32_t wake_at(size_t ring_bytes)
     return (uint32_t)(late ? ring_bytes - RING_ROOM : ring_bytes / 2);
 }
 
-static int perf_open(struct perf_event_attr *attr, unsigned cpu)
-{
-    int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
-    return fd < 0 ? -errno : fd;
-}
-
 static struct perf_event_attr base_attr(size_t ring_bytes)
 {
     return (struct perf_event_attr){
@@ -58,14 +53,14 @@ static int sideband_open(const struct klog_config *config, struct perf_event_att
     attr.config = PERF_COUNT_SW_DUMMY;
     attr.task   = 1; /* which threads are the kernel's */
     attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.build_id = !alone; /* of no use to tracepoints alone */
-    int fd = perf_open(&attr, cpu);
+    int fd = reach_perf(&attr, cpu);
     if (fd == -EINVAL) { /* before 5.12 */
         attr.build_id = 0;
-        fd            = perf_open(&attr, cpu);
+        fd            = reach_perf(&attr, cpu);
     }
     if (fd == -EINVAL) { /* before 6.0 */
         attr.read_format = PERF_FORMAT_ID;
-        fd               = perf_open(&attr, cpu);
+        fd               = reach_perf(&attr, cpu);
     }
     return fd;
 }
@@ -123,10 +118,10 @@ static int source_open(const struct raw_source *s, const struct klog_config *con
         attr.sample_type |= PERF_SAMPLE_CGROUP;
     if (s->flags & RAW_SOURCE_USER)
         user_copy_attr(&attr, config->user_stack_bytes);
-    int fd = perf_open(&attr, cpu);
+    int fd = reach_perf(&attr, cpu);
     if (fd == -EINVAL) {
         attr.read_format = PERF_FORMAT_ID;
-        fd               = perf_open(&attr, cpu);
+        fd               = reach_perf(&attr, cpu);
     }
     char filter[256];
     if (fd >= 0 && (s->flags & RAW_SOURCE_MEMCALLS) && memcalls_filter(config->mask, filter, sizeof filter))
@@ -184,7 +179,7 @@ static bool cgroup_sampled(void)
     attr.config                 = PERF_COUNT_SW_DUMMY;
     attr.read_format            = PERF_FORMAT_ID;
     attr.sample_type |= PERF_SAMPLE_CGROUP;
-    int fd = perf_open(&attr, 0);
+    int fd = reach_perf(&attr, 0);
     if (fd >= 0)
         close(fd);
     return fd >= 0 || fd == -ENODEV;
@@ -215,7 +210,7 @@ static bool user_copied(const struct klog_config *config)
     attr.read_format = PERF_FORMAT_ID;
     user_copy_attr(&attr, config->user_stack_bytes);
     if (STACK_COPY_MASK)
-        fd = perf_open(&attr, 0);
+        fd = reach_perf(&attr, 0);
     if (fd >= 0)
         close(fd);
     else if (fd != -ENODEV)
@@ -463,7 +458,7 @@ static struct bell bell_open(unsigned cpu, int id)
 {
     struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof attr, .config = (uint64_t)id, .sample_period = 1,
                                    .wakeup_events = 1};
-    struct bell            b    = {.fd = perf_open(&attr, cpu), .page = NULL};
+    struct bell            b    = {.fd = reach_perf(&attr, cpu), .page = NULL};
     if (b.fd < 0)
         return (struct bell){.fd = -1};
     b.page = mmap(NULL, 2 * (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, b.fd, 0);

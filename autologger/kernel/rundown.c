@@ -1,5 +1,6 @@
 /* rundown.c - what there was at the start: the system, processes, threads and images, from one walk of /proc. See drain.h. */
 #include "autologger/kernel/drain.h"
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/rundown_image.h"
 #include "autologger/kernel/sources.h"
 
@@ -256,7 +257,7 @@ static void images_add(struct rundown *r, uint32_t pid)
     char line[4400];
     bool all = has_source(r, SRC_MAPPINGS);
     snprintf(line, sizeof line, "%u/maps", pid);
-    int   fd = openat(r->d->proc, line, O_RDONLY | O_CLOEXEC);
+    int   fd = reach_open(r->d->proc, line);
     FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
         struct proc_mapping m;
@@ -370,7 +371,7 @@ static void mappings_add(struct rundown *r, uint32_t pid)
 {
     char line[4400];
     snprintf(line, sizeof line, "%u/maps", pid);
-    int   fd = openat(r->d->proc, line, O_RDONLY | O_CLOEXEC);
+    int   fd = reach_open(r->d->proc, line);
     FILE *f  = fd < 0 ? NULL : fdopen(fd, "r");
     while (f && fgets(line, sizeof line, f)) {
         struct proc_mapping m;

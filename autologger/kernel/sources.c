@@ -1,12 +1,12 @@
 /* sources.c - the source table and tracefs. See sources.h. */
 #include "autologger/kernel/sources.h"
+#include "autologger/kernel/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #define WORDS(...) {__VA_ARGS__}
@@ -61,15 +61,7 @@ int tracefs_open(void)
             close(fd);
     }
     /* not mounted: a detached mount, that nobody else sees and that goes with its descriptor */
-    int context = fsopen("tracefs", FSOPEN_CLOEXEC);
-    if (context < 0)
-        return -errno;
-    int mount = -1;
-    if (fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) == 0)
-        mount = fsmount(context, FSMOUNT_CLOEXEC, 0);
-    int error = errno;
-    close(context);
-    return mount < 0 ? -error : mount;
+    return reach_tracefs();
 }
 
 int tracefs_read(int root, const char *path, char *out, size_t size)

@@ -1,5 +1,6 @@
 /* syscalls.c - addresses of system calls, from the kernel's symbols. See syscalls.h. */
 #include "autologger/kernel/syscalls.h"
+#include "autologger/kernel/reach.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -137,7 +138,7 @@ static void symbol_take(char *line, uint64_t *wide, struct narrow_functions *nar
 void syscall_addresses(int proc, uint64_t *wide, uint64_t *narrow, unsigned count)
 {
     char                     line[512];
-    int                      fd        = openat(proc, "kallsyms", O_RDONLY | O_CLOEXEC);
+    int                      fd        = reach_addresses(proc, "kallsyms");
     FILE                    *f         = fd < 0 ? NULL : fdopen(fd, "r");
     struct narrow_functions *functions = f && narrow ? calloc(1, sizeof *functions) : NULL;
     while (f && fgets(line, sizeof line, f))

@@ -3,6 +3,7 @@
  * A module that is loaded and unloaded while the session runs is not among them. */
 #include "autologger/kernel/convert.h"
 #include "autologger/kernel/procfs.h"
+#include "autologger/kernel/reach.h"
 #include "autologger/kernel/sysconfig_parts.h"
 
 #include <fcntl.h>
@@ -40,7 +41,13 @@ static void modules_read(struct sysconfig *s, struct modules *all)
 {
     char          line[4096];
     struct module m;
-    FILE         *f = file_open(s, "proc/modules");
+    const int     proc = openat(s->root, "proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int     fd   = s->live ? reach_addresses(proc, "modules") : openat(proc, "modules", O_RDONLY | O_CLOEXEC);
+    FILE         *f    = fd < 0 ? NULL : fdopen(fd, "r");
+    if (!f && fd >= 0)
+        close(fd);
+    if (proc >= 0)
+        close(proc);
     while (f && fgets(line, sizeof line, f)) {
         if (!module_parse(line, &m))
             continue;
