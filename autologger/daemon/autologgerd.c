@@ -309,7 +309,7 @@ int main(int argc, char **argv)
         setenv("AUTOLOGGER_KEPT", "1", 1);
         return run_kept(&a);
     }
-    if (collector_begin(below_keeper, &why) != W_SUCCESS)
+    if (collector_begin(below_keeper, a.control_group != NULL, &why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: it keeps all rights: %s", why.text); /* it works as well */
     const struct boot_end_options boot_options = {a.service.store_path, a.service.runtime_dir, a.guard_path, a.systemd_dir, a.proc_stat,
                                                   a.keep_premerge, a.merge_wait ? (unsigned)atoi(a.merge_wait) * 1000 : SHUTDOWN_MERGE_MS,

@@ -89,7 +89,7 @@ static void ask(struct boot_watch *w)
     static const char *const argv[] = {"systemctl", "is-system-running", "--wait", NULL};
     struct epoll_event       e      = {.events = EPOLLIN};
 
-    if (!child_start(&w->ask, (char *const *)(uintptr_t)argv)) {
+    if (!child_start(&w->ask, (char *const *)(uintptr_t)argv, -1)) {
         answered(w, BOOT_ANSWER_NONE);
         return;
     }
@@ -223,7 +223,7 @@ void boot_watch_jobs(struct boot_watch *w, char *out, size_t size)
     int                      code;
 
     *out = 0;
-    if (!w->systemd || !child_start(&c, (char *const *)(uintptr_t)argv))
+    if (!w->systemd || !child_start(&c, (char *const *)(uintptr_t)argv, -1))
         return;
     struct pollfd p = {.fd = c.end_fd, .events = POLLIN};
     poll(&p, 1, JOBS_WAIT_MS);

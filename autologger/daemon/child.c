@@ -12,7 +12,7 @@
 
 /* In the new process, whose memory is the parent's until exec: nothing but system calls. The daemon has signals blocked and ignored; a
  * command has not. */
-static void become(char *const *argv, int text_fd, pid_t parent)
+static void become(char *const *argv, int text_fd, int given_fd, pid_t parent)
 {
     const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     sigset_t  none;
@@ -22,7 +22,8 @@ static void become(char *const *argv, int text_fd, pid_t parent)
         signal(i, SIG_DFL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
         _exit(127);
-    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(text_fd, 1) < 0 || dup2(null_fd, 2) < 0)
+    if (null_fd < 0 || dup2(null_fd, 0) < 0 || dup2(text_fd, 1) < 0 || dup2(null_fd, 2) < 0 ||
+        (given_fd == CHILD_GIVEN ? fcntl(given_fd, F_SETFD, 0) < 0 : given_fd >= 0 && dup2(given_fd, CHILD_GIVEN) < 0))
         return;
     sigprocmask(SIG_SETMASK, &none, NULL);
     execvp(argv[0], argv);
@@ -30,21 +31,21 @@ static void become(char *const *argv, int text_fd, pid_t parent)
 
 /* Not posix_spawn, which can't have a child die with its parent. vfork: no page table of a daemon with much memory is copied, and
  * what exec says comes back. */
-static int spawn(pid_t *pid, char *const *argv, int text_fd)
+static int spawn(pid_t *pid, char *const *argv, int text_fd, int given_fd)
 {
     const pid_t  parent = getpid();
     volatile int error  = 0;
 
     *pid = vfork();
     if (*pid == 0) {
-        become(argv, text_fd, parent);
+        become(argv, text_fd, given_fd, parent);
         error = errno ? errno : EINVAL;
         _exit(127);
     }
     return *pid < 0 ? errno : error;
 }
 
-bool child_start(struct child *c, char *const *argv)
+bool child_start(struct child *c, char *const *argv, int given_fd)
 {
     int pipe_fd[2];
 
@@ -52,7 +53,7 @@ bool child_start(struct child *c, char *const *argv)
     if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
         return false;
     c->text_fd = pipe_fd[0];
-    int error  = spawn(&c->pid, argv, pipe_fd[1]);
+    int error  = spawn(&c->pid, argv, pipe_fd[1], given_fd);
     close(pipe_fd[1]);
     if (c->pid < 0)
         c->pid = 0;

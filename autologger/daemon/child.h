@@ -7,16 +7,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { CHILD_TEXT = 4096 };
+enum { CHILD_TEXT = 4096, CHILD_GIVEN = 3 };
 struct child {
     pid_t pid; /* 0 = none */
     int   end_fd; /* readable when it has ended (a pidfd) */
     int   text_fd;
 };
 
-/* argv[0] is looked for in PATH. Its standard error goes nowhere. False with errno when it could not be started; then nothing is to
+/* argv[0] is looked for in PATH. Its standard error goes nowhere. It has `given_fd` as its descriptor CHILD_GIVEN; -1: none. False with errno when it could not be started; then nothing is to
  * be finished. */
-bool child_start(struct child *c, char *const *argv);
+bool child_start(struct child *c, char *const *argv, int given_fd);
 /* Has it ended? Then its exit code (128 + signal) is in *code, its words in `text`, and it is finished. */
 bool child_ended(struct child *c, int *code, char text[CHILD_TEXT]);
 /* Ends it if it runs, and closes what there is. Fine when there is none. */

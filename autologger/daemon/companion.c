@@ -1,6 +1,7 @@
 #include "autologger/daemon/companion.h"
 
 #include "autologger/daemon/child.h"
+#include "autologger/kernel/reach.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/base/program.h"
 
@@ -97,7 +98,7 @@ static void later(struct companion *p)
 static void start(struct companion *p)
 {
     char               program[PROGRAM_PATH], known[64];
-    char              *argv[10 + 2 * ROWS];
+    char              *argv[12 + 2 * ROWS];
     unsigned           n = 0;
     struct epoll_event e = {.events = EPOLLIN};
 
@@ -122,8 +123,16 @@ static void start(struct companion *p)
         argv[n++] = (char *)(uintptr_t)p->kind->row_option;
         argv[n++] = p->rows[i];
     }
-    argv[n] = NULL;
-    if (!child_start(&p->child, argv)) {
+    const int given = p->kind->reaches && reach_is_far() ? reach_again() : -1;
+    if (given >= 0) {
+        argv[n++] = (char *)"--reach";
+        argv[n++] = (char *)"3"; /* CHILD_GIVEN */
+    }
+    argv[n]            = NULL;
+    const bool started = child_start(&p->child, argv, given);
+    if (given >= 0)
+        close(given);
+    if (!started) {
         later(p);
         return;
     }

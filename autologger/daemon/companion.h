@@ -14,6 +14,7 @@ struct companion_kind {
     const char *item;    /* of its conditions */
     const char *row_option; /* said before each row; NULL: rows are not handed on */
     const char *keeps;   /* the name under which its memory is handed on (--known); NULL: it has none */
+    bool reaches; /* it needs rights that this process may have given up: it gets a socket of reach.h (--reach) */
     const char *needs_reason, *needs_advice; /* when what it needs is not there */
     const char *ended_advice;
     bool (*wants)(const struct state_enable *e); /* of one that is in use */

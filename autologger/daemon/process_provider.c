@@ -19,5 +19,6 @@ const struct companion_kind process_provider = {.program      = "autologger-proc
                                                 .what         = "processes",
                                                 .item         = "Kernel-Process",
                                                 .ended_advice = "run the daemon with CAP_PERFMON, or use kernel events (PROC_THREAD, LOADER)",
+                                                .reaches      = true,
                                                 .wants        = wants,
                                                 .row          = row};

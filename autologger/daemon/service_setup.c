@@ -1,6 +1,7 @@
 /* service_setup.c - what a service finds or makes at its start: its state, its socket, signals, the environment of its sessions. See
  * service_parts.h. */
 #include "autologger/daemon/service_parts.h"
+#include "autologger/kernel/reach.h"
 
 #include "autologger/control/message.h"
 #include "autologger/daemon/keeper.h"
@@ -228,7 +229,8 @@ void service_env_fill(struct service *v, bool adopted)
     v->env.rights_digest = v->options.rights ? rights_digest : NULL;
     v->env.rights_ctx    = v;
     v->env.owner        = v->options.rights ? v->options.rights->owner : NULL;
-    v->env.proc_fd = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    v->env.proc_fd      = reach_proc();
+    v->env.proc_fd      = v->env.proc_fd < 0 ? -1 : v->env.proc_fd;
     /* asked now: when the sources are opened, an early program may have no /proc any more. The first who can takes it */
     v->env.kernel_phase = !v->options.rehearsal && kphase_asked_here();
     v->env.keep    = handed_keep;

@@ -1,7 +1,10 @@
 #include "autologger/processes/living.h"
+#include "autologger/kernel/reach.h"
+
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,14 +91,17 @@ static uint64_t clock_ns(clockid_t clock)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void process_read(struct living *l, const char *proc, uint32_t pid, uint64_t now_ns, uint64_t boot_ns)
+static void process_read(struct living *l, int proc, uint32_t pid, uint64_t now_ns, uint64_t boot_ns)
 {
     char            path[PATH_MAX], text[1024], name[16];
     uint64_t        ticks;
     struct process  read = {0}, *p;
 
-    snprintf(path, sizeof path, "%s/%u/stat", proc, pid);
-    FILE *f = fopen(path, "re");
+    snprintf(path, sizeof path, "%u/stat", pid);
+    const int fd = openat(proc, path, O_RDONLY | O_CLOEXEC);
+    FILE     *f  = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (!f && fd >= 0)
+        close(fd);
     if (!f)
         return; /* gone */
     size_t n = fread(text, 1, sizeof text - 1, f);
@@ -108,9 +114,8 @@ static void process_read(struct living *l, const char *proc, uint32_t pid, uint6
     p->threads           = read.threads;
     p->seen_ns           = clock_ns(CLOCK_MONOTONIC_RAW);
     p->began_ns          = now_ns > age ? now_ns - age : 0;
-    snprintf(path, sizeof path, "%s/%u/exe", proc, pid);
-    ssize_t length = readlink(path, text, sizeof text - 1);
-    text[length > 0 ? length : 0] = 0;
+    snprintf(path, sizeof path, "%u/exe", pid);
+    const ssize_t length = reach_link(proc, path, text, sizeof text);
     p->image = strdup(length > 0 ? text : name);
     if (!p->image)
         living_remove(l, pid);
@@ -124,18 +129,26 @@ static void parent_number(void *ctx, struct process *p)
 
 bool living_read(struct living *l, const char *proc, uint64_t now_ns)
 {
-    DIR           *dir     = opendir(proc);
+    const int      folder  = strcmp(proc, "/proc") == 0 ? reach_proc() : open(proc, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int      list    = folder >= 0 ? openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR           *dir     = list >= 0 ? fdopendir(list) : NULL;
     const uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
 
-    if (!dir)
+    if (!dir && list >= 0)
+        close(list);
+    if (!dir) {
+        if (folder >= 0)
+            close(folder);
         return false;
+    }
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
         char         *end;
         unsigned long pid = strtoul(e->d_name, &end, 10);
         if (pid && !*end && pid <= UINT32_MAX)
-            process_read(l, proc, (uint32_t)pid, now_ns, boot_ns);
+            process_read(l, folder, (uint32_t)pid, now_ns, boot_ns);
     }
     closedir(dir);
+    close(folder);
     living_each(l, parent_number, l);
     return true;
 }

@@ -6,6 +6,7 @@
  * Threads: the main one; the library's calls on_enable, which opens the side band before the enabling call returns. `lock` is for
  * all but `asked_fd`. Not for: PROC_THREAD and LOADER of the kernel logger (autologger/kernel). */
 #include "autologger/include/TraceLoggingProvider.h"
+#include "autologger/kernel/reach.h"
 #include "autologger/processes/exits.h"
 #include "autologger/processes/living.h"
 #include "autologger/processes/sideband.h"
@@ -15,6 +16,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@
 #include <unistd.h>
 
 #define PROVIDER_NAME "Microsoft-Windows-Kernel-Process"
-enum { EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_RUNTIME_DIR = 1000, PATIENCE_MS = 1000, BATCH_MS = 2, QUIET_MS = 1000, INFORMATION = 4 };
+enum { EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_RUNTIME_DIR = 1000, OPTION_REACH, PATIENCE_MS = 1000, BATCH_MS = 2, QUIET_MS = 1000, INFORMATION = 4 };
 /* Windows' keywords and event ids. */
 enum { KEY_PROCESS = 0x10, KEY_THREAD = 0x20, KEY_IMAGE = 0x40 };
 enum { PROCESS_START = 1, PROCESS_STOP = 2, THREAD_START = 3, THREAD_STOP = 4, IMAGE_LOAD = 5, PROCESS_RUNDOWN = 15 };
@@ -301,6 +303,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
     switch (key) {
     case OPTION_RUNTIME_DIR: setenv("AUTOLOGGER_RUNTIME_DIR", arg, 1); return 0; /* no other thread yet */
+    case OPTION_REACH:
+        fcntl(atoi(arg), F_SETFD, FD_CLOEXEC);
+        reach_through(atoi(arg), false);
+        return 0;
     case ARGP_KEY_ARG: argp_error(state, "unexpected argument \"%s\"", arg); return 0;
     default: return ARGP_ERR_UNKNOWN;
     }
@@ -308,7 +314,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 int main(int argc, char **argv)
 {
-    static const struct argp_option options[] = {{"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0}, {0}};
+    static const struct argp_option options[] = {{"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
+                                                 {"reach", OPTION_REACH, "FD", OPTION_HIDDEN, "a socket to who has the rights that it needs", 0}, {0}};
     const struct argp argp = {options, parse, NULL, "Writes what processes do as events of Microsoft-Windows-Kernel-Process. The daemon starts it.",
                               NULL, NULL, NULL};
     struct clock_machine machine;

@@ -1,4 +1,5 @@
 #include "autologger/processes/sideband.h"
+#include "autologger/kernel/reach.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -7,7 +8,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,9 +71,9 @@ static int ring_open(struct ring *r, unsigned cpu)
         .sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU};
 
     r->page = NULL;
-    r->fd   = (int)syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    r->fd   = reach_perf(&attr, cpu);
     if (r->fd < 0)
-        return errno;
+        return -r->fd;
     void *map = mmap(NULL, PAGE + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
     if (map == MAP_FAILED) {
         int error = errno;

@@ -1,14 +1,17 @@
-/* The process that keeps the rights to become other users starts what its table names, and nothing else; whoever asks it has these rights no
- * more, and neither has what that one executes. Proves: SEC-09. */
+/* The process that keeps the capabilities does what its tables name, and nothing else; whoever asks it has none of these any more, and neither has
+ * what that one executes. Proves: SEC-09. */
 #include "autologger/daemon/collector.h"
 
 #include "autologger/daemon/merge_job.h"
 #include "autologger/daemon/self_start.h"
 #include "autologger/daemon/writer.h"
+#include "autologger/kernel/reach.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +19,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,9 +29,6 @@
 #include <cmocka.h>
 
 #define BIT(capability) (UINT64_C(1) << (capability))
-static const uint64_t gone = BIT(CAP_SETUID) | BIT(CAP_SETGID) | BIT(CAP_SETPCAP) | BIT(CAP_KILL) | BIT(CAP_FOWNER) | BIT(CAP_SYS_MODULE) |
-                             BIT(CAP_MKNOD) | BIT(CAP_SYS_BOOT) | BIT(CAP_SYS_RAWIO) | BIT(CAP_NET_ADMIN) | BIT(CAP_SYS_CHROOT);
-
 /* A number of /proc/self/status. */
 static uint64_t status_of(const char *name)
 {
@@ -42,7 +43,7 @@ static uint64_t status_of(const char *name)
     return value;
 }
 
-/* What the process at the other end of a socket was started as: each ends after a message that is none of its own. */
+/* Each process of the daemon's ends after a message that is none of its own. */
 static bool ends_by(int fd, const void *message, size_t size)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -50,83 +51,202 @@ static bool ends_by(int fd, const void *message, size_t size)
     return send(fd, message, size, MSG_NOSIGNAL) == (ssize_t)size && poll(&p, 1, 30000) == 1 && recv(fd, &byte, 1, MSG_DONTWAIT) <= 0;
 }
 
-static int said(int fd, const void *message, size_t size)
+/* The result of a request; what comes with it is closed. */
+static int said(int fd, const struct reach_request *q)
 {
-    struct collector_reply reply;
-    struct pollfd          p = {.fd = fd, .events = POLLIN};
-    assert_int_equal(send(fd, message, size, MSG_NOSIGNAL), size);
+    static struct reach_reply reply;
+    struct pollfd             p = {.fd = fd, .events = POLLIN};
+    assert_int_equal(send(fd, q, sizeof *q, MSG_NOSIGNAL), sizeof *q);
     assert_int_equal(poll(&p, 1, 30000), 1);
-    return recv(fd, &reply, sizeof reply, 0) == (ssize_t)sizeof reply ? reply.result : -ECONNRESET;
+    const ssize_t n = recv(fd, &reply, sizeof reply, 0); /* without room for descriptors */
+    assert_true(n >= (ssize_t)offsetof(struct reach_reply, text) && n == (ssize_t)(offsetof(struct reach_reply, text) + reply.size));
+    return reply.result;
+}
+
+static struct reach_request request(enum reach_what what, const char *text)
+{
+    struct reach_request q = {.what = what};
+    snprintf(q.text, sizeof q.text, "%s", text);
+    return q;
 }
 
 /* All words of the table are answered with a process; all others with EPERM. */
 static void words(void **state)
 {
-    static const char *const not[] = {"", "--", "--writer ", "--collector", "--outcasts", "--keep", "/bin/sh", "--write", "--merge2"};
+    static const char *const none[]  = {"", "--", "--writer ", "--collector", "--outcasts", "--keep", "/bin/sh", "--write", "--merge2"};
     static const char *const known[] = {WRITER_WORD, MERGE_WORD};
     const int                fd      = self_start(COLLECTOR_WORD);
     (void)state;
     assert_true(fd >= 0);
-    for (size_t i = 0; i < sizeof not / sizeof *not; i++) {
-        struct collector_request q = {{0}};
-        strcpy(q.word, not[i]);
-        assert_int_equal(said(fd, &q, sizeof q), -EPERM);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        assert_int_equal(said(fd, &(struct reach_request[]){request(REACH_LAUNCH, none[i])}[0]), -EPERM);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_int_equal(said(fd, &(struct reach_request[]){request(REACH_LAUNCH, known[i])}[0]), 0);
+    close(fd);
+}
+
+/* Files of /proc: those of the table, by numbers as the kernel writes them; nothing else, however it is spelled. */
+static void files(void **state)
+{
+    static const char *const none[] = {
+        "", ".", "..", "1", "1/mem", "1/environ", "1/root", "1/root/etc/shadow", "1/cwd", "1/fd/3", "self/maps", "thread-self/maps", "0/maps", "01/maps",
+        "1/maps/", "1//maps", "/1/maps", "1/../1/maps", "1/./maps", "1/mapsx", "1/map", "-1/maps", "+1/maps", " 1/maps", "1 /maps", "99999999999/maps", "1/ns/mnt",
+        "1/task/1/maps", "1/exe", "kmsg", "sysrq-trigger", "sys/kernel/core_pattern", "../etc/shadow", "kallsyms/", "kcore\n"};
+    static const char *const known[] = {"maps", "auxv", "ns/user", "ns/pid", "status", "stat", "cmdline"};
+    const int                fd      = self_start(COLLECTOR_WORD);
+    (void)state;
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct reach_request q = request(REACH_OPEN, none[i]);
+        if (said(fd, &q) != -EPERM)
+            fail_msg("\"%s\" was opened", none[i]);
+        q.what = REACH_LINK;
+        if (strcmp(none[i], "1/exe") != 0)
+            assert_int_equal(said(fd, &q), -EPERM);
     }
-    struct collector_request full;
-    memset(&full, 'a', sizeof full); /* no NUL */
-    assert_int_equal(said(fd, &full, sizeof full), -EPERM);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        struct collector_request q = {{0}};
-        strcpy(q.word, known[i]);
-        assert_int_equal(said(fd, &q, sizeof q), 0);
+        char path[40];
+        snprintf(path, sizeof path, "%d/%s", (int)getpid(), known[i]);
+        struct reach_request q = request(REACH_OPEN, path);
+        assert_int_equal(said(fd, &q), 0);
+    }
+    struct reach_request all = request(REACH_OPEN, "kallsyms"), gone = request(REACH_OPEN, "4194305/maps"), full = {.what = REACH_OPEN};
+    assert_int_equal(said(fd, &all), 0);
+    assert_int_equal(said(fd, &gone), -ENOENT);
+    memset(full.text, '1', sizeof full.text);
+    assert_int_equal(said(fd, &full), -EPERM); /* no NUL */
+    close(fd);
+}
+
+/* Events of processors alone, none that say an address or a path; and no kind of request that is not known. */
+static void kinds(void **state)
+{
+    const int fd = self_start(COLLECTOR_WORD);
+    (void)state;
+    assert_true(fd >= 0);
+    for (uint32_t type = 0; type < 40; type++) {
+        struct perf_event_attr attr = {.size = sizeof attr, .type = type, .config = type == PERF_TYPE_SOFTWARE ? PERF_COUNT_SW_DUMMY : UINT64_MAX};
+        struct reach_request   q    = {.what = REACH_PERF};
+        memcpy(q.attr, &attr, sizeof attr);
+        const int r = said(fd, &q);
+        assert_true(type == PERF_TYPE_BREAKPOINT || type > PERF_TYPE_BREAKPOINT ? r == -EPERM : r != -EPERM || type != PERF_TYPE_SOFTWARE);
+        q.number = UINT32_MAX; /* every processor: that would be of one process */
+        assert_int_equal(said(fd, &q), -EPERM);
+    }
+    for (uint32_t what = REACH_WHATS; what < 300; what++) {
+        struct reach_request q = {.what = what};
+        assert_int_equal(said(fd, &q), -EPERM);
+    }
+    for (uint32_t program = 0; program < 300; program++) {
+        struct reach_request q = {.what = REACH_LOAD, .program = program, .number = program < REACH_PROGRAM_KINDS ? UINT32_MAX : 1};
+        assert_int_equal(said(fd, &q), -EPERM);
     }
     close(fd);
 }
 
-/* A message of another size ends it, with or without descriptors. */
+/* A message of another size ends its connection, and with the last one the process. */
 static void what_is_no_request_ends_it(void **state)
 {
-    static const char zeros[2 * sizeof(struct collector_request)];
+    static const char zeros[2 * sizeof(struct reach_request)];
     (void)state;
-    for (size_t size = 1; size <= sizeof zeros; size += 7)
-        if (size != sizeof(struct collector_request)) {
+    for (size_t size = 1; size <= sizeof zeros; size += 37)
+        if (size != sizeof(struct reach_request)) {
             const int fd = self_start(COLLECTOR_WORD);
             assert_true(fd >= 0 && ends_by(fd, zeros, size));
             close(fd);
         }
 }
 
-/* In a child: it gives up what it has. */
-static void in_the_server(void)
+static void writes_for(uint32_t uid)
 {
-    struct reason why;
-    assert_int_equal(collector_begin(false, &why), W_SUCCESS);
-    assert_int_equal(status_of("CapEff") & gone, 0);
-    assert_int_equal(status_of("CapPrm") & gone, 0);
-    assert_int_equal(status_of("CapInh"), 0);
-    assert_int_equal(status_of("CapBnd") & gone, 0);
-    assert_int_equal(status_of("NoNewPrivs"), 1);
-    assert_true(setresuid(1, 1, 1) < 0 && errno == EPERM);
-    const pid_t pid = fork();
-    if (pid == 0) { /* root's program has no more than root has here */
-        execl("/bin/sh", "sh", "-c", "eff=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status); [ $((0x$eff & 0xe0)) = 0 ]", NULL);
-        _exit(127);
-    }
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    /* a writer has the rights of its owner, which this process can't have any more */
-    const int                   fd    = collector_launch(WRITER_WORD);
-    struct writer_request       q     = {.what = WRITER_OWNER, .owner = {.uid = 4242, .gid = 4242}};
-    struct writer_reply         reply;
+    const int             fd = collector_launch(WRITER_WORD);
+    struct writer_request q  = {.what = WRITER_OWNER, .owner = {.uid = uid, .gid = uid}};
+    struct writer_reply   reply;
     assert_true(fd >= 0);
     assert_int_equal(send(fd, &q, offsetof(struct writer_request, path), 0), offsetof(struct writer_request, path));
     assert_int_equal(recv(fd, &reply, sizeof reply, 0), sizeof reply);
     assert_int_equal(reply.result, 0);
+    close(fd);
+}
+
+/* What it has no right to any more it has done for it: the process of another user. */
+static void looks_at(pid_t other)
+{
+    char      path[64], text[4096];
+    const int proc = open("/proc", O_PATH | O_CLOEXEC);
+    snprintf(path, sizeof path, "%d/maps", (int)other);
+    assert_true(openat(proc, path, O_RDONLY) < 0);
+    int fd = reach_open(proc, path);
+    assert_true(fd >= 0 && read(fd, text, sizeof text) > 100 && memchr(text, '/', sizeof text));
+    close(fd);
+    snprintf(path, sizeof path, "%d/exe", (int)other);
+    assert_true(readlinkat(proc, path, text, sizeof text) < 0);
+    char          own[256];
+    const ssize_t n = readlink("/proc/self/exe", own, sizeof own - 1);
+    assert_true(n > 0 && reach_link(proc, path, text, sizeof text) == n && memcmp(own, text, (size_t)n) == 0);
+    assert_int_equal(reach_link(proc, path, text, 5), 4);
+    assert_int_equal(strlen(text), 4);
+    snprintf(path, sizeof path, "%d/environ", (int)other);
+    assert_int_equal(reach_open(proc, path), -EPERM);
+    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .task = 1};
+    assert_true(syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0) < 0);
+    fd = reach_perf(&attr, 0);
+    assert_true(fd >= 0);
+    close(fd);
+    fd = reach_tracefs();
+    assert_true(fd < 0 || faccessat(fd, "events", F_OK, 0) == 0);
+    const int more = reach_again();
+    assert_true(more >= 0);
+    close(more);
+    close(proc);
+}
+
+static bool can_record(void)
+{
+    struct perf_event_attr attr = {.size = sizeof attr, .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY, .task = 1};
+    const int              fd   = reach_perf(&attr, 0);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* In a child: it gives up what it has. */
+static void in_the_server(void)
+{
+    struct reason why;
+    const bool    records = can_record();
+    int           status, ready[2];
+    assert_int_equal(pipe(ready), 0);
+    const pid_t other = fork();
+    if (other == 0) {
+        if (setresuid(4343, 4343, 4343) || prctl(PR_SET_PDEATHSIG, SIGKILL) || write(ready[1], "r", 1) != 1)
+            _exit(1);
+        alarm(60);
+        pause();
+    }
+    assert_int_equal(read(ready[0], &status, 1), 1);
+    assert_int_equal(collector_begin(false, false, &why), W_SUCCESS);
+    const uint64_t kept = BIT(CAP_DAC_OVERRIDE) | BIT(CAP_DAC_READ_SEARCH) | BIT(CAP_IPC_LOCK); /* the last where a limit stays */
+    assert_int_equal(status_of("CapEff") & ~kept, 0);
+    assert_int_equal(status_of("CapPrm") & ~kept, 0);
+    assert_int_equal(status_of("CapInh"), 0);
+    assert_int_equal(status_of("CapBnd") & ~kept, 0);
+    assert_int_equal(status_of("NoNewPrivs"), 1);
+    assert_true(setresuid(1, 1, 1) < 0 && errno == EPERM);
+    const pid_t pid = fork();
+    if (pid == 0) { /* root's program has no more than root has here */
+        execl("/bin/sh", "sh", "-c", "eff=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status); [ $((0x$eff & ~0x4006)) = 0 ]", NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    writes_for(4242);
+    if (records)
+        looks_at(other);
     errno = 0;
     assert_true(collector_launch("--collector") < 0 && errno == EPERM);
-    assert_true(collector_launch("a word that is longer than a request has room for") < 0 && errno == ENAMETOOLONG);
-    close(fd);
+    assert_true(collector_launch("a word that is longer than a request has room for, and then some more of it") < 0 && errno == ENAMETOOLONG);
+    assert_true(kill(other, SIGKILL) < 0 && errno == EPERM); /* it ends with this process */
 }
 
 /* Runs it in a child, which can't get anything back. */
@@ -135,6 +255,7 @@ static int in_child(void (*run)(void))
     int         status;
     const pid_t pid = fork();
     if (pid == 0) {
+        alarm(60); /* what fails in a child goes on with the next test, and never ends */
         run();
         _exit(0);
     }
@@ -171,17 +292,34 @@ static pid_t collector_pid(void)
     return found;
 }
 
+/* With all rights, which finding it takes. */
+static _Noreturn void collector_kill(int told)
+{
+    char  byte;
+    pid_t pid = 0;
+    if (read(told, &byte, 1) != 1)
+        _exit(1);
+    for (int i = 0; i < 2000 && !(pid = collector_pid()); i++)
+        usleep(10000);
+    if (!pid || kill(pid, SIGKILL) < 0)
+        _exit(1);
+    while (kill(pid, 0) == 0)
+        usleep(10000);
+    _exit(0);
+}
+
 static void begin_and_lose(bool kept)
 {
     struct reason why;
-    assert_int_equal(collector_begin(kept, &why), W_SUCCESS);
-    pid_t pid = 0;
-    for (int i = 0; i < 200 && !(pid = collector_pid()); i++)
-        usleep(10000);
-    assert_true(pid > 0);
-    assert_int_equal(kill(pid, SIGKILL), 0);
-    while (kill(pid, 0) == 0)
-        usleep(10000);
+    int           tell[2], status;
+    assert_int_equal(pipe(tell), 0);
+    const pid_t killer = fork();
+    if (killer == 0)
+        collector_kill(tell[0]);
+    assert_int_equal(collector_begin(kept, false, &why), W_SUCCESS);
+    assert_int_equal(write(tell[1], "k", 1), 1);
+    assert_int_equal(waitpid(killer, &status, 0), killer);
+    assert_int_equal(status, 0);
     errno = 0;
     assert_true(collector_launch(WRITER_WORD) < 0 && errno == ECONNRESET);
 }
@@ -209,7 +347,7 @@ int main(int argc, char **argv)
         printf("skipped: to give rights up one has to have them\n");
         return 77;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(what_is_no_request_ends_it),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(files), cmocka_unit_test(kinds), cmocka_unit_test(what_is_no_request_ends_it),
                                        cmocka_unit_test(the_server_has_them_no_more), cmocka_unit_test(a_collector_that_was_killed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

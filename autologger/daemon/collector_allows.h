@@ -1,0 +1,10 @@
+/* collector_allows.h - what the collector does for a server: by tables alone, without a look at anything but the request.
+ * Threads: any. Ownership: none. Not for: doing it (collector_run.c). */
+#ifndef AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H
+#define AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H
+#include "autologger/kernel/reach.h"
+
+enum { COLLECTOR_CPUS = 1 << 16 };
+/* Any bytes may stand in the request. */
+bool collector_allows(const struct reach_request *q);
+#endif
