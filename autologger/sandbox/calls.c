@@ -24,7 +24,8 @@
 enum { X32_BIT = 0x40000000, RULE_MOST = 8, HEAD = 6 };
 enum test { ALWAYS, NONE, SOME, EQUAL, ABSENT, OWN, NEVER };
 #define P (1 << SANDBOX_PARSER)
-#define R (1 << SANDBOX_READER)
+#define H (1 << SANDBOX_HELPED)
+#define R (1 << SANDBOX_READER | H)
 #define W (1 << SANDBOX_WRITER)
 #define A (P | R | W)
 static const struct rule {
@@ -36,6 +37,7 @@ static const struct rule {
 #undef CALL
 };
 #undef P
+#undef H
 #undef R
 #undef W
 #undef A
@@ -138,7 +140,7 @@ unsigned sandbox_landlock(enum sandbox_kind kind)
 
     if (!sandbox_landlock_possible(kind))
         return 0;
-    if (kind == SANDBOX_READER)
+    if (sandbox_reads(kind))
         set.files &= ~(uint64_t)(FS_EXECUTE | FS_READ_FILE | FS_READ_DIR | (1 << 15)); /* isatty() asks a device */
     if (kind == SANDBOX_WRITER)
         set.files = 0;

@@ -120,7 +120,7 @@ unsigned sandbox_all(enum sandbox_kind kind)
     unsigned all = 0;
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         all |= layers[i].bit;
-    all &= ~(kind == SANDBOX_READER ? (unsigned)(SANDBOX_USER | SANDBOX_PARENT) : 0u);
+    all &= ~(sandbox_reads(kind) ? (unsigned)(SANDBOX_USER | SANDBOX_PARENT) : 0u);
     return kind == SANDBOX_WRITER ? all & ~(unsigned)(SANDBOX_FILES | SANDBOX_PARENT) : all;
 }
 
@@ -142,7 +142,7 @@ static void stay_with(pid_t parent)
 
 unsigned sandbox_enter(const struct sandbox *s)
 {
-    const bool parser = s->kind == SANDBOX_PARSER, reader = s->kind == SANDBOX_READER;
+    const bool parser = s->kind == SANDBOX_PARSER, reader = sandbox_reads(s->kind);
     unsigned   in     = SANDBOX_LIMITS;
 
     limits_set(s);

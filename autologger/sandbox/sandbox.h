@@ -1,7 +1,8 @@
 /* sandbox.h - takes the rights of this process away, before it reads bytes that other users wrote.
- * Three kinds. SANDBOX_PARSER has the descriptors that it holds, and nothing else: it opens no path (opening.h asks somebody else), makes no
+ * Four kinds. SANDBOX_PARSER has the descriptors that it holds, and nothing else: it opens no path (opening.h asks somebody else), makes no
  * process, and reaches no other. SANDBOX_READER is for a command at a terminal: it may open files to read, as it could before, but writes only
- * to descriptors that it holds. SANDBOX_WRITER makes files for a user, as that user; it sends and receives through sockets that it holds.
+ * to descriptors that it holds. SANDBOX_HELPED is a reader that may also ask another process, through a socket that it holds, and get descriptors
+ * from it. SANDBOX_WRITER makes files for a user, as that user; it sends and receives through sockets that it holds.
  * Each layer stands for itself: a kernel that lacks one gets the others, and the result says which are in force.
  * Invariants: S1 nothing can be taken back. S2 a call that calls.def does not have gets EPERM, or ends the process where the table says so.
  * Threads: call it when there is one. Not for: the daemon, which needs its rights (daemon/confine.h). */
@@ -17,7 +18,7 @@ enum sandbox_layer {
 #include "autologger/sandbox/layers.def"
 #undef LAYER
 };
-enum sandbox_kind { SANDBOX_PARSER, SANDBOX_READER, SANDBOX_WRITER };
+enum sandbox_kind { SANDBOX_PARSER, SANDBOX_READER, SANDBOX_WRITER, SANDBOX_HELPED };
 /* Whose rights to files a writer has. `further`: groups. */
 struct sandbox_owner {
     uid_t        user;

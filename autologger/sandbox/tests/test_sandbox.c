@@ -44,7 +44,7 @@ static const gid_t                further = FURTHER;
 static const struct sandbox_owner owner   = {OWNER, GROUP, &further, 1};
 #define GB (UINT64_C(1) << 30)
 static char     folder[] = "/tmp/al-sandbox-XXXXXX", target[64], other[64], secret[64];
-static int      target_fd, listen_fd;
+static int      target_fd, listen_fd, talk_fd[2]; /* the two ends of a socket */
 static uint16_t port;
 static pid_t    victim; /* a process of the same ids as the sandbox */
 static unsigned in;     /* the layers in force, in the child */
@@ -72,6 +72,7 @@ static int set_up(void **state)
     listen_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(target_fd >= 0 && bind(listen_fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(listen_fd, 8) == 0);
     assert_int_equal(getsockname(listen_fd, (struct sockaddr *)&at, &n), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, talk_fd), 0);
     port   = at.sin_port;
     victim = fork();
     if (victim == 0) {
@@ -93,6 +94,8 @@ static int tear_down(void **state)
     waitpid(victim, &status, 0);
     close(target_fd);
     close(listen_fd);
+    close(talk_fd[0]);
+    close(talk_fd[1]);
     unlink(target);
     unlink(secret);
     assert_int_equal(rmdir(folder), 0); /* nobody has made a file in it */
@@ -495,6 +498,48 @@ static void a_reader_reads(void **state)
     BOXED(SANDBOX_READER, &nothing, no_memory);
 }
 
+static int talks(void)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "/run/dbus/system_bus_socket"};
+    char               text[8];
+    struct iovec       v = {text, sizeof text};
+    struct msghdr      m = {.msg_iov = &v, .msg_iovlen = 1};
+    ALLOWED(sendmsg(talk_fd[0], &m, MSG_NOSIGNAL));
+    ALLOWED(recvmsg(talk_fd[1], &m, 0));
+    ALLOWED(send(talk_fd[0], "text", 4, MSG_NOSIGNAL));
+    ALLOWED(recv(talk_fd[1], text, sizeof text, 0));
+    REFUSED(sendto(talk_fd[0], "text", 4, MSG_NOSIGNAL, (struct sockaddr *)&name, sizeof name));
+    return 0;
+}
+
+static int is_silent(void)
+{
+    struct msghdr m = {0};
+    REFUSED(sendmsg(talk_fd[0], &m, MSG_NOSIGNAL));
+    REFUSED(recvmsg(talk_fd[1], &m, MSG_DONTWAIT));
+    REFUSED(send(talk_fd[0], "text", 4, MSG_NOSIGNAL));
+    return 0;
+}
+
+/* It asks another process for what it may not do. */
+static void a_reader_with_a_helper(void **state)
+{
+    (void)state;
+    BOXED(SANDBOX_READER, &nothing, is_silent);
+    BOXED(SANDBOX_HELPED, &nothing, talks);
+    BOXED(SANDBOX_HELPED, &nothing, reads);
+    BOXED(SANDBOX_HELPED, &nothing, nothing_is_written);
+    BOXED(SANDBOX_HELPED, &nothing, no_other_file);
+    BOXED(SANDBOX_HELPED, &nothing, no_network);
+    BOXED(SANDBOX_HELPED, &nothing, no_socket);
+    BOXED(SANDBOX_HELPED, &nothing, no_process);
+    BOXED(SANDBOX_HELPED, &nothing, no_other_process);
+    BOXED(SANDBOX_HELPED, &nothing, no_memory);
+    BOXED(SANDBOX_HELPED, &seccomp, nothing_is_written);
+    BOXED(SANDBOX_HELPED, &landlock, nothing_is_written);
+    assert_int_equal(boxed(SANDBOX_HELPED, &nothing, executes), -SIGSYS);
+}
+
 /* The words of /proc/PID/status. */
 static unsigned long long status_of(const char *what)
 {
@@ -594,7 +639,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_parser_with_all_layers), cmocka_unit_test(a_writer), cmocka_unit_test(what_ends_it),
         cmocka_unit_test(a_kernel_without_seccomp), cmocka_unit_test(a_kernel_without_landlock),
-        cmocka_unit_test(who_may_not_change_its_user), cmocka_unit_test(a_reader_reads),
+        cmocka_unit_test(who_may_not_change_its_user), cmocka_unit_test(a_reader_reads), cmocka_unit_test(a_reader_with_a_helper),
         cmocka_unit_test(the_kernels_own_account), cmocka_unit_test(the_account),
         cmocka_unit_test(the_words), cmocka_unit_test(shared_memory_goes),
     };
