@@ -124,7 +124,7 @@ static bool file_answer(struct unwinding *u, uint32_t size)
     char path[UNWIND_PATH];
     if (!size || size > sizeof path || !unwind_receive(u->fd, path, size) || path[size - 1])
         return false;
-    const int  file = host ? opening_regular(path) : opening_elf_for(path);
+    const int  file = opening_elf_for(path);
     const bool sent = unwind_file_send(u->fd, file);
     if (file >= 0)
         close(file);

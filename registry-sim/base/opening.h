@@ -20,6 +20,6 @@ int opening_file(const char *path, int flags);
 int opening_regular(const char *path);
 FILE *opening_stream(const char *path); /* to be closed with fclose() */
 /* For somebody who is not trusted: a regular file that begins as an ELF file does, and is not reached through another process' /proc
- * folder, which may lead to file systems that never answer. This process opens it. */
+ * folder, which may lead to file systems that never answer. Somebody else who opens has rules of his own. */
 int opening_elf_for(const char *path);
 #endif

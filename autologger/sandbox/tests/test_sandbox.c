@@ -2,6 +2,7 @@
  * Proves: bytes of other users are read by a process that can do nothing with them. */
 // timeout: 120
 #include "autologger/sandbox/sandbox.h"
+#include "registry-sim/base/opening.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -521,6 +522,16 @@ static int is_silent(void)
     return 0;
 }
 
+static int opens_elf_files(void)
+{
+    static char own[512];
+    ALLOWED(readlink("/proc/self/exe", own, sizeof own - 1));
+    ALLOWED(opening_elf_for(own));
+    REFUSED(opening_elf_for("/etc/passwd"));
+    REFUSED(opening_elf_for("/proc/self/exe"));
+    return 0;
+}
+
 /* It asks another process for what it may not do. */
 static void a_reader_with_a_helper(void **state)
 {
@@ -528,6 +539,8 @@ static void a_reader_with_a_helper(void **state)
     BOXED(SANDBOX_READER, &nothing, is_silent);
     BOXED(SANDBOX_HELPED, &nothing, talks);
     BOXED(SANDBOX_HELPED, &nothing, reads);
+    BOXED(SANDBOX_HELPED, &nothing, opens_elf_files);
+    BOXED(SANDBOX_HELPED, &seccomp, opens_elf_files);
     BOXED(SANDBOX_HELPED, &nothing, nothing_is_written);
     BOXED(SANDBOX_HELPED, &nothing, no_other_file);
     BOXED(SANDBOX_HELPED, &nothing, no_network);
