@@ -140,7 +140,7 @@ static wstatus convert(const struct convert_args *a, struct trace *t, const stru
     case TO_PERFETTO: return convert_perfetto(t, namer, out, n, why);
     case TO_CHROME: return convert_chrome(t, namer, out, n, why);
     case TO_FOLDED: return convert_folded(t, namer, a->waiting ? FOLDED_WAITING : FOLDED_CPU, out, n, why);
-    case TO_CTF: return convert_ctf(t, a->out, n, why);
+    case TO_CTF: return convert_ctf(os_linux(), t, a->out, n, why);
     case FORMS: break;
     }
     return W_INVALID_PARAMETER;

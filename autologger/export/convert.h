@@ -6,6 +6,7 @@
 #ifndef AUTOLOGGER_EXPORT_CONVERT_H
 #define AUTOLOGGER_EXPORT_CONVERT_H
 #include "autologger/export/timeline.h"
+#include "registry-sim/base/os.h"
 
 #include <stdio.h>
 
@@ -23,8 +24,8 @@ wstatus convert_chrome(struct trace *t, const struct frame_namer *namer, FILE *o
 /* "process;outer;inner NUMBER" a line. */
 wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum folded_what what, FILE *out, struct convert_counts *counts,
                        struct reason *why);
-/* `folder` is made, and must not be there: metadata, and a file for each processor. */
-wstatus convert_ctf(struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why);
+/* `folder` is made, and must not be there: metadata, and a file for each processor. `os` makes them. */
+wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why);
 /* 112, or by errno, when the stream has an error. */
 wstatus convert_written(FILE *out, struct reason *why);
 #endif

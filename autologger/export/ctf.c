@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PACKET = 256 << 10, PACKET_HEAD = 4 + 16 + 4 + 8 * 5, CTF_FIELDS = 4096, IDENTIFIER = 200 };
@@ -27,6 +26,7 @@ struct stream {
     bool     has;
 };
 struct ctf {
+    struct os          *os;
     struct trace       *t;
     struct convert_counts *counts;
     const char         *folder;
@@ -79,9 +79,25 @@ static void flush_packet(const struct ctf *c, struct stream *s)
     s->has    = false;
 }
 
-static struct stream *stream_at(struct ctf *c, unsigned cpu)
+/* NULL: c->status says why. */
+static FILE *file_make(struct ctf *c, const char *name)
 {
     char path[4096];
+
+    snprintf(path, sizeof path, "%s/%s", c->folder, name);
+    const int fd    = c->os->open(c->os, path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    FILE     *f     = fd < 0 ? NULL : fdopen(fd, "wb");
+    const int error = fd < 0 ? -fd : errno;
+    if (!f && fd >= 0)
+        c->os->close(c->os, fd);
+    if (!f)
+        c->status = reason_set(c->why, wstatus_from_errno(error), "%s: %s", path, strerror(error));
+    return f;
+}
+
+static struct stream *stream_at(struct ctf *c, unsigned cpu)
+{
+    char name[16];
 
     if (cpu >= c->streams) {
         struct stream *more = realloc(c->stream, (cpu + 1ul) * sizeof *more);
@@ -95,11 +111,9 @@ static struct stream *stream_at(struct ctf *c, unsigned cpu)
     }
     struct stream *s = &c->stream[cpu];
     if (!s->file) {
-        snprintf(path, sizeof path, "%s/cpu_%u", c->folder, cpu);
-        if (!(s->file = fopen(path, "wbx"))) {
-            c->status = reason_set(c->why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
+        snprintf(name, sizeof name, "cpu_%u", cpu);
+        if (!(s->file = file_make(c, name)))
             return NULL;
-        }
     }
     return s;
 }
@@ -246,15 +260,12 @@ static void write_event(struct ctf *c, const struct trace_event *x)
 
 static void write_metadata(struct ctf *c, struct reason *why)
 {
-    char     path[4096], uuid[40];
+    char     uuid[40];
     uint64_t start = trace_start(c->t);
+    FILE    *f     = file_make(c, "metadata");
 
-    snprintf(path, sizeof path, "%s/metadata", c->folder);
-    FILE *f = fopen(path, "wbx");
-    if (!f) {
-        c->status = reason_set(why, wstatus_from_errno(errno), "%s: %s", path, strerror(errno));
+    if (!f)
         return;
-    }
     for (unsigned i = 0, n = 0; i < 16; i++)
         n += (unsigned)snprintf(uuid + n, sizeof uuid - n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", c->uuid[i]);
     fprintf(f,
@@ -313,18 +324,19 @@ static bool uuid_make(uint8_t uuid[16])
     return true;
 }
 
-wstatus convert_ctf(struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why)
+wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why)
 {
     const struct trace_event *x;
-    struct ctf                c = {.t = t, .counts = counts, .folder = folder, .why = why, .sink.emit = take};
+    struct ctf                c = {.os = os, .t = t, .counts = counts, .folder = folder, .why = why, .sink.emit = take};
 
     *counts     = (struct convert_counts){0};
     c.sink.self = &c;
     errno       = 0;
     if (!uuid_make(c.uuid))
         return reason_set(why, wstatus_from_errno(errno), "no random bytes for the trace's UUID: %s", strerror(errno));
-    if (mkdir(folder, 0750) != 0)
-        return reason_set(why, errno == EEXIST ? W_ALREADY_EXISTS : wstatus_from_errno(errno), "%s: %s", folder, strerror(errno));
+    const int made = os->mkdir(os, folder, 0750);
+    if (made < 0)
+        return reason_set(why, made == -EEXIST ? W_ALREADY_EXISTS : wstatus_from_errno(-made), "%s: %s", folder, strerror(-made));
     while (!c.status && !c.failed && trace_next(t, &x)) {
         counts->read++;
         traced_see(&c.machine, &x->e, &x->names);
