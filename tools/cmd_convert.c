@@ -4,19 +4,16 @@
 #include "registry-sim/base/visible_print.h"
 #include "tools/describe.h"
 #include "tools/json_out.h"
+#include "tools/outputs.h"
 #include "tools/progress.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/verb.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { FOLDERS_MAX = 16, KEY_TO = 0x300, KEY_WAITING, KEY_NO_SYMBOLS, KEY_SYMBOL_PATH, KEY_MANIFEST };
 enum form { TO_PERFETTO, TO_CHROME, TO_FOLDED, TO_CTF, FORMS };
@@ -31,6 +28,8 @@ struct convert_args {
     unsigned       folder_count;
     struct describe describe;
     struct redact_option redact;
+    struct output    output;
+    struct os       *edge;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -140,7 +139,7 @@ static wstatus convert(const struct convert_args *a, struct trace *t, const stru
     case TO_PERFETTO: return convert_perfetto(t, namer, out, n, why);
     case TO_CHROME: return convert_chrome(t, namer, out, n, why);
     case TO_FOLDED: return convert_folded(t, namer, a->waiting ? FOLDED_WAITING : FOLDED_CPU, out, n, why);
-    case TO_CTF: return convert_ctf(os_linux(), t, a->out, n, why);
+    case TO_CTF: return convert_ctf(a->edge, t, a->out, n, why);
     case FORMS: break;
     }
     return W_INVALID_PARAMETER;
@@ -149,25 +148,14 @@ static wstatus convert(const struct convert_args *a, struct trace *t, const stru
 /* The result appears whole or not at all. */
 static wstatus convert_file(const struct convert_args *a, struct trace *t, const struct frame_namer *namer, struct convert_counts *n, struct reason *why)
 {
-    char *temporary = NULL;
+    struct output_stream out;
 
     if (a->form == TO_CTF)
         return convert(a, t, namer, NULL, n, why);
     if (strcmp(a->out, "-") == 0)
         return convert(a, t, namer, stdout, n, why);
-    if (asprintf(&temporary, "%s.converting-%d", a->out, (int)getpid()) < 0)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
-    int     fd  = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0640);
-    FILE   *out = fd < 0 ? NULL : fdopen(fd, "wb");
-    wstatus st  = out ? convert(a, t, namer, out, n, why) : reason_set(why, wstatus_from_errno(errno), "%s: %s", a->out, strerror(errno));
-    if (out && fclose(out) != 0 && !st)
-        st = reason_set(why, wstatus_from_errno(errno), "%s: %s", a->out, strerror(errno));
-    if (!st && rename(temporary, a->out) != 0)
-        st = reason_set(why, wstatus_from_errno(errno), "%s: %s", a->out, strerror(errno));
-    if (st && out)
-        unlink(temporary);
-    free(temporary);
-    return st;
+    wstatus st = output_begin(a->edge, &a->output, &out, why);
+    return st ? st : output_end(a->edge, &out, convert(a, t, namer, out.file, n, why), why);
 }
 
 static int run(struct convert_args *a)
@@ -188,7 +176,6 @@ static int run(struct convert_args *a)
         return code;
     }
     if (!st && !redact_option_open(&a->redact, "autologger convert", (const char *const *)&a->file, 1, &code)) {
-        redact_option_close(&a->redact);
         describe_close(&a->describe);
         trace_close(t);
         return code;
@@ -225,7 +212,6 @@ static int run(struct convert_args *a)
     }
     symbols_close(symbols);
     trace_close(t);
-    redact_option_close(&a->redact);
     describe_close(&a->describe);
     return code;
 }
@@ -253,5 +239,10 @@ int cmd_convert(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    return run(&a);
+    redact_option_prepare(&a.redact);
+    a.output = (struct output){a.out, a.form == TO_CTF ? NULL : ".converting-"};
+    a.edge   = outputs_guard("autologger convert", &a.output, a.form == TO_CTF || strcmp(a.out, "-") != 0, false, &code);
+    code     = a.edge ? run(&a) : code;
+    redact_option_close(&a.redact);
+    return code;
 }

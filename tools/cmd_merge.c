@@ -3,6 +3,7 @@
 #include "registry-sim/base/visible_print.h"
 #include "tools/json_out.h"
 #include "tools/merge_options.h"
+#include "tools/outputs.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
@@ -170,6 +171,12 @@ int cmd_merge(int argc, char **argv)
     int                 code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
+    redact_option_prepare(&a.redact);
+    struct os *edge = outputs_guard("autologger merge", &(struct output){a.out, ".merging-"}, 1, true, &code);
+    if (!edge) {
+        redact_option_close(&a.redact);
+        return code;
+    }
     if (!redact_option_open(&a.redact, "autologger merge", a.files, a.count, &code)) {
         redact_option_close(&a.redact);
         return code;
@@ -177,7 +184,7 @@ int cmd_merge(int argc, char **argv)
     struct merge_options how = {.redactor = a.redact.redactor, .one_boot = a.one_boot};
     struct merge_help    help;
     merge_help_open(&help, &a.common, &how);
-    wstatus st = merge_files_with(os_linux(), a.files, a.count, a.out, &how, &n, &why);
+    wstatus st = merge_files_with(edge, a.files, a.count, a.out, &how, &n, &why);
     merge_help_close(&help);
     if (st) {
         redact_option_close(&a.redact);

@@ -7,6 +7,7 @@
 #include "autologger/schema/classic.h"
 #include "tools/json_out.h"
 #include "tools/merge_options.h"
+#include "tools/outputs.h"
 #include "tools/redact_option.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
@@ -168,7 +169,7 @@ static wstatus set_times(struct relog_args *a, struct reason *why)
     return W_SUCCESS;
 }
 
-static int relog(struct relog_args *a)
+static int relog(struct relog_args *a, struct os *edge)
 {
     struct merge_counts n        = {0};
     struct reason       why      = {0};
@@ -191,7 +192,7 @@ static int relog(struct relog_args *a)
                                     .compress = a->compress ? xpress_compress : NULL};
     struct merge_help    help;
     merge_help_open(&help, &a->common, &options);
-    st = merge_files_with(os_linux(), a->files, a->count, a->out, &options, &n, &why);
+    st = merge_files_with(edge, a->files, a->count, a->out, &options, &n, &why);
     merge_help_close(&help);
     if (!st && (a->actors.failed || a->filter.failed))
         st = reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory to filter with");
@@ -208,7 +209,6 @@ static int relog(struct relog_args *a)
     }
     process_filter_finish(&a->filter);
     actors_finish(&a->actors);
-    redact_option_close(&a->redact);
     describe_close(&describe);
     return code;
 }
@@ -238,5 +238,9 @@ int cmd_relog(int argc, char **argv)
     int               code;
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
-    return relog(&a);
+    redact_option_prepare(&a.redact);
+    struct os *edge = outputs_guard("autologger relog", &(struct output){a.out, ".merging-"}, 1, false, &code);
+    code            = edge ? relog(&a, edge) : code;
+    redact_option_close(&a.redact);
+    return code;
 }

@@ -3,14 +3,13 @@
 #include "registry-sim/base/visible_print.h"
 #include "tools/describe.h"
 #include "tools/json_out.h"
+#include "tools/outputs.h"
 #include "tools/progress.h"
 #include "tools/store_access.h"
 #include "tools/summary_view.h"
 #include "tools/tracerpt_report.h"
 #include "tools/verb.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include <unistd.h>
 
 enum { KEY_OUTPUT = 0x300, KEY_OF, KEY_SUMMARY, KEY_REPORT, KEY_LR, KEY_ROWS, ARGUMENTS = 64, ROWS = 100 };
-enum output { OUTPUT_DUMP, OUTPUT_SUMMARY, OUTPUT_REPORT, OUTPUTS };
+enum kind { OUTPUT_DUMP, OUTPUT_SUMMARY, OUTPUT_REPORT, OUTPUTS };
 static const char *const output_names[OUTPUTS] = {"DumpFile", "Summary", "Report"};
 
 struct tracerpt_args {
@@ -28,6 +27,7 @@ struct tracerpt_args {
     bool           csv;
     unsigned       rows;
     struct schema_set *schemas; /* what describes the events */
+    struct os         *edge;
 };
 
 /* Windows' spelling, "-o FILE" with FILE left out or not, as argp takes it: "--output=FILE". Refuses what has no meaning here. */
@@ -75,7 +75,7 @@ static void parse_of(struct tracerpt_args *a, const char *arg, struct argp_state
         argp_error(state, "-of is CSV or XML, not \"%s\"", arg);
 }
 
-static void want(struct tracerpt_args *a, enum output which, const char *name)
+static void want(struct tracerpt_args *a, enum kind which, const char *name)
 {
     a->wanted[which] = true;
     a->name[which]   = name;
@@ -143,7 +143,7 @@ static wstatus write_dump(const struct tracerpt_args *a, FILE *out, uint64_t *ev
     return st;
 }
 
-static wstatus write_tables(const struct tracerpt_args *a, enum output which, FILE *out, uint64_t *events, struct reason *why)
+static wstatus write_tables(const struct tracerpt_args *a, enum kind which, FILE *out, uint64_t *events, struct reason *why)
 {
     struct progress   progress = progress_start("reading");
     struct trace     *t        = NULL;
@@ -182,28 +182,32 @@ static bool may_write(const struct tracerpt_args *a, const char *name)
     return false;
 }
 
-/* A file appears whole or not at all, under no other name in between that would stay. */
-static wstatus write_output(const struct tracerpt_args *a, enum output which, uint64_t *events, struct reason *why)
-{
-    const char *name      = a->name[which];
-    char       *temporary = NULL;
+static struct output output_of(const struct tracerpt_args *a, enum kind which) { return (struct output){a->name[which], ".writing-"}; }
 
-    if (asprintf(&temporary, "%s.writing-%d", name, (int)getpid()) < 0)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory");
-    int     fd  = open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0640);
-    FILE   *out = fd < 0 ? NULL : fdopen(fd, "wb");
-    wstatus st  = out ? W_SUCCESS : reason_set(why, wstatus_from_errno(errno), "%s: %s", name, strerror(errno));
-    if (!st)
-        st = which == OUTPUT_DUMP ? write_dump(a, out, events, why) : write_tables(a, which, out, events, why);
-    bool bad = out && ferror(out);
-    if (out && (fclose(out) != 0 || bad) && !st)
-        st = reason_set(why, errno ? wstatus_from_errno(errno) : W_DISK_FULL, "%s: %s", name, strerror(errno));
-    if (!st && rename(temporary, name) != 0)
-        st = reason_set(why, wstatus_from_errno(errno), "%s: %s", name, strerror(errno));
-    if (st && out)
-        unlink(temporary);
-    free(temporary);
-    return st;
+/* Gives up the rights, but for those to make what is wanted. */
+static bool guard(struct tracerpt_args *a, int *code)
+{
+    struct output outputs[OUTPUTS];
+    unsigned      count = 0;
+
+    for (int i = 0; i < OUTPUTS; i++)
+        if (a->wanted[i])
+            outputs[count++] = output_of(a, (enum kind)i);
+    a->edge = outputs_guard("autologger tracerpt", outputs, count, false, code);
+    return a->edge != NULL;
+}
+
+/* A file appears whole or not at all, under no other name in between that would stay. */
+static wstatus write_output(const struct tracerpt_args *a, enum kind which, uint64_t *events, struct reason *why)
+{
+    const struct output  output = output_of(a, which);
+    struct output_stream out;
+    wstatus              st = output_begin(a->edge, &output, &out, why);
+
+    if (st)
+        return st;
+    st = which == OUTPUT_DUMP ? write_dump(a, out.file, events, why) : write_tables(a, which, out.file, events, why);
+    return output_end(a->edge, &out, st, why);
 }
 
 static void show(const struct tracerpt_args *a, const uint64_t events[OUTPUTS])
@@ -245,8 +249,11 @@ static int run(struct tracerpt_args *a)
     struct reason      why    = {0};
     uint64_t           events[OUTPUTS] = {0};
     wstatus            st;
+    int                code;
 
     complete(a);
+    if (!guard(a, &code))
+        return code;
     st = etl_reader_open(a->file, &reader, &why);
     etl_reader_close(reader);
     if (st)
@@ -255,12 +262,11 @@ static int run(struct tracerpt_args *a)
         if (a->wanted[i] && !may_write(a, a->name[i]))
             return VERB_FAILED;
     struct describe describe = {.traces = (const char *const *)&a->file, .trace_count = 1};
-    int             code;
     if (!describe_open(&describe, "autologger tracerpt", &code))
         return code;
     a->schemas = describe.set;
     for (int i = 0; i < OUTPUTS && !st; i++)
-        st = a->wanted[i] ? write_output(a, (enum output)i, &events[i], &why) : W_SUCCESS;
+        st = a->wanted[i] ? write_output(a, (enum kind)i, &events[i], &why) : W_SUCCESS;
     describe_report(&describe, "autologger tracerpt");
     describe_close(&describe);
     if (st)

@@ -27,6 +27,12 @@ error_t redact_option_parse(struct redact_option *o, int key, char *arg, struct 
     }
 }
 
+void redact_option_prepare(struct redact_option *o)
+{
+    if (o->what)
+        o->redactor = redactor_create(o->what);
+}
+
 bool redact_option_open(struct redact_option *o, const char *verb, const char *const *files, unsigned count, int *code)
 {
     struct reason why = {0};
@@ -38,7 +44,7 @@ bool redact_option_open(struct redact_option *o, const char *verb, const char *c
     o->describe.trace_count = count;
     if (!describe_open(&o->describe, verb, code))
         return false;
-    if (!(o->redactor = redactor_create(o->what)))
+    if (!o->redactor && !(o->redactor = redactor_create(o->what)))
         st = reason_set(&why, W_NOT_ENOUGH_MEMORY, "no memory, or no random numbers, to redact with");
     if (!st)
         redactor_describe(o->redactor, o->describe.set);

@@ -22,6 +22,8 @@ struct redact_option {
 struct json;
 /* For argp parsers: ARGP_ERR_UNKNOWN for other keys. */
 error_t redact_option_parse(struct redact_option *o, int key, char *arg, struct argp_state *state);
+/* Asks the machine for what is private in any trace: names of users, which may come over a socket. For a command that gives up its rights, before. */
+void redact_option_prepare(struct redact_option *o);
 /* Makes the redactor, which learns the files; nothing where it was not asked for. `files` live as long as the option. False: *code is the exit code. */
 bool redact_option_open(struct redact_option *o, const char *verb, const char *const *files, unsigned count, int *code);
 void redact_option_print(const struct redact_option *o);
