@@ -132,6 +132,8 @@ uint32_t logger_share(struct logger *l)
         if (mine > s->state->user_peak_bytes)
             s->state->user_peak_bytes = mine;
     }
+    s->totals.used = used; /* after a pass has written: nobody may look again for long */
+    s->totals.busy = busy;
     l->hurry = used > (uint64_t)s->budget_chunks << s->chunk_shift >> 1 || (s->klog && klog_tight(s->klog));
     if (busy > s->state->peak_bytes)
         s->state->peak_bytes = busy;

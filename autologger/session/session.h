@@ -160,7 +160,8 @@ struct session {
     int                    private_fd; /* pidfd of the program whose session it is; -1: none */
     int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
-    /* of the streams, as of the last pass; under lock. lost_settled: the part of `lost` that is not in the streams' own counts */
+    /* of the streams, as of the last pass; under lock. used, busy: also after its writes. lost_settled: the part of `lost` that is not in the
+     * streams' own counts */
     struct { uint64_t lost, lost_settled, corrupt, used, busy, filtered, gone_overwritten, gone_lost; } totals;
     struct klog_counters   kernel_final;
 };

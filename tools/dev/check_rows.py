@@ -16,8 +16,6 @@ GROUPS = {"ANA": 13, "API": 30, "CON": 23, "COR": 24, "CTL": 24, "ENB": 15, "KRN
           "SEC": 12, "SES": 25, "SPC": 11, "TLG": 19}
 # Not yet: nothing proves them, or not the whole of them. A test that does takes its row off.
 OPEN = {
-    "COR-14": "the queue of free buffers: a file shows the order in which buffers were filled, not which memory they had",
-    "COR-15": "a buffer between full and written: query counts what the logger thread saw last",
     "CTL-21": "a set that collects counters as well as events and configuration",
     "CTL-22": "a window to set sessions up",
     "SPC-02": "heap and locks of a process, in a session of its own",
