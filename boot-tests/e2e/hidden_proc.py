@@ -1,6 +1,5 @@
 """A /proc that hides others' processes (hidepid=2, in a mount namespace): a user without privileges has the same answers of every command as with an
-open /proc, and a program has all of its events in the file, with its own process, also where a filter names the program. D-54.
-Proves: COR-01, SEC-05."""
+open /proc, and a program has all of its events in the file, with its own process, also where a filter names the program. D-54."""
 import json
 import os
 import re

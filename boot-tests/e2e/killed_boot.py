@@ -1,5 +1,5 @@
 """SIGKILL the daemon while it boots, at many moments: its successor boots all that is declared, and it is one boot: one file of
-each session, one step of each FileCounter; one that always dies is given up. Proves: COR-12, COR-20."""
+each session, one step of each FileCounter; one that always dies is given up. Proves: REG-02."""
 import os
 import signal
 import time

@@ -1,5 +1,5 @@
 """SIGKILL the daemon while it ends: its successor brings the sessions to the end that was asked for; the files are complete and
-hold every event. Proves: COR-12, COR-20."""
+hold every event. Proves: COR-20."""
 import os
 import signal
 import time

@@ -1,6 +1,6 @@
 """Three programs writing 1,000,000 events each (two UIDs, sharing CPUs), one of them killed with SIGKILL: every event whose call
 had returned success is in the file, none torn, none twice, time in order; attempted = written + lost.
-Proves: COR-04, COR-07, COR-12, COR-18, COR-19, COR-20, API-12."""
+Proves: COR-07, COR-12, COR-18, COR-20, SES-19, API-12."""
 import os
 import signal
 import struct
@@ -49,6 +49,7 @@ with Machine(DECLARED) as m:
     check(got["events_lost"] == refused or got["events_lost"] == refused + 1, "EventsLost is what the writers were told")
     # the killed writer's last call may have been cut off before it wrote anything
     check(0 <= attempted - got["events"] - refused <= 1, "attempted = written + lost")
+    check(os.path.getsize(os.path.join(m.logs, "million.etl")) > 100 << 20, "MaxFileSize 0: more than the usual limit")
     status = m.status()
     row = [s for s in status["sessions"] if s["name"] == "million"][0]
     check(row["written"] == got["events"], "Status says", row["written"], "events written")

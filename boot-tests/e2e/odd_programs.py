@@ -1,6 +1,6 @@
 """Programs that fork (with exec, without, while another thread registers), close every descriptor they did not open, log from a signal handler that
 interrupts a write, and from constructors and destructors of libraries, linked and loaded: all of their events are in the file, each once.
-Proves: COR-06, COR-10, COR-12, API-02, API-04, API-12."""
+Proves: COR-06, API-02, API-04, API-12."""
 import os
 import struct
 import subprocess

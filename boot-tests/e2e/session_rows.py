@@ -1,7 +1,8 @@
-"""What sessions are, row by row: modes as StartTrace takes them, sizes and buffers, clocks, what is too large, who writes to the disk and who does
-not, how many there may be, and the experiment of a first trace.
-Proves: COR-01, COR-05, COR-08, COR-11, COR-13, COR-16, SES-07, SES-08, SES-09, SES-10, SES-11, SES-12, SES-13, SES-14, SES-15, SES-17, SES-22, SES-24,
-SPC-10, SPC-11, SEC-12; the number of sessions."""
+"""What sessions are, row by row: programs that run and sessions that change, modes as StartTrace takes them, sizes and buffers, clocks, what is
+too large, who writes to the disk and who does not, how many there may be, and the experiment of a first trace.
+Proves: COR-01, COR-03, COR-04, COR-05, COR-08, COR-10, COR-11, COR-13, COR-16, COR-24, REG-25, SES-07, SES-08, SES-09, SES-10, SES-11, SES-12,
+SES-13, SES-14, SES-15, SES-17, SES-22, SES-24, SPC-10, SPC-11, SEC-12; the number of sessions."""
+import datetime
 import json
 import os
 import signal
@@ -63,6 +64,110 @@ def separate_things(m):
     check(info["events_written"] == info["events_lost"] == 0, info)
 
 
+def guid_of(number):
+    return f"{{5ca1ab1e-7e57-{number:04x}-8000-{number:012x}}}"
+
+
+def written_by(m, path, number):
+    """(seconds since 1970, number, process) of each event of the provider."""
+    found = [e for e in dump(m, path) if e["provider"].get("guid") == guid_of(number) and e["id"] == 77]
+    return [(datetime.datetime.fromisoformat(e["time"][:26].rstrip("Z") + "+00:00").timestamp(), n, e["pid"]) for e, n in zip(found, numbered(found))]
+
+
+def while_programs_run(m):
+    """COR-03: of three programs that write all the time, a session takes the events of two, then of one of these no more, then those of the third;
+    none is started again. COR-24: the session ends, another one has the same program, and outlives it."""
+    m.tool("start", "turns", "-o", "turns.etl", "--set", "BufferSize=64KB", "--set", "MinimumBuffers=64")
+    p = {n: m.writer(60 + n, 6000, rate=1000, provider=n)[0] for n in (11, 12, 13)}
+    time.sleep(0.5)
+    at = {}
+
+    def change(verb, number):
+        m.tool(verb, "turns", guid_of(number), *(("--wait", "5000") if verb == "enable" else ()))
+        at[verb, number] = time.time()
+
+    for verb, number in (("enable", 11), ("enable", 12), ("disable", 11), ("enable", 13)):
+        change(verb, number)
+        time.sleep(0.7)
+    m.tool("flush", "turns")
+    registered = {r["guid"]: r for r in json.loads(m.tool("providers", "--registered", "--json").stdout)["registered"]}
+    check(all(registered[guid_of(n)]["programs"] == [p[n].pid] for n in p), "who is registered", registered)
+    stop(m, "turns")
+    m.tool("start", "later", "-o", "later.etl", "--provider", guid_of(12), "--set", "BufferSize=64KB", "--set", "MinimumBuffers=64")
+    began = time.time()
+    check(all(x.wait(30) == 0 for x in p.values()), "the programs")
+    check("later" in [s["name"] for s in json.loads(m.tool("sessions", "--json").stdout)["sessions"]], "a session goes on without its program")
+    stop(m, "later")
+    got = {n: written_by(m, os.path.join(m.logs, "turns.etl"), n) for n in p}
+    for n, events in got.items():
+        check(events and {e[2] for e in events} == {p[n].pid}, n, "is not of the same process", events[:1])
+        check(events[0][0] - at["enable", n] < 1, n, "begins within a second", events[0], at)
+        check([e[1] for e in events] == list(range(events[0][1], events[-1][1] + 1)), n, "nothing is missing between")
+    off, third = at["disable", 11], at["enable", 13]
+    check(got[11][-1][0] <= off + 0.1 and got[13][0][0] > off, "one no more, another instead", got[11][-1], got[13][0], at)
+    check(got[12][0][0] < off and got[12][-1][0] > third, "the third is not touched", got[12][0], got[12][-1], at)
+    again = written_by(m, os.path.join(m.logs, "later.etl"), 12)
+    same = again and {e[2] for e in again} == {p[12].pid} and again[0][0] - began < 1 and again[-1][1] == 5999
+    check(same, "another session, the same registration", again[:1], began)
+    print("turns:", {n: len(events) for n, events in got.items()}, "later:", len(again))
+
+
+def so_many_sessions(m):
+    """COR-10: the same program, whether no session wants its events, one, or eight."""
+    for count in (0, 1, 8):
+        names = [f"of-{count}-{i}" for i in range(count)]
+        for name in names:
+            m.tool("start", name, "-o", name + ".etl", "--provider", guid_of(14), "--set", "BufferSize=64KB", "--set", "MinimumBuffers=16")
+        p, t = m.writer(80 + count, 300, provider=14, enabled=count > 0)
+        check(p.wait(30) == 0 and tally(t) == (300, 300, 0), count, "sessions: the program", p.returncode, tally(t))
+        for name in names:
+            info = stop(m, name)
+            check(info["events_written"] == 300 and info["events_lost"] == 0, count, "sessions:", info)
+            check(numbered(dump(m, os.path.join(m.logs, name + ".etl"))) == list(range(300)), name)
+
+
+def enabled_before(m):
+    """REG-25: a session enables a provider that nobody has registered yet; the first event of a program that comes later is in the file. EventRegister
+    waits 250 ms for that, which a busy machine may exceed: one program of three is quick enough."""
+    m.tool("start", "before", "-o", "before.etl", "--provider", guid_of(15), "--set", "BufferSize=64KB", "--set", "MinimumBuffers=16")
+    time.sleep(1)
+    for n in range(3):
+        p, t = m.writer(90 + n, 20, provider=15)
+        check(p.wait(30) == 0 and tally(t) == (20, 20, 0), "the program", tally(t))
+    info = stop(m, "before")
+    got = numbered(dump(m, os.path.join(m.logs, "before.etl")))
+    check(info["events_lost"] == 0 and any(got[i:i + 20] == list(range(20)) for i in range(len(got))), "from the first event on", got, info)
+
+
+def pinned(m):
+    """COR-04: programs that write at the same time, each on one processor: a buffer says of which it is, and has the events of that one alone."""
+    cpus = sorted(os.sched_getaffinity(0))[:4]
+    m.tool("start", "pinned", "-o", "pinned.etl", "--provider", guid_of(16), "--set", "BufferSize=16KB", "--set", "MinimumBuffers=128")
+    programs = [m.writer(100 + i, 3000, rate=20000, provider=16, wait_ms=800)[0] for i in range(len(cpus))]
+    for p, cpu in zip(programs, cpus):
+        os.sched_setaffinity(p.pid, {cpu})
+    check(all(p.wait(30) == 0 for p in programs), "the programs")
+    info = stop(m, "pinned")
+    path = os.path.join(m.logs, "pinned.etl")
+    buffers, events = {cpu: 0 for cpu in cpus}, 0
+    with open(path, "rb") as f:
+        data = f.read()
+    for at in range(16384, len(data), 16384):
+        filled, = struct.unpack_from("<I", data, at + 48)
+        processor, = struct.unpack_from("<H", data, at + 40)
+        place, writers = at + ETL_HEADER, set()
+        while place < at + filled:
+            length, = struct.unpack_from("<H", data, place)
+            _, writer, _ = struct.unpack_from("<IIQ", data, place + EVENT_HEADER)
+            writers.add(writer - 100)
+            events += 1
+            place += (length + 7) & ~7
+        check([cpus[w] for w in writers] == [processor], "a buffer of processor", processor, "has the events of", writers)
+        buffers[processor] += 1
+    print("pinned:", buffers, "buffers,", events, "events")
+    check(events == info["events_written"] == 3000 * len(cpus) and min(buffers.values()) > 10, events, info["events_written"], buffers)
+
+
 def by_programs(m):
     """COR-08, COR-11: provider, controller and consumer in one process; the table of modes; all places taken at once. SES-11, SES-12: larger than the
     buffer is 234 and counted, 64 KB and more is 534."""
@@ -94,6 +199,7 @@ def buffers(m):
            "MaximumBuffers=2")
     q = query(m, "small")
     check(q["maximum_buffers"] == q["minimum_buffers"] == max(64, 2 * cpus), "Maximum is never below Minimum", q)
+    check(q["number_of_buffers"] == q["free_buffers"] == q["minimum_buffers"], "Minimum is there from the start, and no more", q)
     stop(m, "small")
     lost = {}
     for name, least, most in (("few", 2 * cpus, 2 * cpus), ("right", 1024, 1024)):
@@ -274,7 +380,8 @@ def first_trace(m):
 who_has_the_places()
 with Machine() as m:
     m.start()
-    for part in (separate_things, by_programs, buffers, never_blocks, file_of_buffers, no_file_no_writes, clocks, two_ways, first_trace):
+    for part in (separate_things, while_programs_run, so_many_sessions, enabled_before, pinned, by_programs, buffers, never_blocks, file_of_buffers,
+                 no_file_no_writes, clocks, two_ways, first_trace):
         begin = time.time()
         part(m)
         print(f"{part.__name__}: {time.time() - begin:.1f} s")

@@ -1,6 +1,6 @@
 """Two daemons on one machine, told apart by their runtime folders: both record the kernel's and their own programs' events under the same names
 of sessions, while one of them is killed and adopted; each file has the programs of its own daemon, all of them, and every process of the work.
-A third daemon with the runtime folder of the first is refused, and so are its sessions' files; the first goes on. D-54. Proves: COR-23, REG-25."""
+A third daemon with the runtime folder of the first is refused, and so are its sessions' files; the first goes on. D-54."""
 import collections
 import json
 import os

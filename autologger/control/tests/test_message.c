@@ -1,6 +1,5 @@
 /* Connections that end with messages which nobody has read: those with descriptors are neither read nor closed here, also behind the reset that a peer
- * leaves which had unread answers; they go to whoever takes them, and no connection is accepted while too many wait.
- * Proves: SEC-09, COR-20. */
+ * leaves which had unread answers; they go to whoever takes them, and no connection is accepted while too many wait. */
 #include "autologger/control/message.h"
 #include "autologger/control/outcast.h"
 

@@ -1,4 +1,4 @@
-/* Proves: COR-03 COR-09 COR-10 COR-12 COR-21 COR-24 API-01 API-03 API-04 API-05 API-06 API-08 API-09 API-10 API-11 API-12
+/* Proves: COR-03 COR-09 COR-10 COR-19 COR-21 COR-24 API-01 API-03 API-04 API-05 API-06 API-08 API-09 API-10 API-11 API-12
  * API-13 API-14 API-15 API-16 API-18 API-21 API-22 API-24 API-25 API-26 API-29 API-30: the provider library against a daemon
  * in a thread: registration, multicast, filters, callbacks, errors, fork, late and restarted daemons. */
 // timeout: 120

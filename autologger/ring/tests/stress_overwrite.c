@@ -1,4 +1,4 @@
-/* Proves: COR-16 COR-17, D-04: several processes with threads that write flat out into few chunks, a reader that is now and then away, a process
+/* Proves: COR-16, D-04: several processes with threads that write flat out into few chunks, a reader that is now and then away, a process
  * killed in the middle, threads with and without rseq: none is refused, nothing is torn or doubled, what was read and what was overwritten are all
  * that was written, and from complete_from on no writer's number is missing. */
 // timeout: 180

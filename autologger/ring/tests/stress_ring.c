@@ -1,4 +1,4 @@
-/* Proves: COR-04 COR-06 COR-07 COR-12 COR-18 COR-20: several processes with pinned and unpinned threads and a signal handler
+/* Proves: COR-06 COR-07 COR-12 COR-18 COR-20: several processes with pinned and unpinned threads and a signal handler
  * that writes too, one process killed in mid-stream, one reader: nothing torn, missing or doubled, no stream's time goes
  * back. And stops under load (design section 4, quiesce): 0 late events.
  * AL_FULL=1: 10,000 stops instead of 1,000. */

@@ -1,4 +1,4 @@
-/* Proves: COR-16 COR-17, D-04: a set that overwrites refuses no event, keeps the newest without a hole, counts what was overwritten, knows from
+/* Proves: COR-16, D-04: a set that overwrites refuses no event, keeps the newest without a hole, counts what was overwritten, knows from
  * what time on nothing is missing; a reader beside it, a successor, a hostile program. */
 // timeout: 180
 #include "autologger/ring/quiesce.h"

@@ -1,6 +1,6 @@
 /* A daemon that dies in the middle of a change of its session: before each call to the file system in turn, and where there is none between two
  * steps, between them. Whatever had been done, the successor's session is whole: it has a file of its kind, or real time, or both; who asked may ask
- * again; each event is in the file once, or delivered once, or counted as lost. Proves: SES-22, COR-12, COR-20, LGT-05. */
+ * again; each event is in the file once, or delivered once, or counted as lost. Proves: COR-20, LGT-05. */
 // timeout: 120
 #include "autologger/session/logger.h"
 #include "autologger/session/tests/adopting.h"
