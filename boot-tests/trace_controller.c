@@ -363,13 +363,29 @@ static void other_errors(void)
 
 /* ---- modes ---- */
 
+static void write_to(TRACEHANDLE handle, unsigned events)
+{
+    static const EVENT_DESCRIPTOR d = {.Id = 9, .Level = 4};
+    REGHANDLE                     reg;
+    expect("register", EventRegister(&provider, NULL, NULL, &reg), ERROR_SUCCESS);
+    expect("enable", EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 5, 0, 0, 5000, NULL), ERROR_SUCCESS);
+    for (unsigned i = 0; i < events; i++)
+        expect("an event", EventWrite(reg, &d, 0, NULL), ERROR_SUCCESS);
+    EventUnregister(reg);
+}
+
 static void modes(void)
 {
     struct block b = fresh(NULL, EVENT_TRACE_BUFFERING_MODE | EVENT_TRACE_REAL_TIME_MODE), q = fresh("ring.etl", 0);
     TRACEHANDLE  handle;
     expect("buffering; real time is dropped", StartTraceA(&handle, "ring", &b.p), ERROR_SUCCESS);
     expect_true("told so", b.p.LogFileMode == EVENT_TRACE_BUFFERING_MODE && b.p.MaximumBuffers == b.p.MinimumBuffers && b.p.FlushTimer == 0);
-    expect("snapshot", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_FLUSH), ERROR_SUCCESS);
+    write_to(handle, 5);
+    expect("snapshot", FlushTraceA(handle, NULL, &q.p), ERROR_SUCCESS);
+    q = fresh("ring-2.etl", 0);
+    write_to(handle, 3); /* it goes on */
+    expect("another", FlushTraceA(0, "ring", &q.p), ERROR_SUCCESS);
+    expect_true("the session has no file all the same", q.p.LogFileMode == EVENT_TRACE_BUFFERING_MODE);
     q = fresh(NULL, 0);
     expect("snapshot without a name", ControlTraceA(handle, NULL, &q.p, EVENT_TRACE_CONTROL_FLUSH), ERROR_BAD_PATHNAME);
     expect("stop", StopTraceA(handle, NULL, &q.p), ERROR_SUCCESS);

@@ -1,7 +1,7 @@
 """A black box under bursts: BUFFERING refuses no event, whatever its programs write. What a snapshot has are the newest events, without a hole in
 any program's numbers; written + overwritten = attempted, EventsLost is 0. Also with a daemon that does not run for a while, with one that is
 killed, in the middle of a burst, with programs of several users and with compressed buffers.
-The trace is decoded here, from its bytes. D-04. Proves: COR-16, COR-17, SES-05."""
+The trace is decoded here, from its bytes. D-04. Proves: COR-16, SES-03, SES-04."""
 import collections
 import glob
 import json

@@ -1,6 +1,6 @@
 """A controller written as for Windows: every function and error of evntrace.h's controller half against a real daemon; a session that a
 controller started goes on over the daemon's death, without a loss, and its provider stays enabled.
-Proves: KRN-01, KRN-02, KRN-13, KRN-14, KRN-18, KRN-20, CTL-18, CTL-19, ENB-01, ENB-02, ENB-06, API-08, API-27, SES-21."""
+Proves: KRN-01, KRN-02, KRN-13, KRN-14, KRN-18, KRN-20, CTL-18, CTL-19, ENB-01, ENB-02, ENB-06, API-08, API-27, SES-04, SES-21."""
 import json
 import os
 import signal
@@ -54,6 +54,12 @@ with Machine() as m:
     check(program(m, os.path.join(m.logs, "life.etl")) == 0, "trace_controller")
     r = m.tool("dump", os.path.join(m.logs, "filters.etl"), "--json")
     check(sum(json.loads(line)["id"] == 3 for line in r.stdout.splitlines()) == 2, "one of three events was for others", r.stdout)
+    # SES-04: what FlushTrace made of a ring in memory; the second has the first's events, too
+    for name, count in (("ring.etl", 5), ("ring-2.etl", 8)):
+        path = os.path.join(m.logs, name)
+        header = json.loads(m.tool("summary", path, "--json").stdout)["header"]
+        check(header["logger"] == "ring" and header["buffersWritten"] == header["buffersFound"] > 1, name, header)
+        check(sum(json.loads(line)["id"] == 9 for line in m.tool("dump", path, "--json").stdout.splitlines()) == count, name)
     over_a_death(m)
     m.keeper.send_signal(signal.SIGTERM)
     m.keeper.wait(20)

@@ -1,7 +1,7 @@
 """The modes of sessions under writers and a daemon that is killed: what is in the file, what was overwritten and what was lost add up to what the
 programs wrote. Circular keeps the newest in its size; several files have no event missing or doubled at their seams; a ring in memory survives
 the daemon, and snapshots leave it as it is; a file goes on; space set aside is given back.
-Proves: SES-01, SES-02, SES-03, SES-04, SES-05, SES-22, COR-12, LGT-05."""
+Proves: SES-02, SES-03, SES-04, SES-05, LGT-05."""
 import glob
 import json
 import os

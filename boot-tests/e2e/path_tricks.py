@@ -1,6 +1,6 @@
 """Tricks with paths and links: two users name, in every way that they can think of, files of root's and of each other's as log file, next file,
 snapshot, or file of a private session. Nothing of what they must not touch changes, appears, or can be read through the service, and each refusal
-has words. What a user may do works. Proves: SEC-09, SES-20, COR-12."""
+has words. What a user may do works. Proves: SEC-09."""
 import hashlib
 import json
 import os

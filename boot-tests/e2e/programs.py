@@ -1,7 +1,6 @@
 """Many programs (D-07): 1,100 of root, and 1,000 of 50 users, are all registered and recorded, and every command answers within a second
 meanwhile; where places are few, those that get none are counted by user and told, root's commands still get in, and whoever waits gets the
-places that become free.
-Proves: SES-22."""
+places that become free."""
 import json
 import os
 import re

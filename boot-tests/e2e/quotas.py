@@ -1,8 +1,7 @@
 """Four users without any right take all that they can get, in every way at the same time: two of them provider places, registrations, waits for
 callbacks and starts, the other two connections, hellos and answers that they do not read. Meanwhile an honest user and root register, enable, start and list, and root's commands are
 answered within 2 s. Each limit that was met is counted and names the user, also after a kill of the daemon. When the four have gone, the daemon has
-the descriptors, the providers and the registrations of before, and its memory. The service manager is not told of who comes, asks and goes.
-Proves: SEC-09, SES-22."""
+the descriptors, the providers and the registrations of before, and its memory. The service manager is not told of who comes, asks and goes."""
 import json
 import os
 import signal

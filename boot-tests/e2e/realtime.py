@@ -1,5 +1,5 @@
 """Real-time sessions over restarts, kills and reboots: what nobody read waits, is given to the next reader once, and what was
-acknowledged is not given again. Proves: LGT-07, SES-06, SES-07, LGT-13, COR-12, COR-20."""
+acknowledged is not given again. Proves: LGT-07, SES-06, LGT-13, COR-20."""
 import json
 import os
 import signal

@@ -1,5 +1,5 @@
 """A read of /proc that takes 1.5 s in the thread that takes the kernel's records: the journal has a line, the session a condition with what to do, and no
-loss that is not counted. A quick one says nothing. F6. Proves: SES-22, SEC-09."""
+loss that is not counted. A quick one says nothing. F6."""
 import json
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """A user's session on storage that stops to answer: an ext4 of its own, frozen. Start, flush, snapshot, next file and stop of that session wait, each as long as
 it says; all others are served meanwhile: root's commands, programs that come, sessions that begin and end. When the storage answers again each is done,
 and each file is whole: decoded and compared with the writers. Also with a daemon that is killed meanwhile, and one that is ended. F6.
-Proves: SES-20, SEC-09, CLI-10."""
+Proves: CLI-10."""
 import ctypes
 import fcntl
 import json

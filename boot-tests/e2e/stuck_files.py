@@ -1,6 +1,6 @@
 """A user's files where a program of that user answers, or never does: FUSE below the daemon's own mounts, an overlay above it in a namespace of the
 user's reached through /proc, links to either, a folder that becomes such a one while the session runs. Each is refused with words, at once; nothing
-is ever asked of the program; other sessions go on and root's commands answer. A local folder behind a link works. F6. Proves: SEC-09, SES-20."""
+is ever asked of the program; other sessions go on and root's commands answer. A local folder behind a link works. F6."""
 import ctypes
 import json
 import os

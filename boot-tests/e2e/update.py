@@ -1,6 +1,6 @@
 """Other terms for a session that runs, from outside: its file, MaximumBuffers and real time change while programs write and the daemon is killed.
 Attempted = written + lost over all of it, and the files together hold each event once.
-Proves: SES-05, SES-06, SES-07, SES-08, SES-22, COR-12, COR-20, LGT-05."""
+Proves: SES-06, SES-08, SES-22, COR-20, LGT-05."""
 import glob
 import json
 import os

@@ -1,5 +1,5 @@
 """A reader that is busy while real time is switched off and its daemon is replaced: watch says in words what happened and what to do, and what it
-says works. Proves: SES-06, COR-20."""
+says works."""
 import os
 import re
 import signal

@@ -1,5 +1,5 @@
 /* Requests whose answer waits for a logger: each is answered once, in the order in which they came, also when the session ends, time is over, or
- * who asked has gone. The loggers are played here. Proves: SES-20, SEC-09. */
+ * who asked has gone. The loggers are played here. */
 #include "autologger/control/tests/server_fixture.h"
 
 #include <setjmp.h>

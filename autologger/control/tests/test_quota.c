@@ -1,5 +1,4 @@
-/* What all share: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a server that one user floods.
- * Proves: SEC-09, SES-22. */
+/* What all share: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a server that one user floods. */
 // timeout: 180
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"

@@ -1,5 +1,5 @@
 /* The minimal file of etl-format.md section 9, byte by byte, out of the writer; and read back.
- * Proves: COR-04 (one CPU per buffer), SES-14 (header clock), SES-20 (mode in the header). */
+ * Proves: SES-14 (header clock), SES-20 (mode in the header). */
 #include "autologger/etl/tests/build.h"
 
 #include <setjmp.h>

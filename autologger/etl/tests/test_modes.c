@@ -367,6 +367,29 @@ static void a_packed_ring_trusts_no_list(void **state)
     }
 }
 
+/* A record's LogFileMode is in the file's header: 0 as 0, 1 as 1; real time alone is none of the file's. */
+static void the_mode_is_in_the_header(void **state)
+{
+    static const struct { uint32_t asked, stands; } rows[] = {
+        {0, 0}, {ETL_MODE_SEQUENTIAL, ETL_MODE_SEQUENTIAL}, {ETL_MODE_REAL_TIME, 0}, {ETL_MODE_SEQUENTIAL | ETL_MODE_REAL_TIME, ETL_MODE_SEQUENTIAL},
+    };
+    struct etl_file_info info = build_info(BUFFER);
+    struct etl_writer   *w;
+    struct reason        why;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t next      = 0;
+        info.log_file_mode = rows[i].asked;
+        assert_int_equal(etl_writer_create(os_linux(), path, &info, 0, &w, &why), W_SUCCESS);
+        assert_int_equal(look(path).mode, rows[i].stands);
+        assert_int_equal(put(w, &next), W_SUCCESS);
+        assert_int_equal(etl_writer_finish(w, 1, 0, true, &why), W_SUCCESS);
+        etl_writer_destroy(w);
+        assert_int_equal(look(path).mode, rows[i].stands);
+        unlink(path);
+    }
+}
+
 static void a_ring_needs_three_buffers(void **state)
 {
     struct etl_file_info info = build_info(BUFFER);
@@ -462,7 +485,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         T(a_ring_keeps_the_newest), T(a_ring_goes_on_after_its_writer_died), T(a_ring_of_unequal_buffers_goes_on), T(a_ring_in_memory_is_copied_while_it_runs),
-        T(a_ring_needs_three_buffers), T(a_packed_ring_keeps_more_of_the_newest), T(a_packed_ring_goes_on_after_its_writer_died),
+        T(the_mode_is_in_the_header), T(a_ring_needs_three_buffers), T(a_packed_ring_keeps_more_of_the_newest),
+        T(a_packed_ring_goes_on_after_its_writer_died),
         T(a_packed_ring_trusts_no_list), T(set_aside_and_given_back), T(a_file_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
 /* A session on a machine without memory: every allocation and every mapping fails in turn, from its creation to its end. Whatever fails, nothing
- * crashes or leaks, who asked gets a Status with a reason, and attempted = written + lost. Proves: COR-20, SES-22, LGT-05. */
+ * crashes or leaks, who asked gets a Status with a reason, and attempted = written + lost. Proves: COR-20, LGT-05. */
 // timeout: 180
 #include "autologger/session/tests/fixture.h"
 

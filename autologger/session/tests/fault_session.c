@@ -1,5 +1,5 @@
 /* A session on a machine that fails: every write, every creation in turn. Whatever fails, the Status says so, nothing leaks, and
- * attempted = written + lost. Proves: COR-20, SES-22, LGT-05. */
+ * attempted = written + lost. Proves: COR-20, LGT-05. */
 // timeout: 180
 #include "autologger/session/tests/fixture.h"
 

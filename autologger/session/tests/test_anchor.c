@@ -1,6 +1,5 @@
 /* The anchor of a session's times (D-05): its files start when it started, whatever the daemon's age; their dates follow the system's, in
- * the header of a file that is being written too; and the clock, from which elapsed times come, does not.
- * Proves: SES-16. */
+ * the header of a file that is being written too; and the clock, from which elapsed times come, does not. */
 #include "autologger/etl/header.h"
 #include "autologger/session/anchor.h"
 #include "autologger/session/realtime.h"

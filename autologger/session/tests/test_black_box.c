@@ -1,5 +1,5 @@
 /* A ring in memory whose daemon dies at any write of a pass: what its successor keeps has no hole, and what is not there is counted as overwritten.
- * The writer has one number after another, on all processors by turns. Proves: COR-16, COR-17, SES-05. */
+ * The writer has one number after another, on all processors by turns. Proves: COR-16, SES-03. */
 // timeout: 120
 #include "autologger/session/tests/keeper.h"
 

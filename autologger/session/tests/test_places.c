@@ -1,5 +1,5 @@
 /* Users' places in a session are used again (S6): more users than there are places, one after another, also over the death of a daemon at each step
- * by which a place changes hands. Each event is in the file once, by its payload, or counted as lost. Proves: SES-09, COR-20, SES-22, SEC-11. */
+ * by which a place changes hands. Each event is in the file once, by its payload, or counted as lost. Proves: COR-20. */
 // timeout: 200
 #include "autologger/etl/writer_private.h"
 #include "autologger/session/logger.h"

@@ -1,6 +1,6 @@
 /* Other terms for a session that runs, under writers: MaximumBuffers up and down, another file, real time on and off, real time alone; what was
  * attempted is written or lost over each of them. And one row of buffers for all processors, and numbers of messages.
- * Proves: SES-06, SES-07, SES-08, SES-22, COR-17, COR-20, LGT-05. */
+ * Proves: SES-06, SES-08, SES-22, COR-17, COR-20, LGT-05. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/tests/fixture.h"
 

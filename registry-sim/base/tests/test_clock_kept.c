@@ -1,5 +1,4 @@
-/* One frequency a boot (D-09): the first one is kept, and counts for all; of another boot, or somebody else's to write, it does not.
- * Proves: SES-16. */
+/* One frequency a boot (D-09): the first one is kept, and counts for all; of another boot, or somebody else's to write, it does not. */
 #include "registry-sim/base/clock.h"
 #include "registry-sim/base/clock_kept.h"
 
