@@ -115,6 +115,31 @@ def kept(m):
     m.tool("access", PROVIDER, "--reset")
 
 
+def on_disk(m):
+    """SEC-08: a copy of a session is made for who may have it on disk, and for nobody else, whoever's the folder is."""
+    folder = os.path.join(m.logs, "theirs")
+    os.mkdir(folder)
+    os.chown(folder, OTHER, OTHER)
+    r = tool_as(m, OTHER, "snapshot", "ours", "-o", "theirs/copy.etl", expect=111)
+    check("access was denied" in r.stderr and not os.listdir(folder), r.stderr, os.listdir(folder))
+    m.tool("access", "ours", "--allow", f"{OTHER}=ondisk")
+    tool_as(m, OTHER, "snapshot", "ours", "-o", "theirs/copy.etl")
+    check(os.listdir(folder) == ["copy.etl"], os.listdir(folder))
+    m.tool("access", "ours", "--reset")
+
+
+def real_time(m):
+    """SEC-07: who may read a real-time session, and who may not."""
+    tool_as(m, MEMBER, "start", "live", "--real-time", "--provider", PROVIDER, groups=[GROUP])
+    r = tool_as(m, OTHER, "watch", "live", expect=111)
+    check("access was denied" in r.stderr and r.stdout == "", "a consumer without the right", r.stdout, r.stderr)
+    p, _ = m.writer(70, 5, user=OTHER, wait_ms=500)
+    r = tool_as(m, MEMBER, "watch", "live", "--count", "5", "--json", groups=[GROUP])
+    check(p.wait(20) == 0, "the writer")
+    check(r.stdout.count('"payload"') == 5, "a consumer with it", r.stdout)
+    tool_as(m, MEMBER, "stop", "live", groups=[GROUP])
+
+
 def who_starts(m):
     for args in (("start", "mine", "-o", "users/mine.etl"), ("stop", "x"), ("access", "default", "--allow", f"{OTHER}=all")):
         tool_as(m, OTHER, *args, expect=111)
@@ -133,6 +158,7 @@ def who_starts(m):
     t = writers(m, (60, OTHER))
     tool_as(m, MEMBER, "snapshot", "ours", "-o", "users/so-far.etl", groups=[GROUP])
     tool_as(m, MEMBER, "snapshot", "ours", "-o", "so-far.etl", groups=[GROUP], expect=111)
+    on_disk(m)
     os.kill(m.daemon_pid(), signal.SIGKILL)
     m.wait_ready()
     info = json.loads(tool_as(m, MEMBER, "stop", "ours", "--json", groups=[GROUP]).stdout)
@@ -141,6 +167,7 @@ def who_starts(m):
         check(os.stat(os.path.join(folder, name)).st_uid == MEMBER, name, "is not its user's")
     r = tool_as(m, MEMBER, "start", "kernel", "--flags", "PROC_THREAD", "-o", "users/k.etl", groups=[GROUP], expect=111)
     check("root" in r.stderr, r.stderr)
+    real_time(m)
 
 
 with Machine() as m:

@@ -1,7 +1,7 @@
 """Clients that mean harm, against a daemon that serves other users meanwhile: frames that are too large or lie, a thousand connections that say
 nothing, descriptors that nobody asked for and whose closing waits, clients that do not read, a provider that writes over all that it can map.
 The daemon stays the same process and answers, and the other users' events are in the file to the last one.
-Proves: SEC-09, COR-20, COR-18."""
+Proves: COR-20, COR-18."""
 import json
 import os
 import signal

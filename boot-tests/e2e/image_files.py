@@ -1,7 +1,7 @@
 """Files that a traced process serves itself (boot-tests/user_mount.c: an overlay over its own FUSE), mapped as code before a kernel session starts
 and while one runs: the daemon asks no such file anything, answers in time, loses no event, and ends in order; images of others keep their identity.
 Nor do 2,000 such files cost it anything that answer, but slowly. What hangs instead is a helper, and a killed daemon's successor comes all the same.
-Proves: SEC-09, KRN-24."""
+Proves: KRN-24."""
 import json
 import os
 import selectors

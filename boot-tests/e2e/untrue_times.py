@@ -1,6 +1,6 @@
 """A program that writes its user's memory by hand, with times of the far future, of the past, or that go back: its events neither wait for ever nor
 take what other users need. They get the time at which they are read, no buffer's times go back, the session says which user it was, and
-other users lose nothing, while it runs and when it has ended. Proves: SEC-09, SEC-11. F4, F10."""
+other users lose nothing, while it runs and when it has ended. F4, F10."""
 import json
 import os
 import struct

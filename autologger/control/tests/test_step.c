@@ -1,4 +1,4 @@
-/* Who is read, when: all in turn, the owner before them; who has asked too much later; who is gone not at all. Proves: SEC-09. */
+/* Who is read, when: all in turn, the owner before them; who has asked too much later; who is gone not at all. */
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
 

@@ -1,5 +1,4 @@
-/* The machine's key is made once, for its owner alone, and read again; what is no key is refused and not replaced.
- * Proves: SEC-09. */
+/* The machine's key is made once, for its owner alone, and read again; what is no key is refused and not replaced. */
 #include "autologger/daemon/machine_key.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Paths of users are walked by hand (careful.c): the same answers as the system's own calls give, for files, folders and links of all kinds, and no
- * descriptor stays open; but a link of /proc leads nowhere. With file systems of programs: boot-tests/e2e/stuck_files.py. Proves: SEC-09. */
+ * descriptor stays open; but a link of /proc leads nowhere. With file systems of programs: boot-tests/e2e/stuck_files.py. */
 #include "autologger/session/careful.h"
 #include "autologger/session/tests/fixture.h"
 

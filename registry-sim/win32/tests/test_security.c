@@ -1,4 +1,4 @@
-/* SIDs and security descriptors: text and bytes there and back, the order in which entries decide, bytes that lie. Proves: SEC-12. */
+/* SIDs and security descriptors: text and bytes there and back, the order in which entries decide, bytes that lie. */
 #include "registry-sim/win32/security.h"
 
 #include <setjmp.h>

@@ -1,5 +1,4 @@
-/* SHA-256 against the examples of FIPS 180-4 and NIST's million letters, in one piece and in odd ones; HMAC-SHA-256 against RFC 4231.
- * Proves: SEC-09. */
+/* SHA-256 against the examples of FIPS 180-4 and NIST's million letters, in one piece and in odd ones; HMAC-SHA-256 against RFC 4231. */
 #include "registry-sim/win32/sha256.h"
 
 #include <setjmp.h>
