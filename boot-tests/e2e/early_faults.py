@@ -1,7 +1,7 @@
 """The early program crashes, hangs or fills its memory at one of its system calls: the daemon that comes
 afterwards is ready at most 1 s later than without, boots what is declared, and every row says Status 0. Where the memory was full the
 rows may say that instead.
-AL_FULL=1: at each of its first 400 and 200 later ones. Proves: REG-19."""
+AL_FULL=1: at each of its first 400 and 200 later ones."""
 import os
 import signal
 import subprocess

@@ -1,6 +1,6 @@
 """What is empty or incomplete without being a mistake: a real daemon says which of the causes it was, and its advice, applied as
 it stands, gives a row that is ok.
-Proves: REG-23, REG-09, REG-10, REG-11, REG-14."""
+Proves: REG-23, REG-09, REG-10, REG-11, REG-13, REG-14."""
 import json
 import os
 import re

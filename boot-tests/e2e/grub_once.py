@@ -1,6 +1,6 @@
 """A kernel that panics in the traced boot entry: the next boot is the normal one, by itself. `apply` makes the entry in a machine's tree;
 a real GRUB on a real UEFI firmware (OVMF) in QEMU boots it, the kernel panics, and GRUB, which took its choice back before it gave
-control away, boots the normal entry. Proves: REG-19 (never the reason that a boot fails)."""
+control away, boots the normal entry."""
 import gzip
 import os
 import pathlib

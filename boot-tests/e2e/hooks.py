@@ -1,6 +1,5 @@
 """What is put into an initramfs and into systemd: every shell script by shellcheck and in busybox's shell, the units by systemd, the
-hooks by real builds of images by initramfs-tools and dracut. What is missing on this machine is named; nothing at all: skipped.
-Proves: REG-19 (what starts at a boot, and what never does)."""
+hooks by real builds of images by initramfs-tools and dracut. What is missing on this machine is named; nothing at all: skipped."""
 import os
 import pathlib
 import shutil

@@ -1,6 +1,6 @@
 """Twelve different mistakes in a configuration, each rehearsed for real: its own Status, its own reason, file and line, and an
 advice: what it says is done, and the next boot gives Status 0.
-Proves: REG-09, REG-10, KRN-19, SEC-10, SES-02 (errors), API-29."""
+Proves: REG-09, KRN-19, SEC-10, API-29."""
 import json
 import os
 import re

@@ -1,8 +1,7 @@
 """The Debian packages: built, checked by lintian, installed into a fresh Debian root, used, installed again, removed, purged;
 then installed, applied, booted under QEMU, captured, purged: no file is left but the traces (D-83). The boot was asked for once: afterwards
 its parts are put back (D-82). Nothing needs libxml2 (D-89).
-Full tier only (AL_FULL=1): building takes a minute, the root some more the first time.
-Proves: REG-19, REG-22 (all of it can be taken away)."""
+Full tier only (AL_FULL=1): building takes a minute, the root some more the first time."""
 import os
 import pathlib
 import re

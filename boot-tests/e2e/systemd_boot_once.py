@@ -1,7 +1,6 @@
 """The kernel phase with systemd-boot: in a machine that a real systemd-boot has started on real UEFI firmware (OVMF in QEMU), `apply` adds
 its entry and chooses it for one boot through the firmware; `clean` takes both away again; the traced entry panics, and the next boot is
-the normal one, by itself. Full tier only (AL_FULL=1): three boots through a firmware take minutes.
-Proves: REG-19 (never the reason that a boot fails)."""
+the normal one, by itself. Full tier only (AL_FULL=1): three boots through a firmware take minutes."""
 import gzip
 import os
 import pathlib

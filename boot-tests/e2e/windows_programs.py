@@ -159,7 +159,7 @@ def classic(m):
 
 
 def classic_counted(m):
-    """D-79: Status has the events of a provider of the older API, whose records have a class GUID and not its own. Proves: REG-10."""
+    """D-79: Status has the events of a provider of the older API, whose records have a class GUID and not its own."""
     program, rounds = linked(m, C[0], "classic_provider.c"), 100
     ini, lines, out = (os.path.join(m.dir, name) for name in ("classic.ini", "lines", "rehearsal"))
     with open(ini, "w") as f:

@@ -1,7 +1,7 @@
 """A configuration as XBootMgr leaves it on Windows, a .reg: imported, rehearsed, both sessions Status 0, the file where its name
 says, the eight keywords of that name are exactly the flags decoded, of its two providers one is that of services, which systemd has or a condition explains, the other
 is a note with a reason.
-Proves: LEG-12, REG-01, REG-03, REG-05, REG-06, REG-07, REG-08, REG-11, REG-13, REG-14, REG-15, KRN-11, KRN-12, CTL-17, MRG-02, MRG-12."""
+Proves: LEG-12, REG-01, REG-03, REG-06, REG-07, REG-11, REG-15, KRN-11, KRN-12, CTL-17, MRG-02, MRG-12."""
 import json
 import os
 import time

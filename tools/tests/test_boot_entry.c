@@ -1,5 +1,5 @@
 /* The entry for the kernel phase as text: GRUB's and systemd-boot's, the exact bytes, and what is refused.
- * Proves: REG-19 (a separate one-shot entry; a normal one is never changed). */
+ * A separate one-shot entry; a normal one is never changed. */
 #include "autologger/kernel/flags.h"
 #include "tools/boot_entry.h"
 #include "tools/boot_tracepoints.h"

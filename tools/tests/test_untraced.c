@@ -1,5 +1,4 @@
-/* Why a boot was not traced: one sentence for the first obstacle, with what to do.
- * Proves: REG-09, REG-19, REG-23. */
+/* Why a boot was not traced: one sentence for the first obstacle, with what to do. */
 #include "tools/untraced.h"
 
 #include <setjmp.h>

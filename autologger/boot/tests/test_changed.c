@@ -1,5 +1,4 @@
-/* Start, Enabled and keys that were changed after a boot had read them are noted, once, with the place of the change.
- * Proves: REG-04, REG-12. */
+/* Start, Enabled and keys that were changed after a boot had read them are noted, once, with the place of the change. */
 #include "autologger/boot/changed.h"
 #include "registry-sim/text/winpath.h"
 

@@ -1,5 +1,5 @@
 /* Boots by number: one number each, marks that stay, and what Keep gives up: the oldest, their files and nothing else.
- * D-27: a boot's loss is that of `status`, with what the kernel withheld. Proves: REG-22, ANA-12. */
+ * D-27: a boot's loss is that of `status`, with what the kernel withheld. Proves: ANA-12. */
 #include "autologger/boot/history.h"
 #include "autologger/etl/writer.h"
 #include "registry-sim/base/os_fake.h"

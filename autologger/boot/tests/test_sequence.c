@@ -131,6 +131,34 @@ static void status_is_written_back_once(void **state)
     machine_end(&m);
 }
 
+/* Each provider's own Status is written to its key; the session's stays 0. */
+static void each_provider_has_a_status(void **state)
+{
+#define S REG_WMI "\\Autologger\\s"
+    static const char declared[] = REG_HEADER "[" S "]\r\n\"Start\"=dword:1\r\n\"Guid\"=\"{1a15901b-0686-4433-955f-2ee7f9c61cfc}\"\r\n"
+        "[" S "\\{aaaaaaaa-0000-0000-0000-000000000001}]\r\n\"Enabled\"=dword:1\r\n[" S "\\{aaaaaaaa-0000-0000-0000-000000000002}]\r\n"
+        "\"Enabled\"=dword:1\r\n\"EnableLevel\"=\"high\"\r\n[" S "\\nobody]\r\n\"Enabled\"=dword:1\r\n";
+    static const struct { const char *key; wstatus status; } rows[] = {
+        {S, 0}, {S "\\{aaaaaaaa-0000-0000-0000-000000000001}", 0}, {S "\\{aaaaaaaa-0000-0000-0000-000000000002}", 87}, {S "\\nobody", 87},
+    };
+#undef S
+    struct machine m;
+    struct reason  why;
+    (void)state;
+    machine_boot(&m, declared, true);
+    assert_int_equal(journal_replay(m.journal, m.store, &why), 0);
+    for (int saved = 0; saved < 2; saved++) { /* by the journal; and by the rows, when the daemon has a store */
+        for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+            uint32_t value = 99;
+            assert_int_equal(regstore_get_dword(m.store, rows[i].key, "Status", &value, &why), 0);
+            assert_int_equal(value, rows[i].status);
+            assert_int_equal(regstore_set_dword(m.store, rows[i].key, "Status", 98, &why), 0);
+        }
+        assert_int_equal(result_save(m.store, &m.rows, &why), 0);
+    }
+    machine_end(&m);
+}
+
 static void results_survive_the_store(void **state)
 {
     struct machine     m;
@@ -316,6 +344,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_is_global_logger_then_names), cmocka_unit_test(status_is_written_back_once),
+        cmocka_unit_test(each_provider_has_a_status),
         cmocka_unit_test(results_survive_the_store),         cmocka_unit_test(every_mistake_has_its_status),
         cmocka_unit_test(what_is_sound_starts_beside_a_mistake),
         cmocka_unit_test(rows_of_one_name_are_two),          cmocka_unit_test(boot_values_hold_or_are_named),

@@ -1,6 +1,6 @@
 /* FileMax and FileCounter over 20 boots of one machine with one disk and one store: numbers go round, each boot writes a file of its
  * own, a session that can't start counts on, and a boot that goes by an old snapshot does the same as one that reads the store.
- * Proves: REG-02, REG-09, REG-19. */
+ * Proves: REG-02, REG-09. */
 #include "autologger/boot/sequence.h"
 #include "autologger/daemon/file_numbers.h"
 #include "registry-sim/base/os_fake.h"

@@ -1,5 +1,5 @@
 /* The rows of a boot in the system's log: against private sockets, in both protocols.
- * D-27: what the kernel withheld is lost, too. Proves: REG-09, REG-11, ANA-12. */
+ * D-27: what the kernel withheld is lost, too. Proves: REG-11, ANA-12. */
 #include "autologger/daemon/syslog_rows.h"
 
 #include <setjmp.h>

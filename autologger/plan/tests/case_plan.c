@@ -1,5 +1,5 @@
 /* Configurations and the plan or Status that each gives.
- * Proves: REG-04, REG-05, REG-06, REG-07, REG-08, REG-09 (the causes that a plan can see), REG-11, REG-12, REG-13,
+ * Proves: REG-04, REG-05, REG-06, REG-07, REG-08, REG-09 (the causes that a plan can see), REG-10, REG-11, REG-12, REG-13,
  * REG-14, REG-15, REG-20, KRN-11, KRN-12, SEC-06 (the security provider is refused: no process is protected as Windows asks). */
 #include "autologger/plan/plan.h"
 #include "registry-sim/text/dialect.h"

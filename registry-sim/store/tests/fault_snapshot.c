@@ -1,5 +1,5 @@
 /* Writing and opening a snapshot when memory or the volume fails at every possible call: the old file stays whole until the new
- * one is, the status says what failed, nothing is left behind. Proves: REG-19. */
+ * one is, the status says what failed, nothing is left behind. */
 #include "registry-sim/store/tests/dumped.h"
 
 #include "registry-sim/base/os_fake.h"

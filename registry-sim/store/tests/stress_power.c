@@ -1,6 +1,6 @@
 // timeout: 600
 /* The power is cut while the store is written: whatever the disk then holds, the store opens, is sound, and has every change whose
- * commit had returned, whole, and of the one under way all or nothing. 200 cuts; with AL_FULL 5,000. Proves: REG-17. */
+ * commit had returned, whole, and of the one under way all or nothing. 200 cuts; with AL_FULL 5,000. */
 #include "registry-sim/store/regstore.h"
 #include "registry-sim/store/tests/power_vfs.h"
 

@@ -1,5 +1,5 @@
 /* The sealed snapshot: what goes in comes out, damage is found wherever it is, nothing is written through it, and whether it is
- * current is answered exactly. Proves: REG-19, REG-18. */
+ * current is answered exactly. Proves: REG-18. */
 #include "registry-sim/store/tests/dumped.h"
 
 #include "registry-sim/base/os_fake.h"

@@ -1,5 +1,5 @@
 /* Every allocation of our own code fails in turn, in import and export of both dialects: no crash, no leak, nothing by
- * half, and the status says memory. (SQLite and iniparser allocate inside their libraries.) Proves: REG-16, REG-17. */
+ * half, and the status says memory. (SQLite and iniparser allocate inside their libraries.) */
 #include "registry-sim/text/tests/trees.h"
 #include "registry-sim/text/tests/words.h"
 
