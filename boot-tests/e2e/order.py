@@ -1,6 +1,6 @@
 """Order: what a thread writes, what the kernel sees of it, and its switches come out of the merge in the order that they had: 100,000 turns of
 two threads, each with an event, a system call, an event and a switch within microseconds, from three sessions of one boot.
-Proves: MRG-01, and issue 4 "kernel and user event of the same thread ... ordered correctly in 100,000 of 100,000 cases"."""
+Proves: CTL-10, MRG-09, and issue 4 "kernel and user event of the same thread ... ordered correctly in 100,000 of 100,000 cases"."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-/* Proves: CTL-18, CTL-19 (controller side): requests as the wire says, answers that lie are refused, none is waited for twice. */
+/* Proves: CTL-19 (controller side): requests as the wire says, answers that lie are refused, none is waited for twice. */
 #include "autologger/control/client.h"
 
 #include <pthread.h>

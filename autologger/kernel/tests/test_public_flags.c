@@ -1,4 +1,4 @@
-/* D-40. Proves: CTL-18, KRN-02 (names and values of the public header): EVENT_TRACE_FLAG_* and the GUIDs of evntrace.h against the project's own
+/* D-40. Proves: KRN-02 (names and values of the public header): EVENT_TRACE_FLAG_* and the GUIDs of evntrace.h against the project's own
  * tables, in both directions. */
 #define INITGUID
 #include "autologger/include/autologger_kernel_guids.h"
