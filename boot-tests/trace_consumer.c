@@ -1,6 +1,8 @@
 /* trace_consumer - a program under test: reads a real-time session with the consumer API, from the installed headers alone.
  * trace_consumer SESSION [STOP_AFTER]: prints "WRITER NUMBER" for each numbered event, and "lost OPCODE" for losses; CloseTrace from
- * another thread when SIGTERM comes, or the buffer callback says stop after STOP_AFTER buffers; "overfull" for a buffer that says to have more than its size. Exit: what ProcessTrace returned,
+ * another thread when SIGTERM comes, or the buffer callback says stop after STOP_AFTER buffers; "overfull" for a buffer that says to have more than
+ * its size, "uncounted" where BuffersRead is not how many times it was called for a buffer, or BufferSize not the session's, "buffers N" at the end.
+ * Exit: what ProcessTrace returned,
  * 250 if OpenTrace failed (its error is printed). */
 #include "boot-tests/numbered.h"
 
@@ -13,7 +15,7 @@
 #include <stdlib.h>
 
 static TRACEHANDLE handle;
-static ULONG       stop_after, windows;
+static ULONG       stop_after, windows, filled;
 static int64_t     last;
 static atomic_bool closing; /* by the other thread, which then has a line to print */
 
@@ -38,6 +40,9 @@ static ULONG on_buffer(PEVENT_TRACE_LOGFILEA l)
 {
     if (l->Filled > l->BufferSize)
         printf("overfull %u of %u\n", l->Filled, l->BufferSize);
+    filled += l->Filled != 0; /* else it tells of losses alone */
+    if (l->BuffersRead != filled || l->BufferSize == 0 || l->BufferSize != l->LogfileHeader.BufferSize)
+        printf("uncounted %u of %u\n", l->BuffersRead, filled);
     fflush(stdout);
     return ++windows != stop_after;
 }
@@ -75,6 +80,7 @@ int main(int argc, char **argv)
     if (closing)
         pthread_join(thread, NULL);
     CloseTrace(handle); /* fails when the other thread did */
+    printf("buffers %u\n", filled);
     printf("end %u\n", st);
     return 0;
 }

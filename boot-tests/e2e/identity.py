@@ -1,6 +1,6 @@
 """Whose file it was: the build id of what was mapped, and names from that file, where the path now leads to another file, to none, or
 to one that only the process saw (a mount namespace); of programs that run already, that start in the session, and that are gone at once;
-position independent or not; their FileVersion events, as text, too. Proves: MRG-03, MRG-04, CTL-11, CON-20, CON-21."""
+position independent or not; their FileVersion events, as text, too. Proves: MRG-03, MRG-04, CTL-11, CON-21."""
 import json
 import os
 import platform

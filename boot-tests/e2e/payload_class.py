@@ -2,7 +2,7 @@
 payload, and it tests level and keywords by what its callback got. Built by g++ and clang++ as C++14, 17 and 20, each build writes all of its
 events to a session that states neither level nor keywords; a session that is disabled takes nothing from another one. Each event decodes by name
 and type in dump, in JSON and by tdh.h, to what a reader of this test finds in the bytes of the file.
-D-60, D-61. Proves: API-08, TLG-14, CON-15."""
+D-60, D-61. Proves: API-08, TLG-14."""
 import json
 import os
 import shutil

@@ -1,5 +1,6 @@
 """Real-time sessions over restarts, kills and reboots: what nobody read waits, is given to the next reader once, and what was
-acknowledged is not given again. Proves: LGT-07, SES-06, LGT-13, COR-20."""
+acknowledged is not given again; a consumer's buffer callback comes once for each buffer, with its counts.
+Proves: CON-01, CON-03, LGT-07, SES-06, LGT-13, COR-20."""
 import json
 import os
 import signal
@@ -84,6 +85,10 @@ class Consumer:
 
     def numbers(self):
         return [tuple(map(int, line.split())) for line in self.text(False) if line[0].isdigit()]
+
+    def buffers(self):
+        """How many its callback was called for, once it has ended."""
+        return int(next(line.split()[1] for line in self.text() if line.startswith("buffers ")))
 
 
 LAYOUT = "<IIQ"
@@ -191,7 +196,9 @@ with Machine(DECLARED) as m:
     while time.time() < end and sum(len(c.numbers()) for c in (closing, enough, last)) < len(expected):
         time.sleep(0.2)
     exactly(closing.numbers() + enough.numbers() + last.numbers(), expected, "three programs:")
-    check(not [line for c in (closing, enough, last) for line in c.text(False) if line.split()[0] in ("torn", "late", "lost")], "torn, late or lost")
+    wrong = ("torn", "late", "lost", "overfull", "uncounted")
+    check(not [line for c in (closing, enough, last) for line in c.text(False) if line.split()[0] in wrong], "torn, late, lost, or a buffer's counts")
+    check(closing.buffers() > 1 and enough.buffers() == 1, "a call for each buffer:", closing.buffers(), enough.buffers())
     check(Consumer(m, "nobody").text()[-1] == "end 4201", "a session that is not there")
     rest = Watcher(m)
     time.sleep(1)

@@ -1,7 +1,7 @@
 """Names: a known chain of calls, in order, in the stacks of Profile, CSwitch and ReadyThread; kernel names on a machine that has none of
 this one's symbols; a file that is gone or another one is asked for by its build id, and found by it elsewhere; shares as perf has them.
 A trace made without LOADER says that it knows no modules, and why.
-Proves: CON-21, CON-22, CON-20, MRG-03, KRN-04, and issue 4 "stacks: a known call chain, names and order", "share of named frames at least
+Proves: CON-21, CON-22, MRG-03, KRN-04, and issue 4 "stacks: a known call chain, names and order", "share of named frames at least
 that of perf report", "kernel frames at least 98 %"."""
 import collections
 import json

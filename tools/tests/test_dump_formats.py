@@ -2,7 +2,7 @@
 """Every format of "autologger dump" says the same: the same events, the same fields with the same values; the XML is valid by the schema
 that is shipped, the CSV has as many columns in each row. Over the seeds of the reader's fuzzer and the traces of tools/dev/make_traces.c;
 with --foreign over files that are no part of the project (AUTOLOGGER_DATA), else skipped.
-Proves: CON-06 (the form), CON-08, CON-11, CON-12. Exit codes: 0 passed, 1 failed, 77 skipped."""
+Proves: CON-08, CON-11, CON-12. Exit codes: 0 passed, 1 failed, 77 skipped."""
 import csv
 import io
 import json

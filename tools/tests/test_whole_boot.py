@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The trace of a boot (docs/examples/boot.etl.xz) through everything that reads traces: report, compare, dumps, tracerpt, exports, analyses, relog
 and redaction. Counts agree.
-Proves CON-19, ANA-10.
+Proves CON-19, CON-22 (module!function in flame graphs), ANA-10.
 
 Usage: test_whole_boot.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed."""
 import csv
@@ -10,6 +10,7 @@ import json
 import lzma
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -60,7 +61,8 @@ def exports(folder):
         made = folder / name
         check(made.is_dir() and any(made.iterdir()) or made.is_file() and made.stat().st_size > 10_000, form, "is empty")
     folded = run(folder, "convert", "boot.etl", "--to", "folded", "--waiting", "-o", "-")
-    check("flock" in folded and folded.count("\n") > 100, "folded stacks of waits", folded[:200])
+    check(folded.count("\n") > 100, "folded stacks of waits", folded[:200])
+    check(re.search(r"^flock;.*;vmlinux!schedule;vmlinux!__schedule [0-9]+$", folded, re.M), "frames as module!function", folded[:200])
     json.loads((folder / "boot.json").read_text())
 
 

@@ -1,7 +1,7 @@
 /* Questions to made-up traces, whose answers are known: which events a pattern means; percentiles; pairs by thread, field and activity,
  * nested and unmatched, with processor time by context switches; counts that add up; activities over two processes and two files with
  * their transfers; the state of the machine at a time; images with their build ids.
- * Proves: ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09 (by switches), CON-17, CON-20. */
+ * Proves: ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-09 (by switches), CON-20. */
 #include "autologger/analysis/activities.h"
 #include "autologger/analysis/counts.h"
 #include "autologger/analysis/delta.h"

@@ -123,7 +123,8 @@ static void escapes(void **state)
         "<Provider Name=\"MySource\" Guid=", "<Channel>TraceLogging</Channel>",
         "<Data Name=\"a&amp;&quot;b\">&quot;&lt;\xEF\xBF\xBD&gt;&amp;&#13;&#10;</Data>\n\t\t<Data Name=\"list\">7</Data>\n\t\t<Data Name=\"list\">8</Data>\n",
         "<Data Name=\"ch,an&#10;nel\">,,\xEF\xBF\xBD</Data>\n",
-        "<Task>&lt;e&gt;</Task>", "RelatedActivityID=\"{12345678-9abc-def0-1122-334455667788}\"", "<Channel>16</Channel>",
+        "<Task>&lt;e&gt;</Task>", "<Channel>16</Channel>",
+        "<Correlation ActivityID=\"{12345678-9abc-def0-1122-334455667788}\" RelatedActivityID=\"{12345678-9abc-def0-1122-334455667788}\" />",
         "<BinaryEventData>DEAD</BinaryEventData>", "<Frame Address=\"0x12AB\" />",
         "<ErrorCode>15005</ErrorCode>\n\t\t<DataItemName />\n\t\t<EventPayload>0102</EventPayload>"};
     (void)state;

@@ -1,5 +1,5 @@
 /* What a merge adds: whose file each image is, right also where the file at the path is another one by now, and the kernel's names.
- * Proves: MRG-03 (image identity before each image event), CON-20 (build ids), CON-21. */
+ * Proves: MRG-03 (image identity before each image event), CON-21. */
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/kernel_symbols.h"
 #include "autologger/consumer/merge.h"

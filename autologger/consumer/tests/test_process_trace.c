@@ -1,5 +1,5 @@
 /* OpenTrace, ProcessTrace and CloseTrace over files: order over files, times, buffers, errors, closing from a callback.
- * Proves: CON-04, CON-01 (EventCallback of older consumers, too). The real-time half is boot-tests/e2e/realtime.py. */
+ * Proves: CON-02 (eight processors), CON-04, CON-01 (EventCallback of older consumers, too). The real-time half is boot-tests/e2e/realtime.py. */
 #include "autologger/consumer/record_view.h"
 #include "autologger/etl/tests/build.h"
 
@@ -115,6 +115,57 @@ static void two_files_in_order(void **state)
     assert_int_equal(CloseTrace(h[1]), 0);
     assert_int_equal(CloseTrace(h[1]), ERROR_INVALID_HANDLE);
     assert_int_equal(ProcessTrace(h, 1, NULL, NULL), ERROR_INVALID_HANDLE);
+}
+
+/* CON-02: eight processors whose buffers lie in the file in any order, their times interleaved: one event at a time, each as old as the one before
+ * or younger, and those of a processor in the order in which it wrote them. */
+enum { PROCESSORS = 8, BUFFERS_EACH = 5, EVENTS_EACH = 40 };
+static struct {
+    unsigned inside, at_once, late, wrong, next[PROCESSORS];
+    int64_t  last;
+} eight;
+
+static VOID on_one_of_eight(PEVENT_RECORD r)
+{
+    if (r->EventHeader.EventDescriptor.Id != 7)
+        return; /* the file's header */
+    eight.at_once += eight.inside++ != 0;
+    eight.late += r->EventHeader.TimeStamp.QuadPart < eight.last;
+    eight.last         = r->EventHeader.TimeStamp.QuadPart;
+    const ULONG    cpu = GetEventProcessorIndex(r);
+    const uint32_t n   = *(const uint32_t *)r->UserData;
+    assert_true(cpu < PROCESSORS);
+    eight.wrong += n != eight.next[cpu]++;
+    eight.inside--;
+}
+
+static void eight_processors_in_order(void **state)
+{
+    struct etl_file_info info = build_info(8192);
+    EVENT_TRACE_LOGFILEA l    = {.ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD, .EventRecordCallback = on_one_of_eight};
+    char                 file[64];
+    (void)state;
+    info.processors = PROCESSORS;
+    struct image m  = image_start(&info);
+    for (unsigned i = 0; i < PROCESSORS * BUFFERS_EACH; i++) {
+        const unsigned cpu = i * 5 % PROCESSORS, buffer = i / PROCESSORS;
+        image_buffer(&m, (uint16_t)cpu, 1 + i);
+        for (uint32_t n = 0; n < EVENTS_EACH; n++)
+            image_event(&m, 2000000 + (buffer * EVENTS_EACH + n) * 100 + cpu * 7, buffer * EVENTS_EACH + n);
+    }
+    snprintf(file, sizeof file, "%s/eight.etl", folder);
+    save(&m, file, m.size);
+    image_free(&m);
+    l.LogFileName = file;
+    TRACEHANDLE h = OpenTraceA(&l);
+    assert_int_equal(ProcessTrace(&h, 1, NULL, NULL), 0);
+    assert_int_equal(CloseTrace(h), 0);
+    unlink(file);
+    assert_int_equal(eight.at_once, 0);
+    assert_int_equal(eight.late, 0);
+    assert_int_equal(eight.wrong, 0);
+    for (unsigned cpu = 0; cpu < PROCESSORS; cpu++)
+        assert_int_equal(eight.next[cpu], BUFFERS_EACH * EVENTS_EACH);
 }
 
 static void wide_names_and_raw_times(void **state)
@@ -274,7 +325,8 @@ static void sessions_that_do_not_run(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_files_in_order), cmocka_unit_test(wide_names_and_raw_times), cmocka_unit_test(a_part_by_time),
+        cmocka_unit_test(two_files_in_order), cmocka_unit_test(eight_processors_in_order), cmocka_unit_test(wide_names_and_raw_times),
+        cmocka_unit_test(a_part_by_time),
         cmocka_unit_test(whoever_has_enough_says_so), cmocka_unit_test(damage_is_said), cmocka_unit_test(mistakes),
         cmocka_unit_test(a_classic_consumer), cmocka_unit_test(sessions_that_do_not_run),
     };

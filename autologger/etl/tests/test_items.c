@@ -1,6 +1,6 @@
 /* Extended items that are like others are found again by comparing them, and a file is read the same through a mapping: every event is the same,
  * field by field, as decoded by itself. Kinds that share a place of the cache, items of other lengths, records that are cut.
- * Proves: CON-02, COR-09 (what is read is what was written), issue 5 "memory bounded by open buffers". */
+ * Proves: COR-09 (what is read is what was written), issue 5 "memory bounded by open buffers". */
 #include "autologger/etl/record_usual.h"
 #include "autologger/etl/tests/build.h"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The page of a boot in a headless Chromium: what stands in it, clicks, zoom, search, keys, themes, paper; and that it says nothing on the
-console and asks nobody for anything. The boots are recorded ones (analysis/tests/boots). Proves CON-19, CON-22, ANA-10, ANA-12.
+console and asks nobody for anything. The boots are recorded ones (analysis/tests/boots). Proves CON-19, CON-22, ANA-10.
 
 Usage: browser_page.py [TRACE.etl], with AL_BINARY_DIR and AL_SOURCE_DIR set; AL_SHOTS=FOLDER keeps screenshots. Exit codes: 0, 1, 77."""
 import json
@@ -157,6 +157,8 @@ def ranges(b):
     box = b.run("(() => { const m = R.flame.boxes.filter((c) => c.path.length === 2).sort((p, q) => q.room - p.room)[0]; return [m.x + m.room / 2, m.y + 8, m.node.name]; })()")
     b.click(x + box[0], y + box[1])
     check(b.run("R.flame.top && R.flame.top.length === 2 && R.flame.boxes[0].node.name") == box[2], "a frame is opened")
+    names = b.run("R.flame.boxes.map((c) => c.node.name)")
+    check(any(re.fullmatch(r"[^!]+![A-Za-z_]\w*", name) for name in names), "a frame is module!function", names[:10])
     b.press("#flame-top")
     check(b.run("R.flame.top === null"), "the whole graph")
     b.press("#flame-cpu")

@@ -1,5 +1,5 @@
 /* The table of the built-in classes, and chosen events field by field. D-77: classes that older kernels wrote, and those of the machine.
- * Proves: CON-05, CON-15, LEG-03 (the kernel's classes, field by field). */
+ * Proves: CON-05, LEG-03 (the kernel's classes, field by field). */
 #include "autologger/schema/classic.h"
 
 #include <setjmp.h>

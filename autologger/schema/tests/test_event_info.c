@@ -1,5 +1,5 @@
 /* Descriptions as blocks of bytes, there and back, in a file's EventMetadata events, damaged in every bit; names and messages.
- * Proves: CON-05 (what a merge puts into a file describes its events), MAN-11 (messages with values), CON-15. */
+ * Proves: CON-05 (what a merge puts into a file describes its events), MAN-11 (messages with values). */
 #include "autologger/schema/classic.h"
 #include "autologger/schema/event_info.h"
 #include "autologger/schema/message.h"

@@ -1,5 +1,5 @@
 /* D-60: which payloads of Channel 11 begin with TraceLogging metadata. No length is trusted: every cut of a sound one is refused or
- * decodes within its bytes. Proves: TLG-01, CON-15. */
+ * decodes within its bytes. Proves: TLG-01. */
 #include "autologger/schema/set.h"
 #include "autologger/schema/tracelogging.h"
 #include "autologger/schema/walk.h"
