@@ -1,5 +1,5 @@
 """SIGKILL the daemon while a kernel session runs: the rings outlive it in the keeper, the successor goes on with the raw records;
-time never goes back, nothing is doubled, attempted = written + lost still balances exactly. Proves: KRN-24, LGT-05."""
+time never goes back, nothing is doubled, attempted = written + lost still balances exactly. Proves: LGT-05."""
 import json
 import os
 import signal

@@ -1,6 +1,6 @@
 """The shipped example on this machine's real events: kernel and user events in one file, in time order over all CPUs, nothing
 created in the early phase, attempted = written + lost by counts that are not the file's.
-Proves: COR-02, REG-26, MRG-09, MRG-02, MRG-07, KRN-03, KRN-04, KRN-07, KRN-09, KRN-16, KRN-21, LEG-09, LEG-10, CON-02, SPC-11 (autologger-demo is the provider)."""
+Proves: COR-02, REG-26, MRG-09, MRG-02, MRG-07, KRN-03, KRN-04, KRN-07, KRN-09, KRN-21, LEG-09, LEG-10, CON-02, SPC-11 (autologger-demo is the provider)."""
 import json
 import os
 import time

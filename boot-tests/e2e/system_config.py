@@ -1,7 +1,7 @@
 """What a kernel session says about the machine, against what the machine's own programs and /proc say: processors, memory, disks, file
 systems, network cards, addresses, interrupts, services; which flags choose it, and that NO_SYSCONFIG suppresses it. And that collecting
 it does not hold up a stop.
-Proves: KRN-24, MRG-06."""
+Proves: MRG-06."""
 import json
 import os
 import pathlib

@@ -1,7 +1,7 @@
 """The program's part of kernel events' stacks: a known chain of calls, names and order, of a program with frame pointers (by the kernel)
 and of one without (UserStacks = dwarf, unwound by the merge), on context switches, wake-ups, profile samples, disk requests, system calls
 and page faults. What was copied and not unwound is counted; without the program that unwinds the copies stay, and a later merge unwinds them.
-Proves: KRN-08 (whose call woke a thread), KRN-17, issue 4 "stacks: a known call chain, names and order, on CSwitch, ReadyThread, Profile, DiskIoInit, SysCallEnter, page faults, for a
+Proves: KRN-08 (whose call woke a thread), KRN-16, KRN-17, issue 4 "stacks: a known call chain, names and order, on CSwitch, ReadyThread, Profile, DiskIoInit, SysCallEnter, page faults, for a
 program with frame pointers and one without"."""
 import collections
 import glob

@@ -62,7 +62,7 @@ static void check_images(const struct collector *c, pid_t pid)
 /* Every stack names, by exact time and on the same CPU, an event that asked for one. */
 static void check_stacks(struct collector *c)
 {
-    size_t profile = 0, switches = 0, ready = 0;
+    size_t profile = 0, switches = 0, ready = 0, all = 0;
     for (size_t i = 0; i < c->count; i++) {
         const struct seen *s = &c->event[i], *t = NULL;
         if (s->hook != 0x1820)
@@ -72,6 +72,7 @@ static void check_stacks(struct collector *c)
             if (c->event[i - back].cpu == s->cpu && c->event[i - back].time == u64_at(s, 0) && c->event[i - back].hook != 0x1820)
                 t = &c->event[i - back];
         assert_non_null(t);
+        all++;
         profile += t->hook == 0x0F2E;
         switches += t->hook == 0x0524;
         ready += t->hook == 0x0532;
@@ -82,6 +83,7 @@ static void check_stacks(struct collector *c)
     }
     print_message("  stacks: %zu of samples, %zu of switches, %zu of ready threads\n", profile, switches, ready);
     assert_true(profile > 0 && switches > 0 && ready > 0);
+    assert_int_equal(profile + switches + ready, all); /* KRN-12: on these three alone */
 }
 
 static void real_configuration(void **state)

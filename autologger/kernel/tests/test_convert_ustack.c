@@ -1,5 +1,5 @@
 /* Copies of programs' stacks: an event of ours behind the one that asked, of the thread that comes at a context switch; none where there is
- * no program; bounded; the same after a change of hands. Damaged sizes are lost records. */
+ * no program; bounded; the same after a change of hands. Damaged sizes are lost records. Proves: KRN-16 (two parts of one stack). */
 #include "autologger/kernel/tests/convert_fixture.h"
 #include "autologger/wire/stack_copy.h"
 
@@ -115,7 +115,12 @@ static void a_switch_has_that_of_the_thread_that_comes(void **state)
     assert_true(nth_copy(1, &c));
     assert_true(c.trigger == nth(0x0524, 2)->time && c.tid == 200 && c.first == 0x22);
     assert_false(nth_copy(2, &c));
-    assert_int_equal(count(0x1820), 2); /* the kernel's part has its own event */
+    assert_int_equal(count(0x1820), 2); /* the kernel's part has its own event, which belongs to the same time, process and thread */
+    for (unsigned i = 0; i < 2; i++) {
+        const struct one *kernel = nth(0x1820, i);
+        assert_true(nth_copy(i, &c));
+        assert_true(u64(kernel, 0) == c.trigger && u32(kernel, 8) == c.pid && u32(kernel, 12) == c.tid && c.pid == c.tid);
+    }
 }
 
 static void a_successor_has_it_too(void **state)

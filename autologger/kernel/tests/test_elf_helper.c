@@ -1,5 +1,5 @@
 /* Who answers for a mount, by lines of mountinfo; a helper's answers about mappings, what it has of its maker, and what becomes of questions
- * when it hangs. Proves: KRN-24. */
+ * when it hangs. */
 #include "autologger/kernel/elf_helper.h"
 #include "autologger/kernel/mounts.h"
 

@@ -1,4 +1,4 @@
-/* The horizon waits for an exec whose note is still to come, and never goes back. Proves: KRN-03. */
+/* The horizon waits for an exec whose note is still to come, and never goes back. */
 #include "autologger/kernel/drain.h"
 #include "autologger/kernel/tests/raw_maker.h"
 

@@ -1,4 +1,4 @@
-/* Kernel flag, group and hook tables. Proves: KRN-10, KRN-11, KRN-12, KRN-13, KRN-15 (names), KRN-22 (K = KF u KG), KRN-23. */
+/* Kernel flag, group and hook tables. Proves: KRN-10, KRN-11, KRN-12, KRN-13, KRN-15 (names), KRN-23. */
 #include "autologger/kernel/flags.h"
 
 #include <setjmp.h>
