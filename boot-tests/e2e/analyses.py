@@ -1,7 +1,7 @@
 """Analyses of a real trace, tracerpt's tables of it, and all other programs' forms of it: requests go through two processes, which write to two sessions' files beside the kernel's. The processor time
 between the two events of each is what getrusage said inside of the program; the activities form the tree that the program made; what the
 file holds adds up in every table; a session without a provider's program is told so.
-Proves: CON-07, CON-09, CON-10, ANA-01, ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-07, ANA-09, CON-20."""
+Proves: CON-07, CON-09, CON-10, ANA-01, ANA-02, ANA-03, ANA-04, ANA-05, ANA-06, ANA-07, ANA-09, CON-20, MRG-12 (parts stay when asked)."""
 import json
 import os
 import re
@@ -181,6 +181,8 @@ with Machine() as m:
         print(lost, "events were lost, and counted: it is recorded again")
     trace = json.loads(r.stdout)["merged"]
     check(trace, "nothing was merged:", r.stdout, r.stderr)
+    parts = sorted(f for f in os.listdir(os.path.dirname(trace)) if "premerge" in f)
+    check(parts == [name + "_premerge.etl" for name in ("back_um", "front_um", "nobody_um", "t_km")], "--keep-premerge keeps them", parts)
     used = {int(n): int(us) for n, us in (line.split() for line in open(told))}
     check(len(used) == REQUESTS, used)
     check_delta(trace, used)

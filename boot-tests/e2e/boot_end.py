@@ -1,6 +1,6 @@
 """A boot that ends by itself, with the real daemon on this machine: StopAfter, boot-done, MaxWait, merging, Once, boots that did not
 finish, a daemon that is killed while it waits; what follows on a boot that was asked for once (D-81, D-82). Private to the test: the boot id, a systemctl of its own in PATH, the folder that says
-that systemd runs, and the processors' counters. Proves: CTL-09, CTL-17."""
+that systemd runs, and the processors' counters. Proves: ANA-10, CTL-09, CTL-17, MRG-12 (events by phase), COR-20, CTL-09, CTL-17, MRG-12."""
 import json
 import os
 import resource

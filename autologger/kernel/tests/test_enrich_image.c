@@ -1,4 +1,4 @@
-/* A burst of mappings of one file, all before a helper has answered: each has its note. Proves: MRG-03, MRG-04. */
+/* A burst of mappings of one file, all before a helper has answered: each has its note. Proves: MRG-03. */
 #include "autologger/kernel/drain.h"
 #include "autologger/kernel/tests/raw_maker.h"
 
