@@ -1,5 +1,6 @@
 """Several sessions of kernel events at once: each has its own flags, stacks and file, complete and counted to the last event, also over a
-SIGKILL of the daemon; the NT Kernel Logger by its name; the ninth session is refused; one is changed while the others run.
+SIGKILL of the daemon; the NT Kernel Logger by its name; the seventh beside it is refused (one more place is the Circular Kernel Context Logger's:
+session/tests/test_session.c); one is changed while the others run.
 Proves: SES-23, SPC-06; issue 4, several system loggers."""
 import ctypes
 import json
