@@ -1,5 +1,5 @@
 """A rehearsal in the first minutes of a machine, where a trace without anything of a boot in it may be of one: it is reported as a session, and its
-file says that it is of a rehearsal; one that is merged again still does. D-30. Proves: ANA-10."""
+file says that it is of a rehearsal; one that is merged again still does. D-30."""
 import json
 import os
 import subprocess

@@ -1,7 +1,7 @@
 """trace-boot --runs 3 to its end: three boots of one machine, each applied by --continue as the unit calls it, each with the real
 daemon, its own boot-done and merge; then median and spread. And what must not go on for ever: a boot that is not traced to its end.
 The machine that is set up is a tree of its own (tools/tests/machine.sh); systemd, its unit and the boot id are of that tree.
-Proves: CTL-16, ANA-10."""
+Proves: CTL-16."""
 import json
 import os
 import subprocess

@@ -2,7 +2,7 @@
 200,000 context switches a second, which come before all that, default rings: nothing is lost, and the trace has what the kernel counted: processes by parent, switches
 of each thread, all switches and all new threads of the machine between two readings of /proc/stat. No processor idles meanwhile: some
 guests' kernels keep an idle task's events back. 60 s instead of 10 with AL_FULL=1.
-Proves: KRN-07, KRN-03, ANA-12, and issue 4 "a storm ... 0 lost, counts equal the kernel's own counters"."""
+Proves: KRN-07, KRN-03, and issue 4 "a storm ... 0 lost, counts equal the kernel's own counters"."""
 import json
 import os
 import shutil

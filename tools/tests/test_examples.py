@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/EXAMPLES.md is true: its commands are run, and print what it says. Proves ANA-10.
+"""docs/EXAMPLES.md is true: its commands are run, and print what it says.
 
 Usage: test_examples.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. "..." alone stands for any lines, within a line for any text.
 Exit codes: 0 passed, 1 failed."""

@@ -1,4 +1,4 @@
-/* Comparisons of recorded boots: what is planted in one of them is what got slower. Proves ANA-10. */
+/* Comparisons of recorded boots: what is planted in one of them is what got slower. */
 #include "autologger/analysis/boot_compare.h"
 #include "autologger/analysis/tests/boot_facts.h"
 

@@ -1,5 +1,5 @@
 /* D-27: EventsLost of EVENT_TRACE_PROPERTIES is the sum that the daemon's other answers and the file's header have, with what the kernel withheld.
- * Proves: ANA-12, SES-22, COR-20. */
+ * Proves: SES-22, COR-20. */
 #include "autologger/controller/properties.h"
 
 #include <setjmp.h>

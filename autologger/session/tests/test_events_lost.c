@@ -1,5 +1,5 @@
 /* D-27: EventsLost in the file's header is what the session's answers say, and attempted = in the file + EventsLost. A record that makes no sense is
- * lost where it is dropped, and is not lost where it is corrected and kept. Proves: ANA-12, COR-20. */
+ * lost where it is dropped, and is not lost where it is corrected and kept. Proves: COR-20. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/tests/fixture.h"
 
