@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FOLDERS_MAX = 16, KEY_TO = 0x300, KEY_WAITING, KEY_NO_SYMBOLS, KEY_SYMBOL_PATH, KEY_MANIFEST };
+enum { FOLDERS_MAX = 16, KEY_TO = 0x300, KEY_WAITING, KEY_NO_SYMBOLS, KEY_SYMBOL_PATH, KEY_MANIFEST, KEY_EVENT };
 enum form { TO_PERFETTO, TO_CHROME, TO_FOLDED, TO_CTF, FORMS };
 static const char *const words[FORMS] = {"perfetto", "chrome", "folded", "ctf"};
 
@@ -24,6 +24,8 @@ struct convert_args {
     const char    *file, *out;
     int            form; /* -1: not given yet */
     bool           waiting, no_symbols;
+    const char    *event; /* NULL: samples, or waits */
+    struct event_spec spec;
     const char    *folders[FOLDERS_MAX];
     unsigned       folder_count;
     struct describe describe;
@@ -44,6 +46,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
         return 0;
     case 'o': a->out = arg; return 0;
     case KEY_WAITING: a->waiting = true; return 0;
+    case KEY_EVENT:
+        if (!event_spec_parse(a->event = arg, &a->spec))
+            argp_error(state, "--event is PROVIDER/EVENT, for example DiskIo/WriteInit, not \"%s\"", arg);
+        return 0;
     case KEY_NO_SYMBOLS: a->no_symbols = true; return 0;
     case KEY_SYMBOL_PATH:
         if (a->folder_count == FOLDERS_MAX)
@@ -65,6 +71,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "FILE is missing");
         else if (a->form < 0)
             argp_error(state, "the form is missing. Do: --to perfetto, chrome, folded or ctf");
+        else if (a->event && (a->waiting || a->form != TO_FOLDED))
+            argp_error(state, "--event is for --to folded, without --waiting");
         else if (!a->out)
             argp_error(state, "the result is not named. Do: -o %s", a->form == TO_CTF ? "FOLDER" : "FILE");
         return 0;
@@ -121,13 +129,15 @@ static void counts_print(const struct convert_args *a, const struct convert_coun
         visible_printf(stdout, "%" PRIu64 " events written, of %" PRIu64 " shapes\n", n->events, n->classes);
     else if (a->form == TO_FOLDED)
         visible_printf(stdout, "%" PRIu64 " %s with a stack, %" PRIu64 " without; %" PRIu64 " distinct lines, %" PRIu64 " %s in all\n", n->events,
-               a->waiting ? "waits" : "samples", n->without_stack, n->distinct, n->weight, a->waiting ? "microseconds" : "samples");
+               a->event ? "events" : a->waiting ? "waits" : "samples", n->without_stack, n->distinct, n->weight, a->event ? "events" : a->waiting ? "microseconds" : "samples");
     else
         visible_printf(stdout, "%" PRIu64 " switches, %" PRIu64 " wake-ups, %" PRIu64 " slices on %" PRIu64 " lanes (of two events each: %" PRIu64 "), %" PRIu64
                " marks, %" PRIu64 " values of counters, %" PRIu64 " samples (%" PRIu64 " with a stack); %" PRIu64 " stacks and %" PRIu64
                " events that give names\n",
                t->switches, t->wakes, t->slices, t->lanes, t->begins, t->instants, t->counter_values, t->samples, t->sampled, t->stacks, t->names);
-    if (a->form == TO_FOLDED && !n->events)
+    if (a->event && !n->events)
+        visible_printf(stderr, "autologger convert: no event %s has a stack. Do: name it in StackWalkingFilter (autologger providers --stacks)\n", a->event);
+    else if (a->form == TO_FOLDED && !n->events)
         visible_printf(stderr, "autologger convert: no %s has a stack. Do: trace with %s and StackWalkingFilter = %s%s\n", a->waiting ? "context switch" : "sample",
                 a->waiting ? "CSWITCH" : "PROFILE", a->waiting ? "CSwitch" : "Profile", a->waiting ? "" : "; or, where context switches have stacks, look at --waiting");
 }
@@ -138,7 +148,8 @@ static wstatus convert(const struct convert_args *a, struct trace *t, const stru
     switch ((enum form)a->form) {
     case TO_PERFETTO: return convert_perfetto(t, namer, out, n, why);
     case TO_CHROME: return convert_chrome(t, namer, out, n, why);
-    case TO_FOLDED: return convert_folded(t, namer, a->waiting ? FOLDED_WAITING : FOLDED_CPU, out, n, why);
+    case TO_FOLDED:
+        return convert_folded(t, namer, a->event ? FOLDED_EVENT : a->waiting ? FOLDED_WAITING : FOLDED_CPU, a->event ? &a->spec : NULL, out, n, why);
     case TO_CTF: return convert_ctf(a->edge, t, a->out, n, why);
     case FORMS: break;
     }
@@ -222,6 +233,7 @@ int cmd_convert(int argc, char **argv)
         {"to", KEY_TO, "FORM", 0, "perfetto (ui.perfetto.dev), chrome (JSON), folded (flame graphs), ctf (babeltrace2, Trace Compass)", 0},
         {"output", 'o', "FILE", 0, "the file to make, - for standard output; for ctf a folder that is not there yet", 0},
         {"waiting", KEY_WAITING, NULL, 0, "folded: where threads waited, in microseconds, instead of samples", 0},
+        {"event", KEY_EVENT, "SPEC", 0, "folded: the stacks of these events, PROVIDER/EVENT, instead of samples", 0},
         {"no-symbols", KEY_NO_SYMBOLS, NULL, 0, "addresses instead of names of functions", 0},
         {"symbol-path", KEY_SYMBOL_PATH, "DIR", 0, "look in DIR first: for the files, and for .build-id folders (repeat for more)", 0},
         {"manifest", KEY_MANIFEST, "FILE", 0, "an instrumentation manifest that describes events (repeat for more); installed ones are found", 0},

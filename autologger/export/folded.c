@@ -1,5 +1,6 @@
 /* folded.c - folded stacks: "process;outermost;...;leaf NUMBER", a line for each distinct stack, as flame graph programs read them.
- * On the processor: the number counts samples; waiting: microseconds between a switch-out and the switch-in. See convert.h. */
+ * On the processor: the number counts samples; waiting: microseconds between a switch-out and the switch-in; else events of one kind. See
+ * convert.h. */
 #include "autologger/export/convert.h"
 
 #include "registry-sim/base/cursor.h"
@@ -17,6 +18,7 @@ struct line {
 };
 struct folded {
     enum folded_what       what;
+    const struct event_spec *event;
     struct convert_counts *counts;
     struct traced          machine;
     struct stacks          stacks;
@@ -75,7 +77,7 @@ static void on_stack(void *ctx, const struct joined_stack *s)
     struct folded *f = ctx;
     char           name[96];
 
-    if (s->kind != (f->what == FOLDED_CPU ? STACK_OF_SAMPLE : STACK_OF_WAIT))
+    if (s->kind != (f->what == FOLDED_WAITING ? STACK_OF_WAIT : STACK_OF_SAMPLE))
         return;
     text_cut(&f->text, 0);
     add_part(&f->text, process_name(f, s->pid, name), true);
@@ -105,6 +107,10 @@ static void see(struct folded *f, const struct trace_event *x)
         const struct traced_thread *in = traced_thread(&f->machine, t.tid);
         t.weight                      = in ? in->waited : 0;
         t.kind                        = STACK_OF_WAIT;
+    } else if (f->what == FOLDED_EVENT && event_spec_matches(f->event, &x->e, &x->names)) {
+        t.tid    = x->e.thread_id;
+        t.weight = 1;
+        t.kind   = STACK_OF_SAMPLE;
     }
     if (!cur_ok(&c) || !t.weight)
         return;
@@ -127,18 +133,18 @@ static void write_lines(struct folded *f, FILE *out)
     if (n)
         qsort(all, n, sizeof *all, by_text);
     for (size_t i = 0; i < n; i++) {
-        uint64_t number = f->what == FOLDED_CPU ? all[i]->number : all[i]->number / 10;
+        uint64_t number = f->what == FOLDED_WAITING ? all[i]->number / 10 : all[i]->number;
         fprintf(out, "%s %" PRIu64 "\n", all[i]->text, number);
         f->counts->weight += number;
     }
     free(all);
 }
 
-wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum folded_what what, FILE *out, struct convert_counts *counts,
-                       struct reason *why)
+wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum folded_what what, const struct event_spec *event, FILE *out,
+                       struct convert_counts *counts, struct reason *why)
 {
     const struct trace_event *x;
-    struct folded             f = {.what = what, .counts = counts, .stacks = {.take = on_stack, .namer = namer}};
+    struct folded             f = {.what = what, .event = event, .counts = counts, .stacks = {.take = on_stack, .namer = namer, .by_cpu = event != NULL}};
 
     *counts      = (struct convert_counts){0};
     errno        = 0;

@@ -14,9 +14,9 @@ struct open_stack {
     unsigned             frames, capacity;
 };
 
-static uint64_t key_of(int64_t raw_time, uint32_t tid)
+static uint64_t key_of(const struct stacks *s, int64_t raw_time, uint32_t tid, uint16_t cpu)
 {
-    uint64_t key = (uint64_t)raw_time * UINT64_C(0x9E3779B97F4A7C15) ^ tid;
+    uint64_t key = (uint64_t)raw_time * UINT64_C(0x9E3779B97F4A7C15) ^ (s->by_cpu ? cpu : tid);
     return key ? key : 1;
 }
 
@@ -30,11 +30,11 @@ void stacks_trigger(struct stacks *s, const struct stack_trigger *t)
     }
     uint64_t              place = s->triggers++ % STACKS_TRIGGERS;
     struct stack_trigger *slot  = &s->trigger[place];
-    uint64_t              old   = key_of(slot->raw_time, slot->tid);
+    uint64_t              old   = key_of(s, slot->raw_time, slot->tid, slot->cpu);
     if (slot->weight && (uintptr_t)idmap_get(&s->at, old) == place + 1)
         idmap_remove(&s->at, old);
     *slot = *t;
-    s->failed |= !idmap_put(&s->at, key_of(t->raw_time, t->tid), (void *)(uintptr_t)(place + 1));
+    s->failed |= !idmap_put(&s->at, key_of(s, t->raw_time, t->tid, t->cpu), (void *)(uintptr_t)(place + 1));
 }
 
 static void clear(struct open_stack *o)
@@ -117,7 +117,7 @@ bool stacks_see(struct stacks *s, const struct etl_event *e)
     }
     if (!stack_keys_stack(&s->keys, e, &stack))
         return false;
-    uintptr_t place = stack.trigger ? (uintptr_t)idmap_get(&s->at, key_of(stack.trigger, stack.thread_id)) : 0;
+    uintptr_t place = stack.trigger ? (uintptr_t)idmap_get(&s->at, key_of(s, stack.trigger, stack.thread_id, e->cpu)) : 0;
     if (!place) {
         s->other++; /* of another kind of event, or of one that is too long ago */
         return true;

@@ -32,9 +32,10 @@ struct stacks {
     void (*take)(void *ctx, const struct joined_stack *s);
     void                     *ctx;
     const struct frame_namer *namer; /* NULL: addresses alone */
+    bool                      by_cpu; /* triggers are found by time and processor, for events that do not say their thread */
     struct stack_trigger     *trigger; /* a ring */
     uint64_t                  triggers; /* ever */
-    struct idmap              at; /* raw time and thread -> place in the ring, + 1 */
+    struct idmap              at; /* raw time and thread (or processor) -> place in the ring, + 1 */
     struct idmap              open; /* tid + 1 -> struct open_stack */
     struct frame_name        *names;
     struct stack_keys         keys; /* so far: without a namer a key that is defined later has no frames */

@@ -2,7 +2,7 @@
 """D-70, D-72. What "autologger convert" wrote has the values of the trace: thread, time, processor and name of each context switch, wake-up,
 sample, transfer and mark, decoded by programs that are not ours (protoc, Python's JSON, babeltrace2) and compared one by one with what
 "dump --json" says of the trace. Several exports can be read together. Over a trace of tests/make_timeline.c, docs/examples/boot.etl.xz, and the files that are given.
-Proves: MRG-11 (readers of others give our values), CON-19 (viewers of others), ANA-11 (which stacks samples and waits have, and how much of them). Exit codes: 0 passed, 1 failed, 77 skipped."""
+Proves: MRG-11 (readers of others give our values), CON-19 (viewers of others), ANA-11 (which stacks samples, waits and events of one kind have, and how much of them). Exit codes: 0 passed, 1 failed, 77 skipped."""
 import collections
 import decimal
 import json
@@ -34,6 +34,7 @@ class Model:
         self.pid, self.name, self.image, self.over, self.running = {}, {}, {}, set(), {}
         self.start = None
         self.switches, self.wakes, self.samples, self.transfers, self.others = (collections.defaultdict(list), collections.defaultdict(list), [], [], [])
+        self.kinds, self.thread_at = collections.defaultdict(list), {}
         self.stacks, self.names_of, self.waits, self.out = {}, collections.defaultdict(set), [], {}
         for e in events:
             self.see(e)
@@ -53,6 +54,7 @@ class Model:
         if self.start is None:
             self.start, self.frequency = e["raw"], f["PerfFreq"]
         t, cpu = self.at(e["raw"]), e["cpu"]
+        self.kinds[what].append((e["raw"], cpu, 1))
         if what in ("Process/Start", "Process/DCStart", "Process/End", "Process/DCEnd"):
             self.image[f["ProcessId"]] = f["ImageFileName"] or self.image.get(f["ProcessId"], "")
             self.names_of[f["ProcessId"]].add(self.image[f["ProcessId"]])
@@ -76,6 +78,7 @@ class Model:
             self.samples.append((e["raw"], t, cpu, f["ThreadId"]))
         elif what == "StackWalk/Stack":
             self.stacks[f["EventTimeStamp"], f["StackThread"]] = (f["StackProcess"], f["Stack"])
+            self.thread_at[f["EventTimeStamp"], cpu] = (f["EventTimeStamp"], f["StackThread"])
         elif what in ("DiskIo/Read", "DiskIo/Write"):
             self.transfers.append((self.at(e["raw"] - f["HighResResponseTime"]), t, e["event"], f["DiskNumber"], f["TransferSize"]))
         else:
@@ -220,7 +223,9 @@ def check_chrome(path, out, model):
 
 def check_folded(path, model):
     """The lines of the flame graphs: frames from the outermost to the leaf, with samples, or microseconds of waiting; and a name that the process had."""
-    for what, triggers in (("--no-symbols", [(raw, tid, 1) for raw, _, _, tid in model.samples]), ("--waiting", model.waits)):
+    kinds = [("--no-symbols", [(raw, tid, 1) for raw, _, _, tid in model.samples]), ("--waiting", model.waits)]
+    kinds += [("--event=" + name, model.kinds[name]) for name in ("Thread/CSwitch", "Thread/ReadyThread", "PerfInfo/SampledProfile")]
+    for what, triggers in kinds:
         text = run(BINARY / "autologger", "convert", path, "--to", "folded", "--no-symbols", what, "-o", "-", ok=(0, 1)).decode()
         written, called = collections.Counter(), collections.defaultdict(set)
         for line, number in (x.rsplit(" ", 1) for x in text.splitlines()):
@@ -229,7 +234,7 @@ def check_folded(path, model):
             called[frames].add(name)
         wanted, times, names = collections.Counter(), collections.Counter(), collections.defaultdict(set)
         for raw, tid, weight in triggers:
-            at = raw, tid
+            at = (raw, tid) if not what.startswith("--event") else model.thread_at.get((raw, tid), (raw, None))  # there: by time and processor
             pid, stack = model.stacks.get(at, (None, []))
             line = ";".join(stack[::-1])
             names[line] |= {"[no stack]"} if pid is None else (model.names_of[pid] or {f"process {pid}"})

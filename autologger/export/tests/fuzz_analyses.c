@@ -78,7 +78,7 @@ static void convert(struct trace *t, int round, FILE *null)
 {
     struct convert_counts n;
     wstatus               st = round == 0 ? convert_perfetto(t, NULL, null, &n, NULL) : round == 1 ? convert_chrome(t, NULL, null, &n, NULL) :
-                                            convert_folded(t, NULL, round == 2 ? FOLDED_CPU : FOLDED_WAITING, null, &n, NULL);
+                                            convert_folded(t, NULL, round == 2 ? FOLDED_CPU : FOLDED_WAITING, NULL, null, &n, NULL);
     const struct timeline_counts *l = &n.timeline;
     if (!st && round < 2)
         must(l->switches + l->wakes + l->samples + l->stacks + l->slices + l->begins + l->instants + l->counters + l->names == l->read);
