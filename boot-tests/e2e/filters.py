@@ -1,6 +1,6 @@
 """Filters and EnableProperty with a real daemon: declared in INI they hold from the early program on, over the hand-over and the daemon's
 deaths; by EnableTraceEx2 with every error; what is recorded is exactly what passes, and it carries what was asked for.
-Proves: ENB-03, ENB-04, ENB-05, ENB-06, ENB-07, ENB-10, API-08."""
+Proves: ENB-03, ENB-04, ENB-05, ENB-06, ENB-07, ENB-10."""
 import json
 import os
 import signal

@@ -317,9 +317,19 @@ static void test_errors(void **state)
     assert_int_equal(EventUnregister(h), 0);
 }
 
+/* What another thread has before it sets its own. */
+static void *own_id(void *found)
+{
+    GUID own = {7, 7, 7, {7}};
+    EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_ID, found);
+    EventActivityIdControl(EVENT_ACTIVITY_CTRL_SET_ID, &own);
+    return NULL;
+}
 static void test_ids(void **state)
 {
-    GUID                        id = {0xA, 0xB, 0xC, {1}}, related = {0xD, 0xE, 0xF, {2}}, old, other = {1, 2, 3, {4}};
+    static const GUID           none;
+    GUID                        id = {0xA, 0xB, 0xC, {1}}, related = {0xD, 0xE, 0xF, {2}}, old, other = {1, 2, 3, {4}}, theirs = {9, 9, 9, {9}};
+    pthread_t                   thread;
     EVENT_DESCRIPTOR            d  = event(4, 0);
     REGHANDLE                   h;
     const struct stream_record *r;
@@ -341,6 +351,13 @@ static void test_ids(void **state)
     assert_memory_equal(&old, &other, 16);
     assert_int_equal(EventActivityIdControl(EVENT_ACTIVITY_CTRL_CREATE_SET_ID, &old), 0);
     assert_memory_equal(&old, &other, 16);
+    assert_int_equal(EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_ID, &old), 0); /* a new one is set */
+    assert_true(memcmp(&old, &other, 16) != 0 && memcmp(&old, &none, 16) != 0);
+    assert_int_equal(pthread_create(&thread, NULL, own_id, &theirs), 0); /* this thread's alone */
+    pthread_join(thread, NULL);
+    assert_memory_equal(&theirs, &none, 16);
+    assert_int_equal(EventActivityIdControl(EVENT_ACTIVITY_CTRL_GET_ID, &theirs), 0);
+    assert_memory_equal(&theirs, &old, 16);
     EVENT_DATA_DESCRIPTOR data;
     EventDataDescCreate(&data, "abc", 4);
     assert_int_equal(EventWriteTransfer(h, &d, &id, &related, 1, &data), 0);
@@ -536,9 +553,11 @@ static void test_cycles(void **state)
     expect_connected();
     assert_int_equal(EventUnregister(h), 0);
     cycles(100);
-    unsigned fds = count_fds();
+    unsigned            fds    = count_fds();
+    const unsigned long before = fake_resident_kb();
     cycles(2000);
     assert_int_equal(count_fds(), fds);
+    assert_true(fake_resident_kb() <= before + 256);
     REGHANDLE *many = malloc(1025 * sizeof *many);
     for (unsigned i = 0; i < 1024; i++)
         assert_int_equal(EventRegister(&provider_id, NULL, NULL, &many[i]), 0);
@@ -558,10 +577,14 @@ static void test_late_daemon(void **state)
     (void)state;
     fakedaemon_stop(&daemon_);
     usleep(20000);
+    cycles(1000);
+    const unsigned long before = fake_resident_kb();
     cycles(getenv("AL_FULL") ? 1000000 : 100000);
+    const unsigned long after = fake_resident_kb();
     assert_int_equal(EventRegister(&provider_id, NULL, NULL, &h), 0);
     assert_int_equal(write_number(h, 1), 0);
     setup(NULL);
+    assert_true(after <= before + 256); /* 100,000 are enough to see 3 bytes of each */
     assert_true(fakedaemon_wait(&daemon_, &daemon_.registers, 1));
     fakedaemon_enable(&daemon_, 0, &provider_id, 0, 0, 0, 0);
     assert_int_equal(write_number(h, 2), 0);
