@@ -1,4 +1,4 @@
-/* Proves: TLG-06, TLG-08 the metadata and payload of events that are put together at run time. */
+/* Proves: TLG-06: the metadata and payload of events that are put together at run time. */
 #include "tools/typed_event.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Proves: API-07 TLG-10 TLG-11 TLG-16: what a disabled event costs, counted in the machine code: EventWrite and the other calls
+/* Proves: API-07 TLG-09 TLG-10 TLG-11 TLG-16: what a disabled event costs, counted in the machine code: EventWrite and the other calls
  * run at most 8 instructions and return; TraceLoggingWrite is at most 3 (load, compare, branch not taken), without a call.
  * The metadata lies in the section "autologger_tlg". Optimised builds on x86-64 only. */
 #include "autologger/include/TraceLoggingProvider.h"

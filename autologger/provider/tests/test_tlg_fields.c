@@ -1,4 +1,4 @@
-/* Proves: TLG-06 TLG-07 TLG-08 TLG-10 TLG-12 TLG-13 ENB-15: every field type of TraceLoggingProvider.h, as one value, an array and an
+/* Proves: TLG-06 TLG-07 TLG-08 TLG-12 TLG-13 ENB-15: every field type of TraceLoggingProvider.h, as one value, an array and an
  * array of a constant count, with an out-type and with tags: its metadata and payload equal what an encoder written by the facts'
  * tables makes; packed data, custom fields, groups; the most arguments there can be.
  * D-64: fields with a count take the pointer's text where no name is given. D-68: an option that is nothing. */

@@ -1,5 +1,5 @@
-/* Proves: TLG-01 TLG-02 TLG-03 TLG-04 TLG-05 TLG-06 TLG-07 TLG-08 TLG-09 TLG-10 TLG-11 TLG-12 TLG-13: the bytes that
- * TraceLoggingWrite makes equal the layout of facts tracelogging-manifest-tdh 2.1, 2.2 and 2.5, byte for byte; the macros
+/* Proves: TLG-02 TLG-03 TLG-04 TLG-05 TLG-06 TLG-07 TLG-08 TLG-11 TLG-12 TLG-13: the bytes that TraceLoggingWrite makes
+ * equal the layout of facts tracelogging-manifest-tdh 2.1, 2.2 and 2.5, byte for byte; the macros
  * evaluate nothing while nobody listens. */
 #include "autologger/include/TraceLoggingProvider.h"
 #include "autologger/provider/tests/fakedaemon.h"

@@ -1,5 +1,5 @@
 /* The order in which descriptions are asked, what wins, and what is found again when a provider goes.
- * Proves: API-19 and TLG-04 (provider, id and version find it; an event that describes itself needs none), TLG-13. */
+ * Proves: API-19, TLG-04 and TLG-04 (provider, id and version find it; an event that describes itself needs none), CON-05, CON-15. */
 #include "autologger/schema/classic.h"
 #include "autologger/schema/set.h"
 

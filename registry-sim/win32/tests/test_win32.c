@@ -1,4 +1,4 @@
-/* GUIDs, Status table, UTF-16 and FILETIME. Proves: API-29, REG-17 (names without case), TLG-13 (name to GUID). */
+/* GUIDs, Status table, UTF-16 and FILETIME. Proves: API-29, REG-17 (names without case); a provider's GUID by its name. */
 #include "registry-sim/win32/filetime.h"
 #include "registry-sim/win32/guid.h"
 #include "registry-sim/win32/utf16.h"
