@@ -1,9 +1,10 @@
 """A provider by its manifest: mc, a program in C and in C++ by both compilers, a trace of it, and that trace read with the manifest, with the
 program, installed, and by what the merge put into it; an event that is not as its template says; a keyword by its name.
-Proves: MAN-04, MAN-09, MAN-10, MAN-11, MAN-12, MAN-14, MAN-16, MAN-17, MAN-20, MRG-05."""
+Proves: MAN-03, MAN-04, MAN-05, MAN-09, MAN-10, MAN-11, MAN-12, MAN-14, MAN-16, MAN-17, MAN-20, MRG-05."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -91,6 +92,20 @@ def check_described(got, messages, how):
     check([e["decoded"] for e in got] == ["ok", "ok", "ok", "mismatch"], how, [e["decoded"] for e in got])
 
 
+def check_names(xml):
+    """The manifest's own opcodes, task, level and keywords beside their numbers: by their messages, else by their names."""
+    wanted = (("1", {"Level": "4", "Task": "1", "Opcode": "1"}, {"Task": "An order", "Opcode": "Start", "Keyword": ["The database", "Network"]}),
+              ("3", {"Level": "16", "Task": "1", "Opcode": "20"}, {"Level": "Very much", "Task": "An order", "Opcode": "Pay", "Keyword": ["Network"]}),
+              ("4", {"Level": "3", "Opcode": "30"}, {"Level": "Warning", "Opcode": "A check"}))
+    for number, numbers, names in wanted:
+        (event,) = [e for e in xml.split("<Event ")[1:] if f"<EventID>{number}</EventID>" in e]
+        system, rendered = event.split("<RenderingInfo")
+        for name, value in numbers.items():
+            check(re.findall(f"<{name}>(.*?)</{name}>", system) == [value], number, name, event)
+        for name, value in names.items():
+            check(re.findall(f"<{name}>(.*?)</{name}>", rendered) == (value if isinstance(value, list) else [value]), number, name, event)
+
+
 def check_trace(work):
     english = ["Order 7 of Bob begins.\nIt is open, 100%.", None, "The shop is closed."]
     trace = "out/c/shop_um_premerge.etl"
@@ -105,6 +120,7 @@ def check_trace(work):
         xml = tool(work, "dump", "--format", "xml", trace, "--manifest", MANIFEST, "--culture", more).stdout
         told = {line.split('"')[1] for line in xml.splitlines() if "<RenderingInfo Culture=" in line}
         check(culture in told and told <= {culture, "en-US"}, "cultures in XML:", told)
+    check_names(tool(work, "dump", "--format", "xml", trace, "--manifest", MANIFEST).stdout)
     tool(work, "manifest", "install", "--store", "store.db", MANIFEST)
     check_described(events(work, trace), english, "installed")
     by_name = tool(work, "dump", trace, "--provider", "Contoso-Shop").stdout.splitlines()

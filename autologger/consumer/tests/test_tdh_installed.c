@@ -1,5 +1,5 @@
 /* Installed manifests: kept, found by the event's provider, listed, replaced, taken away; a damaged one is told; and what tdh.h makes of them.
- * Proves: MAN-17, MAN-21 (the folder), CON-15. */
+ * Proves: MAN-17 (the folder of what is installed), CON-15. */
 #include "autologger/include/tdh.h"
 
 #include "autologger/consumer/record_view.h"

@@ -1,5 +1,5 @@
 /* What a manifest declares, asked by provider: fields by type and by value, events, one event's description; lists by source; a compiled manifest.
- * D-68. Proves: MAN-21 (what TDH tells of a known provider). */
+ * D-68. Proves:  (what TDH tells of a known provider). */
 #include "autologger/include/tdh.h"
 
 #include "autologger/schema/manifest_pack.h"

@@ -7,19 +7,25 @@
 static void figure(void **state)
 {
     struct manifest *m = read_file("figure5.man");
+    char             guid[GUID_TEXT_SIZE];
     (void)state;
     assert_int_equal(m->providers.count, 1);
     const struct manifest_provider *p = &m->providers.at[0];
     assert_string_equal(p->name, "Microsoft-Windows-Kernel-Registry");
     assert_string_equal(p->symbol, "RegistryProvGuid");
     assert_string_equal(p->resource_file, "%SystemRoot%\\System32\\advapi32.dll");
-    assert_int_equal(p->guid.data1, 0x70eb4f03);
+    assert_string_equal(p->message_file, "%SystemRoot%\\System32\\advapi32.dll");
+    assert_string_equal(guid_format(&p->guid, guid), "{70eb4f03-c1de-4f73-a051-33d13d5413bd}");
     assert_int_equal(p->channels.count, 1);
+    assert_string_equal(p->channels.at[0].item.name, "Microsoft-Windows-Kernel-Registry/Analytic");
+    assert_string_equal(p->channels.at[0].chid, "RegistryEvents");
     assert_int_equal(p->channels.at[0].type, CHANNEL_ANALYTIC);
     assert_string_equal(p->channels.at[0].isolation, "System");
     assert_string_equal(p->channels.at[0].item.symbol, "REG_Events");
     assert_int_equal(p->channels.at[0].item.value, 16);
     assert_string_equal(p->opcodes.at[0].item.name, "CreateKey");
+    assert_int_equal(p->opcodes.at[0].item.value, 32);
+    assert_string_equal(p->keywords.at[0].name, "CreateKey");
     assert_int_equal(p->keywords.at[0].value, 0x1000);
     const struct manifest_template *t = &p->templates.at[0];
     assert_int_equal(t->fields.count, 6);
@@ -49,7 +55,10 @@ static void sample(void **state)
     assert_int_equal(p->channels.at[1].item.value, 16);
     assert_string_equal(p->channels.at[1].settings.at[0].name, "maxSize");
     assert_string_equal(p->channels.at[1].settings.at[0].value, "1048576");
+    assert_string_equal(p->levels.at[0].name, "Chatty");
     assert_int_equal(p->levels.at[0].value, 16);
+    assert_string_equal(p->tasks.at[0].item.name, "Order");
+    assert_int_equal(p->tasks.at[0].item.value, 1);
     assert_true(p->tasks.at[0].has_guid);
     assert_int_equal(p->opcodes.at[0].task, 0); /* of the task alone */
     assert_int_equal(p->opcodes.at[1].task, MANIFEST_NONE);

@@ -5,7 +5,7 @@
  *             error|warning LINE: TEXT    of the strict reading, in order
  *             flaw LINE: TEXT             of the forgiving one, in order
  *             event ID/VERSION HEX => NAME [task=..] [opcode=..] ...: FIELD=VALUE ... [+N]     +N: bytes that nothing describes
- * Proves: MAN-01, MAN-08, CON-15; manifests as bad input. */
+ * Proves: MAN-01, CON-15; manifests as bad input. */
 #include "autologger/schema/tests/manifest_text.h"
 
 #include "autologger/schema/manifest_model.h"

@@ -1,5 +1,5 @@
 /* Payloads by a manifest: every in-type with every out-type, arrays and structs by reference, maps, cultures, what does not fit.
- * Proves: MAN-06, MAN-07, MAN-08, MAN-09, MAN-12, MAN-20. */
+ * Proves: MAN-06, MAN-07, MAN-08, MAN-09, MAN-11, MAN-12, MAN-20. */
 #include "autologger/schema/tests/manifest_text.h"
 
 #include "autologger/schema/manifest_model.h"
@@ -152,6 +152,24 @@ static void shared_template(void **state)
     manifest_free(m);
 }
 
+/* MAN-11: the message of the article's event, with the values of its own fields in their places. */
+static void message_of_the_figure(void **state)
+{
+    struct manifest   *m   = read_file("figure5.man");
+    struct schema_set *set = set_of(m, NULL);
+    struct schema_key  key = {.provider = m->providers.at[0].guid, .id = 1, .hook = 0xFFFF};
+    struct text        out = {0};
+    static const char  payload[] = "\1\0\0\0\0\0\0\0" "\2\0\0\0\0\0\0\0" "\x34\0\0\xC0" "\1\0\0\0" "B\0\0\0" "N\0e\0w\0\0\0";
+    (void)state;
+    assert_int_equal(decode(set, m, 1, 0, payload, sizeof payload - 1), DECODE_OK);
+    assert_string_equal(seen, "BaseObject=0x1 KeyObject=0x2 Status=0xc0000034 Disposition=1 BaseName=B RelativeName=New");
+    assert_true(message_text(schema_set_find(set, &key), payload, sizeof payload - 1, true, &out));
+    assert_string_equal(text_get(&out), "Registry key New was created with status 0xc0000034.");
+    text_finish(&out);
+    schema_set_free(set);
+    manifest_free(m);
+}
+
 static void by_reference(void **state)
 {
     struct manifest   *m   = read_file("shop.man");
@@ -204,6 +222,6 @@ static void user_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_type), cmocka_unit_test(shared_template), cmocka_unit_test(by_reference),
-                                       cmocka_unit_test(no_template), cmocka_unit_test(user_data)};
+                                       cmocka_unit_test(no_template), cmocka_unit_test(user_data), cmocka_unit_test(message_of_the_figure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
