@@ -108,6 +108,10 @@ with Machine(DECLARED) as m:
         return e["fields"].get("OpenPath", e["fields"].get("FileName", "")).replace("\\", "/")
 
     inside = "/" + os.path.basename(folder) + "/"
+    # LEG-08: all of them under one task; the worker's start has read files, too
+    operations = ("Create", "Read", "Write", "Cleanup", "Close", "Rename", "RenamePath", "Delete", "DeletePath", "OperationEnd")
+    kinds = {(e["event"], e["provider"].get("name")) for e in ours + [e for e in events if e["event"] == "OperationEnd"] if e["event"] in operations}
+    check(kinds == {(name, "FileIo") for name in operations}, "tasks of file operations", kinds)
     creates = [e for e in ours if e["event"] == "Create" and inside in path(e)]
     made = {e["fields"]["FileObject"]: e for e in creates if "/old-" in path(e)}
     failed = [e for e in creates if "/none-" in path(e)]

@@ -1,6 +1,6 @@
 """What each unit did: processes of two made-up units, in cgroups of their own, do a known amount of work; the table of the summary has it
 (processes, time on a processor, bytes on disk, events), and dump --unit has their events and nobody else's.
-Proves: issue 4 "everything downstream can group by unit", LEG-12."""
+Proves: issue 4 "everything downstream can group by unit"."""
 import json
 import os
 import subprocess

@@ -2,7 +2,7 @@
 run: a controller of the kernel's events with EVENT_TRACE_FLAG_* and SystemTraceControlGuid (D-40); GUIDs that are defined in C++ namespaces, and in
 two files of one program (D-66); words, modules and functions of Windows' headers, and WPP's macros without tracewpp: each message as text, in
 sessions that choose by level and flag (D-68).
-Proves: CTL-18, KRN-02, LEG-01, LEG-07."""
+Proves: CTL-18, KRN-02, LEG-01."""
 import json
 import os
 import shutil
