@@ -156,6 +156,34 @@ static void own_filters(void)
     expect("stop", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
 }
 
+/* ENB-01: categories by keywords: any of some, and of those only events with all of others; by both functions. */
+static void categories(void)
+{
+    static const ULONGLONG keyword[] = {0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x8, 0x8000000000000001};
+    static const struct { ULONGLONG any, all; unsigned taken; /* bit per keyword */ } row[] = {
+        {0, 0, 0xFF}, {0x1, 0, 0xAB}, {0x3, 0x1, 0xAB}, {0x3, 0x2, 0x0D}, {0x7, 0x5, 0x21}, {0x8000000000000000, 0, 0x81}, {0x10, 0, 0x01}, {0x3, 0x8, 0x01}};
+    struct block b = fresh("categories.etl", 0);
+    TRACEHANDLE  handle = 0;
+    REGHANDLE    reg = 0;
+    EventRegister(&provider, NULL, NULL, &reg);
+    expect("start", StartTraceA(&handle, "categories", &b.p), ERROR_SUCCESS);
+    for (size_t i = 0; i < 2 * (sizeof row / sizeof *row); i++) {
+        const size_t n = i / 2;
+        expect("enable", i % 2 ? EnableTraceEx(&provider, NULL, handle, 1, 4, row[n].any, row[n].all, 0, NULL)
+                               : EnableTraceEx2(handle, &provider, EVENT_CONTROL_CODE_ENABLE_PROVIDER, 4, row[n].any, row[n].all, 5000, NULL), ERROR_SUCCESS);
+        unsigned taken = 0;
+        for (size_t k = 0; k < sizeof keyword / sizeof *keyword; k++) {
+            const EVENT_DESCRIPTOR d = {.Id = (USHORT)(100 + 10 * n + k), .Level = 4, .Keyword = keyword[k]};
+            taken |= (unsigned)EventEnabled(reg, &d) << k;
+            expect("an event of a category", EventWrite(reg, &d, 0, NULL), ERROR_SUCCESS);
+        }
+        expect("categories", taken, row[n].taken);
+    }
+    EventUnregister(reg);
+    b = fresh("categories.etl", 0);
+    expect("stop", ControlTraceA(handle, NULL, &b.p, EVENT_TRACE_CONTROL_STOP), ERROR_SUCCESS);
+}
+
 static void life(void)
 {
     static const EVENT_DESCRIPTOR info = {.Id = 1, .Level = 4}, error = {.Id = 2, .Level = 2};
@@ -570,6 +598,7 @@ int main(int argc, char **argv)
 {
     start_errors();
     own_filters();
+    categories();
     life();
     narrow_room();
     other_errors();

@@ -1,6 +1,6 @@
 """A controller written as for Windows: every function and error of evntrace.h's controller half against a real daemon; a session that a
 controller started goes on over the daemon's death, without a loss, and its provider stays enabled.
-Proves: KRN-01, KRN-02, KRN-13, KRN-14, KRN-18, KRN-20, CTL-18, CTL-19, ENB-01, ENB-02, ENB-06, API-08, API-27, SES-04, SES-21."""
+Proves: ENB-01, ENB-02, ENB-06, API-08, LGT-04, KRN-01, KRN-02, KRN-13, KRN-14, KRN-18, KRN-20, CTL-18, CTL-19, SES-04, SES-21 (the timer's default), SES-21."""
 import json
 import os
 import signal
@@ -49,6 +49,17 @@ def over_a_death(m):
     print("over 3 deaths of the daemon:", written, "events written, none lost")
 
 
+TAKEN = (0xFF, 0xAB, 0xAB, 0x0D, 0x21, 0x81, 0x01, 0x01)  # by trace_controller's rows of keywords: a bit for each event
+
+
+def categories(m):
+    """ENB-01: the file has what MatchAnyKeyword and MatchAllKeyword let in, by EnableTraceEx2 and by EnableTraceEx, and no more."""
+    got = [json.loads(line)["id"] for line in m.tool("dump", os.path.join(m.logs, "categories.etl"), "--json").stdout.splitlines()]
+    once = [[100 + 10 * row + k for k in range(8) if bits >> k & 1] for row, bits in enumerate(TAKEN)]
+    wanted = [number for row in once for number in row * 2]
+    check([number for number in got if number >= 100] == wanted, got, wanted)
+
+
 with Machine() as m:
     m.start()
     check(program(m, os.path.join(m.logs, "life.etl")) == 0, "trace_controller")
@@ -60,6 +71,7 @@ with Machine() as m:
         header = json.loads(m.tool("summary", path, "--json").stdout)["header"]
         check(header["logger"] == "ring" and header["buffersWritten"] == header["buffersFound"] > 1, name, header)
         check(sum(json.loads(line)["id"] == 9 for line in m.tool("dump", path, "--json").stdout.splitlines()) == count, name)
+    categories(m)
     over_a_death(m)
     m.keeper.send_signal(signal.SIGTERM)
     m.keeper.wait(20)

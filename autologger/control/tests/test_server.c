@@ -1,5 +1,5 @@
 /* The control server by its messages: rights, sizes, registrations, attachments, pages.
- * Proves: SEC-01, SEC-09, ENB-02, ENB-03, ENB-10, REG-25, COR-24, CTL-19. */
+ * Proves: SEC-01, SEC-09, ENB-02, ENB-10, REG-25, COR-24, CTL-19. */
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
 
@@ -330,7 +330,7 @@ static void what_cannot_be_enabled_is_refused(void **state)
     server_fixture_finish(&f);
 }
 
-/* ENB-03, ENB-04, ENB-05, ENB-06, ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the enablement; what a
+/* ENB-10: filters of a request are checked, kept in the directory, replaced by the next request, gone with the enablement; what a
  * controller sends is not trusted. They are told with the provider. */
 static void filters_are_kept_and_told(void **state)
 {

@@ -1,4 +1,4 @@
-/* Proves: ENB-03 ENB-04 ENB-05 ENB-06 ENB-07 ENB-09 ENB-13 API-06 API-08: filters and EnableProperty in the program that writes, against a daemon in
+/* Proves: ENB-03 ENB-04 ENB-05 ENB-06 ENB-07 ENB-13 API-06 API-08: filters and EnableProperty in the program that writes, against a daemon in
  * a thread: which programs see a session at all, which events pass, what they carry; each session by its own terms; terms that change
  * under writers miss no event and let none through that neither lets in. */
 // timeout: 120

@@ -1,4 +1,6 @@
-/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. Filters lie beside each other, their places are used again, and a successor finds them. Proves: ENB-06. */
+/* The directory of providers: slots are found, used again, and a place that nobody ever took costs no memory. A bit of the mask for each session, with
+ * its terms; the ninth has no place. Filters lie beside each other, their places are used again, and a successor finds them.
+ * Proves: ENB-08, ENB-09, ENB-10 (what is kept of a provider). */
 #include "autologger/session/directory.h"
 
 #include <setjmp.h>
@@ -107,6 +109,46 @@ static void an_adopted_directory_knows_its_slots(void **state)
     directory_destroy(d);
 }
 
+/* A bit is set while its session enables the provider, with that session's terms; those of others do not change. */
+static void the_mask_follows_each_enablement(void **state)
+{
+    static const unsigned order[] = {3, 0, 7, 5, 1, 6, 2, 4}; /* of disabling */
+    struct directory     *d       = made();
+    const struct guid     g = guid_of(0), other = guid_of(1);
+    const unsigned        slot = (unsigned)directory_get(d, &g), beside = (unsigned)directory_get(d, &other);
+    struct shm_provider  *p    = &d->shm->provider[slot];
+    struct reason         why  = {0};
+    unsigned              entry, mask = 0;
+    (void)state;
+    directory_register(d, slot, 1);
+    directory_register(d, beside, 1);
+    assert_int_equal(p->mask, 0);
+    for (unsigned i = 0; i < SHM_PROVIDER_SESSIONS; i++) {
+        const struct enable_terms terms = {.level = (uint8_t)(i + 1), .any = 0x10u << i, .all = i};
+        assert_int_equal(directory_enable(d, slot, 40 + i, &terms, &entry, &why), W_SUCCESS);
+        assert_int_equal(entry, i);
+        assert_int_equal(p->mask, mask |= 1u << i);
+    }
+    assert_int_equal(directory_enable(d, slot, 60, &(struct enable_terms){0}, &entry, &why), W_NO_SYSTEM_RESOURCES);
+    assert_int_equal(p->mask, 0xFF);
+    for (unsigned i = 0; i < SHM_PROVIDER_SESSIONS; i++) {
+        const uint32_t before = p->enable[order[i]].generation;
+        directory_disable(d, slot, order[i]);
+        assert_int_equal(p->mask, mask &= ~(1u << order[i]));
+        assert_int_not_equal(p->enable[order[i]].generation, before); /* who wrote by the old terms sees it */
+        for (unsigned k = 0; k < SHM_PROVIDER_SESSIONS; k++) {
+            const struct shm_enable *e = &p->enable[k];
+            assert_int_equal(e->enabled != 0, mask >> k & 1);
+            if (e->enabled)
+                assert_true(e->session == 40 + k && e->level == k + 1 && e->any == 0x10u << k && e->all == k);
+        }
+    }
+    assert_int_equal(directory_enable(d, slot, 60, &(struct enable_terms){.level = 9}, &entry, &why), W_SUCCESS);
+    assert_true(p->mask == 1 && entry == 0 && p->enable[0].session == 60 && p->enable[0].level == 9 && p->enable[0].any == 0);
+    assert_int_equal(d->shm->provider[beside].mask, 0);
+    directory_destroy(d);
+}
+
 static struct filter_block *filter_of(uint8_t fill, size_t size)
 {
     static uint8_t       bytes[FILTER_SCHEMATIZED_MAX * 8];
@@ -171,6 +213,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_touched_where_a_slot_was_taken), cmocka_unit_test(slots_are_found_and_used_again), cmocka_unit_test(filters_lie_beside_each_other),
-        cmocka_unit_test(all_can_be_taken), cmocka_unit_test(an_adopted_directory_knows_its_slots)};
+        cmocka_unit_test(all_can_be_taken), cmocka_unit_test(the_mask_follows_each_enablement), cmocka_unit_test(an_adopted_directory_knows_its_slots)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

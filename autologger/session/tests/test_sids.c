@@ -1,4 +1,4 @@
-/* Proves: SEC-09, ENB-06: a program's claim of who wrote an event counts for nothing: where a session asks for users' SIDs (EnableProperty), each event
+/* Proves: SEC-09: a program's claim of who wrote an event counts for nothing: where a session asks for users' SIDs (EnableProperty), each event
  * that carries one carries that of the user whose program it was, also when several users write, or one has no such SID. */
 #include "autologger/session/tests/fixture.h"
 
