@@ -66,6 +66,7 @@ with Machine(DECLARED) as m:
     for session in m.status()["sessions"]:  # counted by the loggers of all these daemons, published with each buffer
         by_provider = sum(p["written"] for p in session["providers"])
         check(by_provider == session["written"] > 0, "events by provider:", by_provider, "of", session["written"])
+    counted = {session["name"]: session for session in m.status()["sessions"]}
     print("events refused (no room) by the writers:", refused(early_tally), refused(late_tally))
     lost, told = sum(s["lost"]["total"] for s in m.status()["sessions"]), refused(early_tally) + refused(late_tally)
     check(told <= lost <= 2 * told, "of", told, "refused calls", lost, "events are lost, by one session or by both")
@@ -75,6 +76,9 @@ with Machine(DECLARED) as m:
         # the early writer wrote before any daemon was there: what counts is that nothing is missing once it was heard
         check(got["gaps0"] == got["gaps1"] == 0, name, "lost events whose call had returned:", got)
         check(got["events"] > 1.25 * COUNT, name, "has too few events", got)
+        # LGT-05: what these daemons counted, one after another, is what is in the file, and what is not
+        row = counted[name[:-4]]
+        check(row["written"] == got["events"] and row["lost"]["total"] == got["events_lost"], name, got, row["written"], row["lost"])
 print("adopted", KILLS, "times")
 
 with Machine(DECLARED) as m:

@@ -1,7 +1,7 @@
 """The early program on this machine: it starts from a sealed snapshot, writes nothing, and hands everything to the daemon under load;
 nothing whose call had returned is lost, torn or doubled, also when its service is killed before and during the hand-over. Members of a
 provider group are enabled while it holds the boot. No daemon:
-it starts one by itself, or saves all to a file that `recover` turns into traces. Proves: REG-19, REG-25, REG-26, LGT-05."""
+it starts one by itself, or saves all to a file that `recover` turns into traces. Proves: REG-19, REG-25, REG-26."""
 import hashlib
 import json
 import os

@@ -25,12 +25,28 @@ def buffers(m, name):
 
 
 def threads(pid):
-    """Threads of the daemon by name."""
+    """Threads of the daemon by name; a name that several have fails."""
     found = {}
     for t in os.listdir(f"/proc/{pid}/task"):
         with open(f"/proc/{pid}/task/{t}/comm") as f:
-            found[f.read().strip()] = int(t)
+            name = f.read().strip()
+        check(name not in found, "two threads are called", name)
+        found[name] = int(t)
     return found
+
+
+def one_each(m):
+    """LGT-01: each session has a thread by its name, from its start to its stop, and no other one."""
+    before = threads(m.daemon_pid())
+    for count in range(1, 4):
+        m.tool("start", f"each-{count}", "--output", f"each-{count}.etl", *SIZES)
+        more = {name: t for name, t in threads(m.daemon_pid()).items() if name not in before}
+        check(set(more) == {f"each-{n}" for n in range(1, count + 1)}, "sessions", count, "threads", more)
+        check(query(m, f"each-{count}")["logger_thread_id"] == more[f"each-{count}"], "the one that query names", more)
+    for count in range(1, 4):
+        m.tool("stop", f"each-{count}")
+        wait_until("a thread ends with its session", lambda: f"each-{count}" not in threads(m.daemon_pid()))
+    check(threads(m.daemon_pid()) == before, "threads of before", before, threads(m.daemon_pid()))
 
 
 def wait_until(what, holds, seconds=20):
@@ -71,7 +87,17 @@ def waits(m):
             print(name, "system calls of its thread in 2.5 s:", sum(calls.values()), calls)
             check(sum(calls.values()) <= 2 and "pwrite64" not in calls if quiet else 1 <= sum(calls.values()) < 60, name, calls)
     m.tool("stop", "timed")
+    in_file = numbered(m, "asked")
+    write(m, 5)
+    check(numbered(m, "asked") == in_file, "in a buffer that nothing flushes")
     m.tool("stop", "asked")
+    check(numbered(m, "asked") == in_file + 5, "a stop writes what is left")
+
+
+def numbered(m, name):
+    """How many events of the writer's the session's file has."""
+    lines = m.tool("dump", os.path.join(m.logs, name + ".etl"), "--json", expect=None).stdout.splitlines()
+    return sum(json.loads(line)["id"] == 77 for line in lines)
 
 
 def system_calls(thread, seconds):
@@ -167,6 +193,7 @@ def descriptors(m):
 
 with Machine() as m:
     m.start()
+    one_each(m)
     waits(m)
     writes(m)
     realtime(m)

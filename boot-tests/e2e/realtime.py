@@ -229,6 +229,36 @@ with Machine(DECLARED) as m:
     check(file["events"] >= len([n for n in got if n[0] == 5]), "both: the file has fewer than the reader", file)
 
 
+# ---- LGT-13: nobody reads: the backup has its limit, what has no room is lost and counted, and the session's row says so
+with Machine(DECLARED + """[Autologger/small]
+LogFileMode = REAL_TIME
+BufferSize = 16 KB
+MinimumBuffers = 32
+MaximumBuffers = 32
+MaxFileSize = 1
+[Autologger/small/other]
+Guid = {5ca1ab1e-7e57-0002-8000-000000000002}
+""") as m:
+    m.start()
+    p, _ = m.writer(0, 60000, rate=30000, provider=2, wait_ms=100, enabled=True)
+    expected = written(m, p)
+    m.tool("flush", "small")
+    info = query(m, "small")
+    folder = os.path.join(m.logs, "RtBackup")
+    sizes = [os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder)]
+    print("a backup of 1 MB:", sizes, "bytes;", info["realtime_buffers_lost"], "buffers lost,", info["events_lost"], "events of 60000")
+    check(len(sizes) == 1 and 1 << 19 < sizes[0] <= 1 << 20, "the limit of the backup", sizes)
+    check(info["realtime_buffers_lost"] > 0 and info["events_written"] + info["events_lost"] == 60000, info)
+    w = Watcher(m, "small")
+    got = w.wait_for(info["events_written"])
+    check(len(set(got)) == len(got) == info["events_written"] and got == expected[:len(got)], "the oldest are what was kept", len(got), info)
+    w.interrupt()
+    m.shutdown()
+    row = {s["name"]: s for s in m.status()["sessions"]}["small"]
+    said = [c for c in row["conditions"] if c["item"] == "RealTime"]
+    check(len(said) == 1 and said[0]["number"] == 1502 and "EtwRT" in said[0]["reason"] and "is full" in said[0]["reason"], row)
+    check(row["written"] == info["events_written"] and row["lost"]["total"] == info["events_lost"], row, info)
+
 # ---- who comes while a session stops gets all of it, or is told that there is none
 with Machine() as m:
     m.start()

@@ -1,6 +1,6 @@
 """The machine's own daemon tells the journal what became of every row, once, when the last session has stopped; a rehearsal and a
 daemon of a user's own tell it nothing.
-Proves: REG-09, REG-11, REG-21."""
+Proves: REG-09, REG-11, REG-21, LGT-13 (who looks after the machine is told that nobody read)."""
 import json
 import os
 import socket
@@ -82,6 +82,29 @@ with Machine(DECLARED) as m:
     shown = tool("status", "--check", "--store", m.store, expect=1).stdout
     check("wrong" in shown and "Contoso-Web" not in shown, shown)
 print("\n".join(e["MESSAGE"] for e in told))
+
+# a real-time session that nobody reads: its backup is full, and the journal says so
+with Machine("""[Autologger/small]
+LogFileMode = REAL_TIME
+BufferSize = 16 KB
+MinimumBuffers = 64
+MaximumBuffers = 64
+MaxFileSize = 1
+[Autologger/small/numbered]
+Guid = {5ca1ab1e-7e57-0001-8000-000000000001}
+""") as m:
+    m.runtime = "/run/autologger"
+    m.env["AUTOLOGGER_RUNTIME_DIR"] = m.runtime
+    m.start()
+    p, _ = m.writer(0, 40000, rate=30000, enabled=True)
+    check(p.wait(60) == 0, "the writer ended with", p.returncode)
+    lost = json.loads(m.tool("stop", "small", "--json").stdout)["events_lost"]
+    (row,) = [e for e in entries() if e.get("AUTOLOGGER_SESSION") == "small" and not e.get("AUTOLOGGER_PROVIDER")]
+    check(lost > 0 and row["AUTOLOGGER_LOST"] == str(lost), "lost", lost, row)
+    check("1502 RealTime: real-time buffers were dropped" in row["MESSAGE"] and "is full: no consumer has read it" in row["MESSAGE"], row["MESSAGE"])
+    check(row["PRIORITY"] == "3" and row["AUTOLOGGER_RESULT"] == "failed", "most of it was lost: an error", row)
+    print(row["MESSAGE"])
+    m.shutdown()
 
 # the machine's boot: the rows are told when its files are merged, and name that file; once
 with Machine("[Autologger/web]\nFileName = web_um_premerge.etl\n[Autologger/web/Contoso-Web]\n") as m:

@@ -1,5 +1,5 @@
 /* A consumer that is stopped between two buffers of a window: what it has not given stays the next one's.
- * Proves: LGT-07 (what no consumer saw is not acknowledged). The daemon is a thread that speaks its side of the wire. */
+ * Proves: what no consumer saw is not acknowledged. The daemon is a thread that speaks its side of the wire. */
 #include "autologger/consumer/live.h"
 #include "autologger/wire/control.h"
 #include "autologger/wire/etl.h"

@@ -1,6 +1,5 @@
 /* Sessions as a whole: held in memory, written, merged over UIDs, full, refused, flushed by time.
- * Proves: SPC-06, SES-18, LGT-03, LGT-04, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, REG-23, LGT-01, ENB-08,
- * SPC-06 (eight places). */
+ * Proves: LGT-03, LGT-04, ENB-08, SPC-06, SES-18, COR-17, COR-19, COR-20, COR-22, COR-23, SES-01, SES-22, REG-26, REG-23. */
 #include "autologger/session/tests/fixture.h"
 
 #include <pthread.h>
