@@ -230,6 +230,26 @@ int main(void)
     check([(e["id"], e["version"], e["decoded"], e["fields"]) for e in mine] == [(7, 0, "ok", {}), (7, 1, "ok", {"n": 77})], mine)
 
 
+def example(m):
+    """LEG-13: the example of a controller and a consumer, built as it says itself, records a provider and names its events; without one, an error."""
+    source = os.path.join(SOURCE, "docs", "examples", "record.c")
+    with open(source, encoding="utf-8") as f:
+        words = next(line for line in f if line.startswith(" *     cc ")).split()[2:]
+    program = os.path.join(m.dir, "record")
+    places = {"-Iautologger/include": "-I" + os.path.join(SOURCE, "autologger", "include"), "docs/examples/record.c": source, "-Lbuild/release": "-L" + BUILD,
+              "-Wl,-rpath,$PWD/build/release": "-Wl,-rpath," + BUILD, "record": program}
+    for compiler in ("gcc", "clang"):
+        command = [compiler, "-Wall", "-Wextra", "-Wconversion", "-Werror", *(places.get(w, w) for w in words)]
+        r = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        check(r.returncode == 0, " ".join(command), r.stderr)
+        said = run(m, program, compiler + ".etl", GUID % 2, linked(m, C[0], "tracelogging_c.c"))
+        check(said == "Contoso.Sample.C/Everyday 10 values\n", compiler, said)
+    said = run(m, program, "text.etl", GUID % 1, linked(m, C[0], "manifest_provider.c") + " >/dev/null")
+    check(said.splitlines() == ["event 1, not described", "event 2, not described", "String 1 values", "event 1, not described"], said)
+    r = subprocess.run([program, "none.etl", GUID % 2, "true"], env=dict(m.env, AUTOLOGGER_RUNTIME_DIR=m.dir), capture_output=True, text=True, timeout=60)
+    check(r.returncode == 1 and r.stderr == "StartTrace: error 4201\n", r)
+
+
 def levels(m):
     """API-23: the predefined levels by their names, where one says which are wanted and where one reads what was written."""
     names = ("LogAlways", "Critical", "Error", "Warning", "Informational", "Verbose")
@@ -396,5 +416,6 @@ with Machine() as m:
     group(m)
     minimal(m)
     levels(m)
+    example(m)
     silo(m)
     m.shutdown()
