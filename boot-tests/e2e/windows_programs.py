@@ -349,9 +349,9 @@ def group(m):
     os.kill(p.pid, 19)  # SIGSTOP: it stays registered while we look; it waits for 5 s of its own
     os.kill(m.daemon_pid(), 9)
     m.wait_ready()
+    m.tool("enable", "g3", all_of_it, "--level", "Informational")  # first: the program writes as soon as it hears of one session
     m.tool("enable", "g2", member, "--level", "Warning")
     m.tool("enable", "g2", all_of_it, "--level", "Verbose")
-    m.tool("enable", "g3", all_of_it, "--level", "Informational")
     check(terms_of(m, member) == {"g2": 3, "g3": 4}, terms_of(m, member))
     m.tool("enable", "g3", all_of_it, "--level", "Verbose")
     m.tool("disable", "g2", all_of_it)
