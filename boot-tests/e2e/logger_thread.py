@@ -194,6 +194,8 @@ def descriptors(m):
     return len(os.listdir(f"/proc/{m.daemon_pid()}/fd"))
 
 
+if not shutil.which("strace"):
+    print("no strace: what the threads wait for, and how much each write is, is not looked at")
 with Machine() as m:
     m.start()
     one_each(m)
