@@ -1,5 +1,5 @@
 """A rehearsal that is interrupted, killed, doubled or meets files of others: it ends in order, leaves nothing running and nothing
-behind, and destroys nothing. Proves: ."""
+behind, and destroys nothing."""
 import json
 import os
 import signal

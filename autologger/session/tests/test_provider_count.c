@@ -1,5 +1,5 @@
 /* D-79: how many events of each provider are in the file: those of the older API, whose records have a class GUID alone, are their provider's, too;
- * those of a program whose library does not say whose they are, are nobody's. Proves: . */
+ * those of a program whose library does not say whose they are, are nobody's. */
 #include "autologger/ring/classic.h"
 #include "autologger/session/tests/fixture.h"
 
