@@ -53,7 +53,7 @@ static bool is_for(int proc_fd, const struct state_processes *p, uint32_t pid)
         pid_meant |= p->pid[i] == pid;
     if (!pid_meant || !*p->names)
         return pid_meant;
-    snprintf(link, sizeof link, "%u/exe", pid);
+    snprintf(link, sizeof link, proc_fd > 0 ? "%u/exe" : "/proc/%u/exe", pid);
     n = reach_link(proc_fd, link, path, sizeof path);
     return n > 0 && listed(p->names, path);
 }
