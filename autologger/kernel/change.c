@@ -166,7 +166,9 @@ static void table_write(struct change *g)
     }
     pthread_mutex_lock(&g->k->drain.lock);
     __atomic_store_n(&h->source_count, g->count, __ATOMIC_RELEASE);
+    pthread_mutex_lock(&g->k->log.told_lock);
     g->k->rings.count = g->count;
+    pthread_mutex_unlock(&g->k->log.told_lock);
     for (unsigned i = 0; i < g->count; i++)
         if (h->state[i] == RAW_ARMING)
             ids_write(g->k, i);

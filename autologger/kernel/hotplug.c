@@ -88,7 +88,9 @@ static void let_go(struct klog *k, unsigned cpu, keep_fn *keep, void *ctx)
     klog_handlers_wait();
     drain_pass(&k->drain, false);
     pthread_mutex_lock(&k->drain.lock);
+    pthread_mutex_lock(&k->log.told_lock);
     counts_take(k, cpu);
+    pthread_mutex_unlock(&k->log.told_lock);
     munmap(r->page, k->rings.bytes + (size_t)sysconf(_SC_PAGESIZE));
     r->page                  = NULL;
     r->data                  = NULL;
@@ -171,7 +173,9 @@ static void take_up(struct klog *k, unsigned cpu, const int *ids, keep_fn *keep,
         return;
     }
     pthread_mutex_lock(&k->drain.lock);
-    *r                     = *new;
+    pthread_mutex_lock(&k->log.told_lock);
+    *r = *new;
+    pthread_mutex_unlock(&k->log.told_lock);
     k->log.work->tail[cpu] = 0;
     for (unsigned i = 0; i < k->rings.count; i++) {
         rawlog_ids(&k->log, cpu)[i] = 0;

@@ -523,11 +523,12 @@ void klog_suppress(struct klog *k, unsigned cpu, uint64_t time)
     convert_suppress(&k->convert, cpu, time);
 }
 
+/* With told_lock: the drainer's is held for as long as a pass takes. */
 static void source_counts(struct klog *k, unsigned source, uint64_t *attempted, uint64_t *lost_ring, uint64_t *withheld)
 {
-    const struct raw_slot *slot = rawlog_published(&k->log);
-    uint64_t               seen = slot->drained[source] + slot->lost_memory[source], value = 0, lost = 0;
-    bool                   stopped = k->log.header->stopped;
+    const struct raw_told *told    = &k->log.told;
+    uint64_t               seen    = told->drained[source] + told->lost_memory[source], value = 0, lost = 0;
+    const bool             stopped = __atomic_load_n(&k->log.header->stopped, __ATOMIC_ACQUIRE); /* then what is told is final */
     if (stopped || !rings_present(&k->rings)) {
         value = k->log.header->final_value[source];
         lost  = k->log.header->final_lost[source];
@@ -553,20 +554,20 @@ static uint64_t clock_error(const struct klog *k)
 
 void klog_counters(struct klog *k, struct klog_counters *out)
 {
-    const struct convert *c = &k->convert;
-    pthread_mutex_lock(&k->drain.lock); /* keeps the drainer away from the slot */
-    const struct raw_slot *slot = rawlog_published(&k->log);
+    const struct convert  *c    = &k->convert;
+    const struct raw_told *told = &k->log.told;
+    pthread_mutex_lock(&k->log.told_lock);
     *out = (struct klog_counters){.converted = c->converted, .lost_conversion = c->lost, .events = c->events, .stacks = c->stacks,
-                                  .stacks_missing = c->stacks_missing, .stack_copies = c->copied, .throttled = slot->throttled, .raw_peak = slot->peak,
-                                  .clock_error_ns = clock_error(k), .no_command_line = slot->no_command_line + c->unnoted, .own_lost = slot->own_lost};
+                                  .stacks_missing = c->stacks_missing, .stack_copies = c->copied, .throttled = told->throttled, .raw_peak = told->peak,
+                                  .clock_error_ns = clock_error(k), .no_command_line = told->no_command_line + c->unnoted, .own_lost = told->own_lost};
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;
         source_counts(k, i, &attempted, &lost, &withheld);
         out->attempted += attempted;
         out->lost_ring += lost;
         out->withheld += withheld;
-        out->drained += slot->drained[i];
-        out->lost_memory += slot->lost_memory[i];
+        out->drained += told->drained[i];
+        out->lost_memory += told->lost_memory[i];
     }
     const struct raw_phase *phase = &k->log.header->phase;
     out->attempted += phase->lost + phase->damaged; /* what became of the others is in their sources */
@@ -574,7 +575,7 @@ void klog_counters(struct klog *k, struct klog_counters *out)
     out->lost_conversion += phase->damaged;
     if (c->damaged && out->drained > c->loaded)
         out->lost_conversion += out->drained - c->loaded;
-    pthread_mutex_unlock(&k->drain.lock);
+    pthread_mutex_unlock(&k->log.told_lock);
 }
 
 void klog_sources(struct klog *k,
@@ -582,11 +583,10 @@ void klog_sources(struct klog *k,
 {
     for (unsigned i = 0; i < k->rings.count; i++) {
         uint64_t attempted, lost, withheld;
-        pthread_mutex_lock(&k->drain.lock);
-        const struct raw_slot *slot = rawlog_published(&k->log);
+        pthread_mutex_lock(&k->log.told_lock);
         source_counts(k, i, &attempted, &lost, &withheld);
-        uint64_t drained = slot->drained[i], memory = slot->lost_memory[i];
-        pthread_mutex_unlock(&k->drain.lock);
+        const uint64_t drained = k->log.told.drained[i], memory = k->log.told.lost_memory[i];
+        pthread_mutex_unlock(&k->log.told_lock);
         show(ctx, k->log.header->source[i].name, attempted, drained, lost + memory);
     }
     const struct raw_phase *phase = &k->log.header->phase;

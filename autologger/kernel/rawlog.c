@@ -123,7 +123,7 @@ wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned 
     uint32_t slot_bytes  = slot_size(cpus, room);
     uint64_t head        = page_round(slots_at + 2ull * slot_bytes);
 
-    *log = (struct rawlog){.fd = -1};
+    *log = (struct rawlog){.fd = -1, .told_lock = PTHREAD_MUTEX_INITIALIZER};
     if (cpus == 0 || cpus > CPUS_MAX || count > RAW_SOURCES || bytes >> 40 || most >> 40)
         return reason_set(why, W_INVALID_PARAMETER, "%u CPUs, %u sources, %llu bytes are out of range", cpus, count, (unsigned long long)bytes);
     bytes          = page_round(bytes < 65536 ? 65536 : bytes);
@@ -171,12 +171,22 @@ static bool header_sound(const struct raw_header *h, uint64_t file_bytes)
            h->data_most % h->piece_bytes == 0 && layout_sound(h);
 }
 
+static void tell(struct rawlog *log, const struct raw_slot *slot)
+{
+    struct raw_told *t = &log->told;
+    pthread_mutex_lock(&log->told_lock);
+    *t = (struct raw_told){.throttled = slot->throttled, .own_lost = slot->own_lost, .no_command_line = slot->no_command_line, .peak = slot->peak};
+    memcpy(t->drained, slot->drained, sizeof t->drained);
+    memcpy(t->lost_memory, slot->lost_memory, sizeof t->lost_memory);
+    pthread_mutex_unlock(&log->told_lock);
+}
+
 wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why)
 {
     struct raw_header h;
     struct stat       st;
 
-    *log = (struct rawlog){.fd = fd};
+    *log = (struct rawlog){.fd = fd, .told_lock = PTHREAD_MUTEX_INITIALIZER};
     if (fstat(fd, &st) < 0 || pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || h.magic != RAW_MAGIC)
         return reason_set(why, W_INVALID_DATA, "what was handed over holds no raw kernel records");
     if (h.version != RAW_VERSION)
@@ -197,6 +207,7 @@ wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why)
     memcpy(log->work, live, log->header->slot_bytes); /* R1: what was not published never happened */
     log->header->live_pos     = live->write_pos;
     log->header->live_horizon = live->horizon_ns;
+    tell(log, live);
     return W_SUCCESS;
 }
 
@@ -233,6 +244,7 @@ void rawlog_publish(struct rawlog *log)
     __atomic_store_n(&h->live_horizon, log->work->horizon_ns, __ATOMIC_RELEASE);
     log->work = slot(log, !next);
     memcpy(log->work, slot(log, next), h->slot_bytes);
+    tell(log, log->work);
 }
 
 uint64_t rawlog_live(struct rawlog *log, uint64_t *horizon_ns)

@@ -21,6 +21,7 @@
 #include "autologger/kernel/flags.h"
 #include "registry-sim/win32/wstatus.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -148,6 +149,12 @@ struct rawlog_view {
     uint64_t            size;
 };
 
+/* The numbers of the published slot. The slot itself is reused two passes later: who reads it keeps the writer away, and waits for a pass. */
+struct raw_told {
+    uint64_t throttled, own_lost, no_command_line, peak;
+    uint64_t drained[RAW_SOURCES], lost_memory[RAW_SOURCES];
+};
+
 struct rawlog {
     int                 fd;
     struct raw_header  *header;
@@ -157,6 +164,8 @@ struct rawlog {
     uint8_t            *seen; /* the reader's view */
     uint64_t            seen_size;
     struct raw_slot    *work; /* the slot being filled by the writer */
+    pthread_mutex_t     told_lock; /* behind the drainer's; never held for as long as a pass takes */
+    struct raw_told     told; /* of any thread; under told_lock */
 };
 
 /* A new log with about `bytes` of data, which can be given up to `most` later (rawlog_size.c). 8 when memory is short. */
