@@ -1,6 +1,7 @@
 /* service_stop.c - how sessions end. See service_parts.h.
- * The controlling thread asks a session to end and goes on: its logger may wait for storage that is slow, or that never answers again. The session
- * is in the table until its logger has ended; then who asked is answered. Only the end of the daemon, and of a boot, wait. */
+ * The controlling thread asks a session to end and goes on: its logger may wait for storage that is slow, or that never answers again, its drain thread
+ * for a process that can't be looked at. The session is in the table until its logger has ended; then who asked is answered. Only the end of the daemon,
+ * and of a boot, wait. */
 #include "autologger/daemon/service_parts.h"
 #include "registry-sim/base/visible_print.h"
 
@@ -13,7 +14,7 @@ wstatus service_stop(void *ctx, struct session *s, struct reason *why)
 {
     struct service *v = ctx;
     (void)why;
-    if (atomic_load(&s->stop))
+    if (s->stopping)
         return W_SUCCESS;
     service_kernel_finish(v, true); /* its sources may be being opened */
     server_session_gone(v->server, s);
@@ -58,7 +59,7 @@ static bool stop_end(struct service *v, struct session *s, int wait_ms)
     return true;
 }
 
-static bool is_stopping(const struct session *s) { return s && atomic_load(&s->stop); }
+static bool is_stopping(const struct session *s) { return s && s->stopping; }
 
 void service_stop_step(struct service *v)
 {
@@ -111,7 +112,10 @@ void service_settle(struct service *v) { wait_on(v, false); }
 static void say_waiting(const struct service *v, bool declared_only)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (is_awaited(v->table.slot[i], declared_only))
+        if (is_awaited(v->table.slot[i], declared_only) && !atomic_load(&v->table.slot[i]->stop))
+            visible_line(stderr, "autologgerd: session %s does not end: what the kernel recorded is still being taken. Do: look for a process whose memory map "
+                         "or command line cannot be read at once (ps hangs at it, too)", v->table.slot[i]->state->name);
+        else if (is_awaited(v->table.slot[i], declared_only))
             visible_line(stderr, "autologgerd: session %s does not end: it waits for the storage of %s. Do: look at that file system",
                          v->table.slot[i]->state->name, session_log_path(v->table.slot[i]->state));
 }

@@ -11,8 +11,8 @@
  *      The kernel phase counts in: the kernel's count of its entries, less stacks, marks, what was not asked for, and what
  *      perf has too (P1 of kphase.h).
  *   L5 time stamps are unique per CPU: a StackWalk event names its trigger by exact raw time.
- * Threads: open, start, stop, adopt, destroy: one controlling thread. klog_drain: one drain thread. klog_peek/pop/release:
- * one logger thread. The two may run at once. klog_resize: any.
+ * Threads: open, start, adopt, destroy: one controlling thread. klog_drain: one drain thread, which then stops. klog_peek/pop/release:
+ * one logger thread. The two may run at once. klog_resize: any. klog_counters, klog_sources: any, and they wait for no pass.
  * Ownership: create/destroy; what klog_fds shows stays owned by the klog.
  * Not for: files and ETL buffers (session), deciding what to enable (plan). */
 #ifndef AUTOLOGGER_KERNEL_KLOG_H
@@ -89,7 +89,7 @@ wstatus klog_resize(struct klog *k, uint64_t bytes, struct reason *why);
 void klog_goal_set(struct klog *k, uint64_t bytes);
 /* What is recorded now: mask, hooks and their number. */
 void klog_terms(const struct klog *k, struct klog_config *out);
-/* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. */
+/* Disarms, drains what is left, queues the end rundown. After it, klog_peek runs dry. It may take long, as a pass may; no klog_drain comes meanwhile. */
 void klog_stop(struct klog *k);
 /* This process goes, a successor comes: what the rings hold is kept, and what the perf counters say is noted, for a successor that
  * gets no perf events (a file of the early program). Nothing is stopped. */

@@ -116,7 +116,8 @@ static uint64_t affinity_parse(char *text, uint16_t *group)
 {
     uint32_t word[128];
     unsigned count = 0;
-    for (char *p = strtok(text, ","); p && count < 128; p = strtok(NULL, ","))
+    char    *rest  = NULL; /* sessions may end at the same time, each in a thread of its own */
+    for (char *p = strtok_r(text, ",", &rest); p && count < 128; p = strtok_r(NULL, ",", &rest))
         word[count++] = (uint32_t)strtoul(p, NULL, 16);
     for (unsigned i = 0; i < count; i += 2) {
         uint64_t mask = word[count - 1 - i] | (i + 1 < count ? (uint64_t)word[count - 2 - i] << 32 : 0);

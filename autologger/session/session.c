@@ -256,6 +256,13 @@ static void come_first(void)
         setpriority(PRIO_PROCESS, (id_t)gettid(), DRAIN_NICE);
 }
 
+/* Nothing is recorded any more. */
+static void come_last(void)
+{
+    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+    setpriority(PRIO_PROCESS, (id_t)gettid(), 0);
+}
+
 /* While a pass takes long nobody takes what the kernel records. */
 static void tell_slow_pass(struct session *s)
 {
@@ -280,13 +287,28 @@ void session_drain_look(struct session *s)
                   "what the kernel recorded was not taken for %llu ms: what its memory cannot hold meanwhile is lost, and counted", (unsigned long long)ms);
 }
 
+static void wake(struct session *s)
+{
+    uint64_t one = 1;
+    if (s->wake_fd >= 0)
+        (void)!write(s->wake_fd, &one, sizeof one);
+}
+
+/* The kernel's part is over: the logger may write the rest. */
+static void logger_end(struct session *s)
+{
+    atomic_store(&s->stop, true);
+    wake(s);
+}
+
+/* S7 */
 static void *drain_main(void *ctx)
 {
     struct session *s   = ctx;
     uint64_t        one = 1;
     pthread_setname_np(pthread_self(), "kernel-drain");
     come_first();
-    while (!atomic_load(&s->drain_stop)) {
+    while (atomic_load(&s->drain_goal) == DRAIN_GOES_ON) {
         klog_drain(s->klog, atomic_load(&s->fs_ready) || !klog_patient(s->klog) ? DRAIN_MS : DRAIN_HELD_MS);
         tell_slow_pass(s);
         /* also when nothing was kept: memory may be full, and only the logger can free it */
@@ -295,6 +317,12 @@ static void *drain_main(void *ctx)
         else if (klog_tight(s->klog))
             session_tight(s->env);
     }
+    if (atomic_load(&s->drain_goal) == DRAIN_LEAVES)
+        return NULL;
+    come_last();
+    klog_stop(s->klog);
+    if (atomic_load(&s->drain_goal) == DRAIN_ENDS)
+        logger_end(s);
     return NULL;
 }
 
@@ -316,13 +344,6 @@ wstatus session_start(struct session *s, struct reason *why)
     if (!(s->logger_runs = pthread_create(&s->logger_thread, NULL, logger_main, s) == 0))
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "cannot start the logger thread");
     return W_SUCCESS;
-}
-
-static void wake(struct session *s)
-{
-    uint64_t one = 1;
-    if (s->wake_fd >= 0)
-        (void)!write(s->wake_fd, &one, sizeof one);
 }
 
 void session_fs_ready(struct session *s)
@@ -365,13 +386,16 @@ wstatus session_flush(struct session *s)
     return st;
 }
 
-static void stop_drain(struct session *s)
+static void drain_ask(struct session *s, enum drain_goal goal)
 {
-    if (!s->drain_runs)
-        return;
-    atomic_store(&s->drain_stop, true);
+    atomic_store(&s->drain_goal, goal);
     klog_wake(s->klog);
-    pthread_join(s->drain_thread, NULL);
+}
+
+static void drain_join(struct session *s)
+{
+    if (s->drain_runs)
+        pthread_join(s->drain_thread, NULL);
     s->drain_runs = false;
 }
 
@@ -384,12 +408,11 @@ static void disable_all(struct session *s)
         }
 }
 
-void session_seal(struct session *s)
+/* All but what the kernel recorded. */
+static void streams_seal(struct session *s)
 {
     struct reason why = {0};
 
-    if (s->sealed)
-        return;
     s->state->stop_asked = 1;
     if (atomic_load(&s->phase) < SESSION_STOPPING)
         atomic_store(&s->phase, SESSION_STOPPING);
@@ -401,18 +424,37 @@ void session_seal(struct session *s)
     pthread_mutex_unlock(&s->lock);
     if (s->uid_count && quiesce_all_cpus(&why) != W_SUCCESS)
         condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
-    if (s->klog) {
-        stop_drain(s);
-        klog_stop(s->klog);
+}
+
+/* Its drain thread stops the kernel's part, and what is to come after it. Without one that is done here. */
+static void kernel_seal(struct session *s, enum drain_goal goal)
+{
+    if (s->drain_runs) {
+        drain_ask(s, goal);
+        return;
     }
+    if (s->klog)
+        klog_stop(s->klog);
+    if (goal == DRAIN_ENDS)
+        logger_end(s);
+}
+
+void session_seal(struct session *s)
+{
+    if (!s->sealed) {
+        streams_seal(s);
+        kernel_seal(s, DRAIN_SEALS);
+    }
+    drain_join(s);
 }
 
 void session_leave(struct session *s)
 {
-    if (s->klog && !s->sealed) {
-        stop_drain(s);
+    if (s->drain_runs && !s->sealed)
+        drain_ask(s, DRAIN_LEAVES);
+    drain_join(s);
+    if (s->klog && !s->sealed)
         klog_leave(s->klog);
-    }
 }
 
 /* Not a loss: the mode asks for it. */
@@ -429,11 +471,12 @@ static void note_overwritten(struct session *s)
 
 void session_stop_begin(struct session *s)
 {
-    if (atomic_load(&s->stop))
+    if (s->stopping)
         return;
-    session_seal(s);
-    atomic_store(&s->stop, true);
-    wake(s);
+    s->stopping = true;
+    if (!s->sealed)
+        streams_seal(s);
+    kernel_seal(s, DRAIN_ENDS);
 }
 
 /* By a clock that nobody sets. */
@@ -471,6 +514,7 @@ bool session_stop_end(struct session *s, int wait_ms)
         return true;
     if (s->logger_runs && !logger_joined(s, wait_ms))
         return false;
+    drain_join(s); /* the logger ends behind it */
     if (!s->logger_runs)
         logger_main(s); /* no threads: the final pass runs here */
     s->logger_runs = false;

@@ -8,6 +8,8 @@
  *   S4 attempted = written + lost holds exactly once the session has stopped.
  *   S6 STATE_UIDS - 1 users at a time have places. Where few are left, those of users without programs are given up (places.c); the last one is
  *      shared by all who found none.
+ *   S7 the logger is told to end (`stop`) when the kernel's part has been stopped. That may take long: the drain thread does both, and the controlling
+ *      thread waits for neither (session_stop_begin).
  * Threads: everything here runs on the controlling thread, except the logger thread (logger.c) and, for kernel sessions, the
  * drain thread. `lock` serialises streams between them.
  * Ownership: session_table owns sessions; create/destroy. Not for: the order of a boot (boot), sockets (control). */
@@ -117,6 +119,8 @@ struct logger_errand {
     struct reason why;
     atomic_int    state; /* enum errand_state */
 };
+/* LEAVES: what the kernel has is left to a successor. SEALS: the kernel's part is stopped. ENDS: and the logger is told to end. */
+enum drain_goal { DRAIN_GOES_ON, DRAIN_LEAVES, DRAIN_SEALS, DRAIN_ENDS };
 enum errand_state { ERRAND_WAITS, ERRAND_DONE, ERRAND_GIVEN_UP };
 
 struct session {
@@ -144,10 +148,11 @@ struct session {
     _Atomic uint64_t       drain_slowest_ms; /* the longest time for which the kernel's records were not taken; 0: never long */
     pthread_mutex_t        lock;
     pthread_t              logger_thread, drain_thread;
-    bool                   logger_runs, drain_runs, sealed, ended;
+    bool                   logger_runs, drain_runs, sealed, stopping /* its end was begun */, ended;
     atomic_int             phase; /* enum session_phase */
     atomic_bool            sids;  /* an enablement asks for users' SIDs or for times, or did; set before its terms are */
-    atomic_bool            fs_ready, stop, drain_stop;
+    atomic_bool            fs_ready, stop /* S7 */;
+    atomic_int             drain_goal; /* enum drain_goal */
     atomic_bool            date_set; /* the system's date was set: the logger writes it down (anchor.h) */
     atomic_uint            flush_asked, flush_done; /* numbers: the logger has done all flushes up to flush_done */
     atomic_int             logger_tid;
@@ -211,8 +216,8 @@ void session_seal(struct session *s);
 void session_leave(struct session *s);
 /* Ends it: disables its providers, closes the streams, quiesces, drains, completes the file. Blocks until done. */
 void session_stop(struct session *s);
-/* The same in two halves, as its file's storage may take long, or never answer: begin does not wait for that; the logger writes env->changed_fd
- * when it has ended. end: true when it has, within `wait_ms` (ms; -1: however long it takes). */
+/* The same in two halves, as its file's storage may take long, or never answer, and so may what the kernel recorded: begin does not wait for either;
+ * the logger writes env->changed_fd when it has ended. end: true when it has, within `wait_ms` (ms; -1: however long it takes). */
 void session_stop_begin(struct session *s);
 bool session_stop_end(struct session *s, int wait_ms);
 void session_destroy(struct session *s); /* stops first if needed; NULL is fine */
