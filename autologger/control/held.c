@@ -1,9 +1,12 @@
-/* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file. The logger may wait for storage that is slow, or
- * that never answers again; all others are served meanwhile.
- * Invariants: H1 what is held belongs to a living connection, and goes with it; but for a start, which is brought to its end. H2 a flush and a file have a time by which they are answered; the end
- * of a session is answered when it has ended. H3 nothing points to a session that is gone: server_session_stopped comes before that.
+/* held.c - requests whose answer waits for a logger: the end of a session, a flush, one more file, other terms. The logger may wait for storage that is
+ * slow, or that never answers again; all others are served meanwhile.
+ * Invariants: H1 what is held belongs to a living connection, and goes with it; but for a start, and an update that was begun, which are brought to
+ * their ends. H2 a flush, a file and each step of an update have a time by which they are answered; the end of a session is answered when it has ended.
+ * H3 nothing points to a session that is gone: server_session_stopped comes before that. H4 an update waits for those of the same session that came before
+ * it: when these have ended it is as if it came then, and all that is asked of a request is asked once more.
  * Threads: one. The early program has server_none.c instead. See server.h, server_parts.h. */
 #include "autologger/control/server_parts.h"
+#include "autologger/control/update.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +28,9 @@ struct held {
     char              text[CTL_PATH + 512];
     struct ctl_session_info info; /* of a file: of the session that made the last one; of a stop: as it ended */
     struct ctl_update_answer *begun; /* of a start: what is known so far */
+    struct session_update    *update; /* of an update */
+    struct ctl_update_request *again; /* of one that waits for another one */
+    bool              over; /* of an update: its session is about to go */
     unsigned          told; /* of a start: how many of the session's conditions are in that */
     unsigned          count; /* 0: the session is to end */
     struct held_part  part[];
@@ -66,15 +72,22 @@ static void held_begin(struct control_server *v, struct held *h)
         at = &(*at)->next;
     *at = h;
     v->waiting[h->connection]++;
-    server_held(v);
+    if (!v->asks_again) /* else who asks looks himself: a row of updates must not become a pile of calls */
+        server_held(v);
 }
 
 static void held_free(struct held *h)
 {
+    struct condition_list found = {0};
+    struct reason         why;
+    if (h->update)
+        session_update_end(h->update, &found, &why);
+    condition_list_finish(&found);
     for (unsigned i = 0; i < h->count; i++)
         if (h->part[i].s && h->part[i].errand)
             session_errand_end(h->part[i].s, h->part[i].errand);
     free(h->begun);
+    free(h->again);
     free(h);
 }
 
@@ -105,9 +118,31 @@ static bool part_done(struct held *h, struct held_part *p)
     return true;
 }
 
-static bool is_done(struct held *h)
+static bool update_done(struct held *h)
+{
+    unsigned ms = 0;
+    if (h->over || session_update_done(h->update, &ms))
+        return true;
+    h->until_ms = quota_now_ms() + ms;
+    return false;
+}
+
+/* Of that session one is under way. */
+static bool is_updated(const struct control_server *v, const struct session *s)
+{
+    const struct held *h = v->held;
+    while (h && !(h->update && h->s == s))
+        h = h->next;
+    return h;
+}
+
+static bool is_done(const struct control_server *v, struct held *h)
 {
     bool all = h->count || !h->s;
+    if (h->update)
+        return update_done(h);
+    if (h->again)
+        return h->over || !is_updated(v, h->s);
     for (unsigned i = 0; i < h->count; i++)
         all &= part_done(h, &h->part[i]);
     return all;
@@ -134,9 +169,60 @@ static void start_answer(struct control_server *v, struct held *h)
         server_reply(v, h->connection, &h->header, h->begun, sizeof *h->begun, st);
 }
 
+static void update_told(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, wstatus st, const struct condition_list *found,
+                        const struct reason *why)
+{
+    struct ctl_update_answer *answer = (void *)v->out;
+    update_answer(s, st, found, why, answer);
+    server_reply(v, c, m, answer, sizeof *answer, st);
+}
+
+static void update_finish(struct control_server *v, struct held *h)
+{
+    struct session       *s     = h->s;
+    struct condition_list found = {0};
+    struct reason         why   = {0};
+    const wstatus         st    = session_update_end(h->update, &found, &why);
+    h->update                   = NULL;
+    v->hooks.updated(v->hooks.ctx, s, st);
+    if (!st && s->realtime && !(s->state->log_file_mode & ETL_MODE_REAL_TIME)) { /* switched off: consumers get what is left */
+        server_session_ended(v, s, false);
+        session_realtime_end(s);
+    }
+    if (h->connection != GONE)
+        update_told(v, h->connection, &h->header, s, st, &found, &why);
+    condition_list_finish(&found);
+}
+
+/* It is its turn. Who asks for what is being served just now is somebody else. */
+static void ask_again(struct control_server *v, struct held *h)
+{
+    const struct state_owner *asks  = v->table->env->asks;
+    const bool                again = v->asks_again;
+    struct reason             why;
+    if (h->over) {
+        reason_set(&why, W_NOT_READY, "session \"%s\" has ended", h->again->name);
+        update_told(v, h->connection, &h->header, h->s, why.status, NULL, &why);
+        return;
+    }
+    v->asks_again       = true;
+    v->table->env->asks = NULL;
+    server_act(v, h->connection, h->again, sizeof *h->again);
+    v->table->env->asks = asks;
+    v->asks_again       = again;
+}
+
 static void held_answer(struct control_server *v, struct held *h)
 {
     struct ctl_update_answer *answer = (void *)v->out;
+    if (h->update) {
+        update_finish(v, h);
+        return;
+    }
+    if (h->again) {
+        ask_again(v, h);
+        return;
+    }
     if (h->begun) {
         start_answer(v, h);
         return;
@@ -173,8 +259,8 @@ static bool one_answered(struct control_server *v, uint64_t now_ms)
 {
     for (struct held **at = &v->held; *at; at = &(*at)->next) {
         struct held *h    = *at;
-        const bool   done = is_done(h);
-        if (!done && now_ms < h->until_ms)
+        const bool   done = is_done(v, h);
+        if (!done && (now_ms < h->until_ms || h->update))
             continue;
         if (!done)
             took_long(h);
@@ -206,7 +292,7 @@ void held_gone(struct control_server *v, unsigned c)
         struct held *h = *at;
         if (h->connection != c && !(v->ending && h->connection == GONE)) {
             at = &h->next;
-        } else if (h->begun && !v->ending) {
+        } else if ((h->begun || h->update) && !v->ending) {
             v->waiting[c]--;
             h->connection = GONE;
         } else {
@@ -219,6 +305,7 @@ void held_gone(struct control_server *v, unsigned c)
 /* What of it was not done when its session ended. */
 static void held_break(struct held *h, struct session *s)
 {
+    h->over |= (h->update || h->again) && h->s == s;
     for (unsigned i = 0; i < h->count; i++)
         if (h->part[i].s && (h->part[i].s == s || h->s == s)) {
             if (h->part[i].errand)
@@ -327,6 +414,46 @@ wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header
     if ((st = files_begin(v, h, parts, file, answer))) {
         held_free(h);
         return server_reply(v, c, m, answer, sizeof *answer, st);
+    }
+    held_begin(v, h);
+    return W_SUCCESS;
+}
+
+/* It has its turn when those before it have ended (H4). */
+static wstatus update_again(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s)
+{
+    struct held  *h;
+    const wstatus st = held_make(v, c, &m->header, s, 0, 0, &h);
+    if (st)
+        return st;
+    if (!(h->again = malloc(sizeof *h->again))) {
+        held_free(h);
+        return W_NOT_ENOUGH_MEMORY;
+    }
+    *h->again             = *m;
+    h->again->header.size = sizeof *m;
+    held_begin(v, h);
+    return W_SUCCESS;
+}
+
+wstatus held_update(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s)
+{
+    struct session_terms terms;
+    struct reason        why = {0};
+    struct held         *h;
+    if (s && is_updated(v, s))
+        return update_again(v, c, m, s);
+    wstatus st = s ? update_terms(m, &terms, &why) : reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", m->name);
+    if (st) {
+        update_told(v, c, &m->header, s, st, NULL, &why);
+        return W_SUCCESS;
+    }
+    if ((st = held_make(v, c, &m->header, s, 0, 0, &h)))
+        return st;
+    if ((st = v->hooks.update(v->hooks.ctx, s, &terms, &h->update, &why))) {
+        held_free(h);
+        update_told(v, c, &m->header, s, st, NULL, &why);
+        return W_SUCCESS;
     }
     held_begin(v, h);
     return W_SUCCESS;

@@ -281,22 +281,20 @@ static bool is_part(struct control_server *v, const struct request *r, const voi
     return s && s->state->processes.kind == STATE_PART;
 }
 
-void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)
+static const struct request *request_of(uint16_t type)
+{
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
+        if (requests[i].type == type)
+            return &requests[i];
+    return NULL;
+}
+
+void server_act(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_header *m  = message;
-    const struct request    *r  = NULL;
+    const struct request    *r  = request_of(m->type);
     wstatus                  st = W_BAD_LENGTH;
 
-    if (size < sizeof *m || m->size != size) { /* not even a header: not one of ours */
-        server_drop(v, c);
-        return;
-    }
-    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++)
-        if (requests[i].type == m->type)
-            r = &requests[i];
-    quota_spend(v, c, r ? r->weight : 1, size);
-    if (r && r->type != CTL_HELLO && r->type != CTL_REGISTER) /* whoever registers is kept when that was granted */
-        server_keep(v, c, KEPT_ASKS);
     if (!r)
         st = W_INVALID_FUNCTION;
     else if (!may(v, c, r, message, size))
@@ -310,6 +308,21 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
         st = r->act(v, c, message, size);
     if (st && v->fd[c] >= 0)
         server_answer(v, c, m, st);
+}
+
+void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    const struct ctl_header *m = message;
+
+    if (size < sizeof *m || m->size != size) { /* not even a header: not one of ours */
+        server_drop(v, c);
+        return;
+    }
+    const struct request *r = request_of(m->type);
+    quota_spend(v, c, r ? r->weight : 1, size);
+    if (r && r->type != CTL_HELLO && r->type != CTL_REGISTER) /* whoever registers is kept when that was granted */
+        server_keep(v, c, KEPT_ASKS);
+    server_act(v, c, message, size);
 }
 
 bool server_read(struct control_server *v, unsigned c)

@@ -39,11 +39,9 @@ struct control_hooks {
     wstatus (*stop)(void *ctx, struct session *s, struct reason *why);
     wstatus (*fs_ready)(void *ctx, struct reason *why);
     wstatus (*shutdown)(void *ctx, struct reason *why); /* the loop ends after the answer */
-    /* found: what could not be had of it. Of a file terms have file_name alone; the daemon maps it */
-    wstatus (*update)(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
-    /* control/update.h, which an early program does not have: NULL there */
-    void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
-                          struct ctl_update_answer *answer);
+    /* begins an update (session_update_begin). Of a file terms have file_name alone; the daemon maps it. NULL: an early program's */
+    wstatus (*update)(void *ctx, struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why);
+    void (*updated)(void *ctx, struct session *s, wstatus st); /* that has ended */
     /* starts what the snapshot declares; NULL: an early program's. *answer is zeroed, and gets all but the header. *wait: when that session has
      * flushed, or takes long to, `started` says the rest; `told`: how many of its conditions the answer has. NULL: there is no more to say */
     wstatus (*start)(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);

@@ -40,6 +40,8 @@ wstatus server_on_consume(struct control_server *v, unsigned c, const void *mess
         return W_WMI_INSTANCE_NOT_FOUND;
     if (!v->table->env->realtime)
         return W_NOT_SUPPORTED; /* an early program */
+    if (!(s->state->log_file_mode & ETL_MODE_REAL_TIME)) /* also while an update begins it, or has just ended it */
+        return W_WMI_INSTANCE_NOT_FOUND;
     if (consumed(v, c) && consumed(v, c) != s)
         return W_WMI_ALREADY_ENABLED;
     server_consumer_drop(v, c); /* asked again: a predecessor's answer did not arrive. Or an ended session's farewell that was not fetched */

@@ -233,27 +233,21 @@ static bool may_update(const struct control_server *v, unsigned c, const struct 
 
 wstatus server_on_update(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    struct ctl_update_request m      = {.what = 0};
-    struct ctl_update_answer *answer = (void *)v->out;
+    struct ctl_update_request m = {.what = 0};
     struct state_owner        owner;
     memcpy(&m, message, size < sizeof m ? size : sizeof m);
     if (m.what & CTL_UPDATE_LATER && size < sizeof m)
         return W_BAD_LENGTH;
-    if (!v->hooks.update_answer)
+    if (!v->hooks.update)
         return W_NOT_SUPPORTED;
     m.name[sizeof m.name - 1] = m.file[sizeof m.file - 1] = 0;
     struct session *s         = table_find(v->table, m.name);
     if (s && !may_update(v, c, s, m.what))
         return W_ACCESS_DENIED;
     asks_set(v, c, &owner);
-    v->hooks.update_answer(v->table, &v->hooks, &m, answer);
+    const wstatus st    = held_update(v, c, &m, s);
     v->table->env->asks = NULL;
-    if (s && s->realtime && !(s->state->log_file_mode & ETL_MODE_REAL_TIME)) { /* switched off: consumers get what is left */
-        server_session_ended(v, s, false);
-        session_realtime_end(s);
-    }
-    server_tell(v, c, answer, sizeof *answer, NULL, 0);
-    return W_SUCCESS;
+    return st;
 }
 
 wstatus server_on_access(struct control_server *v, unsigned c, const void *message, size_t size)

@@ -59,6 +59,7 @@ struct control_server {
     uint32_t              ticket;
     struct enable_wait   *waits; /* enable.c's */
     struct held          *held;  /* held.c's */
+    bool                  asks_again; /* held.c acts on a request once more */
     const void           *capture; /* enable.c's: the filter that goes with what it is telling; NULL: none */
     uint32_t              capture_bytes;
     _Alignas(8) uint8_t   in[CTL_MAX];
@@ -92,6 +93,8 @@ bool server_session_granted(const struct control_server *v, unsigned c, const st
 wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 
+/* Acts on a message of which the size was checked (V1), and answers what was refused. */
+void server_act(struct control_server *v, unsigned c, const void *message, size_t size);
 bool server_accept(struct control_server *v, enum ctl_socket at); /* one connection. False: the queue is empty */
 bool server_read(struct control_server *v, unsigned c); /* one message; the connection may be gone then. False: there is none */
 
@@ -146,6 +149,8 @@ wstatus held_start(struct control_server *v, unsigned c, const struct ctl_header
 wstatus held_flush(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s);
 /* `file`: of a snapshot, as FileName; NULL: the next file. */
 wstatus held_files(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, const char *file);
+/* `s` NULL: there is no such session. Updates of one session are done one after another. */
+wstatus held_update(struct control_server *v, unsigned c, const struct ctl_update_request *m, struct session *s);
 void    held_gone(struct control_server *v, unsigned c); /* a connection */
 bool    held_expired(struct control_server *v, uint64_t *next_ms); /* answers what took too long. True: *next_ms is not later than the next such time */
 

@@ -18,41 +18,32 @@ void condition_lines(const struct condition_list *found, char *out, size_t size)
     }
 }
 
-void update_answer(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *m,
-                   struct ctl_update_answer *answer)
+wstatus update_terms(const struct ctl_update_request *m, struct session_terms *out, struct reason *why)
 {
-    const bool            named = m->what & CTL_UPDATE_FILE && *m->file;
-    struct session_terms  terms = {.flags = m->what & CTL_UPDATE_FLAGS, .stacks = m->what & CTL_UPDATE_STACKS,
-                                   .timer = m->what & CTL_UPDATE_FLUSH_TIMER, .flush_timer = m->flush_timer,
-                                   .maximum = m->what & CTL_UPDATE_MAXIMUM_BUFFERS, .maximum_buffers = m->maximum_buffers,
-                                   .realtime = m->what & (CTL_UPDATE_REALTIME_ON | CTL_UPDATE_REALTIME_OFF),
-                                   .deliver = m->what & CTL_UPDATE_REALTIME_ON, .convert = m->what & CTL_UPDATE_CONVERT,
-                                   .file_name = named ? m->file : NULL};
-    struct condition_list found = {0};
-    struct reason         why   = {0};
-    char                  name[CTL_NAME];
-    wstatus               st;
-    snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, m->name);
-    struct session *s = table_find(table, name);
-    if (!s)
-        st = reason_set(&why, W_WMI_INSTANCE_NOT_FOUND, "no session named \"%s\" is running", name);
-    else if (m->hook_count > HOOK_MAX || m->what & ~(uint32_t)CTL_UPDATE_ALL)
-        st = reason_set(&why, W_INVALID_PARAMETER, "more than %d stacks, or a kind of change that is not known", HOOK_MAX);
-    else if (m->what & CTL_UPDATE_FILE && !named)
-        st = reason_set(&why, W_BAD_PATHNAME, "the name of the file is empty");
-    else {
-        memcpy(terms.group_mask, m->group_mask, sizeof terms.group_mask);
-        memcpy(terms.hooks, m->hooks, sizeof terms.hooks);
-        terms.hook_count = m->hook_count;
-        st               = hooks->update(hooks->ctx, s, &terms, &found, &why);
-    }
+    const bool named = m->what & CTL_UPDATE_FILE && *m->file;
+    *out = (struct session_terms){.flags = m->what & CTL_UPDATE_FLAGS, .stacks = m->what & CTL_UPDATE_STACKS,
+                                  .timer = m->what & CTL_UPDATE_FLUSH_TIMER, .flush_timer = m->flush_timer,
+                                  .maximum = m->what & CTL_UPDATE_MAXIMUM_BUFFERS, .maximum_buffers = m->maximum_buffers,
+                                  .realtime = m->what & (CTL_UPDATE_REALTIME_ON | CTL_UPDATE_REALTIME_OFF),
+                                  .deliver = m->what & CTL_UPDATE_REALTIME_ON, .convert = m->what & CTL_UPDATE_CONVERT,
+                                  .file_name = named ? m->file : NULL};
+    if (m->hook_count > HOOK_MAX || m->what & ~(uint32_t)CTL_UPDATE_ALL)
+        return reason_set(why, W_INVALID_PARAMETER, "more than %d stacks, or a kind of change that is not known", HOOK_MAX);
+    if (m->what & CTL_UPDATE_FILE && !named)
+        return reason_set(why, W_BAD_PATHNAME, "the name of the file is empty");
+    memcpy(out->group_mask, m->group_mask, sizeof out->group_mask);
+    memcpy(out->hooks, m->hooks, sizeof out->hooks);
+    out->hook_count = m->hook_count;
+    return W_SUCCESS;
+}
+
+void update_answer(struct session *s, wstatus st, const struct condition_list *found, const struct reason *why, struct ctl_update_answer *answer)
+{
     memset(answer, 0, sizeof *answer);
-    answer->header = (struct ctl_header){sizeof *answer, CTL_UPDATE, CTL_VERSION, m->header.sequence, st};
     if (st)
-        snprintf(answer->text, sizeof answer->text, "%s", why.text);
+        snprintf(answer->text, sizeof answer->text, "%s", why->text);
     else
-        condition_lines(&found, answer->text, sizeof answer->text);
+        condition_lines(found, answer->text, sizeof answer->text);
     if (s)
         session_info(s, &answer->session);
-    condition_list_finish(&found);
 }

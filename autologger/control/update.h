@@ -1,12 +1,13 @@
-/* update.h - the answer to CTL_UPDATE: a request taken apart (hostile input), and what became of it.
- * Threads: the server's. Not for: the change itself (session_update). */
+/* update.h - CTL_UPDATE: a request taken apart (hostile input), and the answer to it.
+ * Threads: the server's. Not for: the change itself (session_update_begin), and when it is answered (held.c). */
 #ifndef AUTOLOGGER_CONTROL_UPDATE_H
 #define AUTOLOGGER_CONTROL_UPDATE_H
 #include "autologger/control/server.h"
 
-/* Fills all of *answer; the Status is in its header. */
-void update_answer(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
-                   struct ctl_update_answer *answer);
+/* What is asked for; the name of the file stays the request's. 87, 161. */
+wstatus update_terms(const struct ctl_update_request *request, struct session_terms *out, struct reason *why);
+/* Fills all of *answer but its header: `why` with a Status, else `found`. `s` NULL: there is no such session. */
+void update_answer(struct session *s, wstatus st, const struct condition_list *found, const struct reason *why, struct ctl_update_answer *answer);
 /* Conditions as text, a line each: file:line, number, item, reason, advice; cut at `size`. */
 void condition_lines(const struct condition_list *found, char *out, size_t size);
 #endif

@@ -9,7 +9,6 @@
 #include "autologger/daemon/outcasts.h"
 #include "autologger/daemon/private.h"
 #include "autologger/control/outcast.h"
-#include "autologger/control/update.h"
 #include "autologger/daemon/cpu_watch.h"
 #include "autologger/daemon/results_save.h"
 #include "autologger/daemon/rights_store.h"
@@ -280,7 +279,7 @@ int main(int argc, char **argv)
     const char      *runtime = getenv("AUTOLOGGER_RUNTIME_DIR");
     struct arguments a = {.service = {.store_path = "/var/lib/autologger/registry.db", .log_dir = "/var/log/autologger",
                                       .runtime_dir = runtime && *runtime ? runtime : RUNTIME_DIR,
-                                      .store_open = regstore_open, .save = results_save, .update = update_now, .update_answer = update_answer,
+                                      .store_open = regstore_open, .save = results_save, .update = update_now, .updated = updated_now,
                                       .start = start_now, .started = started_now, .file = file_now, .next_file = logger_next_file, .modes = &logger_modes, .gone = private_gone, .ended = private_ended, .enabling = &control_enabling, .rights = &rights,
                                       .cpus_open = cpu_watch_open, .cpus_empty = cpu_watch_empty, .cpus_look = session_cpus, .realtime = &realtime_delivery, .system_config = sysconfig_collect},
                           .guard_path = "/" GUARD_PATH, .systemd_dir = SYSTEMD_DIR, .proc_stat = "/proc/stat"};

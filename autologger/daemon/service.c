@@ -196,21 +196,25 @@ static wstatus fs_ready(void *ctx, struct reason *why)
     return W_SUCCESS;
 }
 
-static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+static wstatus update(void *ctx, struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why)
+{
+    struct service         *v    = ctx;
+    const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
+    service_kernel_finish(v, true); /* its sources may be being opened */
+    return v->options.update(&host, s, terms, out, why);
+}
+
+static void updated(void *ctx, struct session *s, wstatus st)
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
     struct reason           ignored;
-    if (!v->options.update)
-        return reason_set(why, W_NOT_SUPPORTED, "this program does not change sessions while they run");
-    service_kernel_finish(v, true); /* its sources may be being opened */
-    wstatus st = v->options.update(&host, s, terms, found, why);
-    if (!st) {
-        boot_update(&v->table, s, &v->results);
-        service_rows_keep(v);
-        service_save(v, &ignored);
-    }
-    return st;
+    v->options.updated(&host, s);
+    if (st)
+        return;
+    boot_update(&v->table, s, &v->results);
+    service_rows_keep(v);
+    service_save(v, &ignored);
 }
 
 static wstatus start(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait)
@@ -451,7 +455,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
     limit_raise(RLIMIT_NOFILE);
     limit_raise(RLIMIT_MEMLOCK); /* of rings; before Linux 5.11 also of BPF programs, for which an initramfs allows 64 KB */
     struct control_hooks hooks = {.ctx = v, .stop = service_stop, .fs_ready = fs_ready, .shutdown = shut_down, .end_boot = boot_end_asked,
-                                        .update = update, .update_answer = v->options.update_answer,
+                                        .update = v->options.update ? update : NULL, .updated = updated,
                                         .start = v->options.start ? start : NULL, .started = started, .file = v->options.file ? file : NULL,
                                         .enabling = v->options.enabling};
     memset(v->listen_fd, 0xFF, sizeof v->listen_fd);

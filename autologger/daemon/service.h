@@ -53,15 +53,13 @@ struct service_options {
     const struct realtime_part *realtime; /* real-time delivery; NULL: an early program's, which has none */
     /* as in session_env */
     klog_collect system_config;
-    /* changes the terms of a session that runs (update_now). NULL: an early program's, which does not */
-    wstatus (*update)(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+    /* changes the terms of a session that runs (update_now, updated_now). NULL: an early program's, which does not */
+    wstatus (*update)(const struct start_host *host, struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why);
+    void (*updated)(const struct start_host *host, struct session *s);
     /* processors that come and go (cpu_watch.h, session_cpus). NULL: an early program's, whose successor looks */
     int  (*cpus_open)(void);
     void (*cpus_empty)(int fd);
     void (*cpus_look)(struct session *s);
-    /* update_answer of control/update.h; NULL with the one above */
-    void (*update_answer)(struct session_table *table, const struct control_hooks *hooks, const struct ctl_update_request *request,
-                          struct ctl_update_answer *answer);
     /* start_now.h, and the server's part of enabling providers while sessions run; NULL with update */
     wstatus (*start)(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);
     wstatus (*started)(const struct start_host *host, struct session *s, unsigned told, struct ctl_update_answer *answer);

@@ -70,22 +70,27 @@ wstatus file_now(const struct start_host *host, struct session *s, const char *f
     return st;
 }
 
-wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found,
+wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct session_update **out,
                    struct reason *why)
 {
     struct session_table *table  = host->table;
     struct session_terms  t      = *terms;
-    const uint64_t        before = s->state->memory_bytes, others = table->memory_used - before;
+    const uint64_t        now    = s->state->memory_bytes, others = table->memory_used - s->counted_bytes;
     char                 *path   = NULL;
     wstatus               st     = t.file_name ? winpath_map(t.file_name, host->log_dir, false, &path, why) : W_SUCCESS;
 
     t.log_path     = path;
     t.memory_limit = table->ceiling > others ? table->ceiling - others : 1;
     for (unsigned i = 0; path && i < SHM_SESSIONS && !st; i++)
-        if (table->slot[i] && table->slot[i] != s && strcmp(session_log_path(table->slot[i]->state), path) == 0)
+        if (table->slot[i] && table->slot[i] != s && session_writes(table->slot[i], path))
             st = reason_set(why, W_BAD_PATHNAME, "session \"%s\" writes %s. Do: choose another name", table->slot[i]->state->name, path);
-    st = st ? st : session_update(s, &t, found, why);
-    table->memory_used = others + s->state->memory_bytes;
+    st = st ? st : session_update_begin(s, &t, out, why);
+    if (!st && t.maximum) { /* until it is done nobody else is given that */
+        const uint64_t asked = (uint64_t)t.maximum_buffers * s->state->buffer_kb * 1024, most = asked < t.memory_limit ? asked : t.memory_limit;
+        table_memory_set(table, s, most > now ? most : now);
+    }
     free(path);
     return st;
 }
+
+void updated_now(const struct start_host *host, struct session *s) { table_memory_set(host->table, s, s->state->memory_bytes); }

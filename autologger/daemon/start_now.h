@@ -14,10 +14,11 @@ struct start_host {
 /* Begins a snapshot of a session that runs, at `file` as FileName is mapped; NULL: its next file (NEWFILE). *errand says when it is done. The Status;
  * *answer has why. */
 wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
-/* Other terms for a session that runs (session_update); terms->file_name, as FileName is mapped, becomes its file: 161 another session writes
- * it. MaximumBuffers stays within what all sessions may have. */
-wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct condition_list *found,
+/* Begins other terms for a session that runs (session_update_begin); terms->file_name, as FileName is mapped, becomes its file: 161 another session
+ * writes it. MaximumBuffers stays within what all sessions may have. When that update has ended: updated_now. */
+wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct session_update **out,
                    struct reason *why);
+void    updated_now(const struct start_host *host, struct session *s);
 /* The Status. *answer (zeroed by the caller) gets its text, conditions or why not, and the session. *wait: when its logger has flushed, or that takes
  * long, started_now says the rest; NULL: there is none. */
 wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);

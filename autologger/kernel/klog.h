@@ -85,6 +85,8 @@ uint64_t klog_memory(const struct klog *k, uint64_t *most);
 /* Another bound, rounded up to what the memory is divided into; all that is in there stays, and the drainer and the converter go on.
  * 8; 170 more than half of a smaller one would be in use; 21 what the kernel counts is final. Either it is done or nothing has changed. */
 wstatus klog_resize(struct klog *k, uint64_t bytes, struct reason *why);
+/* True: a pass is under way, for which klog_update and klog_resize would wait. */
+bool klog_in_pass(struct klog *k);
 /* Logger thread: it is to become so small; what is in the file already is given up as if it were. 0: no longer. */
 void klog_goal_set(struct klog *k, uint64_t bytes);
 /* What is recorded now: mask, hooks and their number. */

@@ -8,6 +8,14 @@ uint64_t klog_memory(const struct klog *k, uint64_t *most)
     return (uint64_t)rawlog_layout(&k->log)->count * h->piece_bytes;
 }
 
+bool klog_in_pass(struct klog *k)
+{
+    if (pthread_mutex_trylock(&k->drain.lock))
+        return true;
+    pthread_mutex_unlock(&k->drain.lock);
+    return false;
+}
+
 void klog_goal_set(struct klog *k, uint64_t bytes) { k->goal = bytes; }
 
 wstatus klog_resize(struct klog *k, uint64_t bytes, struct reason *why)

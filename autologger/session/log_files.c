@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static uint64_t now_filetime(const struct session *s) { return filetime_from_unix_ns(s->env->os->realtime_ns(s->env->os)); }
@@ -206,8 +205,7 @@ static void errand_free(struct logger_errand *e)
 }
 
 /* `more` becomes the errand's; NULL: no memory. */
-static struct logger_errand *errand_make(const struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
-                                         struct reason *why)
+static struct logger_errand *errand_make(wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
 {
     struct logger_errand *e = calloc(1, sizeof *e);
     if (!e || (file && !(e->file = strdup(file)))) {
@@ -218,8 +216,6 @@ static struct logger_errand *errand_make(const struct session *s, wstatus (*run)
     }
     e->run  = run;
     e->more = more;
-    if (s->env->asks)
-        e->owner = *s->env->asks;
     return e;
 }
 
@@ -246,15 +242,17 @@ static void queue_step(struct session *s)
 }
 
 static wstatus errand_begin(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
-                            struct logger_errand **out, struct reason *why)
+                            const struct state_owner *asks, struct logger_errand **out, struct reason *why)
 {
     if (!takes_errands(s)) {
         free(more);
         return reason_set(why, W_NOT_READY, "session \"%s\" does not run", s->state->name);
     }
     struct logger_errand **at = &s->queue;
-    if (!(*out = errand_make(s, run, file, more, why)))
+    if (!(*out = errand_make(run, file, more, why)))
         return W_NOT_ENOUGH_MEMORY;
+    if (asks)
+        (*out)->owner = *asks;
     while (*at)
         at = &(*at)->next;
     *at = *out;
@@ -281,29 +279,13 @@ void session_errand_end(struct session *s, struct logger_errand *e)
     queue_step(s);
 }
 
-wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
+wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
+                    const struct state_owner *asks, struct logger_errand **out, struct reason *why)
 {
-    enum { WAIT_MS = 60000, WAIT_USER_MS = 2000 }; /* all who are served wait meanwhile: for a user's storage less */
-    const struct state_owner *owner   = &s->state->owner;
-    const uint64_t            wait_ms = owner->set && owner->uid ? WAIT_USER_MS : WAIT_MS;
-    struct logger_errand     *e;
-    if (is_busy(s)) {
-        free(more);
-        return reason_set(why, W_NOT_READY, "session \"%s\" is busy with another file", s->state->name);
-    }
-    wstatus st = errand_begin(s, run, file, more, &e, why);
-    if (st)
-        return st;
-    struct os     *os    = s->env->os;
-    const uint64_t until = os->raw_ns(os) + wait_ms * UINT64_C(1000000);
-    bool           done;
-    while (!(done = session_errand_done(s, e)) && os->raw_ns(os) < until)
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    st = done ? e->status : reason_set(why, W_TIMEOUT, "the file was not complete within %u s", (unsigned)(wait_ms / 1000));
-    if (done)
-        *why = e->why;
-    session_errand_end(s, e);
-    return st;
+    if (!is_busy(s))
+        return errand_begin(s, run, file, more, asks, out, why);
+    free(more);
+    return reason_set(why, W_NOT_READY, "session \"%s\" is busy with another file", s->state->name);
 }
 
 wstatus session_snapshot(struct session *s, const char *path, struct logger_errand **out, struct reason *why)
@@ -314,12 +296,12 @@ wstatus session_snapshot(struct session *s, const char *path, struct logger_erra
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" has neither a file nor a ring in memory", s->state->name);
     if (strcmp(path, session_log_path(s->state)) == 0)
         return reason_set(why, W_SHARING_VIOLATION, "%s is the file that session \"%s\" writes. Do: choose another name", path, s->state->name);
-    return errand_begin(s, run_snapshot, path, NULL, out, why);
+    return errand_begin(s, run_snapshot, path, NULL, s->env->asks, out, why);
 }
 
 wstatus session_next_file(struct session *s, struct logger_errand **out, struct reason *why)
 {
     if (!(s->state->log_file_mode & ETL_MODE_NEWFILE))
         return reason_set(why, W_INVALID_PARAMETER, "session \"%s\" is not of the mode NEWFILE: it has one file", s->state->name);
-    return errand_begin(s, run_next_file, NULL, NULL, out, why);
+    return errand_begin(s, run_next_file, NULL, NULL, s->env->asks, out, why);
 }

@@ -349,12 +349,12 @@ static void errand_run(struct logger *l, struct logger_errand *e, bool runs)
     if (!e)
         return;
     e->status = runs ? e->run(l, e) : reason_set(&e->why, W_NOT_READY, "the session has just stopped");
+    atomic_fetch_add(&l->s->errands_done, 1); /* first: who sees that this one is done may ask for the next one */
     if (atomic_exchange(&e->state, ERRAND_DONE) == ERRAND_GIVEN_UP) {
         free(e->file);
         free(e->more);
         free(e);
     }
-    atomic_fetch_add(&l->s->errands_done, 1);
     answer(l->s);
 }
 

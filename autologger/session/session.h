@@ -27,6 +27,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 enum session_phase { SESSION_STARTING, SESSION_HELD, SESSION_WRITING, SESSION_STOPPING, SESSION_STOPPED, SESSION_FAILED };
 
@@ -107,6 +108,7 @@ struct os *session_owner_os(const struct session_env *env, const struct state_ow
 wstatus session_owner_path(const struct session_env *env, const struct state_owner *o, const char *path, struct reason *why);
 
 struct logger; /* logger.c */
+struct session_update; /* update.c */
 
 /* Something that is asked of a running logger: its thread runs it after a flush. In heap: whoever of the two comes last frees it. */
 struct logger_errand {
@@ -162,6 +164,9 @@ struct session {
     struct logger_errand  *queue; /* errands behind it, the first one first; the controlling thread's, as the next one */
     unsigned               errands_begun; /* given to the logger */
     atomic_uint            errands_done;
+    struct session_update *update;    /* that is under way (update.c); NULL: none */
+    const char            *path_next; /* the file that it is to have by that; NULL: it keeps the one it has */
+    uint64_t               counted_bytes; /* of memory, in the table */
     int                    private_fd; /* pidfd of the program whose session it is; -1: none */
     int                    ring_fd; /* BUFFERING: memfd with its newest buffers; -1: has none */
     uint64_t               late_events; /* under lock */
@@ -240,7 +245,7 @@ wstatus session_provider_set(struct session *s, const struct guid *provider, con
                              struct reason *why);
 bool    session_provider_find(const struct session *s, const struct guid *provider, unsigned *slot, unsigned *entry);
 void    session_provider_clear(struct session *s, const struct guid *provider);
-/* Other terms for a session that runs: all of them or, with `why`, nothing. 87 not possible with what the session is, or it must not be
+/* Other terms for a session that runs, one update at a time: all of them or, with `why`, nothing. 87 not possible with what the session is, or it must not be
  * changed; 161 the file is its own already; 50 not for such a session; 21 it is ending, or no file may be made yet; and as klog_update and
  * etl_writer_create. What can't be had goes to `found` and to the session's conditions. In a file of its own (update.c), which the early
  * program does not have. */
@@ -256,7 +261,13 @@ struct session_terms {
     uint16_t hooks[HOOK_MAX];
     unsigned hook_count;
 };
-wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why);
+/* Waits for nothing. 0: it is under way, and *out says so until session_update_end; 170: another one is. Else nothing has changed. */
+wstatus session_update_begin(struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why);
+/* True: it is done. The controlling thread does its steps here; the logger writes env->answers_fd when it has done its part of one. *ms: to be asked
+ * again by then. 2 s after a step of a user's session was begun, 60 s of another one, that step has failed: 1460. */
+bool session_update_done(struct session_update *u, unsigned *ms);
+/* What became of it; `found` gets more. Frees it. One that is not done is given up (21): what the logger has begun it ends. */
+wstatus session_update_end(struct session_update *u, struct condition_list *found, struct reason *why);
 /* Real time was switched off and consumers have got their rest: nothing of it is left. */
 void session_realtime_end(struct session *s);
 /* Processors came or went, perhaps: its kernel logger takes them up, or lets them go; conditions say which, and when. In a file of its
@@ -314,6 +325,11 @@ static inline bool session_is_part(const struct session *part, const struct sess
 static inline const char *session_log_path(const struct state_session *st)
 {
     return slot_word(session_slot(st), offsetof(struct state_slot, path) / 8) ? st->other_path : st->log_path;
+}
+/* It writes that file, or is about to. */
+static inline bool session_writes(const struct session *s, const char *path)
+{
+    return strcmp(session_log_path(s->state), path) == 0 || (s->path_next && strcmp(s->path_next, path) == 0);
 }
 /* The path of its file; NEWFILE: with this number. `out` has CTL_PATH bytes. */
 void session_file_path(const struct state_session *st, uint32_t number, char *out);

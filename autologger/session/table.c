@@ -68,7 +68,7 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
         if (guid_equal(&s->state->guid, &plan->guid) && !s->state->processes.kind && !t->env->processes) /* these have a provider's, which is no one's own */
             return reason_set(why, W_ALREADY_EXISTS, "session \"%s\" already has the Guid %s", s->state->name,
                               guid_format(&plan->guid, text));
-        if (plan->log_path && strcmp(session_log_path(s->state), plan->log_path) == 0)
+        if (plan->log_path && session_writes(s, plan->log_path))
             return reason_set(why, W_SHARING_VIOLATION, "session \"%s\" already writes %s", s->state->name, plan->log_path);
     }
     if ((st = system_logger_place(t, plan, why)))
@@ -80,7 +80,7 @@ wstatus table_add(struct session_table *t, const struct plan *plan, struct sessi
     if (st)
         return st;
     t->slot[free_slot] = *out;
-    t->memory_used += plan->memory_bytes;
+    table_memory_set(t, *out, plan->memory_bytes);
     return W_SUCCESS;
 }
 
@@ -89,7 +89,7 @@ wstatus table_add_adopted(struct session_table *t, struct session *s, struct rea
     if (t->slot[s->state->index])
         return reason_set(why, W_ALREADY_EXISTS, "two sessions with index %u were handed over", s->state->index);
     t->slot[s->state->index] = s;
-    t->memory_used += s->state->memory_bytes;
+    table_memory_set(t, s, s->state->memory_bytes);
     if (s->state->generation > t->generation)
         t->generation = s->state->generation;
     return W_SUCCESS;
@@ -108,8 +108,14 @@ void table_remove(struct session_table *t, struct session *s)
     if (!s)
         return;
     t->slot[s->state->index] = NULL;
-    t->memory_used -= s->state->memory_bytes;
+    table_memory_set(t, s, 0);
     session_destroy(s);
+}
+
+void table_memory_set(struct session_table *t, struct session *s, uint64_t bytes)
+{
+    t->memory_used += bytes - s->counted_bytes;
+    s->counted_bytes = bytes;
 }
 
 unsigned table_count(const struct session_table *t)

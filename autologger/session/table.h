@@ -27,6 +27,8 @@ wstatus table_add_adopted(struct session_table *t, struct session *s, struct rea
 struct session *table_find(struct session_table *t, const char *name);
 /* Stops, removes and destroys. */
 void     table_remove(struct session_table *t, struct session *s);
+/* What the session counts for in memory_used: more than it has while an update may give it more. */
+void     table_memory_set(struct session_table *t, struct session *s, uint64_t bytes);
 unsigned table_count(const struct session_table *t);
 /* Removes and destroys all that is left. */
 void     table_finish(struct session_table *t);

@@ -1,4 +1,8 @@
-/* update.c - other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, file, real time. See session.h. */
+/* update.c - other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, file, real time. See session.h.
+ * An update is a row of steps. What only the logger may do is an errand of its, and what a pass of the drain thread would hold up comes behind that pass:
+ * the controlling thread looks now and then whether it can go on, and waits for nothing.
+ * Invariants: U1 one update of a session at a time. U2 while one is under way others can have neither its file nor the memory that it may get
+ * (path_next, table_memory_set). U3 once the session is ending no step begins that the kernel's part would have to take. */
 #include "autologger/session/internal.h"
 #include "autologger/session/logger.h"
 #include "registry-sim/base/os.h"
@@ -9,12 +13,34 @@
 #include <string.h>
 #include <unistd.h>
 
+struct session_update {
+    struct session       *s;
+    struct session_terms  t;
+    struct session_terms  before; /* flags and stacks, as they were */
+    char                 *log_path, *file_name; /* of t */
+    struct state_owner    owner; /* who asks; not set: the daemon */
+    struct condition_list found;
+    struct reason         why;
+    wstatus               status;
+    unsigned              step;
+    struct logger_errand *errand; /* of this step; NULL: none */
+    unsigned              patience; /* s, for a step */
+    uint64_t              until_ns; /* so long is waited in this step; 0: not yet */
+    uint32_t              buffers; /* MaximumBuffers that it gets */
+    bool                  kernel, begins /* real time */, counted /* buffers is known */, keys /* of StackCaching, as it began */;
+};
+
 static bool known(const struct condition_list *list, const struct condition *c)
 {
     for (unsigned i = 0; i < list->count; i++)
         if (list->items[i].number == c->number && !strcmp(list->items[i].item, c->item) && !strcmp(list->items[i].reason, c->reason))
             return true;
     return false;
+}
+
+static void pass_on(struct condition_list *to, const struct condition *c)
+{
+    condition_add(to, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
 }
 
 /* ---- notes ---- */
@@ -43,6 +69,7 @@ static void note_kernel(struct session *s)
 
 /* ---- what is possible ---- */
 
+static bool is_ending(const struct session *s) { return atomic_load(&s->phase) >= SESSION_STOPPING; }
 static bool delivers(const struct session *s) { return s->state->log_file_mode & ETL_MODE_REAL_TIME; }
 
 static wstatus may_change_file(const struct session *s, const struct session_terms *t, struct reason *why)
@@ -83,7 +110,7 @@ static wstatus may_update(const struct session *s, const struct session_terms *t
     if (t->maximum && !t->maximum_buffers)
         return reason_set(why, W_INVALID_PARAMETER, "MaximumBuffers 0 is no number of buffers");
     const bool records = kernel || (t->maximum && session_wants_kernel(s)); /* its sources may still be on their way */
-    if (atomic_load(&s->phase) >= SESSION_STOPPING || (records && (!s->klog || s->sealed)))
+    if (is_ending(s) || (records && (!s->klog || s->sealed)))
         return reason_set(why, W_NOT_READY, "session \"%s\" records no %sevents now", name, records ? "kernel " : "");
     return may_change_file(s, t, why);
 }
@@ -204,15 +231,6 @@ static wstatus run_shrink(struct logger *l, struct logger_errand *e)
     return reason_set(&e->why, W_TIMEOUT, "its programs use more than that at once: what they have is taken back when they use less");
 }
 
-static wstatus maximum_shrink(struct session *s, uint32_t buffers, struct reason *why)
-{
-    uint32_t *asked = malloc(sizeof *asked);
-    if (!asked)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
-    *asked = buffers;
-    return session_ask(s, run_shrink, NULL, asked, why);
-}
-
 static wstatus maximum_grow(struct session *s, uint32_t buffers, struct reason *why)
 {
     const uint32_t before = s->state->maximum_buffers;
@@ -223,47 +241,130 @@ static wstatus maximum_grow(struct session *s, uint32_t buffers, struct reason *
     return status;
 }
 
-static void maximum_set(struct session *s, uint32_t buffers, struct condition_list *found)
+/* ---- what is waited for ---- */
+
+enum { WAIT_S = 60, WAIT_USER_S = 2 /* there may be many of them, and their storage is theirs */, PASS_MS = 20 };
+
+static uint64_t now_ns(const struct session_update *u) { return u->s->env->os->raw_ns(u->s->env->os); }
+
+static bool is_late(struct session_update *u)
 {
-    struct reason  why    = {0};
-    const uint32_t before = s->state->maximum_buffers;
-    if (buffers == before)
-        return;
-    wstatus status = buffers < before ? maximum_shrink(s, buffers, &why) : maximum_grow(s, buffers, &why);
-    if (status && buffers < before)
-        condition_add(found, status, false, "MaximumBuffers", "", 0, s->state->maximum_buffers == buffers ? "nothing to do" : "ask again when less is written",
-                      "not all memory was given back: %s", why.text);
-    else if (status)
-        condition_add(found, status, false, "MaximumBuffers", "", 0, "ask for fewer", "there is no more memory: %s", why.text);
-    if (s->state->maximum_buffers != before)
-        note_change(s, "MaximumBuffers is %u from then on, it was %u", s->state->maximum_buffers, before);
+    const uint64_t now = now_ns(u);
+    if (!u->until_ns)
+        u->until_ns = now + u->patience * UINT64_C(1000000000);
+    return now >= u->until_ns;
+}
+
+/* Its drain thread is at work: what takes the kernel's records would wait for it. *st is not 0 when that has taken too long. */
+static bool pass_waits(struct session_update *u, wstatus *st, struct reason *why)
+{
+    const bool busy = u->s->klog && klog_in_pass(u->s->klog), late = busy && is_late(u);
+    if (late)
+        *st = reason_set(why, W_TIMEOUT, "what the kernel recorded was not taken within %u s", u->patience);
+    return busy && !late;
+}
+
+static wstatus ask(struct session_update *u, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more, struct reason *why)
+{
+    return session_ask(u->s, run, file, more, u->owner.set ? &u->owner : NULL, &u->errand, why);
+}
+
+/* The errand is over: *st and *why say what became of it. */
+static bool errand_over(struct session_update *u, wstatus *st, struct reason *why)
+{
+    const bool done = session_errand_done(u->s, u->errand);
+    if (!done && !is_late(u))
+        return false;
+    *st = done ? u->errand->status : reason_set(why, W_TIMEOUT, "the file was not complete within %u s", u->patience);
+    if (done)
+        *why = u->errand->why;
+    session_errand_end(u->s, u->errand);
+    u->errand = NULL;
+    return true;
+}
+
+/* ---- the step of MaximumBuffers ---- */
+
+static void maximum_note(struct session_update *u, wstatus st, const char *what, const char *advice, const struct reason *why)
+{
+    struct session *s = u->s;
+    if (st)
+        condition_add(&u->found, st, false, "MaximumBuffers", "", 0, advice, "%s: %s", what, why->text);
+    if (s->state->maximum_buffers != u->before.maximum_buffers)
+        note_change(s, "MaximumBuffers is %u from then on, it was %u", s->state->maximum_buffers, u->before.maximum_buffers);
+}
+
+static bool grow_step(struct session_update *u)
+{
+    struct reason why = {0};
+    wstatus       st  = W_SUCCESS;
+    if (pass_waits(u, &st, &why))
+        return false;
+    st = st ? st : maximum_grow(u->s, u->buffers, &why);
+    maximum_note(u, st, "there is no more memory", "ask for fewer", &why);
+    return true;
+}
+
+static wstatus shrink_begin(struct session_update *u, struct reason *why)
+{
+    uint32_t *asked = malloc(sizeof *asked);
+    if (!asked)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+    *asked = u->buffers;
+    return ask(u, run_shrink, NULL, asked, why);
+}
+
+static bool shrink_step(struct session_update *u)
+{
+    struct reason why = {0};
+    wstatus       st  = u->errand ? W_SUCCESS : shrink_begin(u, &why);
+    if (!st && !errand_over(u, &st, &why))
+        return false;
+    maximum_note(u, st, "not all memory was given back", u->s->state->maximum_buffers == u->buffers ? "nothing to do" : "ask again when less is written", &why);
+    return true;
+}
+
+static bool maximum_step(struct session_update *u)
+{
+    if (!u->t.maximum)
+        return true;
+    if (!u->counted) {
+        u->buffers                = maximum_possible(u->s, &u->t, &u->found);
+        u->before.maximum_buffers = u->s->state->maximum_buffers;
+        u->counted                = true;
+    }
+    return u->buffers == u->before.maximum_buffers || (u->buffers > u->before.maximum_buffers ? grow_step : shrink_step)(u);
 }
 
 /* ---- file and real time ---- */
 
-static wstatus ways_change(struct session *s, const struct session_terms *t, struct condition_list *found, struct reason *why)
+static wstatus ways_begin(struct session_update *u)
 {
-    const bool            deliver = t->convert || (t->realtime ? t->deliver : delivers(s));
+    struct session             *s       = u->s;
+    const struct session_terms *t       = &u->t;
+    const bool                  deliver = t->convert || (t->realtime ? t->deliver : delivers(s));
     uint32_t              mode    = deliver ? s->state->log_file_mode | ETL_MODE_REAL_TIME : s->state->log_file_mode & ~(uint32_t)ETL_MODE_REAL_TIME;
     struct logger_change *c       = malloc(sizeof *c);
-    const bool            begins  = deliver && !s->realtime, keys = s->state->stack_cache_bytes;
     if (!c)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+        return reason_set(&u->why, W_NOT_ENOUGH_MEMORY, "not enough memory");
     if (t->convert)
         mode &= ~(uint32_t)SESSION_FILE_KINDS;
     *c         = (struct logger_change){mode, deliver, t->convert};
-    wstatus st = begins ? s->env->realtime->create(s, &s->realtime, why) : W_SUCCESS;
+    u->begins  = deliver && !s->realtime;
+    wstatus st = u->begins ? s->env->realtime->create(s, &s->realtime, &u->why) : W_SUCCESS;
+    u->begins &= !st;
     if (st)
         free(c);
-    st = st ? st : session_ask(s, logger_change, t->log_path, c, why);
-    if (st && begins && st != W_TIMEOUT) {
-        s->env->realtime->destroy(s->realtime);
-        s->realtime = NULL;
-    }
-    if (st)
-        return st;
-    if (why->status)
-        condition_add(found, why->status, false, "FileName", "", 0, "check the disk", "the file before could not be completed: %s", why->text);
+    return st ? st : ask(u, logger_change, t->log_path, c, &u->why);
+}
+
+/* The logger has changed them. */
+static void ways_note(struct session_update *u)
+{
+    struct session             *s = u->s;
+    const struct session_terms *t = &u->t;
+    if (u->why.status)
+        condition_add(&u->found, u->why.status, false, "FileName", "", 0, "check the disk", "the file before could not be completed: %s", u->why.text);
     if (t->log_path) {
         snprintf(s->state->file_name, sizeof s->state->file_name, "%s", t->file_name ? t->file_name : t->log_path);
         note_change(s, "events go to %.500s from then on", t->log_path);
@@ -271,10 +372,9 @@ static wstatus ways_change(struct session *s, const struct session_terms *t, str
     if (t->convert)
         note_change(s, "real time from then on, its file has ended");
     else if (t->realtime)
-        note_change(s, "real time is %s from then on", deliver ? "on" : "off");
-    if (keys && !s->state->stack_cache_bytes)
+        note_change(s, "real time is %s from then on", t->deliver ? "on" : "off");
+    if (u->keys && !s->state->stack_cache_bytes)
         note_change(s, "stacks are written whole from then on: who listens later could not know the keys of StackCaching");
-    return W_SUCCESS;
 }
 
 void session_realtime_end(struct session *s)
@@ -309,46 +409,160 @@ static wstatus kernel_change(struct session *s, const struct session_terms *term
     return W_SUCCESS;
 }
 
-/* As it was before. */
-static void kernel_restore(struct session *s, const struct session_terms *before)
+/* As it was before; U3: what was changed is said instead. */
+static void kernel_restore(struct session_update *u)
 {
+    struct session       *s       = u->s;
     struct condition_list ignored = {0};
     struct reason         why;
-    if (kernel_change(s, before, &ignored, &why) != W_SUCCESS)
+    if (is_ending(s))
+        note_kernel(s);
+    else if (kernel_change(s, &u->before, &ignored, &why) != W_SUCCESS)
         condition_add(&s->conditions, why.status, false, "EnableKernelFlags", "", 0, "update them again", "a change could not be taken back: %s", why.text);
     condition_list_finish(&ignored);
 }
 
-wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+static bool kernel_step(struct session_update *u)
 {
-    struct session_terms t      = *terms, before = {.flags = true, .stacks = true, .hook_count = s->state->hook_count};
-    const bool           kernel = t.flags || t.stacks;
-    wstatus              status = may_update(s, &t, why);
+    if (!u->kernel)
+        return true;
+    if (pass_waits(u, &u->status, &u->why))
+        return false;
+    if (!u->status && is_ending(u->s))
+        u->status = reason_set(&u->why, W_NOT_READY, "session \"%s\" records no kernel events now", u->s->state->name);
+    if (!u->status)
+        u->status = kernel_change(u->s, &u->t, &u->found, &u->why);
+    return true;
+}
 
-    memcpy(before.group_mask, s->state->group_mask, sizeof before.group_mask);
-    memcpy(before.hooks, s->state->hooks, sizeof before.hooks);
-    if (!status && kernel)
-        status = kernel_change(s, &t, found, why);
-    t.realtime &= t.deliver != delivers(s); /* it is so already */
-    t.convert &= !session_converted(s->state); /* also because a predecessor did it, and died before it had answered */
-    if (!status && (t.log_path || t.realtime || t.convert)) {
-        *why   = (struct reason){0};
-        status = ways_change(s, &t, found, why);
-        if (status && kernel)
-            kernel_restore(s, &before);
+static bool ways_step(struct session_update *u)
+{
+    struct session *s  = u->s;
+    wstatus         st = W_SUCCESS;
+    if (!u->t.log_path && !u->t.realtime && !u->t.convert)
+        return true;
+    if (!u->errand) {
+        u->why = (struct reason){0};
+        st     = ways_begin(u);
     }
+    if (!st && !errand_over(u, &st, &u->why))
+        return false;
+    if (st && u->begins && st != W_TIMEOUT) {
+        s->env->realtime->destroy(s->realtime);
+        s->realtime = NULL;
+    }
+    u->status = st;
+    if (!st)
+        ways_note(u);
+    else if (u->kernel)
+        kernel_restore(u);
+    return true;
+}
+
+static bool told_step(struct session_update *u)
+{
+    if (u->kernel)
+        note_kernel(u->s);
+    return true;
+}
+
+static bool last_step(struct session_update *u)
+{
+    struct session *s = u->s;
+    if (u->t.timer || delivers(s))
+        timer_set(s, u->t.timer ? u->t.flush_timer : s->state->flush_timer);
+    for (unsigned i = 0; i < u->found.count; i++)
+        if (!known(&s->conditions, &u->found.items[i]))
+            pass_on(&s->conditions, &u->found.items[i]);
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool (*const steps[])(struct session_update *u) = {kernel_step, ways_step, told_step, maximum_step, last_step};
+enum { STEPS = sizeof steps / sizeof *steps };
+
+static bool texts_keep(struct session_update *u)
+{
+    const struct session_terms *t = &u->t;
+    if (t->log_path)
+        u->log_path = strdup(t->log_path);
+    if (t->file_name)
+        u->file_name = strdup(t->file_name);
+    const bool all = (!t->log_path || u->log_path) && (!t->file_name || u->file_name);
+    u->t.log_path  = u->log_path;
+    u->t.file_name = u->file_name;
+    return all;
+}
+
+static void update_free(struct session_update *u)
+{
+    condition_list_finish(&u->found);
+    free(u->log_path);
+    free(u->file_name);
+    free(u);
+}
+
+wstatus session_update_begin(struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why)
+{
+    const struct state_session *st     = s->state;
+    wstatus                     status = may_update(s, terms, why);
+    if (!status && s->update)
+        status = reason_set(why, W_BUSY, "session \"%s\" is being updated already", st->name);
     if (status)
         return status;
-    if (kernel)
-        note_kernel(s);
-    if (t.maximum)
-        maximum_set(s, maximum_possible(s, &t, found), found);
-    if (t.timer || delivers(s))
-        timer_set(s, t.timer ? t.flush_timer : s->state->flush_timer);
-    for (unsigned i = 0; i < found->count; i++)
-        if (!known(&s->conditions, &found->items[i])) {
-            const struct condition *c = &found->items[i];
-            condition_add(&s->conditions, c->number, c->note, c->item, c->source_file, c->source_line, c->advice, "%s", c->reason);
-        }
+    struct session_update *u = calloc(1, sizeof *u);
+    if (!u)
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+    u->s        = s;
+    u->t        = *terms;
+    u->patience = st->owner.set && st->owner.uid ? WAIT_USER_S : WAIT_S;
+    u->kernel   = terms->flags || terms->stacks;
+    u->before = (struct session_terms){.flags = true, .stacks = true, .hook_count = st->hook_count};
+    u->keys   = st->stack_cache_bytes != 0;
+    memcpy(u->before.group_mask, st->group_mask, sizeof u->before.group_mask);
+    memcpy(u->before.hooks, st->hooks, sizeof u->before.hooks);
+    if (s->env->asks)
+        u->owner = *s->env->asks;
+    if (!texts_keep(u)) {
+        update_free(u);
+        return reason_set(why, W_NOT_ENOUGH_MEMORY, "not enough memory");
+    }
+    u->t.realtime &= u->t.deliver != delivers(s); /* it is so already */
+    u->t.convert &= !session_converted(st);       /* also because a predecessor did it, and died before it had answered */
+    s->update    = u;
+    s->path_next = u->log_path;
+    *out         = u;
     return W_SUCCESS;
+}
+
+static bool is_over(const struct session_update *u) { return u->status || u->step == STEPS; }
+
+bool session_update_done(struct session_update *u, unsigned *ms)
+{
+    while (!is_over(u)) {
+        if (!steps[u->step](u)) {
+            const uint64_t now = now_ns(u), left = u->until_ns > now ? (u->until_ns - now) / 1000000 + 1 : 1;
+            *ms                = u->errand ? (unsigned)left : PASS_MS;
+            return false;
+        }
+        u->until_ns = 0;
+        u->step++;
+    }
+    return true;
+}
+
+wstatus session_update_end(struct session_update *u, struct condition_list *found, struct reason *why)
+{
+    struct session *s      = u->s;
+    const wstatus   status = is_over(u) ? u->status : reason_set(&u->why, W_NOT_READY, "session \"%s\" has ended", s->state->name);
+    if (u->errand)
+        session_errand_end(s, u->errand);
+    for (unsigned i = 0; i < u->found.count; i++)
+        pass_on(found, &u->found.items[i]);
+    *why         = u->why;
+    s->update    = NULL;
+    s->path_next = NULL;
+    update_free(u);
+    return status;
 }

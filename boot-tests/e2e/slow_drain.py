@@ -1,5 +1,6 @@
 """A read of /proc that takes 1.5 s in the thread that takes the kernel's records: the journal has a line, the session a condition with what to do, and no
-loss that is not counted. A quick one says nothing. One that takes 4 s holds up the stop of that session; all others are served meanwhile. F6."""
+loss that is not counted. A quick one says nothing. One that takes 4 s holds up the stop of that session, and an update of its memory; all others are
+served meanwhile. F6."""
 import json
 import os
 import subprocess
@@ -76,6 +77,14 @@ def others_are_served(m, name):
 
 
 def a_slow_pass_holds_up_its_session_alone(m, slow):
+    hang(slow, HANG_MS)
+    began, update = time.monotonic(), waits("update", NT, "--maximum-buffers", "200")
+    time.sleep(0.2)
+    others_are_served(m, "first")
+    check(time.monotonic() - began > 3 or update.poll() is None, "nothing was waited for")
+    ends(update)
+    row = json.loads(m.tool("query", NT, "--json").stdout)
+    check(row.get("session", row)["maximum_buffers"] == 200, row)
     hang(slow, HANG_MS)
     began, stop = time.monotonic(), waits("stop", NT)
     time.sleep(0.2)

@@ -1,5 +1,5 @@
-"""A user's session on storage that stops to answer: an ext4 of its own, frozen. Start, flush, snapshot, next file and stop of that session wait, each as long as
-it says; all others are served meanwhile: root's commands, programs that come, sessions that begin and end. When the storage answers again each is done,
+"""A user's session on storage that stops to answer: an ext4 of its own, frozen. Start, flush, snapshot, next file, update and stop of that session wait, each as
+long as it says; all others are served meanwhile: root's commands, programs that come, sessions that begin and end. When the storage answers again each is done,
 and each file is whole: decoded and compared with the writers. Also with a daemon that is killed meanwhile, and one that is ended. F6.
 Proves: CLI-10."""
 import ctypes
@@ -75,6 +75,10 @@ class Disk:
 
     def path(self, name):
         return os.path.join(self.folder, "user", name)
+
+
+def tool_as_root(m, *words):
+    return subprocess.Popen([os.path.join(BUILD, "autologger"), *words], env=m.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def tool_as_user(m, *words):
@@ -207,6 +211,87 @@ def files_wait(m, disk):
     now(m, "stop", "filed")
 
 
+def query(m, name):
+    return json.loads(m.tool("query", name, "--json").stdout)
+
+
+def updates_wait(m, disk):
+    """Less memory and another file, of a user's session and of root's. The first waits 2 s, the second for the storage; a second update has its turn then."""
+    ours = os.path.join(disk.folder, "ours.etl")
+    more = ("--set", "MinimumBuffers=8", "--set", "MaximumBuffers=64")
+    begin(m, disk, "less", *more)
+    m.tool("start", "ours", "-o", ours, "--provider", PROVIDER, "--set", "BufferSize=64KB", *more)
+    tallies = [write(m, 0)]
+    disk.freeze()
+    tallies.append(write(m, 1))
+    user = tool_as_user(m, "update", "less", "--maximum-buffers", "16")
+    root = tool_as_root(m, "update", "ours", "--maximum-buffers", "16")
+    time.sleep(0.5)
+    turn = tool_as_root(m, "update", "ours", "--flush-timer", "9")
+    soon(m, "sessions", m.tool, "sessions")
+    still_waits(user, root)
+    others_are_served(m, 6)
+    text = ends(user, 0, 10)
+    check("1460" in text and "within 2 s" in text, text)
+    still_waits(root, turn)
+    check(query(m, "ours")["flush_timer"] == 0 and query(m, "ours")["maximum_buffers"] == 64, query(m, "ours"))
+    disk.thaw()
+    text = ends(root, 0, 20)
+    check("condition" not in text and query(m, "ours")["maximum_buffers"] == 16, text, query(m, "ours"))
+    ends(turn, 0, 20)
+    check(query(m, "ours")["flush_timer"] == 9, query(m, "ours"))
+    now(m, "update", "less", "--maximum-buffers", "16")
+    check(query(m, "less")["maximum_buffers"] == 16, query(m, "less"))
+    tallies.append(write(m, 2))
+    for name in ("less", "ours"):
+        m.tool("stop", name)
+    for path in (disk.path("less.etl"), ours):
+        whole(m, path, tallies, 3 * EVENTS)
+
+
+def updates_end(m, disk):
+    """Its controller goes, its session is stopped, its daemon is killed."""
+    files = {name: os.path.join(disk.folder, f"{name}.etl") for name in ("left", "stopped", "dead")}
+    files["next"] = os.path.join(m.logs, "next.etl")
+    for name in ("left", "stopped", "dead"):
+        m.tool("start", name, "-o", files[name], "--provider", PROVIDER, "--set", "BufferSize=64KB", "--set", "MinimumBuffers=8", "--set", "MaximumBuffers=64")
+    tallies = [write(m, 0)]
+    disk.freeze()
+    tallies.append(write(m, 1))
+    left, stopped, dead = (tool_as_root(m, "update", name, "--maximum-buffers", "16") for name in ("left", "stopped", "dead"))
+    time.sleep(0.5)
+    left.kill()
+    left.communicate()
+    stop = tool_as_root(m, "stop", "stopped")
+    others_are_served(m, 7)
+    still_waits(stopped, dead, stop)
+    disk.thaw()
+    ends(stopped, 0, 20)
+    ends(stop, 0, 20)
+    ends(dead, 0, 20)
+    check(query(m, "left")["maximum_buffers"] == 16, "what was begun is done", query(m, "left"))
+    whole(m, files["stopped"], tallies, 2 * EVENTS)
+    disk.freeze()
+    tallies.append(write(m, 2))
+    change = tool_as_root(m, "update", "dead", "--output", "next.etl", "--maximum-buffers", "8")
+    time.sleep(0.5)
+    os.kill(m.daemon_pid(), signal.SIGKILL)
+    m.wait_ready()
+    soon(m, "sessions", m.tool, "sessions")
+    still_waits(change)
+    disk.thaw()
+    ends(change, 0, 30)
+    row = query(m, "dead")
+    check(row["maximum_buffers"] == 8 and row["log_path"] == files["next"], row)
+    tallies.append(write(m, 3))
+    m.tool("stop", "left")
+    m.tool("stop", "dead")
+    whole(m, files["left"], tallies, 4 * EVENTS)
+    joined = os.path.join(m.dir, "joined.etl")
+    m.tool("merge", "--output", joined, files["dead"], files["next"])
+    whole(m, joined, tallies, 4 * EVENTS)
+
+
 def killed(m, disk):
     begin(m, disk, "adopted")
     tallies = [write(m, 0)]
@@ -254,7 +339,7 @@ with Machine() as m:
         os.dup2(standard_error, 2)
         m.tool("access", "default", "--allow", f"group:{GROUP}=query,realtime,ondisk,enable,consume")
         m.tool("start", "honest", "-o", "honest.etl", "--provider", "{5ca1ab1e-7e57-0001-8000-0000000000ff}")
-        for part in (stop_waits, start_waits, files_wait, killed, ended):
+        for part in (stop_waits, start_waits, files_wait, updates_wait, updates_end, killed, ended):
             part(m, disk)
     finally:
         disk.end()

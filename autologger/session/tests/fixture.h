@@ -111,6 +111,19 @@ static inline wstatus program_write(struct program *w, const void *payload, uint
     return st;
 }
 
+/* All of an update. */
+static inline wstatus session_update(struct session *s, const struct session_terms *terms, struct condition_list *found, struct reason *why)
+{
+    struct session_update *u;
+    unsigned               ms;
+    const wstatus          st = session_update_begin(s, terms, &u, why);
+    if (st)
+        return st;
+    while (!session_update_done(u, &ms))
+        usleep(1000);
+    return session_update_end(u, found, why);
+}
+
 struct found {
     uint64_t events, inversions, bytes;
     uint32_t lost;
