@@ -31,6 +31,7 @@ struct held {
     struct session_update    *update; /* of an update */
     struct ctl_update_request *again; /* of one that waits for another one */
     bool              over; /* of an update: its session is about to go */
+    bool              failed; /* of a start: its session is being ended for that */
     unsigned          told; /* of a start: how many of the session's conditions are in that */
     unsigned          count; /* 0: the session is to end */
     struct held_part  part[];
@@ -141,6 +142,8 @@ static bool is_done(const struct control_server *v, struct held *h)
     bool all = h->count || !h->s;
     if (h->update)
         return update_done(h);
+    if (h->failed)
+        return !h->s;
     if (h->again)
         return h->over || !is_updated(v, h->s);
     for (unsigned i = 0; i < h->count; i++)
@@ -157,16 +160,24 @@ static void stop_answer(struct control_server *v, const struct held *h)
     server_reply(v, h->connection, &h->header, answer, sizeof *answer + sizeof answer->row[0], W_SUCCESS);
 }
 
-/* The rest of a start. A file that is not there yet is no failure: events wait for it. */
+/* The rest of a start. A file that is not there yet is no failure: events wait for it. True: it has failed, and is answered when its session has ended. */
+static bool start_fails(struct control_server *v, struct held *h)
+{
+    h->status = v->hooks.started(v->hooks.ctx, h->s, h->told, h->begun);
+    if (!h->status)
+        return false;
+    h->failed    = true;
+    h->part[0].s = NULL;
+    h->until_ms  = UINT64_MAX;
+    return true;
+}
+
 static void start_answer(struct control_server *v, struct held *h)
 {
-    wstatus st = W_NOT_READY;
-    if (h->s)
-        st = v->hooks.started(v->hooks.ctx, h->s, h->told, h->begun);
-    else
+    if (!h->s && !h->failed)
         snprintf(h->begun->text, sizeof h->begun->text, "the session was stopped before its file was made");
     if (h->connection != GONE)
-        server_reply(v, h->connection, &h->header, h->begun, sizeof *h->begun, st);
+        server_reply(v, h->connection, &h->header, h->begun, sizeof *h->begun, h->status);
 }
 
 static void update_told(struct control_server *v, unsigned c, const struct ctl_header *m, struct session *s, wstatus st, const struct condition_list *found,
@@ -264,6 +275,8 @@ static bool one_answered(struct control_server *v, uint64_t now_ms)
             continue;
         if (!done)
             took_long(h);
+        if (h->begun && h->s && start_fails(v, h))
+            return true;
         held_unlink(v, at);
         held_answer(v, h);
         held_free(h);

@@ -45,7 +45,7 @@ struct control_hooks {
     /* starts what the snapshot declares; NULL: an early program's. *answer is zeroed, and gets all but the header. *wait: when that session has
      * flushed, or takes long to, `started` says the rest; `told`: how many of its conditions the answer has. NULL: there is no more to say */
     wstatus (*start)(void *ctx, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);
-    wstatus (*started)(void *ctx, struct session *s, unsigned told, struct ctl_update_answer *answer);
+    wstatus (*started)(void *ctx, struct session *s, unsigned told, struct ctl_update_answer *answer); /* a Status: its end has begun */
     /* a file more of a session that runs: a snapshot at `file` (as FileName), or, NULL, its next one. Begins it: *errand says when it is done. With
      * another Status *answer, which is zeroed, has why. NULL there too */
     wstatus (*file)(void *ctx, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);

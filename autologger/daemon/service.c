@@ -235,7 +235,11 @@ static wstatus started(void *ctx, struct session *s, unsigned told, struct ctl_u
 {
     struct service         *v    = ctx;
     const struct start_host host = {&v->table, v->state->log_dir, v->state->fs_ready, v->server};
-    return v->options.started(&host, s, told, answer);
+    struct reason           ignored;
+    const wstatus           st = v->options.started(&host, s, told, answer);
+    if (st) /* programs that came meanwhile were told of it, and others may have asked for something */
+        service_stop(v, s, &ignored);
+    return st;
 }
 
 static wstatus file(void *ctx, struct session *s, const char *name, struct ctl_update_answer *answer, struct logger_errand **errand)

@@ -34,16 +34,20 @@ static void leave_table(struct service *v, struct session *s)
 {
     struct ctl_session_info final;
     struct reason           why;
+    const bool              row = *s->state->key; /* of one that a controller started there is nothing to save */
     if (v->options.ended)
         v->options.ended(&v->table, s);
     server_session_ended(v->server, s, v->ending);
     session_info(s, &final);
-    boot_update(&v->table, s, &v->results);
-    boot_conclude(&v->results, s->state->key, v->env.cpus);
-    service_rows_keep(v); /* before the session is gone: a successor could not ask it any more */
+    if (row) {
+        boot_update(&v->table, s, &v->results);
+        boot_conclude(&v->results, s->state->key, v->env.cpus);
+        service_rows_keep(v); /* before the session is gone: a successor could not ask it any more */
+    }
     server_session_stopped(v->server, s, &final);
     table_remove(&v->table, s);
-    service_save(v, &why);
+    if (row)
+        service_save(v, &why);
     server_held(v->server); /* who is told that it has ended finds what was saved */
 }
 

@@ -14,12 +14,7 @@ wstatus started_now(const struct start_host *host, struct session *s, unsigned t
     struct reason why = {0};
     const wstatus st  = session_file_status(s, &why);
     if (st) {
-        struct ctl_session_info final;
         snprintf(answer->text, sizeof answer->text, "%s", why.text);
-        server_session_gone(host->server, s); /* programs that came meanwhile were told of it, and others may have asked for something */
-        session_info(s, &final);
-        server_session_stopped(host->server, s, &final);
-        table_remove(host->table, s);
         return st;
     }
     const size_t used = strlen(answer->text);
@@ -55,7 +50,11 @@ wstatus start_now(const struct start_host *host, const void *snapshot, size_t si
     condition_list_finish(&found);
     if (!st && host->fs_ready && s->logger_runs)
         *wait = s;
-    return st || *wait ? st : started_now(host, s, s->conditions.count, answer);
+    if (st || *wait)
+        return st;
+    if ((st = started_now(host, s, s->conditions.count, answer)))
+        table_remove(host->table, s); /* nobody has heard of it yet, and its logger waits for nothing */
+    return st;
 }
 
 wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand)

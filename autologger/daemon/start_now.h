@@ -22,6 +22,6 @@ void    updated_now(const struct start_host *host, struct session *s);
 /* The Status. *answer (zeroed by the caller) gets its text, conditions or why not, and the session. *wait: when its logger has flushed, or that takes
  * long, started_now says the rest; NULL: there is none. */
 wstatus start_now(const struct start_host *host, const void *snapshot, size_t size, struct ctl_update_answer *answer, struct session **wait);
-/* A session that could not make its file is gone then. `told`: how many of its conditions answer->text has. */
+/* A session that could not make its file is the caller's to end. `told`: how many of its conditions answer->text has. */
 wstatus started_now(const struct start_host *host, struct session *s, unsigned told, struct ctl_update_answer *answer);
 #endif
