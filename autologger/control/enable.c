@@ -178,13 +178,13 @@ static void note_unfiltered(struct control_server *v, uint32_t slot)
 }
 
 /* A provider has come. A classic one, whom several sessions want: the one that has the last place keeps it. */
-static void registered(struct control_server *v, unsigned registration, const void *traits, size_t size)
+static void registered(struct control_server *v, unsigned registration, const struct guid *group)
 {
     const struct state_registration *r    = &v->state->registration[registration];
     const struct shm_provider       *p    = &v->table->directory->shm->provider[r->slot];
     const uint8_t                    mask = p->mask;
     parts_registered(v, registration);
-    group_join(v, registration, traits, size);
+    group_join(v, registration, group);
     if (r->in_use & STATE_REGISTERED_CLASSIC && mask & (mask - 1))
         take_from_others(v, r->slot, 31u - (unsigned)__builtin_clz(mask));
     if (r->in_use & STATE_REGISTERED_CLASSIC)

@@ -3,37 +3,13 @@
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 
-#include "registry-sim/base/cursor.h"
-
 #include <stdio.h>
 #include <string.h>
-
-enum { TRAIT_GROUP = 1, TRAIT_HEAD = 3 };
 
 void group_key(const struct guid *group, char out[64])
 {
     char text[GUID_TEXT_SIZE];
     snprintf(out, 64, "group %s", guid_format(group, text));
-}
-
-/* The first group that the traits name: u16 size, name, then {u16 size, u8 type, data} each. */
-static bool group_of(const void *traits, size_t size, struct guid *out)
-{
-    struct cursor c = cur_make(traits, size);
-    cur_u16(&c);
-    cur_zstring(&c);
-    while (cur_ok(&c) && cur_left(&c) >= TRAIT_HEAD) {
-        const uint16_t whole = cur_u16(&c);
-        const uint8_t  type  = cur_u8(&c);
-        const void    *data  = cur_take(&c, whole < TRAIT_HEAD ? SIZE_MAX : (size_t)whole - TRAIT_HEAD);
-        if (!data)
-            return false;
-        if (type == TRAIT_GROUP && whole == TRAIT_HEAD + sizeof *out) {
-            memcpy(out, data, sizeof *out);
-            return true;
-        }
-    }
-    return false;
 }
 
 struct state_enable *group_place(const struct session *s, const struct guid *provider)
@@ -76,17 +52,16 @@ static void tell(struct control_server *v, uint32_t slot, unsigned entry)
     }
 }
 
-void group_join(struct control_server *v, unsigned registration, const void *traits, size_t size)
+void group_join(struct control_server *v, unsigned registration, const struct guid *group)
 {
     struct state_registration *r = &v->state->registration[registration];
-    struct guid                group;
     unsigned                   at;
 
-    if (state_group(r) >= 0 || !group_of(traits, size, &group) || !server_granted(v, r->connection, &group, ACCESS_JOIN_GROUP))
+    if (state_group(r) >= 0 || !group || !server_granted(v, r->connection, group, ACCESS_JOIN_GROUP))
         return;
-    if (!quota_provider(v, v->state->connection[r->connection].uid, &group))
+    if (!quota_provider(v, v->state->connection[r->connection].uid, group))
         return;
-    const int slot = directory_get(v->table->directory, &group);
+    const int slot = directory_get(v->table->directory, group);
     if (slot < 0 || slot == (int)r->slot)
         return;
     r->in_use |= (uint32_t)(slot + 1) << STATE_GROUP_SHIFT;

@@ -137,13 +137,11 @@ static void tell_foreign(struct control_server *v, unsigned c)
     server_tell(v, c, &m, sizeof m, NULL, 0);
 }
 
-static wstatus on_hello(struct control_server *v, unsigned c, const void *message, size_t size)
+static wstatus on_hello(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    const struct ctl_hello *m = message;
     struct ctl_hello answer = {.header = {sizeof answer, CTL_HELLO, CTL_VERSION, m->header.sequence, 0},
                                .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR, .processors = v->table->env->cpus,
                                .daemon_instance = v->instance};
-    (void)size;
     v->greeted[c] = true;
     if (access_may_control(v->state->connection[c].uid)) /* others are kept when they ask for something: a hello costs the keeper nothing */
         server_keep(v, c, KEPT_ASKS);
@@ -156,15 +154,23 @@ static wstatus on_hello(struct control_server *v, unsigned c, const void *messag
     return W_SUCCESS;
 }
 
-static wstatus on_thread(struct control_server *v, unsigned c, const void *message, size_t size)
+static wstatus on_thread(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    const struct ctl_thread *m      = message;
-    struct ctl_thread        answer = {.inner = m->inner};
-    (void)size;
+    struct ctl_thread answer = {.inner = m->inner};
     answer.outer = foreign_thread(v->table->env->proc_fd, v->state->connection[c].pid, m->inner, v->near_thread[c], &v->foreign);
     if (answer.outer)
         v->near_thread[c] = answer.outer;
-    return server_reply(v, c, m, &answer, sizeof answer, W_SUCCESS);
+    return server_reply(v, c, &m->header, &answer, sizeof answer, W_SUCCESS);
+}
+
+/* Any message of a provider. */
+static wstatus on_told(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    static server_told *const act[] = {[CTL_HELLO] = on_hello, [CTL_REGISTER] = server_on_register, [CTL_UNREGISTER] = server_on_unregister,
+                                       [CTL_ENABLE_ACK] = server_on_enable_ack, [CTL_THREAD] = on_thread};
+    struct provider_message   m;
+    const wstatus             st = provider_message_read(message, size, &m);
+    return st ? st : act[m.header.type](v, c, &m);
 }
 
 void server_answer(struct control_server *v, unsigned c, const struct ctl_header *to, wstatus status)
@@ -209,17 +215,17 @@ enum { ALWAYS = 0, OWNER = 1 << 30, BY_ITSELF = 1 << 29, CREATE = 1 << 28 /* wha
 
 static const struct request {
     uint16_t type;
-    size_t   least; /* size of the fixed part */
+    size_t   least; /* size of the fixed part; 0: provider_message.h knows it */
     uint32_t right; /* of enum access_right, on the session whose name follows the header; or one of the above */
     bool     files; /* would lose what an early program holds: it asks for its successor, and says 1237 until that is there */
     uint16_t weight; /* how many requests it counts as (quota.h) */
     server_request *act;
 } requests[] = {
-    {CTL_HELLO, sizeof(struct ctl_hello), ALWAYS, false, 2, on_hello},
-    {CTL_REGISTER, sizeof(struct ctl_register), ALWAYS, false, 2, server_on_register}, /* asks for REGISTER_GUIDS itself */
-    {CTL_UNREGISTER, sizeof(struct ctl_unregister), ALWAYS, false, 1, server_on_unregister},
-    {CTL_ENABLE_ACK, sizeof(struct ctl_enable_ack), ALWAYS, false, 1, server_on_enable_ack},
-    {CTL_THREAD, sizeof(struct ctl_thread), ALWAYS, false, 1, on_thread},
+    {CTL_HELLO, 0, ALWAYS, false, 2, on_told},
+    {CTL_REGISTER, 0, ALWAYS, false, 2, on_told}, /* asks for REGISTER_GUIDS itself */
+    {CTL_UNREGISTER, 0, ALWAYS, false, 1, on_told},
+    {CTL_ENABLE_ACK, 0, ALWAYS, false, 1, on_told},
+    {CTL_THREAD, 0, ALWAYS, false, 1, on_told},
     {CTL_QUERY, sizeof(struct ctl_session_request), ALWAYS, false, 1, server_on_query}, /* tells those that the caller may query */
     {CTL_STOP, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_stop},
     {CTL_FLUSH, sizeof(struct ctl_session_request), ACCESS_GUID_ENABLE, true, 4, server_on_flush},
@@ -291,10 +297,13 @@ static const struct request *request_of(uint16_t type)
 
 void server_act(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    const struct ctl_header *m  = message;
-    const struct request    *r  = request_of(m->type);
-    wstatus                  st = W_BAD_LENGTH;
+    const struct request *r  = NULL;
+    wstatus               st = W_BAD_LENGTH;
+    struct ctl_header     m;
 
+    if (!message_header_read(message, size, &m))
+        return; /* server_receive has looked */
+    r = request_of(m.type);
     if (!r)
         st = W_INVALID_FUNCTION;
     else if (!may(v, c, r, message, size))
@@ -307,18 +316,18 @@ void server_act(struct control_server *v, unsigned c, const void *message, size_
     } else if (size >= r->least)
         st = r->act(v, c, message, size);
     if (st && v->fd[c] >= 0)
-        server_answer(v, c, m, st);
+        server_answer(v, c, &m, st);
 }
 
 void server_receive(struct control_server *v, unsigned c, const void *message, size_t size)
 {
-    const struct ctl_header *m = message;
+    struct ctl_header m;
 
-    if (size < sizeof *m || m->size != size) { /* not even a header: not one of ours */
+    if (!message_header_read(message, size, &m)) { /* not one of ours */
         server_drop(v, c);
         return;
     }
-    const struct request *r = request_of(m->type);
+    const struct request *r = request_of(m.type);
     quota_spend(v, c, r ? r->weight : 1, size);
     if (r && r->type != CTL_HELLO && r->type != CTL_REGISTER) /* whoever registers is kept when that was granted */
         server_keep(v, c, KEPT_ASKS);

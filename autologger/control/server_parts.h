@@ -4,6 +4,7 @@
 #ifndef AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #define AUTOLOGGER_CONTROL_SERVER_PARTS_H
 #include "autologger/control/foreign.h"
+#include "autologger/control/provider_message.h"
 #include "autologger/control/quota.h"
 #include "autologger/control/server.h"
 
@@ -69,6 +70,7 @@ struct control_server {
 enum { ROUND_NS = 2000000 }; /* processor time of a round, before it is the owner's turn again */
 
 typedef wstatus server_request(struct control_server *v, unsigned c, const void *message, size_t size);
+typedef wstatus server_told(struct control_server *v, unsigned c, const struct provider_message *m); /* by a provider */
 
 /* ---- server.c ---- */
 /* A successor gets that connection. */
@@ -113,7 +115,7 @@ void server_peer_ended(struct control_server *v, unsigned c);
 void server_peers_ended(struct control_server *v); /* of all that ended */
 
 /* ---- server_providers.c ---- */
-server_request server_on_register, server_on_unregister, server_on_enable_ack;
+server_told server_on_register, server_on_unregister, server_on_enable_ack;
 /* V2: false when the client is gone, or may not write there: it is not told that anything is enabled in that session. */
 /* A condition of the session, once for each item: more would say nothing new. */
 void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice);
@@ -132,8 +134,8 @@ void           server_registration_drop(struct control_server *v, struct state_r
 struct enable_wait;
 /* Programs that have `slot` registered are told; their tickets go to `wait`, which has room for all registrations, or is NULL. */
 void enable_tell_all(struct control_server *v, struct session *s, uint32_t slot, unsigned entry, uint32_t code, struct enable_wait *wait);
-/* A provider has come: it joins the group that its traits name, and is enabled where that is; programs that have it are told. */
-void group_join(struct control_server *v, unsigned registration, const void *traits, size_t size);
+/* A provider has come: it joins the group that its traits name (NULL: none), and is enabled where that is; programs that have it are told. */
+void group_join(struct control_server *v, unsigned registration, const struct guid *group);
 void group_key(const struct guid *group, char out[64]);
 /* The session's place for a provider: in use, or kept from before. NULL: it never had one. */
 struct state_enable *group_place(const struct session *s, const struct guid *provider);

@@ -5,7 +5,6 @@
 #include "autologger/control/peer.h"
 #include "autologger/control/places.h"
 #include "autologger/wire/etl.h"
-#include "registry-sim/base/cursor.h"
 #include "registry-sim/win32/visible.h"
 
 #include <stdio.h>
@@ -154,26 +153,20 @@ static void registration_refused(struct control_server *v, unsigned c, const str
 }
 
 /* The first program to register a provider chooses the name that all see. */
-static bool name_fit(struct control_server *v, unsigned c, const struct ctl_register *m)
+static bool name_fit(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    struct cursor t = cur_make((const uint8_t *)(m + 1), m->traits_size);
-    char          shown[96], what[224];
-    cur_u16(&t);
-    const char *name = cur_zstring(&t);
-    if (!name || visible_is(name))
+    char shown[96], what[224];
+    if (!m->name || visible_is(m->name))
         return true;
-    visible_escape(name, strlen(name), shown, sizeof shown);
+    visible_escape(m->name, m->name_length, shown, sizeof shown);
     snprintf(what, sizeof what, "a program of uid %u registers it with a name that has control characters, and is refused: %s", v->state->connection[c].uid, shown);
     tell_sessions(v, &m->provider, W_INVALID_NAME, what, "give the provider a name of visible characters");
     return false;
 }
 
 /* The name is fit. */
-static void remember_name(struct directory *d, uint32_t slot, const uint8_t *traits, size_t size)
+static void remember_name(struct directory *d, uint32_t slot, const char *name)
 {
-    struct cursor c = cur_make(traits, size);
-    cur_u16(&c);
-    const char *name = cur_zstring(&c);
     if (name && *name && !d->name[slot])
         d->name[slot] = strndup(name, CTL_NAME - 1);
 }
@@ -201,22 +194,21 @@ static bool has_quota(struct control_server *v, unsigned c, const struct state_r
     return r->in_use || (quota_allows(v, QUOTA_REGISTRATIONS, uid, 1) && quota_provider(v, uid, provider));
 }
 
-static void has_come(struct control_server *v, const struct state_registration *r, const struct ctl_register *m)
+static void has_come(struct control_server *v, const struct state_registration *r, const struct provider_message *m)
 {
-    const unsigned number = (unsigned)(r - v->state->registration);
+    const unsigned     number = (unsigned)(r - v->state->registration);
+    const struct guid *group  = m->grouped ? &m->group : NULL;
     if (v->hooks.enabling)
-        v->hooks.enabling->registered(v, number, m + 1, m->traits_size);
+        v->hooks.enabling->registered(v, number, group);
     else
-        group_join(v, number, m + 1, m->traits_size);
+        group_join(v, number, group);
 }
 
-wstatus server_on_register(struct control_server *v, unsigned c, const void *message, size_t size)
+wstatus server_on_register(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    const struct ctl_register *m      = message;
     const bool                 may    = server_granted(v, c, &m->provider, ACCESS_REGISTER_GUIDS);
     const bool                 room   = v->registered[c] || places_for_program(v);
-    const bool                 whole  = m->traits_size <= size - sizeof *m;
-    struct state_registration *r      = !whole || !may || !room ? NULL : registration_place(v, c, m->index);
+    struct state_registration *r      = !m->whole || !may || !room ? NULL : registration_place(v, c, m->index);
     uint32_t                   enabled = 0; /* bits, by entry */
     struct ctl_registered      answer = {.header = {sizeof answer, CTL_REGISTER, CTL_VERSION, m->header.sequence, 0},
                                          .index = m->index};
@@ -234,7 +226,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         server_registration_drop(v, r);
     if (r && r->in_use && m->header.status & CTL_REGISTER_TRAITS) {
         r->in_use |= STATE_REGISTERED_TRAITS;
-        remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
+        remember_name(v->table->directory, r->slot, m->name);
         has_come(v, r, m);
         return W_SUCCESS;
     }
@@ -259,7 +251,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
         v->registered[c]++;
         server_keep(v, c, KEPT_HOLDS);
         directory_register(v->table->directory, r->slot, 1);
-        remember_name(v->table->directory, r->slot, (const uint8_t *)(m + 1), m->traits_size);
+        remember_name(v->table->directory, r->slot, m->name);
         count_registration(v, r->slot);
     }
     has_come(v, r, m);
@@ -281,19 +273,15 @@ wstatus server_on_register(struct control_server *v, unsigned c, const void *mes
     return W_SUCCESS;
 }
 
-wstatus server_on_enable_ack(struct control_server *v, unsigned c, const void *message, size_t size)
+wstatus server_on_enable_ack(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    const struct ctl_enable_ack *m = message;
-    (void)size;
     if (v->hooks.enabling)
         v->hooks.enabling->acknowledged(v, c, m->ticket);
     return W_SUCCESS;
 }
 
-wstatus server_on_unregister(struct control_server *v, unsigned c, const void *message, size_t size)
+wstatus server_on_unregister(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    const struct ctl_unregister *m = message;
-    (void)size;
     for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
         if (v->state->registration[i].in_use && v->state->registration[i].connection == c &&
             v->state->registration[i].index == m->index)

@@ -219,7 +219,7 @@ static void a_part_is_asked_after_and_left_alone(void **state)
     struct state_registration *r = &b.f.state->registration[0]; /* as if it had the right to register */
     r->connection = (uint32_t)user, r->index = 1, r->slot = (uint32_t)directory_get(b.f.table.directory, &provider), r->in_use = STATE_REGISTERED;
     directory_register(b.f.table.directory, r->slot, 1);
-    b.f.server->hooks.enabling->registered(b.f.server, 0, NULL, 0);
+    b.f.server->hooks.enabling->registered(b.f.server, 0, NULL);
     struct session *part = part_of(&b, 100);
     assert_non_null(part);
     assert_false(server_session_granted(b.f.server, (unsigned)user, part, ACCESS_GUID_ENABLE));
