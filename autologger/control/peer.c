@@ -128,10 +128,24 @@ static uint64_t space_of(int pidfd, unsigned long request, int proc_fd, uint32_t
     return ok ? st.st_ino : 0;
 }
 
+/* Namespaces decide about root alone (peer_native). Those of other users' processes are asked for over a socket where this process has no right to
+ * look: once for each process, or a user who connects again and again would cost a round for each. */
+enum { SPACES_KNOWN = 64 };
+static __thread struct spaces { uint64_t process, user_ns, pid_ns; } known[SPACES_KNOWN];
+
 static void spaces_of(int pidfd, int proc_fd, uint32_t pid, struct state_connection *out)
 {
+    struct spaces *k   = &known[out->process % SPACES_KNOWN];
+    const bool     far = reach_is_far() && out->uid && out->process;
+    if (far && k->process == out->process) {
+        out->user_ns = k->user_ns;
+        out->pid_ns  = k->pid_ns;
+        return;
+    }
     out->user_ns = space_of(pidfd, IOCTL_USER_NAMESPACE, proc_fd, pid, "user");
     out->pid_ns  = space_of(pidfd, IOCTL_PID_NAMESPACE, proc_fd, pid, "pid");
+    if (far && out->user_ns && out->pid_ns)
+        *k = (struct spaces){out->process, out->user_ns, out->pid_ns};
 }
 
 /* ---- the process of a connection ---- */
@@ -171,10 +185,10 @@ enum peer_found peer_take(int fd, int proc_fd, struct state_connection *out, int
     const int          folder = folder_open(proc_fd, out->pid);
     const uint64_t     start  = start_of(folder);
     struct credentials now    = {.permitted = 0};
+    out->process = pidfs_number(*pidfd);
     spaces_of(*pidfd, proc_fd, out->pid, out);
     out->permitted = credentials_of(folder, &now) ? now.permitted : 0;
     out->cgroup    = cgroup_of(*pidfd);
-    out->process   = pidfs_number(*pidfd);
     /* the number was this process' all the while: it lives now, and began when it did at first */
     if (*pidfd >= 0 && !peer_ended(*pidfd) && start == start_of(folder))
         out->start = start;

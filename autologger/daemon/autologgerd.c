@@ -13,6 +13,7 @@
 #include "autologger/daemon/results_save.h"
 #include "autologger/daemon/rights_store.h"
 #include "autologger/daemon/runtime_dir.h"
+#include "autologger/daemon/self_start.h"
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
 #include "autologger/daemon/writer.h"
@@ -242,13 +243,12 @@ static void aside(const char *const *argv)
 static void used_up(void *ctx)
 {
     static const char *const unit[]   = {"systemctl", "--quiet", "--no-block", "start", "autologger-once.service", NULL};
-    static const char *const direct[] = {"/usr/bin/autologger", "clean", "--once", NULL};
     const struct arguments  *a        = ctx;
     bool                     systemd  = access(a->systemd_dir, F_OK) == 0, machines = strcmp(a->service.runtime_dir, RUNTIME_DIR) == 0;
     if (systemd && (machines || strcmp(a->systemd_dir, SYSTEMD_DIR) != 0))
         aside(unit);
     else if (!systemd && machines && access("/" SNAPSHOT_PATH, F_OK) == 0)
-        aside(direct);
+        close(collector_launch(CLEAN_WORD)); /* it builds an initramfs: this process has not the rights for that */
 }
 
 /* The unit that looks at the rows is started here, where the daemon takes over, and not by its own unit: systemd would do it while the
@@ -261,11 +261,21 @@ static void row_watch_start(const struct arguments *a)
     aside(unit);
 }
 
+static int clean_once_run(void)
+{
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    self_alone();
+    if (null < 0 || dup2(null, 0) < 0)
+        return EXIT_REFUSED;
+    execl("/usr/bin/autologger", "autologger", "clean", "--once", NULL);
+    return EXIT_REFUSED;
+}
+
 /* This program as one of the daemon's other processes: its exit code. -1: it is the daemon. */
 static int part_run(int argc, char **argv)
 {
     static const struct { const char *word; int (*run)(void); } parts[] = {
-        {OUTCASTS_WORD, outcasts_run}, {WRITER_WORD, writer_run}, {MERGE_WORD, merge_job_run}, {COLLECTOR_WORD, collector_run}};
+        {OUTCASTS_WORD, outcasts_run}, {WRITER_WORD, writer_run}, {MERGE_WORD, merge_job_run}, {COLLECTOR_WORD, collector_run}, {CLEAN_WORD, clean_once_run}};
     for (size_t i = 0; argc == 2 && i < sizeof parts / sizeof *parts; i++)
         if (strcmp(argv[1], parts[i].word) == 0)
             return parts[i].run();

@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #define BIT(capability) (UINT64_C(1) << (capability))
@@ -27,9 +29,16 @@ static uint64_t limits_raise(void)
     const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
     struct rlimit       first, locked;
     setrlimit(RLIMIT_MEMLOCK, &none);
-    if (getrlimit(RLIMIT_RTPRIO, &first) == 0 && first.rlim_max < 1)
-        setrlimit(RLIMIT_RTPRIO, &(struct rlimit){1, 1});
+    if (getrlimit(RLIMIT_RTPRIO, &first) == 0 && first.rlim_cur < 1)
+        setrlimit(RLIMIT_RTPRIO, &(struct rlimit){1, first.rlim_max < 1 ? 1 : first.rlim_max});
     return getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur == RLIM_INFINITY ? 0 : BIT(CAP_IPC_LOCK);
+}
+
+/* Before Linux 6.0 a kernel with unprivileged_bpf_disabled lets nobody without CAP_BPF put anything into a map, whoever made it. */
+static uint64_t of_old_kernels(void)
+{
+    struct utsname u;
+    return uname(&u) == 0 && strtoul(u.release, NULL, 10) >= 6 ? 0 : BIT(CAP_BPF) | BIT(CAP_SYS_ADMIN);
 }
 
 /* The bounding set needs CAP_SETPCAP, so it goes first; where that is missing it stays, and what is executed has its rights again. */
@@ -61,7 +70,7 @@ wstatus collector_begin(bool kept, bool chown, struct reason *why)
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "the process that keeps the rights cannot be started: %s", strerror(errno));
     reach_through(fd, kept);
-    const int r = rights_reduce(server_keeps | limited | (chown ? BIT(CAP_CHOWN) : 0));
+    const int r = rights_reduce(server_keeps | limited | of_old_kernels() | (chown ? BIT(CAP_CHOWN) : 0));
     return r == 0 ? W_SUCCESS : reason_set(why, wstatus_from_errno(-r), "rights cannot be given up: %s", strerror(-r));
 }
 

@@ -1,6 +1,7 @@
 /* collector_allows.c - see collector_allows.h. */
 #include "autologger/daemon/collector_allows.h"
 
+#include "autologger/daemon/collector.h"
 #include "autologger/daemon/merge_job.h"
 #include "autologger/daemon/writer.h"
 
@@ -63,7 +64,7 @@ static bool may_record(const struct reach_request *q)
     struct perf_event_attr attr;
     memcpy(&attr, q->attr, sizeof attr);
     const struct perf_event_attr *a = &attr;
-    if (q->number > INT32_MAX) /* -1 is every processor */
+    if (q->number > INT32_MAX || a->size > sizeof attr) /* -1 is every processor; the kernel reads as many bytes as it is told */
         return false;
     return a->type == PERF_TYPE_SOFTWARE || a->type == PERF_TYPE_TRACEPOINT || a->type == PERF_TYPE_HARDWARE || a->type == PERF_TYPE_HW_CACHE ||
            a->type == PERF_TYPE_RAW;

@@ -11,22 +11,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ASKERS = 16, REAP_MS = 1000 };
+enum { ASKERS = 512, STACK = 256 << 10, ANSWER_S = 2, COLLECTOR_NICE = -5 };
 
 static struct {
-    struct pollfd asker[ASKERS]; /* the first is the server's */
-    unsigned      count;
-    int           proc;
-} collector;
+    pthread_mutex_t lock;
+    unsigned        askers; /* under lock: connections, each with a thread */
+    int             proc;
+} collector = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static void *asker_run(void *socket);
 
 /* ---- doing it ---- */
 
@@ -101,16 +105,35 @@ static int launch(const struct reach_request *q, struct reach_reply *reply, int 
     return fd[0] < 0 ? -errno : 0;
 }
 
+static bool asker_begin(int socket)
+{
+    pthread_attr_t attr;
+    pthread_t      thread;
+    pthread_mutex_lock(&collector.lock);
+    bool begun = collector.askers < ASKERS && pthread_attr_init(&attr) == 0;
+    if (begun) {
+        pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+        pthread_attr_setstacksize(&attr, STACK);
+        begun = pthread_create(&thread, &attr, asker_run, (void *)(intptr_t)socket) == 0; // NOLINT(performance-no-int-to-ptr)
+        pthread_attr_destroy(&attr);
+    }
+    collector.askers += begun;
+    pthread_mutex_unlock(&collector.lock);
+    return begun;
+}
+
 static int again(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     int pair[2];
     (void)q, (void)reply;
-    if (collector.count == ASKERS)
-        return -EMFILE;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return -errno;
-    collector.asker[collector.count++] = (struct pollfd){.fd = pair[1], .events = POLLIN};
-    fd[0]                              = pair[0];
+    if (!asker_begin(pair[1])) {
+        close(pair[0]);
+        close(pair[1]);
+        return -EAGAIN;
+    }
+    fd[0] = pair[0];
     return 0;
 }
 
@@ -151,11 +174,13 @@ static bool answer(int to, struct reach_reply *reply, const int fd[REACH_FDS])
 /* False: the connection is over. */
 static bool serve(int from)
 {
-    static struct reach_reply reply;
-    struct reach_request      q;
-    int                       fd[REACH_FDS];
-    const ssize_t             n = recv(from, &q, sizeof q, MSG_TRUNC); /* without room for descriptors: none comes in */
+    struct reach_reply   reply;
+    struct reach_request q;
+    int                  fd[REACH_FDS];
+    const ssize_t        n = recv(from, &q, sizeof q, MSG_TRUNC); /* without room for descriptors: none comes in */
 
+    while (waitpid(-1, NULL, WNOHANG | __WCLONE) > 0) /* helpers alone: self_start waits for its own */
+        ;
     if (n < 0 && errno == EINTR)
         return true;
     if (n != (ssize_t)sizeof q)
@@ -191,28 +216,37 @@ static int proc_all(void)
     return own >= 0 ? own : fd;
 }
 
+/* Its answers are waited for by who drains the rings, so each thread comes first, too; what it starts does not. */
+static void come_first(void)
+{
+    const struct sched_param least = {.sched_priority = 1};
+    if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &least) < 0)
+        setpriority(PRIO_PROCESS, 0, COLLECTOR_NICE);
+}
+
+static void *asker_run(void *value)
+{
+    const int            socket = (int)(intptr_t)value;
+    const struct timeval least  = {.tv_sec = ANSWER_S};
+    come_first();
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &least, sizeof least); /* who asks and does not read is left */
+    while (serve(socket))
+        ;
+    close(socket);
+    pthread_mutex_lock(&collector.lock);
+    collector.askers--;
+    pthread_mutex_unlock(&collector.lock);
+    return NULL;
+}
+
 int collector_run(void)
 {
     self_alone();
+    self_patient();
     prctl(PR_SET_NAME, "collector", 0, 0, 0);
-    collector.proc     = proc_all();
-    collector.asker[0] = (struct pollfd){.fd = 0, .events = POLLIN};
-    collector.count    = 1;
-    while (collector.count) {
-        const int ready = poll(collector.asker, collector.count, REAP_MS);
-        while (waitpid(-1, NULL, WNOHANG | __WALL) > 0) /* helpers */
-            ;
-        const unsigned before = ready > 0 ? collector.count : 0; /* who comes meanwhile is asked in the next round */
-        for (unsigned i = 0; i < before; i++)
-            if (collector.asker[i].revents && !serve(collector.asker[i].fd)) {
-                close(collector.asker[i].fd);
-                collector.asker[i].fd = -1;
-            }
-        unsigned kept = 0;
-        for (unsigned i = 0; i < collector.count; i++)
-            if (collector.asker[i].fd >= 0)
-                collector.asker[kept++] = collector.asker[i];
-        collector.count = kept;
-    }
-    return 0;
+    come_first();
+    collector.proc = proc_all();
+    while (serve(0))
+        ;
+    return 0; /* whatever else still asks */
 }

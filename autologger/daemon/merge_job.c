@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ static bool lives(int pid)
     char path[40], one;
     snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
     int  fd    = open(path, O_RDONLY | O_CLOEXEC);
-    bool alive = fd >= 0 && read(fd, &one, 1) == 1;
+    bool alive = fd >= 0 ? read(fd, &one, 1) == 1 : kill(pid, 0) == 0 || errno == EPERM; /* where /proc hides it */
     if (fd >= 0)
         close(fd);
     return alive;
@@ -133,6 +134,7 @@ int merge_job_run(void)
     struct answer            a = {.status = W_CANCELLED}, said = {.status = W_CANCELLED};
 
     self_alone();
+    self_patient();
     prctl(PR_SET_NAME, "merge-host", 0, 0, 0);
     const int asker = fcntl(0, F_DUPFD_CLOEXEC, 3); /* neither the guest nor autologger-unwind has it */
     const int null  = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -43,6 +43,13 @@ int self_start(const char *word)
     return -1;
 }
 
+void self_patient(void)
+{
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+}
+
 void self_alone(void)
 {
     const pid_t pid = fork();

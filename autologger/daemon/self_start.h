@@ -7,4 +7,7 @@
 int self_start(const char *word);
 /* In the new process: nobody waits for its end from here on. */
 void self_alone(void);
+/* There, too: it ends with its socket, and not when all processes of a unit, or of a machine that goes down, are told to end: who it works for may
+ * have much to do yet. */
+void self_patient(void);
 #endif

@@ -328,6 +328,7 @@ int writer_run(void)
     bool                         owned = false;
 
     self_alone();
+    self_patient();
     prctl(PR_SET_NAME, "file-writer", 0, 0, 0);
     setsockopt(0, SOL_SOCKET, SO_RCVTIMEO, &rest, sizeof rest);
     for (;;) {

@@ -139,6 +139,8 @@ static void left_add(struct child child, int kind, bool hung)
         left.is[left.count].child  = child;
         left.is[left.count].kind   = kind;
         left.is[left.count++].hung = hung;
+    } else if (child.pidfd >= 0) {
+        close(child.pidfd);
     }
     pthread_mutex_unlock(&left.lock);
 }

@@ -16,13 +16,22 @@
 _Static_assert(sizeof(struct perf_event_attr) <= REACH_ATTR, "an attribute fits into a request");
 
 static struct {
-    pthread_mutex_t lock;
-    int             fd; /* -1: this process does all itself */
-    bool            kept;
+    pthread_mutex_t lock; /* of the first socket */
+    int             fd;   /* -1: this process does all itself */
+    bool            kept, keyed;
+    pthread_key_t   own; /* a thread's socket + 1 */
 } far = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+static void own_close(void *value) { close((int)(intptr_t)value - 1); }
 
 void reach_through(int socket, bool kept)
 {
+    if (!far.keyed && pthread_key_create(&far.own, own_close) != 0)
+        return; /* no place for one more: it does all itself */
+    far.keyed = true;
+    if (pthread_getspecific(far.own)) /* of another process */
+        own_close(pthread_getspecific(far.own));
+    pthread_setspecific(far.own, NULL);
     far.fd   = socket;
     far.kept = kept;
 }
@@ -52,7 +61,8 @@ static bool fds_sort(const struct reach_reply *reply, const int *came, unsigned 
     return next == count && !(reply->fds >> REACH_FDS) && (unsigned)__builtin_popcount(reply->fds) == count;
 }
 
-static bool exchange(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+/* 0; -ECONNRESET: the other process has ended, or speaks another language; else what this process lacks for an answer. */
+static int exchange(int socket, const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     union {
         struct cmsghdr align;
@@ -65,20 +75,49 @@ static bool exchange(const struct reach_request *q, struct reach_reply *reply, i
     ssize_t       n;
 
     do
-        n = send(far.fd, q, sizeof *q, MSG_NOSIGNAL);
+        n = send(socket, q, sizeof *q, MSG_NOSIGNAL);
     while (n < 0 && errno == EINTR);
     if (n < 0)
-        return false;
+        return errno == ENOBUFS || errno == ENOMEM ? -errno : -ECONNRESET;
     do
-        n = recvmsg(far.fd, &m, MSG_CMSG_CLOEXEC);
+        n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
     if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
         count = (unsigned)((c->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(came, CMSG_DATA(c), count * sizeof(int));
     }
-    return fds_sort(reply, came, count, fd) && n >= (ssize_t)offsetof(struct reach_reply, text) && reply->size <= REACH_TEXT &&
-           n == (ssize_t)(offsetof(struct reach_reply, text) + reply->size);
+    const bool sorted = fds_sort(reply, came, count, fd);
+    if (n < (ssize_t)offsetof(struct reach_reply, text) || reply->size > REACH_TEXT || n != (ssize_t)(offsetof(struct reach_reply, text) + reply->size))
+        return -ECONNRESET;
+    return sorted ? 0 : m.msg_flags & MSG_CTRUNC ? -EMFILE : -ECONNRESET;
+}
+
+/* Each thread has a socket of its own, and at the other end a thread: none waits for what another one has asked. The first socket, with its lock,
+ * gives them out, and serves where there is no further one. */
+static int own_socket(void)
+{
+    const int known = (int)(intptr_t)pthread_getspecific(far.own) - 1;
+    if (known >= 0)
+        return known;
+    struct reach_request q = {.what = REACH_AGAIN};
+    struct reach_reply   reply;
+    int                  fd[REACH_FDS];
+    for (unsigned i = 0; i < REACH_FDS; i++)
+        fd[i] = -1;
+    memset(&reply, 0, offsetof(struct reach_reply, text));
+    pthread_mutex_lock(&far.lock);
+    const int r = exchange(far.fd, &q, &reply, fd);
+    pthread_mutex_unlock(&far.lock);
+    const int own = r == 0 && reply.result >= 0 ? fd[0] : -1;
+    if (own >= 0)
+        fd[0] = -1;
+    fds_close(fd);
+    if (own >= 0 && pthread_setspecific(far.own, (void *)((intptr_t)own + 1)) != 0) { // NOLINT(performance-no-int-to-ptr)
+        close(own);
+        return -1;
+    }
+    return own;
 }
 
 /* The reply's result. -ECONNRESET: the other process has ended. */
@@ -87,15 +126,18 @@ static int ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_
     for (unsigned i = 0; i < REACH_FDS; i++)
         fd[i] = -1;
     memset(reply, 0, offsetof(struct reach_reply, text));
-    pthread_mutex_lock(&far.lock);
-    const bool whole = exchange(q, reply, fd);
-    pthread_mutex_unlock(&far.lock);
-    if (!whole && far.kept)
+    const int own = own_socket();
+    if (own < 0)
+        pthread_mutex_lock(&far.lock);
+    const int r = exchange(own < 0 ? far.fd : own, q, reply, fd);
+    if (own < 0)
+        pthread_mutex_unlock(&far.lock);
+    if (r == -ECONNRESET && far.kept)
         raise(SIGKILL);
-    if (whole && reply->result >= 0)
+    if (r == 0 && reply->result >= 0)
         return reply->result;
     fds_close(fd);
-    return whole ? reply->result : -ECONNRESET;
+    return r < 0 ? r : reply->result;
 }
 
 static int text_set(struct reach_request *q, const char *text)

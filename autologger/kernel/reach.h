@@ -1,7 +1,7 @@
 /* reach.h - what takes capabilities: perf events, files of /proc that tell of others' processes, tracefs, BPF programs, processes that look at
  * files of others. Who has the capabilities does it itself; who gave them up asks a process that has them (daemon/collector.h), over a socket.
- * Invariants: R1 what this process may do is never asked for. R2 one request is on its way at a time; its answer is of this request.
- * R3 descriptors that come are the caller's, and close at exec.
+ * Invariants: R1 what this process may do is never asked for. R2 a thread has a socket of its own, and one request on its way; no thread waits for
+ * another one's. R3 descriptors that come are the caller's, and close at exec.
  * Threads: any; reach_through before there is a second one. Ownership: the socket is this file's from then on.
  * Not for: deciding what may be asked (collector.h). */
 #ifndef AUTOLOGGER_KERNEL_REACH_H

@@ -298,7 +298,9 @@ static bool grow_step(struct session_update *u)
 {
     struct reason why = {0};
     wstatus       st  = W_SUCCESS;
-    if (pass_waits(u, &st, &why))
+    if (is_ending(u->s)) /* its drain thread holds the lock for long */
+        st = reason_set(&why, W_NOT_READY, "the session ends");
+    else if (pass_waits(u, &st, &why))
         return false;
     st = st ? st : maximum_grow(u->s, u->buffers, &why);
     maximum_note(u, st, "there is no more memory", "ask for fewer", &why);

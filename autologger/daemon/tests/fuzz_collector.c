@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (q.what == REACH_LINK)
         must_be_of_a_process(q.text, links, 1);
     if (q.what == REACH_LAUNCH)
-        must(strcmp(q.text, "--writer") == 0 || strcmp(q.text, "--merge") == 0);
+        must(strcmp(q.text, "--writer") == 0 || strcmp(q.text, "--merge") == 0 || strcmp(q.text, "--clean-once") == 0);
     if (q.what == REACH_PERF) {
         struct perf_event_attr a;
         memcpy(&a, q.attr, sizeof a);

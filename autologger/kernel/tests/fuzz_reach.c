@@ -51,6 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     must(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) == 0);
     reach_through(pair[0], false);
+    answer(pair[1], data + 1, size - 1, data[0] / 8 % (REACH_FDS + 1)); /* to a thread that asks for a socket of its own */
     answer(pair[1], data + 1, size - 1, data[0] / 8 % (REACH_FDS + 1));
     switch (data[0] % 8) {
     case 0: r = reach_perf(&attr, 0); break;
@@ -79,6 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (r >= 0)
         must(close(r) == 0);
+    reach_through(-1, false);
     close(pair[0]);
     close(pair[1]);
     /* all that came is closed again: the next number is the one of before */
