@@ -286,13 +286,19 @@ wstatus bench_ask(struct bench_stand *s, enum bench_side side, double *answer, u
 
 /* ---- sessions ---- */
 
+/* Both sides walk through as much memory: what lies in the caches is a part of what an event costs. */
+enum { MEMORY_MB_A_CPU = 4 };
+
 static wstatus ours_begin(struct bench_stand *s, enum bench_keep keep, struct reason *why)
 {
     static const char *const providers[] = {"{1d2c6e54-3b7f-5a10-8e21-6b656e636801}", "{1d2c6e54-3b7f-5a10-8e21-6b656e636802}"};
-    char                     buffers[32], size[32];
-    const char *const        memory[] = {"start", BENCH_SESSION, "--set", "LogFileMode=buffering", "--set", "BufferSize=1024KB", "--set", "MinimumBuffers=16",
-                                         "--provider", providers[0], "--provider", providers[1], NULL};
-    snprintf(buffers, sizeof buffers, "MinimumBuffers=%ld", BENCH_DISK_MB_A_CPU / BENCH_DISK_BUFFER_MB * sysconf(_SC_NPROCESSORS_CONF));
+    char                     buffers[32], size[32], least[32], most[32];
+    const long               cpus = sysconf(_SC_NPROCESSORS_CONF);
+    snprintf(least, sizeof least, "MinimumBuffers=%ld", MEMORY_MB_A_CPU * cpus);
+    snprintf(most, sizeof most, "MaximumBuffers=%ld", MEMORY_MB_A_CPU * cpus);
+    const char *const memory[] = {"start", BENCH_SESSION, "--set", "LogFileMode=buffering", "--set", "BufferSize=1024KB", "--set", least, "--set", most,
+                                  "--provider", providers[0], "--provider", providers[1], NULL};
+    snprintf(buffers, sizeof buffers, "MinimumBuffers=%ld", BENCH_DISK_MB_A_CPU / BENCH_DISK_BUFFER_MB * cpus);
     snprintf(size, sizeof size, "BufferSize=%dKB", BENCH_DISK_BUFFER_MB * 1024);
     const char *const disk[] = {"start", BENCH_SESSION, "--set", size, "--set", buffers, "--set", "MaxFileSize=0", "--output", "bench.etl",
                                 "--provider", providers[0], NULL};
@@ -306,7 +312,7 @@ static wstatus lttng_begin(struct bench_stand *s, enum bench_keep keep, struct r
     const bool        memory    = keep == BENCH_IN_MEMORY;
     const char *const create[]  = {LTTNG, "create", BENCH_SESSION, output, memory ? "--snapshot" : NULL, NULL};
     const char *const channel[] = {LTTNG, "enable-channel", "-u", "all", memory ? "--subbuf-size=1M" : "--subbuf-size=4M",
-                                   memory ? "--num-subbuf=4" : "--num-subbuf=16", memory ? "--overwrite" : "--blocking-timeout=inf", NULL};
+                                   memory ? "--num-subbuf=4" /* MEMORY_MB_A_CPU */ : "--num-subbuf=16", memory ? "--overwrite" : "--blocking-timeout=inf", NULL};
     const char *const number[]  = {LTTNG, "enable-event", "-u", "-c", "all", "contoso_bench:number,contoso_bench:text,contoso_bench:bytes,contoso_bench:step", NULL};
     const char *const start[]   = {LTTNG, "start", NULL};
     const char *const *const steps[] = {create, channel, number, start};
