@@ -22,16 +22,14 @@ static const uint64_t server_keeps = 0
     ;
 #undef KEPT
 
-/* What a process without capabilities may not raise: rings are locked memory, and who drains them comes before all ordinary work. What it has to
- * keep because of a limit that stays. */
-static uint64_t limits_raise(void)
+/* What a process without capabilities may not raise: rings are locked memory, and who drains them comes before all ordinary work. */
+static void limits_raise(void)
 {
     const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
-    struct rlimit       first, locked;
+    struct rlimit       first;
     setrlimit(RLIMIT_MEMLOCK, &none);
     if (getrlimit(RLIMIT_RTPRIO, &first) == 0 && first.rlim_cur < 1)
         setrlimit(RLIMIT_RTPRIO, &(struct rlimit){1, first.rlim_max < 1 ? 1 : first.rlim_max});
-    return getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur == RLIM_INFINITY ? 0 : BIT(CAP_IPC_LOCK);
 }
 
 /* Before Linux 6.0 a kernel with unprivileged_bpf_disabled lets nobody without CAP_BPF put anything into a map, whoever made it. */
@@ -65,12 +63,12 @@ static int rights_reduce(uint64_t keeps)
 
 wstatus collector_begin(bool kept, bool chown, struct reason *why)
 {
-    const uint64_t limited = limits_raise();
-    const int      fd      = self_start(COLLECTOR_WORD);
+    limits_raise();
+    const int fd = self_start(COLLECTOR_WORD);
     if (fd < 0)
         return reason_set(why, wstatus_from_errno(errno), "the process that keeps the rights cannot be started: %s", strerror(errno));
     reach_through(fd, kept);
-    const int r = rights_reduce(server_keeps | limited | of_old_kernels() | (chown ? BIT(CAP_CHOWN) : 0));
+    const int r = rights_reduce(server_keeps | of_old_kernels() | (chown ? BIT(CAP_CHOWN) : 0));
     return r == 0 ? W_SUCCESS : reason_set(why, wstatus_from_errno(-r), "rights cannot be given up: %s", strerror(-r));
 }
 

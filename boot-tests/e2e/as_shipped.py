@@ -23,7 +23,7 @@ for name in ("SYS_TIME", "SYS_MODULE", "NET_ADMIN", "SYS_BOOT"):
 
 def look(m):
     keeper, daemon = shipped.state(m.keeper.pid), shipped.state(m.daemon_pid())
-    kept = wanted & sum(1 << number for number in shipped.server_kept(m.daemon_pid()))
+    kept = wanted & sum(1 << number for number in shipped.server_kept())
     check(kept != wanted, "the daemon gives nothing up")
     for who, may, (bounding, effective, no_new, seccomp, umask) in (("keeper", wanted, keeper), ("daemon", kept, daemon)):
         check(bounding == may and effective & ~may == 0 and no_new == 1, who, [hex(bounding), hex(effective), no_new], hex(may))

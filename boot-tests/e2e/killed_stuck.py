@@ -27,13 +27,20 @@ def thread(pid, name):
     check(False, "the daemon has no thread", name)
 
 
+def target(link):
+    try:
+        return os.readlink(link)
+    except FileNotFoundError:  # closed since it was listed
+        return None
+
+
 def hold(pid, path):
     """Keeps the daemon from ending: (its thread, a copy of its descriptor of the file)."""
     task = thread(pid, "web")
     if libc.ptrace(SEIZE, task, None, None) != 0:
         skip(f"no thread can be traced here: {os.strerror(ctypes.get_errno())}")
     process = libc.syscall(SYS_pidfd_open, pid, 0)
-    copies = [libc.syscall(SYS_pidfd_getfd, process, int(fd), 0) for fd in os.listdir(f"/proc/{pid}/fd") if os.readlink(f"/proc/{pid}/fd/{fd}") == path]
+    copies = [libc.syscall(SYS_pidfd_getfd, process, int(fd), 0) for fd in os.listdir(f"/proc/{pid}/fd") if target(f"/proc/{pid}/fd/{fd}") == path]
     os.close(process)
     check(len(copies) == 1 and copies[0] >= 0, "the descriptor of the log file", copies)
     return task, copies[0]

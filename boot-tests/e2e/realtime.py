@@ -251,7 +251,11 @@ Guid = {5ca1ab1e-7e57-0002-8000-000000000002}
     check(info["realtime_buffers_lost"] > 0 and info["events_written"] + info["events_lost"] == 60000, info)
     w = Watcher(m, "small")
     got = w.wait_for(info["events_written"])
-    check(len(set(got)) == len(got) == info["events_written"] and got == expected[:len(got)], "the oldest are what was kept", len(got), info)
+    places = {event: place for place, event in enumerate(expected)}
+    kept = [places.get(event, -1) for event in got]
+    check(len(set(kept)) == len(got) == info["events_written"] and min(kept) == 0, "each once, from the first on", len(got), info)
+    # buffers of two processors do not end at one time: what had no room is all that came much later
+    check(max(kept) < len(expected) / 2, "the oldest are what was kept", max(kept), len(expected), info)
     w.interrupt()
     m.shutdown()
     row = {s["name"]: s for s in m.status()["sessions"]}["small"]

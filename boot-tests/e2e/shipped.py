@@ -47,11 +47,10 @@ def capabilities(values):
     return kept
 
 
-def server_kept(pid):
+def server_kept():
     """Numbers of the capabilities that the process with sockets, parsers and sessions keeps, of those that the unit has."""
-    locked = resource.prlimit(pid, resource.RLIMIT_MEMLOCK)[0] == resource.RLIM_INFINITY
     with open(os.path.join(os.environ["AL_SOURCE_DIR"], "autologger", "daemon", "server_rights.def"), encoding="utf-8") as f:
-        return {CAPABILITIES.index(name) for name in re.findall(r"^KEPT\(CAP_(\w+)\)", f.read(), re.M)} | (set() if locked else {CAPABILITIES.index("IPC_LOCK")})
+        return {CAPABILITIES.index(name) for name in re.findall(r"^KEPT\(CAP_(\w+)\)", f.read(), re.M)}
 
 
 class Rules:

@@ -144,6 +144,22 @@ static void kinds(void **state)
     close(fd);
 }
 
+/* What the server has without a flag is not the collector's, nor its children's: a tracepoint would stay in use. */
+static void nothing_is_inherited(void **state)
+{
+    char byte;
+    int  p[2];
+    (void)state;
+    assert_int_equal(pipe(p), 0);
+    const int fd = self_start(COLLECTOR_WORD);
+    assert_true(fd >= 0);
+    assert_int_equal(said(fd, &(struct reach_request[]){request(REACH_OPEN, "kallsyms")}[0]), 0); /* it runs */
+    close(p[1]);
+    assert_int_equal(read(p[0], &byte, 1), 0);
+    close(p[0]);
+    close(fd);
+}
+
 /* A message of another size ends its connection, and with the last one the process. */
 static void what_is_no_request_ends_it(void **state)
 {
@@ -347,7 +363,7 @@ int main(int argc, char **argv)
         printf("skipped: to give rights up one has to have them\n");
         return 77;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(files), cmocka_unit_test(kinds), cmocka_unit_test(what_is_no_request_ends_it),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words), cmocka_unit_test(files), cmocka_unit_test(kinds), cmocka_unit_test(nothing_is_inherited), cmocka_unit_test(what_is_no_request_ends_it),
                                        cmocka_unit_test(the_server_has_them_no_more), cmocka_unit_test(a_collector_that_was_killed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
