@@ -165,10 +165,9 @@ static bool is_refused(int error) { return far.fd >= 0 && (error == EACCES || er
 
 int reach_perf(const struct perf_event_attr *attr, unsigned cpu)
 {
-    if (far.fd < 0) {
-        const int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    const int fd = (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd >= 0 || !is_refused(errno))
         return fd < 0 ? -errno : fd;
-    }
     struct reach_request q = {.what = REACH_PERF, .number = cpu};
     memcpy(q.attr, attr, sizeof *attr);
     return ask_one(&q);
