@@ -329,7 +329,7 @@ void server_receive(struct control_server *v, unsigned c, const void *message, s
     }
     const struct request *r = request_of(m.type);
     quota_spend(v, c, r ? r->weight : 1, size);
-    if (r && r->type != CTL_HELLO && r->type != CTL_REGISTER) /* whoever registers is kept when that was granted */
+    if (r && r->type != CTL_HELLO && r->type != CTL_REGISTER) /* a registration is kept when it is granted */
         server_keep(v, c, KEPT_ASKS);
     server_act(v, c, message, size);
 }
