@@ -146,7 +146,7 @@ static bool answer_head(struct unwinding *u, struct unwind_message *head)
 static bool ask(struct unwinding *u, size_t size, struct unwind_answer *answer)
 {
     struct unwind_message head;
-    if (!unwind_send(u->fd, u->images + u->told, u->size - u->told))
+    if (u->told < u->size && !unwind_send(u->fd, u->images + u->told, u->size - u->told))
         return false;
     u->told = u->size;
     return unwind_send(u->fd, u->message, size) && answer_head(u, &head) && head.size <= sizeof *answer &&
