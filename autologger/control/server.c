@@ -46,9 +46,10 @@ void server_keep(struct control_server *v, unsigned c, enum connection_kept how)
 void server_drop(struct control_server *v, unsigned c)
 {
     server_consumer_drop(v, c);
-    for (unsigned i = 0; v->registered[c] && i < STATE_REGISTRATIONS; i++)
-        if (v->state->registration[i].connection == c)
-            server_registration_drop(v, &v->state->registration[i]);
+    for (int next, i = registered_first(&v->registrations, c); i >= 0; i = next) {
+        next = registered_next(&v->registrations, (unsigned)i);
+        server_registration_drop(v, &v->state->registration[i]);
+    }
     server_keep(v, c, KEPT_NOT);
     const bool was_there = v->state->connection[c].in_use;
     v->state->connection[c].in_use = 0;
@@ -389,6 +390,7 @@ wstatus server_create(const int listen_fd[CTL_SOCKETS], struct session_table *ta
         server_destroy(v);
         return reason_set(why, W_NO_SYSTEM_RESOURCES, "no descriptors for the control server");
     }
+    registered_begin(&v->registrations, state);
     peer_self(table->env->proc_fd, &v->self);
     v->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     places_begin(v);
@@ -410,6 +412,7 @@ void server_adopt(struct control_server *v, int (*find)(void *ctx, const char *n
         if (state_group(r) >= 0)
             directory_register(v->table->directory, (unsigned)state_group(r), 1);
     }
+    registered_begin(&v->registrations, v->state);
     directory_counted(v->table->directory);
     for (unsigned c = 0; c < STATE_CONNECTIONS; c++) {
         char name[64];

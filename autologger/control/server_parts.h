@@ -6,6 +6,7 @@
 #include "autologger/control/foreign.h"
 #include "autologger/control/provider_message.h"
 #include "autologger/control/quota.h"
+#include "autologger/control/registered.h"
 #include "autologger/control/server.h"
 
 /* A connection that reads a real-time session. */
@@ -34,6 +35,7 @@ struct control_server {
     bool                  greeted[STATE_CONNECTIONS]; /* has said hello */
     uint8_t               kept[STATE_CONNECTIONS]; /* enum connection_kept: for a successor, and where */
     uint16_t              registered[STATE_CONNECTIONS]; /* registrations of it */
+    struct registered     registrations; /* which these are */
     uint16_t              waiting[STATE_CONNECTIONS]; /* requests of it that wait for programs (enable.c) or loggers (held.c) */
     uint32_t              unread[STATE_CONNECTIONS]; /* bytes of answers, when it was looked at last */
     uint8_t               more[STATE_CONNECTIONS]; /* enum quota_kind */

@@ -18,6 +18,7 @@ void server_registration_drop(struct control_server *v, struct state_registratio
     const int group = state_group(r);
     r->in_use       = 0;
     v->registered[r->connection]--;
+    registered_give(&v->registrations, r->connection, (unsigned)(r - v->state->registration));
     directory_register(v->table->directory, r->slot, -1);
     if (group >= 0)
         directory_register(v->table->directory, (unsigned)group, -1);
@@ -176,15 +177,10 @@ enum { REGISTRATIONS_OF_ONE = 1024 }; /* per program, as on Windows */
 /* The place for (connection, index): the one it has, or a free one; NULL when there is none for this program. */
 static struct state_registration *registration_place(struct control_server *v, unsigned c, uint32_t index)
 {
-    struct state_registration *place = NULL;
-    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++) {
-        struct state_registration *at = &v->state->registration[i];
-        if (at->in_use && at->connection == c && at->index == index)
-            return at;
-        if (!at->in_use && !place)
-            place = at;
-    }
-    return v->registered[c] < REGISTRATIONS_OF_ONE ? place : NULL;
+    int place = registered_find(&v->registrations, v->state, c, index);
+    if (place < 0 && v->registered[c] < REGISTRATIONS_OF_ONE)
+        place = registered_free(&v->registrations);
+    return place < 0 ? NULL : &v->state->registration[place];
 }
 
 /* What the user may still have of what all share: for a registration that there is already nothing more is asked. */
@@ -249,6 +245,7 @@ wstatus server_on_register(struct control_server *v, unsigned c, const struct pr
                               (m->header.status & CTL_REGISTER_CALLBACK ? STATE_REGISTERED_CALLBACK : 0u) | (m->traits_size ? STATE_REGISTERED_TRAITS : 0u);
         __atomic_store_n(&r->in_use, STATE_REGISTERED | kind, __ATOMIC_RELEASE);
         v->registered[c]++;
+        registered_take(&v->registrations, c);
         server_keep(v, c, KEPT_HOLDS);
         directory_register(v->table->directory, r->slot, 1);
         remember_name(v->table->directory, r->slot, m->name);
@@ -282,10 +279,9 @@ wstatus server_on_enable_ack(struct control_server *v, unsigned c, const struct 
 
 wstatus server_on_unregister(struct control_server *v, unsigned c, const struct provider_message *m)
 {
-    for (unsigned i = 0; i < STATE_REGISTRATIONS; i++)
-        if (v->state->registration[i].in_use && v->state->registration[i].connection == c &&
-            v->state->registration[i].index == m->index)
-            server_registration_drop(v, &v->state->registration[i]);
+    const int place = registered_find(&v->registrations, v->state, c, m->index);
+    if (place >= 0)
+        server_registration_drop(v, &v->state->registration[place]);
     return W_SUCCESS;
 }
 
