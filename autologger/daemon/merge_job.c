@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,29 +24,11 @@
 enum { NICE = 10, END_MS = 5000 };
 #define TEMPORARY ".merging-" /* merge.c's: the target's name, this, a process id */
 
-/* What the process says at its end, in one message. */
-struct answer {
-    struct reason     why;
-    wstatus           status;
-    struct merge_told told;
-};
-/* What it is to do, in one message: of the rows that are merged what the merge needs, of the boot what counting needs. */
-struct order {
-    uint32_t           count, publishers_size; /* of input[]; with its NUL, 0: the usual folder */
-    struct merge_parts parts;                  /* without its pointers */
-    struct result_list boot;                   /* without its rows */
-    char               publishers[1024];
-    struct input {
-        char path[sizeof((struct result_row *)0)->log_path];
-        bool kernel;
-    } input[MERGE_PARTS];
-};
 /* What the merge is of. */
 struct task {
     const struct merge_parts *parts;
     const struct result_list *rows;
 };
-static size_t order_size(const struct order *o) { return offsetof(struct order, input) + o->count * sizeof *o->input; }
 
 /* A process that has died, but that nobody has waited for, has no command line any more. */
 static bool lives(int pid)
@@ -88,7 +69,7 @@ static void merge(void *ctx, struct os *edge, void *out)
     struct merge_parts  parts = *task->parts;
     struct result_list  rows  = *task->rows; /* its own numbers */
     struct merge_counts counts;
-    struct answer      *a     = out;
+    struct merge_answer *a     = out;
 
     parts.temporary_of = getppid(); /* the daemon ends its child, and then takes away what it left */
     a->status          = merge_parts_run(edge, &parts, &counts, &a->why);
@@ -110,28 +91,21 @@ static void layers_missing(const char *target, unsigned in)
 
 /* ---- the process ---- */
 
-static bool order_take(int fd, struct order *o)
+static bool order_take(int fd, struct merge_order *o)
 {
     ssize_t n;
     do
         n = recv(fd, o, sizeof *o, 0);
     while (n < 0 && errno == EINTR);
-    if (n < (ssize_t)offsetof(struct order, input) || o->count > MERGE_PARTS || (size_t)n != order_size(o) || o->publishers_size > sizeof o->publishers ||
-        (o->publishers_size && o->publishers[o->publishers_size - 1]) || !memchr(o->parts.target, 0, sizeof o->parts.target) ||
-        !memchr(o->parts.configuration, 0, sizeof o->parts.configuration))
-        return false;
-    for (unsigned i = 0; i < o->count; i++)
-        if (!memchr(o->input[i].path, 0, sizeof o->input[i].path))
-            return false;
-    return true;
+    return n > 0 && merge_order_whole(o, (size_t)n);
 }
 
 int merge_job_run(void)
 {
-    static struct order      o;
-    static struct result_row row[MERGE_PARTS];
-    const char              *inputs[MERGE_PARTS];
-    struct answer            a = {.status = W_CANCELLED}, said = {.status = W_CANCELLED};
+    static struct merge_order o;
+    static struct result_row  row[MERGE_PARTS];
+    const char               *inputs[MERGE_PARTS];
+    struct merge_answer       a = {.status = W_CANCELLED}, said = {.status = W_CANCELLED};
 
     self_alone();
     self_patient();
@@ -157,10 +131,11 @@ int merge_job_run(void)
                               .publishers = o.parts.publishers ? o.parts.publishers : publishers_folder(), .answer = &said, .size = sizeof said,
                               .asker_fd = asker};
     a.status = merge_host_run(&host, &a.why);
-    if (a.status == W_SUCCESS) {
+    if (a.status == W_SUCCESS && merge_answer_whole(&said, sizeof said)) {
         a = said;
-        a.why.text[sizeof a.why.text - 1] = 0;
         layers_missing(o.parts.target, host.layers);
+    } else if (a.status == W_SUCCESS) {
+        a.status = reason_set(&a.why, W_CANCELLED, "the process that merged %.300s said what is no answer", o.parts.target);
     }
     return send(asker, &a, sizeof a, MSG_NOSIGNAL) == (ssize_t)sizeof a ? 0 : 1;
 }
@@ -169,8 +144,8 @@ int merge_job_run(void)
 
 static wstatus order_send(int fd, const struct merge_parts *parts, const struct result_list *rows, struct reason *why)
 {
-    struct order *o   = calloc(1, sizeof *o);
-    const size_t  far = parts->publishers ? strlen(parts->publishers) + 1 : 0;
+    struct merge_order *o   = calloc(1, sizeof *o);
+    const size_t        far = parts->publishers ? strlen(parts->publishers) + 1 : 0;
     if (!o)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to merge");
     if (far > sizeof o->publishers) {
@@ -190,7 +165,7 @@ static wstatus order_send(int fd, const struct merge_parts *parts, const struct 
         snprintf(o->input[i].path, sizeof o->input[i].path, "%s", parts->row[i]->log_path);
         o->input[i].kernel = parts->row[i]->kernel;
     }
-    const bool sent  = send(fd, o, order_size(o), MSG_NOSIGNAL) == (ssize_t)order_size(o);
+    const bool sent  = send(fd, o, merge_order_size(o), MSG_NOSIGNAL) == (ssize_t)merge_order_size(o);
     const int  error = errno;
     free(o);
     return sent ? W_SUCCESS : reason_set(why, wstatus_from_errno(error), "cannot merge: %s", strerror(error));
@@ -213,16 +188,16 @@ wstatus merge_job_start(struct merge_job *job, const struct merge_parts *parts, 
 
 bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct merge_told *told, struct reason *why)
 {
-    struct pollfd p = {.fd = job->end_fd, .events = POLLIN};
-    struct answer a;
+    struct pollfd       p = {.fd = job->end_fd, .events = POLLIN};
+    struct merge_answer a;
 
     if (!job->runs || poll(&p, 1, wait_ms) <= 0)
         return false;
-    if (recv(job->end_fd, &a, sizeof a, MSG_DONTWAIT) == sizeof a) {
+    const ssize_t n = recv(job->end_fd, &a, sizeof a, MSG_DONTWAIT);
+    if (n > 0 && merge_answer_whole(&a, (size_t)n)) {
         *status = a.status;
         *told   = a.told;
         *why    = a.why;
-        why->text[sizeof why->text - 1] = 0;
     } else {
         *status = reason_set(why, W_CANCELLED, "the process that merged %.300s ended before it was done", job->target);
         memset(told, 0, sizeof *told);
@@ -236,8 +211,8 @@ bool merge_job_ended(struct merge_job *job, int wait_ms, wstatus *status, struct
 void merge_job_finish(struct merge_job *job)
 {
     if (job->runs) {
-        struct pollfd p = {.fd = job->end_fd, .events = POLLIN};
-        struct answer a;
+        struct pollfd       p = {.fd = job->end_fd, .events = POLLIN};
+        struct merge_answer a;
         shutdown(job->end_fd, SHUT_WR);
         while (poll(&p, 1, END_MS) > 0 && recv(job->end_fd, &a, sizeof a, MSG_DONTWAIT) > 0)
             ;

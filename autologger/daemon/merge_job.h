@@ -3,14 +3,9 @@
  * (merge_host.h). Threads: one. Ownership: start/finish; nothing of the parts is kept. */
 #ifndef AUTOLOGGER_DAEMON_MERGE_JOB_H
 #define AUTOLOGGER_DAEMON_MERGE_JOB_H
-#include "autologger/daemon/merge_boot.h"
+#include "autologger/daemon/merge_order.h"
 
 #define MERGE_WORD "--merge"
-/* What the files tell, beside what is in the target. */
-struct merge_told {
-    struct result_phases phases;
-    uint64_t             first_kernel_ns, first_user_ns; /* as merge_parts_times() has them */
-};
 struct merge_job {
     bool runs;
     int  end_fd; /* readable when it has ended */

@@ -275,7 +275,7 @@ static int become(const struct state_owner *o)
     return 0;
 }
 
-static bool whole(const struct writer_request *q, size_t size)
+bool writer_request_whole(const struct writer_request *q, size_t size)
 {
     if (size < offsetof(struct writer_request, path) || q->size[0] > WRITER_PATH || q->size[1] > WRITER_PATH || request_size(q) != size)
         return false;
@@ -341,7 +341,7 @@ int writer_run(void)
             shutdown(0, SHUT_RD);
             continue;
         }
-        if (n <= 0 || !whole(&q, (size_t)n) || (q.what == WRITER_OWNER) == owned)
+        if (n <= 0 || !writer_request_whole(&q, (size_t)n) || (q.what == WRITER_OWNER) == owned)
             return n != 0;
         reply.result = owned ? carry_out(&q, &reply) : become(&q.owner);
         if (q.what == WRITER_OPEN && reply.result >= 0) {

@@ -30,6 +30,8 @@ struct writer_request {
     struct state_owner owner;   /* WRITER_OWNER */
     char               path[2 * WRITER_PATH];
 };
+/* `size` bytes were received: a whole request, and its paths end within it. */
+bool writer_request_whole(const struct writer_request *q, size_t size);
 struct writer_reply { /* and the descriptor of a WRITER_OPEN that did not fail */
     int32_t         result;
     struct os_stat  stat;
