@@ -205,23 +205,16 @@ static wstatus sqlite_create_key(struct regstore *store, const char *key, const 
 /* Deletes row `id` of a key; `key` is its path, for the parent's time. */
 static wstatus key_delete_row(struct sqlite_store *s, const char *key, int64_t id, struct reason *why)
 {
-    sqlite3_stmt *st;
-    int64_t       parent = 0;
-    char         *up     = strdup(key);
-    if (!up)
-        return sqlite_no_memory(why);
-    size_t n = strlen(up);
-    while (n && (up[n - 1] == '\\' || up[n - 1] == '/'))
-        up[--n] = 0;
+    sqlite3_stmt  *st;
+    int64_t        parent = 0;
     struct regpath path;
-    wstatus        result = regpath_split(up, &path, why);
+    wstatus        result = regpath_split(key, &path, why);
     const char    *name   = path.names;
     for (unsigned i = 0; result == W_SUCCESS && i + 1 < path.count; i++, name = regpath_next(name))
         result = sqlite_child_find(s, parent, name, &parent, why);
     if (result == W_SUCCESS && path.count == 1)
         result = reason_set(why, W_ACCESS_DENIED, "a root key can't be deleted");
     regpath_finish(&path);
-    free(up);
     if (result != W_SUCCESS)
         return result;
     int rc = statement_get(s, KEY_DELETE, &st);

@@ -167,6 +167,11 @@ static void keys_can_be_deleted_and_values_renamed(void **state)
     assert_true(regstore_key_exists(s, WMI "\\ab"));
     assert_int_equal(regstore_delete_key(s, WMI "\\a", NULL), W_FILE_NOT_FOUND);
     assert_int_equal(regstore_delete_key(s, "HKLM", &why), W_ACCESS_DENIED);
+    assert_int_equal(regstore_create_key(s, "HKLM\\/\\b/", NULL, 0, NULL), 0); /* with a backslash in the path a slash is a character like any other */
+    assert_int_equal(regstore_delete_key(s, "HKLM\\/\\b/", &why), 0);
+    assert_true(regstore_key_exists(s, "HKLM\\/"));
+    assert_int_equal(regstore_delete_key(s, "HKLM\\/", &why), 0);
+    assert_false(regstore_key_exists(s, "HKLM\\/"));
 }
 
 static void transactions_are_all_or_nothing(void **state)
