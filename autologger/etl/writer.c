@@ -129,6 +129,10 @@ bool etl_writer_full(const struct etl_writer *w)
     return !(w->ring && w->at.buffers_written >= w->at.slots) && w->at.file_offset + w->buffer_size > w->limit;
 }
 
+/* What the writers of this process, each in its own thread, are about to add to their files, of whatever volume: bytes that one has looked for and
+ * not written yet are not free for another. */
+static uint64_t growing;
+
 /* Room for one more buffer? `limit` first: a full file says so on a full volume too. */
 wstatus writer_check_room(struct etl_writer *w, struct reason *why)
 {
@@ -138,7 +142,8 @@ wstatus writer_check_room(struct etl_writer *w, struct reason *why)
         return W_SUCCESS;
     if (etl_writer_full(w))
         return reason_set(why, W_LOG_FILE_FULL, "%s has reached its maximum size", w->path);
-    if (w->preallocated || !w->free_floor || w->os->space(w->os, w->path, &space) < 0 || space.free_bytes >= w->free_floor + w->buffer_size)
+    const uint64_t need = __atomic_load_n(&growing, __ATOMIC_SEQ_CST) + (w->growing ? 0 : w->buffer_size); /* before the look: what is written then is seen */
+    if (w->preallocated || !w->free_floor || w->os->space(w->os, w->path, &space) < 0 || space.free_bytes >= w->free_floor + need)
         return W_SUCCESS;
     if (w->ring && w->at.buffers_written >= ETL_RING_LEAST)
         w->at.slots = w->at.buffers_written; /* W4 */
@@ -401,6 +406,8 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
     }
     if (writer_open_fits(w, end, cpu))
         return writer_open_put(w, buffer, end, cpu, time, why);
+    __atomic_add_fetch(&growing, w->buffer_size, __ATOMIC_SEQ_CST);
+    w->growing = true;
     wstatus st = writer_check_room(w, why);
     if (st == W_SUCCESS) {
         const uint32_t            slot  = (uint32_t)(place(w) / w->buffer_size);
@@ -415,6 +422,8 @@ wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, u
             writer_open_began(w, slot, end, cpu);
         }
     }
+    w->growing = false;
+    __atomic_sub_fetch(&growing, w->buffer_size, __ATOMIC_SEQ_CST);
     if (st != W_SUCCESS) {
         w->at.buffers_lost++;
         return st;

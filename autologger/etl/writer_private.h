@@ -22,6 +22,7 @@ struct etl_writer {
     char                  *path;
     int                    fd;
     bool                   locked; /* by our lock; else its file system has none */
+    bool                   growing; /* its next buffer is counted among what is about to be written */
     bool                   torn; /* a failed write may have left bytes behind file_offset (W1 to be restored) */
     uint32_t               buffer_size, processors;
     uint16_t               logger_id;

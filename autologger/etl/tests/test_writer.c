@@ -219,6 +219,65 @@ static void the_free_floor_holds(void **state)
     assert_int_equal(file_size(), -1); /* nothing stays behind */
 }
 
+/* A volume that has room for one more buffer, and a second writer that comes while the first one writes it. */
+static struct {
+    struct etl_writer *second;
+    uint64_t           free_bytes;
+    wstatus            got;
+} race;
+
+static int one_more(struct os *os, const char *of, struct os_space *out)
+{
+    (void)os, (void)of;
+    *out = (struct os_space){.free_bytes = race.free_bytes};
+    return 0;
+}
+
+static ssize_t second_comes(struct os *os, int fd, const void *data, size_t size, uint64_t at)
+{
+    struct etl_writer *w = race.second;
+    (void)os;
+    race.second = NULL;
+    if (w) {
+        struct reason why;
+        uint8_t       other[4096];
+        memcpy(other, buffer, sizeof other);
+        race.got = etl_writer_put(w, other, fill_buffer(2000000, 1), 0, 3000000, &why);
+    }
+    return os_linux()->pwrite(os_linux(), fd, data, size, at);
+}
+
+static void two_writers_leave_the_floor(void **state)
+{
+    enum { FLOOR = 1 << 20 };
+    struct etl_file_info info = build_info(4096);
+    struct etl_writer   *w;
+    struct reason        why;
+    struct os            os = *os_linux();
+    char                 second[sizeof path + 8];
+    (void)state;
+    snprintf(second, sizeof second, "%s.second", path);
+    os.space  = one_more;
+    os.pwrite = second_comes;
+    for (int room = 1; room <= 2; room++) {
+        race.free_bytes = FLOOR + 64 * 4096;
+        assert_int_equal(etl_writer_create(&os, path, &info, FLOOR, &w, &why), W_SUCCESS);
+        struct etl_writer *other;
+        assert_int_equal(etl_writer_create(&os, second, &info, FLOOR, &other, &why), W_SUCCESS);
+        race.second     = other;
+        race.free_bytes = FLOOR + (uint64_t)room * 4096;
+        const uint32_t filled = fill_buffer(2000000, 1);
+        assert_int_equal(etl_writer_put(w, buffer, filled, 0, 3000000, &why), W_SUCCESS);
+        assert_null(race.second); /* it came */
+        assert_int_equal(race.got, room == 1 ? W_DISK_FULL : W_SUCCESS);
+        assert_int_equal(etl_writer_put(other, buffer, fill_buffer(2000000, 1), 0, 3000000, &why), W_SUCCESS); /* nobody is writing now */
+        etl_writer_destroy(w);
+        etl_writer_destroy(other);
+        assert_int_equal(unlink(second), 0);
+        unlink(path);
+    }
+}
+
 static void a_crash_leaves_a_readable_file(void **state)
 {
     struct etl_file_info   info = build_info(4096);
@@ -339,7 +398,7 @@ static void large_buffers_say_layout_2(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {T(foreign_targets_are_refused), T(a_file_has_one_writer), T(wrong_infos_are_refused),
-                                       T(the_size_limit_holds), T(the_free_floor_holds),
+                                       T(the_size_limit_holds), T(the_free_floor_holds), T(two_writers_leave_the_floor),
                                        T(a_crash_leaves_a_readable_file), T(resume_truncates_and_goes_on),
                                        T(odd_buffers), T(long_names_are_cut_to_fit), T(large_buffers_say_layout_2)};
     return cmocka_run_group_tests(tests, NULL, NULL);
