@@ -38,7 +38,7 @@ def record(m, name, program, declared, rounds=0):
     ini, out = os.path.join(m.dir, name + ".ini"), os.path.join(m.dir, name)
     with open(ini, "w") as f:
         f.write(DECLARED.format(*declared))
-    busy = [subprocess.Popen(["chrt", "--idle", "0", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+    busy = [subprocess.Popen(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
             for cpu in sorted(os.sched_getaffinity(0))] # some guest kernels withhold what idle tasks do
     blocks = os.path.join(m.dir, "blocks")
     if not rounds:
