@@ -66,7 +66,7 @@ def check_chart(m, on, off):
     with open(chart, encoding="utf-8") as f:
         marks = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="2.4" fill="(#\w+)"/>', f.read())
     check(len(marks) == 2 * RUNS and [c for *_, c in marks] == [marks[0][2]] * RUNS + [marks[-1][2]] * RUNS and marks[0][2] != marks[-1][2], marks)
-    values, heights = [n / 1000 for n in (*on, *off)], [float(y) for _, y, _ in marks]
+    values, heights = [n // 1000 for n in (*on, *off)], [float(y) for _, y, _ in marks]  # as the file has them
     scale = (max(heights) - min(heights)) / (max(values) - min(values))
     wrong = [(v, y) for v, y in zip(values, heights) if abs(max(heights) - y - (v - min(values)) * scale) > 0.2]
     check(not wrong, "marks that are not where their runs are:", wrong[:3])
