@@ -80,7 +80,8 @@ with Machine(DECLARED) as m:
         lost = next(r["lost"]["total"] for r in rows.values() if r["log_path"].endswith("/" + name))
         check(len(starts) == 3 * CHILDREN or (lost and len(starts) < 3 * CHILDREN), name, len(starts), "programs of", 3 * CHILDREN, "lost", lost)
         named = {mark: sum(f["CommandLine"] == f"/bin/true {mark}" for f in starts) for mark in ["first", "second", "third"]}
-        check(lost or all(n >= CHILDREN - 1 for n in named.values()), name, "their command lines", named)
+        check(lost or all(n >= CHILDREN - 1 for n in named.values()), name, "their command lines", named,
+              [r for r in rows.values() if r["log_path"].endswith("/" + name)], starts[:2])
         summary = json.loads(m.tool("summary", "--json", os.path.join(m.logs, name)).stdout)
         check(summary["inversions"] == 0 and not summary["damage"], name, summary["damage"])
         switches, stacks = any(c["event"] == "CSwitch" for c in summary["counts"]), summary["stacks"]["events"] > 0
