@@ -78,25 +78,46 @@ uint64_t ring_oldest_version(const struct ring_view *view)
     return sum;
 }
 
-bool ring_oldest(const struct ring_view *view, struct ring_step *step)
+struct order {
+    uint64_t time;   /* of the chunk's first event; 0: it begins with none */
+    uint32_t stream; /* the lower one first, where times are equal */
+};
+static bool goes_before(struct order a, struct order b) { return a.time != b.time ? a.time < b.time : a.stream < b.stream; }
+
+/* Of the streams' oldest chunks that come after `after` (NULL: of all) the first one. */
+static bool first_after(const struct ring_view *view, const struct order *after, struct ring_step *step, struct order *first)
 {
-    uint64_t         time = UINT64_MAX;
-    struct content   content, best = {0, 0};
     struct ring_step one;
+    bool             found = false;
 
     for (uint32_t i = 0; i <= view->cpus; i++) {
         if (!oldest_of(view, i, &one))
             continue;
-        const uint64_t t = begins(view, one.chunk);
-        if (t >= time || !content_of(view, one.chunk, &content))
+        const struct order order = {begins(view, one.chunk), i};
+        if ((after && !goes_before(*after, order)) || (found && !goes_before(order, *first)))
             continue;
-        time  = t;
-        best  = content;
-        *step = one;
+        *first = order;
+        *step  = one;
+        found  = true;
     }
-    if (time == UINT64_MAX)
-        return false;
-    step->to += (uint64_t)best.events << SHM_OLDEST_BITS;
-    step->last = best.last;
-    return true;
+    return found;
+}
+
+/* Only the chunk that will be overwritten is walked through: with many processors each has an oldest one. */
+bool ring_oldest(const struct ring_view *view, struct ring_step *step)
+{
+    struct content      content;
+    struct order        first, tried;
+    const struct order *after = NULL;
+
+    while (first_after(view, after, step, &first)) {
+        if (content_of(view, step->chunk, &content)) {
+            step->to += (uint64_t)content.events << SHM_OLDEST_BITS;
+            step->last = content.last;
+            return true;
+        }
+        tried = first; /* still written to: the next one */
+        after = &tried;
+    }
+    return false;
 }
