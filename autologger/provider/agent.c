@@ -114,7 +114,7 @@ static enum sent announce(void)
                                     (g->callback || g->classic ? CTL_REGISTER_CALLBACK : 0);
             if ((r = send_bytes(&m, sizeof m, g->traits, m.traits_size)) != SENT)
                 return r;
-            g->traits_new = false;
+            __atomic_store_n(&g->traits_new, false, __ATOMIC_RELAXED);
             if (again)
                 continue;
             g->answered = g->owed = 0;

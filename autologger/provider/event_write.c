@@ -52,12 +52,21 @@ static inline void check_thread(void)
         process_refresh_thread();
     }
 }
-static inline const struct registration *live(REGHANDLE handle)
+static inline const struct registration *place_of(REGHANDLE handle)
 {
     const struct registration *r = &al_table[registration_index(handle)];
-    check_thread();
     __asm__("" : "+r"(r)); /* one address, not computed again from the index for every field */
-    return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle ? r : NULL;
+    return r;
+}
+static inline bool is_live(const struct registration *r, REGHANDLE handle)
+{
+    return handle != 0 && __atomic_load_n(&r->handle, __ATOMIC_ACQUIRE) == handle;
+}
+static inline const struct registration *live(REGHANDLE handle)
+{
+    const struct registration *r = place_of(handle);
+    check_thread();
+    return is_live(r, handle) ? r : NULL;
 }
 static inline const struct shm_provider *slot_of(const struct registration *r)
 {
@@ -200,6 +209,14 @@ static inline void fill_event(struct section *e, const struct registration *r, P
     e->activity   = activity ? (const void *)activity : (const void *)&al_thread.activity;
 }
 
+/* Of data descriptors that go out as they are. */
+static inline void fill_simple(struct section *e, const struct registration *r, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data)
+{
+    e->piece = (const struct ring_piece *)(const void *)data;
+    e->end   = (const void *)((uintptr_t)data + n * sizeof *data);
+    fill_event(e, r, d, NULL, 0);
+}
+
 /* Adds the pieces up; false: over 64 KB with the header. */
 static inline bool sum_pieces(struct section *e)
 {
@@ -235,7 +252,7 @@ static __attribute__((noinline, cold)) ULONG not_written(const struct ring_view 
 /* One record for session `index` of the provider, if it wants the event. */
 static inline __attribute__((always_inline)) ULONG write_session(struct section *e, const struct registration *r,
                                                                  const struct shm_provider *slot, unsigned index,
-                                                                 PCEVENT_DESCRIPTOR d)
+                                                                 PCEVENT_DESCRIPTOR d, uint32_t total)
 {
     const struct shm_enable *enable = &slot->enable[index];
     uint64_t                 ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
@@ -245,7 +262,7 @@ static inline __attribute__((always_inline)) ULONG write_session(struct section 
         return ERROR_SUCCESS;
     if (!enable_passes_plainly(enable, d->Level, d->Keyword))
         return refuse(r, enable, d->Level, d->Keyword);
-    const ULONG status = ring_write_event(view, enable, ticket, &al_near.near.rseq, e, &written);
+    const ULONG status = ring_write_event(view, enable, ticket, &al_near.near.rseq, e, total, &written);
     return UNLIKELY(!written && status == ERROR_SUCCESS) ? AGAIN : status; /* closed, or its terms have just changed */
 }
 
@@ -257,7 +274,7 @@ static __attribute__((noinline)) ULONG write_sessions(struct section *e, const s
     ULONG result = ERROR_SUCCESS;
     *again       = 0;
     for (; mask; mask &= mask - 1) {
-        ULONG status = write_session(e, r, slot, (unsigned)__builtin_ctz(mask), d);
+        ULONG status = write_session(e, r, slot, (unsigned)__builtin_ctz(mask), d, e->total);
         if (UNLIKELY(status == AGAIN))
             *again |= mask & -mask;
         else if (UNLIKELY(status != ERROR_SUCCESS) && result == ERROR_SUCCESS)
@@ -321,7 +338,7 @@ static ULONG write_with(const struct registration *r, const struct call *c, cons
     ULONG status = build(&b, &e, r, c->related, c->n, c->data, ask);
     if (status != ERROR_SUCCESS)
         return status;
-    return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &al_near.near.rseq, &e, written) : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
+    return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &al_near.near.rseq, &e, e.total, written) : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
 }
 
 enum decision { DECIDED_NO, DECIDED_FILTERED, DECIDED_YES };
@@ -572,9 +589,8 @@ static inline __attribute__((always_inline)) void fetch(uintptr_t address) { __b
 
 /* An event that comes seldom finds nothing in the caches, and what it reads is found one by what is in the other: registration, slot, view, stream.
  * All of them are asked for at once here. Only addresses are taken from what may be stale, so a wrong one costs time and nothing else. */
-static inline __attribute__((always_inline)) void fetch_ahead(REGHANDLE handle)
+static inline __attribute__((always_inline)) void fetch_ahead(const struct registration *r)
 {
-    const struct registration *r       = &al_table[registration_index(handle)];
     const uintptr_t            slot    = (uintptr_t)__atomic_load_n(&r->slot, __ATOMIC_RELAXED);
     const uintptr_t            view    = (uintptr_t)__atomic_load_n(&r->next_view, __ATOMIC_RELAXED);
     const uintptr_t            control = (uintptr_t)__atomic_load_n(&r->next_control, __ATOMIC_RELAXED);
@@ -589,39 +605,54 @@ static inline __attribute__((always_inline)) void fetch_ahead(REGHANDLE handle)
     fetch(stream + cpu * sizeof(struct shm_stream));
 }
 
-static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
-                                                    PEVENT_DATA_DESCRIPTOR data)
+/* Types, traits, a filter, several sessions, or one that is not the first; or a call that makes no sense. */
+static __attribute__((noinline)) ULONG write_otherwise(REGHANDLE handle, const struct registration *r, PCEVENT_DESCRIPTOR d, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
-    fetch_ahead(handle);
-    const struct registration *r = live(handle);
-
-    if (UNLIKELY(!r))
-        return ERROR_INVALID_HANDLE;
-    if (UNLIKELY(!__atomic_load_n(&r->plain, __ATOMIC_RELAXED) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data))) {
+    if (!__atomic_load_n(&r->plain, __ATOMIC_RELAXED) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)) {
         if (__atomic_load_n(&r->filtered, __ATOMIC_RELAXED))
             return write_from(handle, d, n, data);
         return write_general(r, d, NULL, NULL, n, data, 0);
     }
     const struct shm_provider *slot = slot_of(r);
     const uint32_t             mask = slot ? slot_word(slot) : 0; /* more than one bit: several sessions, or one with a filter */
-    if (UNLIKELY(mask == 0))
+    if (mask == 0)
         return ERROR_SUCCESS;
     struct section e;
-    e.piece = (const struct ring_piece *)(const void *)data;
-    e.end   = (const void *)((uintptr_t)data + n * sizeof *data);
-    fill_event(&e, r, d, NULL, 0);
+    fill_simple(&e, r, d, n, data);
     if (UNLIKELY(!sum_pieces(&e))) /* which nobody may want: then it is fine */
         return sessions_that_want(r, slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
-    if (UNLIKELY(mask & (mask - 1)))
+    if (mask & (mask - 1))
         return write_several(&e, r, slot, mask, d, n, data);
-    const ULONG status = write_session(&e, r, slot, (unsigned)__builtin_ctz(mask), d);
+    const ULONG status = write_session(&e, r, slot, (unsigned)__builtin_ctz(mask), d, e.total);
+    return UNLIKELY(status == AGAIN) ? write_again(&e) : status;
+}
+
+static __attribute__((noinline, aligned(LINE), EVENT_CODE)) ULONG write_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n,
+                                                    PEVENT_DATA_DESCRIPTOR data)
+{
+    const struct registration *r = place_of(handle);
+    fetch_ahead(r);
+    check_thread();
+    if (UNLIKELY(!is_live(r, handle)))
+        return ERROR_INVALID_HANDLE;
+    const struct shm_provider *slot = __atomic_load_n(&r->slot, __ATOMIC_ACQUIRE);
+    if (UNLIKELY(!slot || !registration_is_simple(r, slot) || !d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
+        return write_otherwise(handle, r, d, n, data);
+    struct section e;
+    fill_simple(&e, r, d, n, data);
+    const bool     fits  = sum_pieces(&e);
+    const uint32_t total = e.total; /* kept out of memory */
+    if (UNLIKELY(!fits))
+        return sessions_that_want(r, slot, d->Level, d->Keyword) ? ERROR_ARITHMETIC_OVERFLOW : ERROR_SUCCESS;
+    const ULONG status = write_session(&e, r, slot, 0, d, total);
     return UNLIKELY(status == AGAIN) ? write_again(&e) : status;
 }
 static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT_DESCRIPTOR d, LPCGUID activity,
                                                        LPCGUID related, ULONG n, PEVENT_DATA_DESCRIPTOR data)
 {
-    fetch_ahead(handle);
-    const struct registration *r = live(handle);
+    const struct registration *r = place_of(handle);
+    fetch_ahead(r);
+    r = live(handle);
     if (UNLIKELY(r && __atomic_load_n(&r->filtered, __ATOMIC_RELAXED)))
         return transfer_from(handle, d, activity, related, n, data);
     return r ? write_general(r, d, activity, related, n, data, 0) : ERROR_INVALID_HANDLE;

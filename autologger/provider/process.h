@@ -80,10 +80,11 @@ extern union near_pages al_near __attribute__((visibility("hidden")));
 struct registration {
     uint64_t                   handle; /* 0 = free */
     const struct shm_provider *slot;   /* in the directory; NULL = not known to a daemon */
+    /* These eight bytes are those of a slot (registration_is_simple): plain stands where the slot has the first session's bit. */
     uint32_t                   slot_generation; /* of `slot`; set before it */
-    bool                       use_types; /* data descriptors have types */
     bool                       plain;     /* neither types, traits nor filters: descriptors go out as they are */
     bool                       filtered;  /* a session that this program is meant by asks for more than level and keywords */
+    bool                       use_types; /* data descriptors have types */
     bool                       traits_new; /* the daemon has not been told of them */
     struct guid                guid;
     /* Where its next event will probably go, to be fetched while it is found out that it does (event_write.c); may be of a session that
@@ -108,6 +109,11 @@ struct registration {
     uint64_t                   scope[SHM_PROVIDER_SESSIONS]; /* whether this program is meant: generation << 8 | 1 yes, 2 no; 0: not looked at */
 } __attribute__((aligned(128)));
 _Static_assert(offsetof(struct registration, slot_number) == 64, "one line");
+_Static_assert(offsetof(struct registration, slot_generation) == offsetof(struct shm_provider, generation) &&
+                   offsetof(struct registration, plain) == offsetof(struct shm_provider, mask) &&
+                   offsetof(struct registration, filtered) == offsetof(struct shm_provider, filtered) &&
+                   offsetof(struct registration, use_types) == offsetof(struct shm_provider, reserved1) && offsetof(struct shm_provider, generation) % 8 == 0,
+               "registration_is_simple compares them");
 extern struct registration al_table[INDEXES] __attribute__((visibility("hidden")));
 
 extern unsigned            al_used; /* indexes in use are below it */
@@ -170,6 +176,13 @@ struct enable_terms registration_terms(const struct shm_provider *slot, uint32_t
 static inline uint32_t slot_word(const struct shm_provider *slot)
 {
     return __atomic_load_n((const uint16_t *)(const void *)&slot->mask, __ATOMIC_ACQUIRE);
+}
+/* Whether `slot` is this registration's, the first of its sessions alone is enabled, and nothing but level and keywords is asked for:
+ * what nearly all events find, by one comparison. False says nothing. */
+static inline bool registration_is_simple(const struct registration *r, const struct shm_provider *slot)
+{
+    return __atomic_load_n((const uint64_t *)(const void *)&slot->generation, __ATOMIC_ACQUIRE) ==
+           __atomic_load_n((const uint64_t *)(const void *)&r->slot_generation, __ATOMIC_RELAXED);
 }
 /* What a session's enablement lets through. */
 static inline bool enable_passes(const struct shm_enable *e, uint8_t level, uint64_t keyword)

@@ -257,7 +257,7 @@ static ULONG set_traits(struct registration *r, const uint8_t *data, ULONG size)
     memcpy(r->traits_copy, data, size);
     r->traits_size = size;
     __atomic_store_n(&r->traits, r->traits_copy, __ATOMIC_RELEASE);
-    r->traits_new = true;
+    __atomic_store_n(&r->traits_new, true, __ATOMIC_RELAXED);
     process_wake_agent();
     return ERROR_SUCCESS;
 }

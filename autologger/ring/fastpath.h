@@ -28,39 +28,45 @@ static inline __attribute__((always_inline)) uint8_t *ring_at(const struct ring_
     return view->chunks + ((uint64_t)(uint32_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
 }
 
-/* The same by the copy of the entry that lies beside the write position; NULL: that is of another chunk. An entry of a number never changes. */
-static inline __attribute__((always_inline)) uint8_t *ring_here(const struct ring_view *view, uint32_t index, uint64_t pos)
+/* The same by the copy of the entry that lies beside the write position; NULL: that is of another chunk. An entry of a number never changes.
+ * `mask`: the view's chunk_mask. */
+static inline __attribute__((always_inline)) uint8_t *ring_here(const struct ring_view *view, const struct shm_stream *stream, uint64_t pos, uint64_t mask)
 {
-    const uint64_t entry = __atomic_load_n(&view->stream[index].current, __ATOMIC_ACQUIRE);
-    if (__builtin_expect(!shm_entry_is(entry, pos >> view->chunk_shift) || (uint32_t)entry >= view->chunk_count, 0))
+    const unsigned shift = view->chunk_shift;
+    const uint64_t entry = __atomic_load_n(&stream->current, __ATOMIC_ACQUIRE);
+    if (__builtin_expect(!shm_entry_is(entry, pos >> shift) || (uint32_t)entry >= view->chunk_count, 0))
         return NULL;
-    return view->chunks + ((uint64_t)(uint32_t)entry << view->chunk_shift) + (pos & view->chunk_mask);
+    return view->chunks + ((uint64_t)(uint32_t)entry << shift) + (pos & mask);
 }
 
 /* As ring_write, for an event whose parts `s` holds: first (with the size), ids, provider, descriptor, activity, piece, end and
- * total. May be called again with the same `s`. `where`: ring_rseq, or a copy of it. One attempt is made here, at what nearly always is the case; everything
+ * total. `total`: that of `s`. May be called again with the same `s`. `where`: ring_rseq, or a copy of it. One attempt is made here, at what nearly always is the case; everything
  * else (a restart, the end of a chunk, no room, another clock) is ring_write_patiently, which starts over. */
 static inline __attribute__((always_inline)) wstatus ring_write_event(const struct ring_view *view,
                                                                       const struct shm_enable *enable, uint64_t ticket,
-                                                                      const struct ring_rseq *where, struct section *s, bool *written)
+                                                                      const struct ring_rseq *where, struct section *s, uint32_t total,
+                                                                      bool *written)
 {
-    const uint32_t    size    = (uint32_t)sizeof(struct etl_event_header) + s->total;
-    const uint32_t    aligned = (size + 7) & ~7u;
-    const uint64_t    mask    = view->chunk_mask;
-    char             *rseq    = (char *)__builtin_thread_pointer() + where->offset;
-    struct ring_place place;
+    const uint32_t     size    = (uint32_t)sizeof(struct etl_event_header) + total;
+    const uint32_t     aligned = (size + 7) & ~7u;
+    const uint64_t     mask    = view->chunk_mask;
+    char              *rseq    = (char *)__builtin_thread_pointer() + where->offset;
+    struct shm_stream *stream;
+    struct ring_place  place;
 
-    if (__builtin_expect(!__atomic_load_n(&where->usable, __ATOMIC_RELAXED) || size > view->max_event, 0))
+    if (__builtin_expect(!__atomic_load_n(&where->usable, __ATOMIC_RELAXED) || size > view->quick_event, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
     place.cpu = __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED);
-    if (__builtin_expect(place.cpu >= view->cpus || !(view->mode & RING_TSC), 0))
+    if (__builtin_expect(place.cpu >= view->cpus, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
-    place.wpos = &view->stream[place.cpu].wpos;
+    stream = &view->stream[place.cpu];
+    __asm__("" : "+r"(stream)); /* one address, not computed again for each field */
+    place.wpos = &stream->wpos;
     place.old  = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
     place.next = place.old + aligned;
     if (__builtin_expect((place.old & mask) + aligned > mask + 1, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
-    place.dst = ring_here(view, place.cpu, place.old);
+    place.dst = ring_here(view, stream, place.old, mask);
     if (__builtin_expect(!place.dst, 0) ||
         __builtin_expect(section_write(s, &place, view, enable, ticket, rseq) != SECTION_DONE, 0))
         return ring_write_patiently(view, enable, ticket, s, written);

@@ -14,7 +14,7 @@
 struct section {
     uint64_t                 first; /* 0: header bytes 0..7, with the size */
     uint64_t                 ids;   /* 8: thread and process */
-    uint64_t                 time;  /* 16: unless the view's mode says TSC */
+    uint64_t                 time;  /* 16: of section_write_stamped */
     const void              *provider;   /* 24: 16 bytes */
     const void              *descriptor; /* 32: 16 bytes */
     const void              *activity;   /* 40: 16 bytes */
@@ -62,10 +62,25 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
 #define SECTION_COPY_FAR                                                                                           \
     "74: cmpl $4, %%ecx\n jb 75f\n movl (%%rsi), %%eax\n movl -4(%%rsi,%%rcx), %%edx\n movl %%eax, (%%rdi)\n"       \
     "movl %%edx, -4(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"                                                  \
-    "78: cmpl $32, %%ecx\n ja 70f\n"                                                                               \
-    "movdqu (%%rsi), %%xmm0\n movdqu -16(%%rsi,%%rcx), %%xmm1\n movdqu %%xmm0, (%%rdi)\n"                           \
-    "movdqu %%xmm1, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"                                              \
-    "70: testb $2, 8(%[view])\n jne 80f\n subl $64, %%ecx\n jbe 73f\n"                                            \
+    "78: cmpl $32, %%ecx\n jbe 71f\n testb $2, 8(%[view])\n je 70f\n"                                           \
+    /* AVX: from both ends to the middle, up to 256 without a loop */                                              \
+    "vmovdqu (%%rsi), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n cmpl $64, %%ecx\n ja 80f\n"                     \
+    "vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n vzeroupper\n jmp 6b\n"     \
+    "80: vmovdqu 32(%%rsi), %%ymm2\n vmovdqu -64(%%rsi,%%rcx), %%ymm3\n cmpl $128, %%ecx\n ja 81f\n"              \
+    "82: vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm2, 32(%%rdi)\n vmovdqu %%ymm3, -64(%%rdi,%%rcx)\n"                 \
+    "vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n vzeroupper\n jmp 6b\n"                               \
+    "81: cmpl $256, %%ecx\n ja 84f\n vmovdqu 64(%%rsi), %%ymm4\n vmovdqu 96(%%rsi), %%ymm5\n"                     \
+    "vmovdqu -128(%%rsi,%%rcx), %%ymm6\n vmovdqu -96(%%rsi,%%rcx), %%ymm7\n"                                     \
+    "vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm2, 32(%%rdi)\n vmovdqu %%ymm4, 64(%%rdi)\n vmovdqu %%ymm5, 96(%%rdi)\n" \
+    "vmovdqu %%ymm6, -128(%%rdi,%%rcx)\n vmovdqu %%ymm7, -96(%%rdi,%%rcx)\n vmovdqu %%ymm3, -64(%%rdi,%%rcx)\n"   \
+    "vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n vzeroupper\n jmp 6b\n"                               \
+    "84: subl $64, %%ecx\n"                                                                                      \
+    "85: vmovdqu (%%rsi), %%ymm4\n vmovdqu 32(%%rsi), %%ymm5\n vmovdqu %%ymm4, (%%rdi)\n vmovdqu %%ymm5, 32(%%rdi)\n" \
+    "addq $64, %%rsi\n addq $64, %%rdi\n subl $64, %%ecx\n ja 85b\n addl $64, %%ecx\n"                            \
+    "vmovdqu %%ymm3, -64(%%rdi,%%rcx)\n vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n vzeroupper\n jmp 6b\n" \
+    "71: movdqu (%%rsi), %%xmm0\n movdqu -16(%%rsi,%%rcx), %%xmm1\n movdqu %%xmm0, (%%rdi)\n"                      \
+    "movdqu %%xmm1, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"                                             \
+    "70: subl $64, %%ecx\n jbe 73f\n"                                            \
     "72: movdqu (%%rsi), %%xmm0\n movdqu 16(%%rsi), %%xmm1\n movdqu 32(%%rsi), %%xmm2\n movdqu 48(%%rsi), %%xmm3\n" \
     "movdqu %%xmm0, (%%rdi)\n movdqu %%xmm1, 16(%%rdi)\n movdqu %%xmm2, 32(%%rdi)\n movdqu %%xmm3, 48(%%rdi)\n"     \
     "addq $64, %%rsi\n addq $64, %%rdi\n subl $64, %%ecx\n ja 72b\n"                                               \
@@ -77,29 +92,24 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
     "76: movdqu -32(%%rsi,%%rcx), %%xmm2\n movdqu -16(%%rsi,%%rcx), %%xmm3\n"                                      \
     "movdqu %%xmm2, -32(%%rdi,%%rcx)\n movdqu %%xmm3, -16(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n jmp 6b\n"             \
     "75: testl %%ecx, %%ecx\n jz 6b\n"                                                                             \
-    "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n jmp 6b\n"       \
-    /* AVX: 64 at a time, the last 64 overlapping; 33 to 64 as two overlapping halves */                           \
-    "80: cmpl $64, %%ecx\n jbe 83f\n subl $64, %%ecx\n"                                                            \
-    "81: vmovdqu (%%rsi), %%ymm0\n vmovdqu 32(%%rsi), %%ymm1\n vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm1, 32(%%rdi)\n" \
-    "addq $64, %%rsi\n addq $64, %%rdi\n subl $64, %%ecx\n ja 81b\n addl $64, %%ecx\n"                             \
-    "vmovdqu -64(%%rsi,%%rcx), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n"                                        \
-    "vmovdqu %%ymm0, -64(%%rdi,%%rcx)\n vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n jmp 6b\n" \
-    "83: vmovdqu (%%rsi), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n vmovdqu %%ymm0, (%%rdi)\n"                   \
-    "vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n vzeroupper\n addq %%rcx, %%rdi\n jmp 6b\n"
+    "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n jmp 6b\n"
 
 /* vzeroupper touches them all */
 #define SECTION_VECTORS                                                                                            \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",  \
         "xmm13", "xmm14", "xmm15"
 
+/* The time to rax; rdx is lost. */
+#define SECTION_TIME_READ "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n"
+#define SECTION_TIME_GIVEN "movq 16(%[s]), %%rax\n"
+
 /* The whole event: time, padding, header, pieces, and last of all wpos. (%[enable] becomes the piece pointer.) The last 8
  * bytes are zeroed before the header lies there: a record without payload has no padding. */
-#define SECTION_EVENT \
+#define SECTION_EVENT(time) \
         "cmpq %[old], (%[wpos])\n jne %l[aborted]\n" \
         SECTION_ENABLED \
-        "movq 16(%[s]), %%rax\n testb $1, 8(%[view])\n jz 8f\n" \
-        "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n" \
-        "8: movq %%rax, 16(%%rdi)\n" \
+        time \
+"movq %%rax, 16(%%rdi)\n" \
         "movq (%[s]), %%rax\n movzwl %%ax, %%ecx\n testl $7, %%ecx\n jz 9f\n" \
         "addl $7, %%ecx\n andl $-8, %%ecx\n movq $0, -8(%%rdi,%%rcx)\n" /* the padding */ \
         "9: movq 8(%[s]), %%rdx\n movq %%rax, (%%rdi)\n movq %%rdx, 8(%%rdi)\n" \
@@ -113,6 +123,7 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
         SECTION_COPY_FAR \
         "7: movq %[next], (%[wpos])\n" /* the last instruction of the section, so behind all of it */
 
+/* Of a view whose mode says TSC. */
 static inline __attribute__((always_inline)) enum section_result section_write(const struct section *s,
                                                                                const struct ring_place *p,
                                                                                const struct ring_view *view,
@@ -123,7 +134,7 @@ static inline __attribute__((always_inline)) enum section_result section_write(c
     uint32_t cpu = p->cpu;
     __asm__ goto volatile(
         SECTION_BEGIN
-        SECTION_EVENT
+        SECTION_EVENT(SECTION_TIME_READ)
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
         : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next)
@@ -158,7 +169,7 @@ section_write_stamped(const struct section *s, const struct ring_place *p, const
         ".popsection\n"
         "leaq 3b(%%rip), %%rsi\n testq %[announce], %[announce]\n jz 1f\n movq %%rsi, 8(%[rs])\n jmp 2f\n"
         "1: cmpq %%rsi, 8(%[rs])\n jne %l[aborted]\n cmpl %[cpu], 4(%[rs])\n jne %l[aborted]\n"
-        SECTION_EVENT
+        SECTION_EVENT(SECTION_TIME_GIVEN)
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
         : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next), [announce] "r"(announce)

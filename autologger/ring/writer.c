@@ -110,6 +110,7 @@ wstatus ring_view_of(struct ring_view *view, const void *control, size_t control
                                .eventfd     = eventfd,
                                .overwrite   = c->overwrite == 1,
                                .refusal     = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL};
+    view->quick_event = view->mode & RING_TSC ? view->max_event : 0;
     find_rseq();
     return W_SUCCESS;
 }
@@ -548,7 +549,7 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
     s.piece      = pieces;
     s.end        = (const void *)((uintptr_t)pieces + count * sizeof *pieces);
     s.total      = total;
-    return ring_write_event(view, enable, ticket, &ring_rseq, &s, written);
+    return ring_write_event(view, enable, ticket, &ring_rseq, &s, total, written);
 }
 
 wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct section *s,

@@ -28,6 +28,7 @@ struct ring_view {
     uint32_t                         chunk_shift; /* copies of what the control page said at attach */
     uint32_t                         chunk_count;
     uint32_t                         max_event;
+    uint32_t                         quick_event; /* the same for the one attempt of fastpath.h; 0: the mode does not say TSC */
     uint64_t                         chunk_mask;  /* chunk size - 1 */
     uint32_t                         table_mask;
     uint32_t                         table_shift; /* table_mask + 1 == 1 << table_shift */
