@@ -67,7 +67,7 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
     "vmovdqu (%%rsi), %%ymm0\n vmovdqu -32(%%rsi,%%rcx), %%ymm1\n cmpl $64, %%ecx\n ja 80f\n"                     \
     "vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n vzeroupper\n jmp 6b\n"     \
     "80: vmovdqu 32(%%rsi), %%ymm2\n vmovdqu -64(%%rsi,%%rcx), %%ymm3\n cmpl $128, %%ecx\n ja 81f\n"              \
-    "82: vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm2, 32(%%rdi)\n vmovdqu %%ymm3, -64(%%rdi,%%rcx)\n"                 \
+    "vmovdqu %%ymm0, (%%rdi)\n vmovdqu %%ymm2, 32(%%rdi)\n vmovdqu %%ymm3, -64(%%rdi,%%rcx)\n"                 \
     "vmovdqu %%ymm1, -32(%%rdi,%%rcx)\n addq %%rcx, %%rdi\n vzeroupper\n jmp 6b\n"                               \
     "81: cmpl $256, %%ecx\n ja 84f\n vmovdqu 64(%%rsi), %%ymm4\n vmovdqu 96(%%rsi), %%ymm5\n"                     \
     "vmovdqu -128(%%rsi,%%rcx), %%ymm6\n vmovdqu -96(%%rsi,%%rcx), %%ymm7\n"                                     \
