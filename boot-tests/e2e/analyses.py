@@ -9,7 +9,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as tree
 
-from harness import BUILD, SOURCE, Machine, check, skip, tool
+from harness import BUILD, SOURCE, Machine, check, no_idle, skip, tool
 
 if os.getuid() != 0:
     skip("kernel events need root")
@@ -155,16 +155,9 @@ def check_state(trace):
 
 def record(m, declared, out, told, use):
     """One rehearsal with the programs that are known."""
-    # on some guest kernels what an idle task does is withheld: so none is idle
-    busy = [subprocess.Popen(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-            for cpu in sorted(os.sched_getaffinity(0))]
-    try:
+    with no_idle():
         r = tool("rehearse", declared, "--out", out, "--json", "--keep-premerge", "--run",
                  f"sh -c '{os.path.join(BUILD, 'tests', 'requests')} {REQUESTS} > {told}'", "--run", f"{sys.executable} {use} {m.dir}", expect=None)
-    finally:
-        for b in busy:
-            b.kill()
-            b.wait()
     return r
 
 

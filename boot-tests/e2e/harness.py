@@ -1,5 +1,6 @@
 """What the whole-system tests share: a folder, a daemon of their own in it, writers, and clean ends."""
 import concurrent.futures
+import contextlib
 import json
 import os
 import shutil
@@ -50,6 +51,22 @@ def verify(path, tallies, expect=0):
     print(os.path.basename(path), r.stdout.strip(), r.stderr.strip())
     check(expect is None or r.returncode == expect, "event_verify", path, "-> exit", r.returncode)
     return {k: int(v) for k, v in (pair.split("=") for pair in r.stdout.split())}
+
+
+@contextlib.contextmanager
+def no_idle(*others):
+    """No processor idles meanwhile: on each a loop of the lowest priority runs. Some guest kernels withhold what an idle task does, and a switch
+    away from it is that. `others`: commands that run as well, without an end of their own."""
+    loop = ["sh", "-c", "while :; do :; done"]
+    running = []
+    try:
+        for words in [["nice", "-n", "19", "taskset", "-c", str(cpu), *loop] for cpu in sorted(os.sched_getaffinity(0))] + list(others):
+            running.append(subprocess.Popen(words))
+        yield
+    finally:
+        for p in running:
+            p.kill()
+            p.wait()
 
 
 class Machine:

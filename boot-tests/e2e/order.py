@@ -5,7 +5,7 @@ import json
 import os
 import subprocess
 
-from harness import BUILD, Machine, check, skip
+from harness import BUILD, Machine, check, no_idle, skip
 
 TURNS = 100000
 DECLARED = """[GlobalLogger]
@@ -42,14 +42,8 @@ if not os.path.isdir("/sys/kernel/tracing/events/syscalls/sys_enter_getpgid"):
 def recorded(m):
     """The threads' ids, once they were recorded without a loss; None: this machine was too busy for that, and said so."""
     m.start()
-    busy = [subprocess.Popen(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-            for cpu in sorted(os.sched_getaffinity(0))] # no processor idles: see storm.py
-    try:
+    with no_idle():
         r = subprocess.run([os.path.join(BUILD, "tests", "order_writer"), str(TURNS)], env=m.env, capture_output=True, text=True, timeout=120)
-    finally:
-        for b in busy:
-            b.kill()
-            b.wait()
     check(r.returncode == 0, "order_writer", r.returncode, r.stdout, r.stderr)
     words = r.stdout.split()
     rows = [json.loads(m.tool("stop", "--json", name, timeout=120).stdout) for name in ("NT Kernel Logger", "user", "points")]

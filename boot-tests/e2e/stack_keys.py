@@ -11,7 +11,7 @@ import signal
 import subprocess
 import time
 
-from harness import SOURCE, Machine, check, skip
+from harness import SOURCE, Machine, check, no_idle, skip
 
 if os.getuid() != 0:
     skip("kernel events need root")
@@ -89,29 +89,19 @@ def chains(m, path, program):
     return n
 
 
-def keep_busy(m):
-    """Some guest kernels withhold what idle tasks do: none idles."""
-    busy = [subprocess.Popen(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-            for cpu in sorted(os.sched_getaffinity(0))]
-    m.processes += busy
-    return busy
-
-
 with Machine(DECLARED) as m:
     program = os.path.join(m.dir, "with-pointers")
     subprocess.run(["g++", "-O0", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread", "-o", program,
                     os.path.join(SOURCE, "boot-tests", "call_chain.cpp")], check=True)
-    busy = keep_busy(m)
-    m.start()
-    work = subprocess.Popen([program, "800", os.path.join(m.dir, "blocks")])
-    m.processes.append(work)
-    time.sleep(2)
-    os.kill(m.daemon_pid(), signal.SIGKILL)
-    m.wait_ready()
-    work.wait(60)
-    m.shutdown()
-    for b in busy:
-        b.kill()
+    with no_idle():
+        m.start()
+        work = subprocess.Popen([program, "800", os.path.join(m.dir, "blocks")])
+        m.processes.append(work)
+        time.sleep(2)
+        os.kill(m.daemon_pid(), signal.SIGKILL)
+        m.wait_ready()
+        work.wait(60)
+        m.shutdown()
     rows = {r["name"]: r for r in m.status(expect=None)["sessions"]}
     for name, r in rows.items():
         check(r["attempted"] == r["converted"] + r["lost"]["total"], "attempted = written + lost", name, r["attempted"], r["converted"], r["lost"])
@@ -148,24 +138,23 @@ with Machine(DECLARED) as m:
     check(chains(m, merged, program) == named[1] + named[2], "and have the same names there")
 
 with Machine() as m:
-    busy = keep_busy(m)
-    m.start()
     program = os.path.join(m.dir, "with-pointers")
     subprocess.run(["g++", "-O0", "-g", "-fno-omit-frame-pointer", "-Wl,--build-id", "-pthread", "-o", program,
                     os.path.join(SOURCE, "boot-tests", "call_chain.cpp")], check=True)
-    m.tool("start", "moving", "--flags", "PROC_THREAD+LOADER+CSWITCH+DISPATCHER+PROFILE", "--stacks", "Profile+CSwitch+ReadyThread", "-o", "one.etl",
-           "--set", "StackCaching=8192, 4096", "--set", "BufferSize=512KB", "--set", "MinimumBuffers=16", "--set", "MaximumBuffers=128", "--set", "MaxFileSize=0")
-    work = subprocess.Popen([program, "1000000", os.path.join(m.dir, "blocks")])
-    m.processes.append(work)
-    for name in ("two.etl", "three.etl"):
+    with no_idle():
+        m.start()
+        m.tool("start", "moving", "--flags", "PROC_THREAD+LOADER+CSWITCH+DISPATCHER+PROFILE", "--stacks", "Profile+CSwitch+ReadyThread", "-o", "one.etl",
+               "--set", "StackCaching=8192, 4096", "--set", "BufferSize=512KB", "--set", "MinimumBuffers=16", "--set", "MaximumBuffers=128", "--set", "MaxFileSize=0")
+        work = subprocess.Popen([program, "1000000", os.path.join(m.dir, "blocks")])
+        m.processes.append(work)
+        for name in ("two.etl", "three.etl"):
+            time.sleep(1.5)
+            m.tool("update", "moving", "-o", name)
         time.sleep(1.5)
-        m.tool("update", "moving", "-o", name)
-    time.sleep(1.5)
-    m.tool("update", "moving", "--real-time", "only")
-    time.sleep(1)
-    m.tool("stop", "moving")
-    for p in [work, *busy]:
-        p.kill()
+        m.tool("update", "moving", "--real-time", "only")
+        time.sleep(1)
+        m.tool("stop", "moving")
+        work.kill()
     paths = [os.path.join(m.logs, n) for n in ("one.etl", "two.etl", "three.etl")]
     told = []
     for path in paths:

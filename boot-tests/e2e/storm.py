@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 
-from harness import BUILD, FULL, Machine, check, skip
+from harness import BUILD, FULL, Machine, check, no_idle, skip
 
 SECONDS, PROGRAMS, PROCESSES, SWITCHES = 60 if FULL else 10, 40, 100, 200000
 DECLARED = """[GlobalLogger]
@@ -30,15 +30,9 @@ if not shutil.which("taskset"):
 def storm_once(m):
     """False: something was lost (and is where the file says so)."""
     m.start()
-    busy = [subprocess.Popen(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-            for cpu in sorted(os.sched_getaffinity(0))]
-    try:
+    with no_idle():
         r = subprocess.run([os.path.join(BUILD, "tests", "storm"), str(SECONDS), str(PROGRAMS), str(PROCESSES), str(SWITCHES)],
                            capture_output=True, text=True, timeout=SECONDS + 60)
-    finally:
-        for b in busy:
-            b.kill()
-            b.wait()
     check(r.returncode == 0, "the storm failed:", r.returncode, r.stdout, r.stderr)
     storm = json.loads(r.stdout)
     last = json.loads(m.tool("stop", "--json", "NT Kernel Logger", timeout=300).stdout)

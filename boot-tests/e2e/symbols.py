@@ -10,7 +10,7 @@ import platform
 import shutil
 import subprocess
 
-from harness import SOURCE, Machine, check, skip, tool
+from harness import SOURCE, Machine, check, no_idle, skip, tool
 
 CHAIN = ["chain::middle(void (*)(int), int)", "chain::outer(void (*)(int), int)", "main", "__libc_start_call_main"]
 DECLARED = """[GlobalLogger]
@@ -69,16 +69,8 @@ with Machine() as m:
         ["setarch", "-R", "perf", "record", "-B", "-N", "-q", "-e", "cpu-clock", "-F", "2000", "-g", "-o", perf_data, "--", program, "250"],
         capture_output=True, text=True)
     script = perf and subprocess.run(["perf", "script", "-i", perf_data, "-F", "pid,ip,sym,dso"], capture_output=True, text=True)
-    # On some guest kernels an idle task's events are counted and withheld; a switch away from idle is one, and a sleeper's way back
-    # usually is that. So no processor is idle meanwhile: on each, something of the lowest class computes.
-    busy = [subprocess.Popen(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-            for cpu in sorted(os.sched_getaffinity(0))]
-    try:
+    with no_idle():
         r = tool("rehearse", declared, "--out", out, "--json", "--run", f"setarch -R {program} 250", expect=None)
-    finally:
-        for b in busy:
-            b.kill()
-            b.wait()
     rehearsal = json.loads(r.stdout)
     trace = rehearsal["merged"]
     check(trace, "nothing was merged:", r.stdout, r.stderr)

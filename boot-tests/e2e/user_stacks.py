@@ -11,7 +11,7 @@ import platform
 import shutil
 import subprocess
 
-from harness import BUILD, SOURCE, Machine, check, skip, tool
+from harness import BUILD, SOURCE, Machine, check, no_idle, skip, tool
 
 CHAIN = ["chain::middle(void (*)(int), int)", "chain::outer(void (*)(int), int)", "main", "__libc_start_call_main"]
 LEAVES = {"SampledProfile": "spin", "CSwitch": "rest", "ReadyThread": "wake", "WriteInit": "put", "DemandZeroFault": "touch", "SysClEnter": "rest"}
@@ -38,17 +38,10 @@ def record(m, name, program, declared, rounds=0):
     ini, out = os.path.join(m.dir, name + ".ini"), os.path.join(m.dir, name)
     with open(ini, "w") as f:
         f.write(DECLARED.format(*declared))
-    busy = [subprocess.Popen(["nice", "-n", "19", "taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
-            for cpu in sorted(os.sched_getaffinity(0))] # some guest kernels withhold what idle tasks do
     blocks = os.path.join(m.dir, "blocks")
-    if not rounds:
-        busy.append(subprocess.Popen([program, "1000000", blocks]))
-    try:
+    others = [] if rounds else [[program, "1000000", blocks]]
+    with no_idle(*others):
         r = tool("rehearse", ini, "--out", out, "--json", "--keep-premerge", "--run", f"{program} {rounds} {blocks}" if rounds else "sleep 0.5", expect=None)
-    finally:
-        for b in busy:
-            b.kill()
-            b.wait()
     trace = json.loads(r.stdout)["merged"]
     check(trace, "nothing was merged:", r.stdout, r.stderr)
     return trace, glob.glob(os.path.join(out, "**", "*premerge*"), recursive=True)[0]
