@@ -1,7 +1,6 @@
 /* client.c - see client.h. What the other end sends is checked before it is used: its size against what recvmsg gave, the
  * sequence and type against the request, row counts against the size, names for their NUL. */
-#include "autologger/control/client.h"
-#include "autologger/wire/filter.h"
+#include "autologger/control/client_private.h"
 #include "autologger/wire/shm.h"
 
 #include <errno.h>
@@ -16,26 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    OPEN_AGAIN    = 15,
-    OPEN_PAUSE_MS = 50,
-    WAIT_EVER    = -1,
-    HELD_PAUSE_MS = 50,
-    WAIT_MS      = 30 * 1000,      /* an answer that only needs a look at tables */
-    WAIT_LONG_MS = 10 * 60 * 1000, /* one that waits for files to be complete */
-    MAX_ROWS     = 65536
-};
-
-struct control_client {
-    int      fd, cancel_fd; /* cancel_fd: -1 = none */
-    int      fds[CONTROL_FDS]; /* that came with the answer, if they are wanted */
-    unsigned fd_count;
-    bool     fds_wanted;
-    int      wait_most; /* ms that one answer may take; 0: as long as each request allows */
-    uint32_t sequence;
-    size_t   size; /* of the answer in `buffer` */
-    _Alignas(8) uint8_t buffer[CTL_MAX];
-};
+enum { OPEN_AGAIN = 15, OPEN_PAUSE_MS = 50, HELD_PAUSE_MS = 50 };
 
 static bool has_socket(const char *dir)
 {
@@ -191,7 +171,7 @@ static wstatus ask_once(struct control_client *c, struct ctl_header *request, si
 }
 
 /* The same. An early program that would lose what it holds has asked the daemon to take over: asks again until that has happened. */
-static wstatus ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
+wstatus client_ask(struct control_client *c, struct ctl_header *request, size_t least, int wait_ms, struct reason *why)
 {
     int64_t deadline = now_ms() + (c->wait_most ? c->wait_most : WAIT_MS);
     wstatus st;
@@ -207,7 +187,7 @@ static wstatus ask(struct control_client *c, struct ctl_header *request, size_t 
 static wstatus hello(struct control_client *c, struct reason *why)
 {
     struct ctl_hello h  = {.header = {.size = sizeof h, .type = CTL_HELLO}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR};
-    wstatus          st = ask(c, &h.header, sizeof h, WAIT_MS, why);
+    wstatus          st = client_ask(c, &h.header, sizeof h, WAIT_MS, why);
     if (st == W_NOT_SUPPORTED)
         return reason_set(why, st, "the daemon does not speak version %u of the control protocol", CTL_VERSION);
     if (st)
@@ -286,7 +266,7 @@ void control_close(struct control_client *c)
     free(c);
 }
 
-static wstatus name_set(struct ctl_session_request *r, const char *name, struct reason *why)
+wstatus client_name_set(struct ctl_session_request *r, const char *name, struct reason *why)
 {
     size_t length = strlen(name);
     if (length == 0 || length >= sizeof r->name)
@@ -296,7 +276,7 @@ static wstatus name_set(struct ctl_session_request *r, const char *name, struct 
 }
 
 /* The rows of a paged answer in c->buffer, checked: `head` bytes, then `count` rows of `row` bytes. */
-static wstatus rows_check(const struct control_client *c, uint32_t total, uint32_t count, size_t head, size_t row,
+wstatus client_rows_check(const struct control_client *c, uint32_t total, uint32_t count, size_t head, size_t row,
                           struct reason *why)
 {
     if (count > (c->size - head) / row || total > MAX_ROWS || count > total)
@@ -304,425 +284,28 @@ static wstatus rows_check(const struct control_client *c, uint32_t total, uint32
     return W_SUCCESS;
 }
 
-static void session_terminate(struct ctl_session_info *s)
+void client_session_end(struct ctl_session_info *s)
 {
     s->name[sizeof s->name - 1]         = 0;
     s->log_path[sizeof s->log_path - 1] = 0;
 }
 
-/* A request about one session, answered by exactly one row (`out` may be NULL, then the answer need hold none). */
-static wstatus session_ask(struct control_client *c, enum ctl_type type, const char *name, int wait_ms,
-                           struct ctl_session_info *out, struct reason *why)
-{
-    struct ctl_session_request r  = {.header = {.size = sizeof r, .type = (uint16_t)type}};
-    wstatus                    st = name_set(&r, name, why);
-    if (st)
-        return st;
-    size_t least = out ? sizeof(struct ctl_query_answer) : sizeof(struct ctl_header);
-    if ((st = ask(c, &r.header, least, wait_ms, why))) {
-        if (st == W_WMI_INSTANCE_NOT_FOUND)
-            reason_set(why, st, "no session named \"%s\" is running", name);
-        return st;
-    }
-    if (!out)
-        return W_SUCCESS;
-    const struct ctl_query_answer *a = (const struct ctl_query_answer *)c->buffer;
-    if ((st = rows_check(c, a->total, a->count, sizeof *a, sizeof a->row[0], why)))
-        return st;
-    if (a->count != 1)
-        return reason_set(why, W_INVALID_DATA, "the daemon answered with %u sessions where one was asked for", a->count);
-    *out = a->row[0];
-    session_terminate(out);
-    return W_SUCCESS;
-}
-
-wstatus control_query(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
-{
-    return session_ask(c, CTL_QUERY, name, WAIT_MS, out, why);
-}
-
-wstatus control_stop(struct control_client *c, const char *name, struct ctl_session_info *final, struct reason *why)
-{
-    wstatus st = session_ask(c, CTL_STOP, name, WAIT_LONG_MS, final, why);
-    return st == W_INVALID_PARAMETER && *name ? reason_set(why, st, "session \"%s\" was declared NONSTOPPABLE. Do: end the boot, or the daemon", name) : st;
-}
-wstatus control_flush(struct control_client *c, const char *name, struct reason *why)
-{
-    return session_ask(c, CTL_FLUSH, name, WAIT_LONG_MS, NULL, why);
-}
-
-/* The answer to `request`, also one with a Status: its text is the reason then. */
-static wstatus told_ask(struct control_client *c, struct ctl_header *request, struct ctl_update_answer *out, struct reason *why)
-{
-    wstatus st = ask(c, request, sizeof(struct ctl_header), WAIT_LONG_MS, why);
-    if (c->size >= sizeof *out && (!st || ((const struct ctl_header *)(const void *)c->buffer)->status == st)) {
-        memcpy(out, c->buffer, sizeof *out);
-        out->text[sizeof out->text - 1] = 0;
-        session_terminate(&out->session);
-        if (st)
-            reason_set(why, st, "%s", out->text);
-    } else if (!st) {
-        st = reason_set(why, W_INVALID_DATA, "the daemon answered with %zu bytes", c->size);
-    }
-    return st;
-}
-
-wstatus control_update(struct control_client *c, struct ctl_update_request *r, const char *name, struct ctl_update_answer *out,
-                       struct reason *why)
-{
-    struct ctl_session_request named = {0};
-    wstatus                    st    = name_set(&named, name, why);
-    if (st)
-        return st;
-    memcpy(r->name, named.name, sizeof r->name);
-    r->header = (struct ctl_header){.size = sizeof *r, .type = CTL_UPDATE};
-    return told_ask(c, &r->header, out, why);
-}
-
-wstatus control_start(struct control_client *c, const void *snapshot, size_t size, struct ctl_update_answer *out, struct reason *why)
-{
-    return control_start_for(c, snapshot, size, NULL, out, why);
-}
-
-wstatus control_start_for(struct control_client *c, const void *snapshot, size_t size, const struct filter_block *processes, struct ctl_update_answer *out,
-                          struct reason *why)
-{
-    struct ctl_start_request *r      = NULL;
-    const size_t              filter = processes ? processes->size : 0, at = filter ? (size + 7) & ~(size_t)7 : size, whole = sizeof *r + at + filter;
-    if (size > CTL_MAX || whole > CTL_MAX)
-        return reason_set(why, W_INVALID_PARAMETER, "the declaration has %zu bytes, more than a message of %d holds. Do: declare it in the store, "
-                          "for the next boot", size, CTL_MAX);
-    if (!(r = calloc(1, whole)))
-        return reason_set(why, W_OUTOFMEMORY, "not enough memory");
-    *r = (struct ctl_start_request){.header = {.size = (uint32_t)whole, .type = CTL_START}, .bytes = (uint32_t)size, .filter_bytes = (uint32_t)filter};
-    memcpy(r + 1, snapshot, size);
-    if (filter)
-        memcpy((uint8_t *)(r + 1) + at, processes, filter);
-    wstatus st = told_ask(c, &r->header, out, why);
-    free(r);
-    return st;
-}
-
-wstatus control_file(struct control_client *c, const char *name, const char *file, struct ctl_update_answer *out, struct reason *why)
-{
-    struct ctl_session_request  named = {.header = {.size = sizeof named, .type = CTL_NEXT_FILE}};
-    struct ctl_snapshot_request r     = {.header = {.size = sizeof r, .type = CTL_SNAPSHOT}};
-    wstatus                     st    = name_set(&named, name, why);
-    if (!st && file && strlen(file) >= sizeof r.file)
-        st = reason_set(why, W_FILENAME_EXCED_RANGE, "the file's name has %zu bytes, more than %zu", strlen(file), sizeof r.file - 1);
-    if (st)
-        return st;
-    memcpy(r.name, named.name, sizeof r.name);
-    if (file)
-        memcpy(r.file, file, strlen(file) + 1);
-    st = told_ask(c, file ? &r.header : &named.header, out, why);
-    if (st == W_WMI_INSTANCE_NOT_FOUND)
-        reason_set(why, st, "no session named \"%s\" is running", name);
-    return st;
-}
-
-wstatus control_enable(struct control_client *c, struct ctl_enable_request *r, const char *name, unsigned wait_ms, struct reason *why)
-{
-    return control_enable_filtered(c, r, NULL, name, wait_ms, why);
-}
-
-wstatus control_enable_filtered(struct control_client *c, struct ctl_enable_request *r, const struct filter_block *filter, const char *name,
-                                unsigned wait_ms, struct reason *why)
-{
-    struct ctl_session_request named = {0};
-    wstatus                    st    = name_set(&named, name, why);
-    if (st)
-        return st;
-    memcpy(r->name, named.name, sizeof r->name);
-    r->filter_bytes = filter && filter->parts ? filter->size : 0;
-    r->header       = (struct ctl_header){.size = (uint32_t)sizeof *r + r->filter_bytes, .type = CTL_ENABLE_PROVIDER};
-    r->wait         = wait_ms != 0;
-    struct ctl_enable_request *whole = malloc(r->header.size);
-    if (!whole)
-        return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the request");
-    memcpy(whole, r, sizeof *r);
-    if (r->filter_bytes)
-        memcpy(whole + 1, filter, r->filter_bytes);
-    st = ask(c, &whole->header, sizeof(struct ctl_header), wait_ms && wait_ms < WAIT_LONG_MS ? (int)wait_ms : WAIT_LONG_MS, why);
-    free(whole);
-    if (st == W_TIMEOUT && r->wait)
-        return reason_set(why, st, "it was asked for, and not every program's callback has come back within %u ms", wait_ms);
-    if (st == W_WMI_INSTANCE_NOT_FOUND)
-        return reason_set(why, st, "no session named \"%s\" is running", name);
-    if (st == W_WMI_GUID_NOT_FOUND)
-        return reason_set(why, st, "the provider is not enabled in session \"%s\"", name);
-    if (st == W_NOT_SUPPORTED && r->property)
-        return reason_set(why, st, "EnableProperty 0x%x: its bits 0x%x do not work in this version; nothing was changed", r->property,
-                          r->property & ~(uint32_t)PROPERTY_KNOWN);
-    return st;
-}
-
-/* ---- CTL_ACCESS ---- */
-
-static wstatus access_ask(struct control_client *c, struct ctl_access_request *r, size_t least, struct reason *why)
-{
-    r->header  = (struct ctl_header){.size = sizeof *r, .type = CTL_ACCESS};
-    wstatus st = ask(c, &r->header, least, WAIT_MS, why);
-    if (!st && least > sizeof r->header && ((const struct ctl_access_answer *)(const void *)c->buffer)->bytes != c->size - least)
-        st = reason_set(why, W_INVALID_DATA, "the daemon answered with %zu bytes", c->size);
-    if (st == W_INVALID_FUNCTION)
-        return reason_set(why, W_NOT_SUPPORTED, "the daemon that runs is of an older version: it knows no security descriptors");
-    return st;
-}
-
-wstatus control_access_query(struct control_client *c, const struct guid *object, bool *own, uint8_t **out, size_t *size, struct reason *why)
-{
-    struct ctl_access_request       r  = {.object = *object, .what = CTL_ACCESS_QUERY};
-    const struct ctl_access_answer *a  = (const void *)c->buffer;
-    wstatus                         st = access_ask(c, &r, sizeof *a, why);
-    if (st)
-        return st;
-    if (!(*out = malloc(a->bytes + 1)))
-        return reason_set(why, W_OUTOFMEMORY, "not enough memory");
-    memcpy(*out, a + 1, a->bytes);
-    *size = a->bytes;
-    *own  = a->own != 0;
-    return W_SUCCESS;
-}
-
-wstatus control_access_change(struct control_client *c, struct ctl_access_request *r, struct reason *why)
-{
-    return access_ask(c, r, sizeof(struct ctl_header), why);
-}
-
-wstatus control_access_list(struct control_client *c, struct guid **out, unsigned *count, struct reason *why)
-{
-    const struct ctl_access_answer *a   = (const void *)c->buffer;
-    struct guid                    *all = NULL, *more;
-    unsigned                        n   = 0, page;
-    do {
-        struct ctl_access_request r  = {.what = CTL_ACCESS_LIST, .start = n};
-        wstatus                   st = access_ask(c, &r, sizeof *a, why);
-        page                         = st ? 0 : (unsigned)(a->bytes / sizeof *all);
-        if (!st && !(more = realloc(all, (n + page + 1) * sizeof *all)))
-            st = reason_set(why, W_OUTOFMEMORY, "not enough memory");
-        if (st) {
-            free(all);
-            return st;
-        }
-        all = more;
-        memcpy(all + n, a + 1, page * sizeof *all);
-        n += page;
-    } while (page && n < a->total && n < MAX_ROWS);
-    *out   = all;
-    *count = n;
-    return W_SUCCESS;
-}
-
-/* All pages of a list: `head` and `row` are the sizes of the answer's head and of one row; `name` is a session's, or NULL for lists
- * of all. *rows is malloc; c->buffer keeps the last page. */
-static wstatus pages(struct control_client *c, enum ctl_type type, const char *name, size_t head, size_t row, void **rows,
-                     unsigned *count, struct reason *why)
-{
-    uint8_t *all  = NULL;
-    uint32_t have = 0, total = 0;
-    do {
-        struct ctl_session_request r  = {.header = {.size = sizeof r, .type = (uint16_t)type}, .start = have};
-        wstatus                    st   = name ? name_set(&r, name, why) : W_SUCCESS;
-        uint32_t                   page = 0;
-        st                              = st ? st : ask(c, &r.header, head, WAIT_MS, why);
-        if (!st) {
-            memcpy(&total, c->buffer + sizeof(struct ctl_header), sizeof total);
-            memcpy(&page, c->buffer + sizeof(struct ctl_header) + sizeof total, sizeof page);
-            st = rows_check(c, total, page, head, row, why);
-        }
-        uint8_t *more = NULL;
-        if (!st && page && !(more = realloc(all, (have + page) * row)))
-            st = reason_set(why, W_OUTOFMEMORY, "not enough memory");
-        if (st) {
-            free(all);
-            return st;
-        }
-        if (!page)
-            break; /* sessions went away between two pages */
-        all = more;
-        memcpy(all + have * row, c->buffer + head, page * row);
-        have += page;
-    } while (have < total && have < MAX_ROWS);
-    *rows  = all;
-    *count = have;
-    return W_SUCCESS;
-}
-
-wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why)
-{
-    void   *all = NULL;
-    wstatus st  = pages(c, CTL_QUERY, NULL, sizeof(struct ctl_query_answer), sizeof **rows, &all, count, why);
-    if (st)
-        return st;
-    *rows = all;
-    for (unsigned i = 0; i < *count; i++)
-        session_terminate(&(*rows)[i]);
-    return W_SUCCESS;
-}
-
-wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why)
-{
-    void   *all = NULL;
-    wstatus st  = pages(c, CTL_PROVIDERS, NULL, sizeof(struct ctl_providers_answer), sizeof **rows, &all, count, why);
-    if (st)
-        return st;
-    *rows = all;
-    for (unsigned i = 0; i < *count; i++)
-        (*rows)[i].name[sizeof(*rows)[i].name - 1] = 0;
-    return W_SUCCESS;
-}
-
-wstatus control_declaration(struct control_client *c, const char *name, struct ctl_declaration *out, struct ctl_enabled_row **rows,
-                            unsigned *count, struct reason *why)
-{
-    void   *all = NULL;
-    wstatus st  = pages(c, CTL_DECLARATION, name, sizeof(struct ctl_declaration_answer), sizeof **rows, &all, count, why);
-    if (st)
-        return st;
-    *rows = all;
-    *out  = ((const struct ctl_declaration_answer *)c->buffer)->session;
-    out->name[sizeof out->name - 1]           = 0;
-    out->key[sizeof out->key - 1]             = 0;
-    out->file_name[sizeof out->file_name - 1] = 0;
-    if (out->hook_count > sizeof out->hooks / sizeof *out->hooks)
-        out->hook_count = sizeof out->hooks / sizeof *out->hooks;
-    for (unsigned i = 0; i < *count; i++) {
-        (*rows)[i].name[sizeof(*rows)[i].name - 1] = 0;
-        (*rows)[i].key[sizeof(*rows)[i].key - 1]   = 0;
-    }
-    return W_SUCCESS;
-}
-
-static void terms_terminate(struct ctl_terms_answer *a)
-{
-    char *const  texts[] = {a->session.name, a->session.key, a->session.file_name, a->row.name, a->row.key, a->units, a->tracepoint, a->tracepoint_filter};
-    const size_t sizes[] = {sizeof a->session.name, sizeof a->session.key, sizeof a->session.file_name, sizeof a->row.name,
-                            sizeof a->row.key,      sizeof a->units,       sizeof a->tracepoint,        sizeof a->tracepoint_filter};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        texts[i][sizes[i] - 1] = 0;
-    if (a->session.hook_count > sizeof a->session.hooks / sizeof *a->session.hooks)
-        a->session.hook_count = sizeof a->session.hooks / sizeof *a->session.hooks;
-}
-
-wstatus control_terms(struct control_client *c, const char *name, uint32_t which, const struct ctl_terms_answer **out, struct reason *why)
-{
-    struct ctl_session_request r  = {.header = {.size = sizeof r, .type = CTL_TERMS}, .start = which};
-    struct ctl_terms_answer   *a  = (void *)c->buffer;
-    wstatus                    st = name_set(&r, name, why);
-    st                            = st ? st : ask(c, &r.header, sizeof *a, WAIT_MS, why);
-    if (st == W_NOT_SUPPORTED)
-        return reason_set(why, st, "the daemon is of an older version, which does not give all terms of a session. Do: restart autologgerd; its "
-                          "sessions go on");
-    if (st)
-        return st;
-    terms_terminate(a);
-    if (a->filter_bytes && a->filter_bytes > c->size - sizeof *a)
-        return reason_set(why, W_INVALID_DATA, "the daemon sent a filter of %u bytes in an answer of %zu", a->filter_bytes, c->size);
-    *out = a;
-    return W_SUCCESS;
-}
-
-static wstatus plain_ask(struct control_client *c, enum ctl_type type, size_t least, int wait_ms, struct reason *why)
+wstatus client_plain_ask(struct control_client *c, enum ctl_type type, size_t least, int wait_ms, struct reason *why)
 {
     struct ctl_header h = {.size = sizeof h, .type = (uint16_t)type};
-    return ask(c, &h, least, wait_ms, why);
+    return client_ask(c, &h, least, wait_ms, why);
 }
 
 wstatus control_fs_ready(struct control_client *c, struct reason *why)
 {
-    return plain_ask(c, CTL_FS_READY, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+    return client_plain_ask(c, CTL_FS_READY, sizeof(struct ctl_header), WAIT_LONG_MS, why);
 }
 wstatus control_end_boot(struct control_client *c, struct reason *why)
 {
-    return plain_ask(c, CTL_END_BOOT, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+    return client_plain_ask(c, CTL_END_BOOT, sizeof(struct ctl_header), WAIT_LONG_MS, why);
 }
 wstatus control_shutdown(struct control_client *c, struct reason *why)
 {
-    return plain_ask(c, CTL_SHUTDOWN, sizeof(struct ctl_header), WAIT_LONG_MS, why);
+    return client_plain_ask(c, CTL_SHUTDOWN, sizeof(struct ctl_header), WAIT_LONG_MS, why);
 }
 void control_cancel_by(struct control_client *c, int fd) { c->cancel_fd = fd; }
-
-wstatus control_consume(struct control_client *c, const char *name, struct ctl_consume_answer *out, struct reason *why)
-{
-    struct ctl_session_request r  = {.header = {.size = sizeof r, .type = CTL_CONSUME}};
-    wstatus                    st = name_set(&r, name, why);
-    if (st)
-        return st;
-    if ((st = ask(c, &r.header, sizeof *out, WAIT_MS, why)) == W_WMI_INSTANCE_NOT_FOUND)
-        reason_set(why, st, "no real-time session named \"%s\" is running", name);
-    if (!st)
-        memcpy(out, c->buffer, sizeof *out);
-    return st;
-}
-
-wstatus control_consume_next(struct control_client *c, struct ctl_consume_request *r, const struct ctl_consume_answer **out,
-                             int fds[CONTROL_FDS], unsigned *count, struct reason *why)
-{
-    r->header     = (struct ctl_header){.size = sizeof *r, .type = CTL_CONSUME_NEXT};
-    c->fds_wanted = true;
-    c->fd_count   = 0;
-    wstatus st    = ask(c, &r->header, sizeof **out, r->what == CTL_CONSUME_BUFFER ? WAIT_EVER : WAIT_MS, why);
-    c->fds_wanted = false;
-    const struct ctl_consume_answer *a = (const void *)c->buffer;
-    if (!st && (a->bytes > c->size - sizeof *a || a->bytes > a->size || a->offset > a->size - a->bytes))
-        st = reason_set(why, W_INVALID_DATA, "the daemon announces %u bytes of a buffer in a message of %zu", a->bytes, c->size);
-    for (unsigned i = 0; st && i < c->fd_count; i++)
-        close(c->fds[i]);
-    if (st)
-        return st;
-    memcpy(fds, c->fds, sizeof c->fds);
-    *count = c->fd_count;
-    *out   = a;
-    return W_SUCCESS;
-}
-
-wstatus control_state(struct control_client *c, struct ctl_state_answer *out, struct reason *why)
-{
-    enum { SESSIONS_MOST = 64 }; /* an older daemon does not say */
-    wstatus st = plain_ask(c, CTL_STATE, offsetof(struct ctl_state_answer, sessions_most), WAIT_MS, why);
-    if (st)
-        return st;
-    *out = (struct ctl_state_answer){.sessions_most = SESSIONS_MOST};
-    static const size_t whole[] = {offsetof(struct ctl_state_answer, sessions_most), offsetof(struct ctl_state_answer, places),
-                                   offsetof(struct ctl_state_answer, quota), sizeof *out};
-    size_t known = 0;
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        known = c->size >= whole[i] ? whole[i] : known;
-    memcpy(out, c->buffer, known);
-    out->store[sizeof out->store - 1]     = 0;
-    out->log_dir[sizeof out->log_dir - 1] = 0;
-    return W_SUCCESS;
-}
-
-wstatus control_registrations(struct control_client *c, struct ctl_registration_row **rows, unsigned *count, struct reason *why)
-{
-    void   *all = NULL;
-    wstatus st  = pages(c, CTL_REGISTRATIONS, NULL, sizeof(struct ctl_registrations_answer), sizeof **rows, &all, count, why);
-    *rows       = all;
-    return st;
-}
-
-wstatus control_users(struct control_client *c, const char *name, struct ctl_user_row **rows, unsigned *count, struct reason *why)
-{
-    void   *all = NULL;
-    wstatus st  = pages(c, CTL_USERS, name, sizeof(struct ctl_users_answer), sizeof **rows, &all, count, why);
-    *rows       = all;
-    return st;
-}
-
-wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why)
-{
-    struct ctl_provider_request r  = {.header = {.size = sizeof r, .type = CTL_PROVIDER}, .provider = *provider};
-    struct ctl_provider_answer *a  = (void *)c->buffer;
-    wstatus                     st = ask(c, &r.header, sizeof *a, WAIT_MS, why);
-    if (st)
-        return st;
-    if (a->program_count > (c->size - sizeof *a) / sizeof a->program[0] || a->enable_count > CTL_PROVIDER_ENABLES)
-        return reason_set(why, W_INVALID_DATA, "the daemon announces %u programs in %zu bytes", a->program_count, c->size);
-    a->name[sizeof a->name - 1] = 0;
-    for (uint32_t i = 0; i < a->enable_count; i++)
-        a->enable[i].session[sizeof a->enable[i].session - 1] = 0;
-    *out = a;
-    return W_SUCCESS;
-}

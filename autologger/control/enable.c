@@ -25,7 +25,7 @@ struct enable_wait {
     unsigned            count, room;
     struct ticket      *left;
 };
-/* A client waits 10 minutes at most (client.c); who has no right but to a session of its own less. */
+/* A client waits 10 minutes at most (client_private.h); who has no right but to a session of its own less. */
 enum { WAIT_MS = 30 * 1000, WAIT_OWNER_MS = 10 * 60 * 1000 };
 
 static void wait_free(struct enable_wait *w)
