@@ -1,26 +1,19 @@
 /* event_write.c - EventWrite and its family, EventEnabled. Compiled without frame pointers: the disabled path of each is a
  * leaf of at most 8 instructions (a test counts them). See process.h P2: no lock, allocation or system call here. */
+#include "autologger/provider/event_items.h"
 #include "autologger/provider/event_told.h"
 #include "autologger/provider/process.h"
 #include "autologger/ring/fastpath.h"
 #include "autologger/wire/etl.h"
 
 #include <string.h>
-#include <sys/resource.h>
 
 _Static_assert(sizeof(EVENT_DATA_DESCRIPTOR) == sizeof(struct ring_piece) &&
                    offsetof(EVENT_DATA_DESCRIPTOR, Size) == offsetof(struct ring_piece, size),
                "data descriptors are handed on as they are");
 _Static_assert(sizeof(EVENT_DESCRIPTOR) == 16 && sizeof(GUID) == 16, "copied into the header as they are");
 
-enum { LINE = 64, ITEMS_MAX = 10, PIECES_MAX = MAX_EVENT_DATA_DESCRIPTORS + 3 * ITEMS_MAX, NO_DESCRIPTOR = 255 };
-
-struct items {
-    struct etl_ext_item item[ITEMS_MAX];
-    unsigned            item_count;
-    unsigned            count;
-    struct ring_piece   piece[PIECES_MAX];
-};
+enum { LINE = 64 };
 
 #if defined(__SANITIZE_THREAD__)
 #define AL_THREAD_SANITIZER
@@ -72,130 +65,6 @@ static inline const struct shm_provider *slot_of(const struct registration *r)
 {
     const struct shm_provider *slot = __atomic_load_n(&r->slot, __ATOMIC_ACQUIRE);
     return slot && __atomic_load_n(&slot->generation, __ATOMIC_RELAXED) == r->slot_generation ? slot : NULL;
-}
-
-static void put(struct items *b, const void *data, uint32_t size)
-{
-    b->piece[b->count++] = (struct ring_piece){(uintptr_t)data, size, 0};
-}
-static void put_item(struct items *b, uint16_t type, const void *data, uint32_t size)
-{
-    static const uint8_t zeros[8];
-    uint32_t             padded = (size + 7) & ~7u;
-    struct etl_ext_item *item   = &b->item[b->item_count++];
-    *item = (struct etl_ext_item){(uint16_t)(sizeof *item + padded), type, 0, (uint16_t)size};
-    if (b->item_count > 1)
-        item[-1].linkage = 1;
-    put(b, item, sizeof *item);
-    put(b, data, size);
-    if (padded != size)
-        put(b, zeros, padded - size);
-}
-
-/* What sessions ask for beside the event; made when the first one does, the same for all. */
-struct extras {
-    const void *frame, *caller; /* where the call came from; NULL: not known */
-    uint64_t    event_key;
-    uint32_t    inner[2]; /* process, thread */
-    uint64_t    times[2]; /* ns in kernel and user mode */
-    bool        has_key, has_stack, has_times;
-    unsigned    frames;
-    uint64_t    stack[1 + USER_STACK_MAX]; /* behind a MatchId of 0 */
-};
-/* What one session asks for. */
-struct ask {
-    struct extras *extras;
-    uint32_t       property;
-    bool           stack;
-};
-
-/* Of this thread. No mapped page has them: perf's is current for a counter of the hardware alone. */
-static void cpu_times(uint64_t ns[2])
-{
-    struct rusage used;
-    ns[0] = ns[1] = 0;
-    if (getrusage(RUSAGE_THREAD, &used) < 0)
-        return;
-    ns[0] = (uint64_t)used.ru_stime.tv_sec * 1000000000u + (uint64_t)used.ru_stime.tv_usec * 1000u;
-    ns[1] = (uint64_t)used.ru_utime.tv_sec * 1000000000u + (uint64_t)used.ru_utime.tv_usec * 1000u;
-}
-
-static void put_extras(struct items *b, const struct ask *ask)
-{
-    const struct identity *who = &al_identity;
-    struct extras         *x   = ask->extras;
-    if (ask->property & PROPERTY_SID)
-        put_item(b, ETL_EXT_SID, who->sid, who->sid_size);
-    if (ask->property & PROPERTY_TS_ID)
-        put_item(b, ETL_EXT_TS_ID, &who->terminal_session, sizeof who->terminal_session);
-    if (ask->property & PROPERTY_PROCESS_START_KEY)
-        put_item(b, ETL_EXT_PROCESS_START_KEY, &who->start_key, sizeof who->start_key);
-    if (ask->property & PROPERTY_SOURCE_CONTAINER && *who->container)
-        put_item(b, ETL_EXT_CONTAINER_ID, who->container_id, sizeof who->container_id);
-    if (ask->property & PROPERTY_SOURCE_CONTAINER && al_thread.pid != who->own_pid) {
-        x->inner[0] = who->own_pid;
-        x->inner[1] = al_thread.inner;
-        put_item(b, ETL_EXT_INNER_IDS, x->inner, sizeof x->inner);
-    }
-    if (ask->property & PROPERTY_EVENT_KEY) {
-        if (!x->has_key)
-            x->event_key = identity_event_key();
-        x->has_key = true;
-        put_item(b, ETL_EXT_EVENT_KEY, &x->event_key, sizeof x->event_key);
-    }
-    if (ask->property & PROPERTY_CPU_TIME) {
-        if (!x->has_times)
-            cpu_times(x->times);
-        x->has_times = true;
-        put_item(b, ETL_EXT_CPU_TIMES, x->times, sizeof x->times);
-    }
-    if (!ask->stack)
-        return;
-    if (!x->has_stack)
-        x->frames = x->frame ? user_stack(x->frame, x->caller, x->stack + 1) : 0;
-    x->has_stack = true;
-    x->stack[0]  = 0;
-    if (x->frames)
-        put_item(b, ETL_EXT_STACK64, x->stack, (1 + x->frames) * (uint32_t)sizeof *x->stack);
-}
-
-/* Items first (related activity, provider traits, schema, what the session asks for), then the payload. Descriptor types count if asked for. */
-static ULONG build(struct items *b, struct section *e, const struct registration *r, LPCGUID related, ULONG n,
-                   const EVENT_DATA_DESCRIPTOR *data, const struct ask *ask)
-{
-    const bool     typed       = __atomic_load_n(&r->use_types, __ATOMIC_ACQUIRE);
-    const uint8_t *traits      = __atomic_load_n(&r->traits, __ATOMIC_ACQUIRE);
-    uint32_t       traits_size = traits ? r->traits_size : 0, schema = NO_DESCRIPTOR;
-
-    b->item_count = b->count = 0;
-    for (ULONG i = 0; typed && i < n; i++) {
-        if (data[i].Size > ETL_MAX_EVENT)
-            return ERROR_ARITHMETIC_OVERFLOW;
-        if (data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_TIMESTAMP_OVERRIDE)
-            return ERROR_NOT_SUPPORTED;
-        if (data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_EVENT_METADATA)
-            schema = i;
-        if (data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_PROVIDER_METADATA && !traits) {
-            traits      = (const uint8_t *)(uintptr_t)data[i].Ptr;
-            traits_size = data[i].Size;
-        }
-    }
-    if (related)
-        put_item(b, ETL_EXT_RELATED_ACTIVITY, related, sizeof *related);
-    if (traits_size)
-        put_item(b, ETL_EXT_PROV_TRAITS, traits, traits_size);
-    if (schema != NO_DESCRIPTOR)
-        put_item(b, ETL_EXT_SCHEMA_TL, (const void *)(uintptr_t)data[schema].Ptr, data[schema].Size);
-    if (ask)
-        put_extras(b, ask);
-    if (b->item_count)
-        e->first |= (uint64_t)ETL_EVENT_EXTENDED << 32;
-    for (ULONG i = 0; i < n; i++)
-        if (!typed || data[i].Type == EVENT_DATA_DESCRIPTOR_TYPE_NONE)
-            put(b, (const void *)(uintptr_t)data[i].Ptr, data[i].Size);
-    e->piece = b->piece;
-    e->end   = b->piece + b->count;
-    return ERROR_SUCCESS;
 }
 
 static inline void fill_event(struct section *e, const struct registration *r, PCEVENT_DESCRIPTOR d, LPCGUID activity,
@@ -329,13 +198,13 @@ static void event_of(const struct registration *r, const struct call *c, struct 
 
 /* With what the session asks for. An event that is too long because of that alone is lost to this session. */
 static ULONG write_with(const struct registration *r, const struct call *c, const struct ring_view *view, const struct shm_enable *enable,
-                        uint64_t ticket, const struct ask *ask, bool *written)
+                        uint64_t ticket, const struct event_ask *ask, bool *written)
 {
     struct section e;
-    struct items   b;
+    struct event_items b;
     *written = false;
     fill_event(&e, r, c->d, c->activity, c->flags);
-    ULONG status = build(&b, &e, r, c->related, c->n, c->data, ask);
+    ULONG status = event_items_build(&b, &e, r, c->related, c->n, c->data, ask);
     if (status != ERROR_SUCCESS)
         return status;
     return sum_pieces(&e) ? ring_write_event(view, enable, ticket, &al_near.near.rseq, &e, e.total, written) : ring_lost(view, enable, ticket, ERROR_ARITHMETIC_OVERFLOW);
@@ -344,7 +213,7 @@ static ULONG write_with(const struct registration *r, const struct call *c, cons
 enum decision { DECIDED_NO, DECIDED_FILTERED, DECIDED_YES };
 /* By the terms that stand there now; the caller compares the ticket afterwards. */
 static enum decision decide(const struct registration *r, const struct shm_provider *slot, unsigned entry, uint8_t enabled, const struct call *c,
-                            const struct filter_event *event, struct ask *ask)
+                            const struct filter_event *event, struct event_ask *ask)
 {
     struct filter_view f;
     if (enabled != SHM_ENABLED_FILTERED)
@@ -361,12 +230,12 @@ static enum decision decide(const struct registration *r, const struct shm_provi
 
 /* Decided and written for one session; from the front when its terms change meanwhile. */
 static ULONG write_filtered_session(const struct registration *r, const struct shm_provider *slot, unsigned entry, const struct call *c,
-                                    const struct filter_event *event, struct extras *extras)
+                                    const struct filter_event *event, struct event_extras *extras)
 {
     enum { TRIES = 16 };
     const struct shm_enable *enable = &slot->enable[entry];
     for (int i = 0; i < TRIES; i++) {
-        struct ask              ask    = {.extras = extras};
+        struct event_ask              ask    = {.extras = extras};
         bool                    written;
         const uint64_t          ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
         const struct ring_view *view   = __atomic_load_n(&al_views[(ticket >> 16 & 0xFF) % SHM_SESSIONS], __ATOMIC_ACQUIRE);
@@ -397,7 +266,7 @@ static __attribute__((noinline, cold)) ULONG write_filtered(const struct registr
                                                             const struct call *c, const void *frame, const void *caller)
 {
     struct filter_event event;
-    struct extras       extras;
+    struct event_extras       extras;
     ULONG               result = ERROR_SUCCESS;
     extras.frame               = frame;
     extras.caller              = caller;
@@ -416,7 +285,7 @@ static __attribute__((noinline, cold)) ULONG write_call(const struct registratio
 {
     const struct shm_provider *slot = slot_of(r);
     struct section             e;
-    struct items               b;
+    struct event_items         b;
 
     if (!c->d || c->n > MAX_EVENT_DATA_DESCRIPTORS || (c->n != 0 && !c->data))
         return ERROR_INVALID_PARAMETER;
@@ -424,7 +293,7 @@ static __attribute__((noinline, cold)) ULONG write_call(const struct registratio
     if (mask == 0)
         return ERROR_SUCCESS;
     fill_event(&e, r, c->d, c->activity, c->flags); /* what is wrong with the event itself is so for all sessions */
-    const ULONG status = build(&b, &e, r, c->related, c->n, c->data, NULL);
+    const ULONG status = event_items_build(&b, &e, r, c->related, c->n, c->data, NULL);
     if (status != ERROR_SUCCESS)
         return status;
     return sum_pieces(&e) ? write_filtered(r, slot, mask, c, frame, caller) : ERROR_ARITHMETIC_OVERFLOW;
@@ -452,7 +321,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
 {
     const struct shm_provider *slot = slot_of(r);
     struct section          e;
-    struct items               b;
+    struct event_items         b;
     uint32_t                   again;
 
     if (UNLIKELY(!d || n > MAX_EVENT_DATA_DESCRIPTORS || (n != 0 && !data)))
@@ -461,7 +330,7 @@ static __attribute__((noinline)) ULONG write_general(const struct registration *
     if (mask == 0)
         return ERROR_SUCCESS;
     fill_event(&e, r, d, activity, flags);
-    ULONG status = build(&b, &e, r, related, n, data, NULL);
+    ULONG status = event_items_build(&b, &e, r, related, n, data, NULL);
     if (status != ERROR_SUCCESS)
         return status;
     if (!sum_pieces(&e))
@@ -488,7 +357,7 @@ uint32_t event_told_let_in(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, cons
     const struct shm_provider *slot = r ? slot_of(r) : NULL;
     const struct call          c    = {.d = d, .n = n, .data = data};
     struct filter_event        event;
-    struct ask                 ask;
+    struct event_ask                 ask;
     uint32_t                   mask = slot ? sessions_that_want(r, slot, d->Level, d->Keyword) : 0, in = 0;
     if (mask)
         event_of(r, &c, &event);
@@ -507,9 +376,9 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
     const struct shm_provider *slot = r ? slot_of(r) : NULL;
     const struct call          c    = {.d = d, .n = n, .data = data};
     struct section             e;
-    struct items               b;
+    struct event_items         b;
     struct filter_event        event;
-    struct extras              extras;
+    struct event_extras              extras;
     ULONG                      status = ERROR_SUCCESS;
 
     if (!slot)
@@ -525,7 +394,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
         const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
         bool                     written = true;
         struct ring_told         at      = {.count_loss = told->count_loss};
-        struct ask               ask     = {.extras = &extras};
+        struct event_ask               ask     = {.extras = &extras};
         const enum decision      decision = decide(r, slot, (unsigned)__builtin_ctz(mask), (uint8_t)ticket, &c, &event, &ask);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (view && decision == DECIDED_FILTERED)
@@ -533,7 +402,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
         fill_event(&e, r, d, NULL, 0);
         if (decision != DECIDED_YES)
             view = NULL;
-        else if ((status = build(&b, &e, r, NULL, n, data, &ask)) == ERROR_SUCCESS && !sum_pieces(&e))
+        else if ((status = event_items_build(&b, &e, r, NULL, n, data, &ask)) == ERROR_SUCCESS && !sum_pieces(&e))
             status = ERROR_ARITHMETIC_OVERFLOW;
         if (view && !status && (!told->wants || told->wants(told->ctx, enable->session))) {
             at.time = told->time(told->ctx, view->clock_kind);
