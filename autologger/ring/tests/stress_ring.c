@@ -180,6 +180,18 @@ static uint64_t drain(struct tally *t, unsigned round)
     return t->events - before;
 }
 
+/* For who looks for the cause of a failure. */
+static void print_state(void)
+{
+    struct stream_counters n;
+    stream_counters(f.set, &n);
+    print_message("granted %u, busy %u; events %lu, damaged %lu, given up %lu, lost %lu\n", stream_set_granted(f.set), stream_set_busy(f.set),
+                  (unsigned long)n.events, (unsigned long)n.corrupt, (unsigned long)n.abandoned, (unsigned long)n.lost);
+    for (unsigned i = 0; i < stream_set_count(f.set); i++)
+        print_message("stream %u: written to %lx, read to %lx, released to %lx, aborts %lu\n", i, (unsigned long)f.view.stream[i].wpos,
+                      (unsigned long)stream_position(f.set, i), (unsigned long)stream_released(f.set, i), (unsigned long)f.view.stream[i].aborts);
+}
+
 /* A run is for so long, and on a machine with much else to do until this many events are written. */
 enum { LEAST = 1000 };
 #define PATIENCE_NS UINT64_C(60000000000)
@@ -233,6 +245,8 @@ static void run_load(bool kill_one, bool timer, unsigned ms)
     stream_set_reclaim(f.set, quiesce_all_cpus);
     stream_set_retire(f.set);
     drain(&t, 0);
+    if (stream_set_busy(f.set))
+        print_state();
     /* no chunk is lost, whoever was killed; the fallback stream's writers may have linked some ahead */
     assert_uint_in_range(stream_set_busy(f.set), 0, __atomic_load_n(&f.view.data->fallback_used, __ATOMIC_RELAXED) ? 8 : 0);
     uint64_t done = 0, refused = 0, missing = 0, more = 0;
@@ -319,8 +333,11 @@ static void stops(unsigned count)
             second += __atomic_load_n(&f.view.stream[i].wpos, __ATOMIC_ACQUIRE) & ~SHM_CLOSED;
         late += first != second;
         for (unsigned i = 0; i < stream_set_count(f.set); i++) {
-            while (stream_peek(f.set, i, &r) || (i == stream_set_count(f.set) - 1 && stream_fallback_blocked(f.set, now_ns())))
-                stream_pop(f.set, i);
+            const bool fallback = i == stream_set_count(f.set) - 1;
+            do { /* behind a place that was given up just now there may be more */
+                while (stream_peek(f.set, i, &r))
+                    stream_pop(f.set, i);
+            } while (fallback && (stream_fallback_blocked(f.set, now_ns()) || stream_peek(f.set, i, &r)));
             stream_release(f.set, i, stream_position(f.set, i));
         }
     }
@@ -330,6 +347,8 @@ static void stops(unsigned count)
     struct stream_counters n;
     stream_counters(f.set, &n);
     print_message("%u stops, %lu events, %lu late\n", count, (unsigned long)n.events, (unsigned long)late);
+    if (n.events != board->done[0] + board->done[1] + board->done[2])
+        print_state();
     assert_int_equal(late, 0);
     assert_int_equal(n.events, board->done[0] + board->done[1] + board->done[2]);
     assert_int_equal(n.corrupt, 0);
