@@ -3,7 +3,7 @@
 
 Usage: check_docs.py [SOURCE_DIR]. Exit codes: 0 fine, 1 something is missing.
 Also: each man page has an example and its exit codes; a verb is named on the main page and in the README; links between the
-pages lead somewhere; files that docs/ARCHITECTURE.md names exist.
+pages lead somewhere; files that docs/ARCHITECTURE.md and docs/architecture name exist.
 """
 import pathlib
 import re
@@ -38,7 +38,7 @@ def check_page(root, page, wrong):
     for target in LINK.findall(text):
         if not (page.parent / target).exists():
             wrong.append(f"{page.relative_to(root)}: the link {target} leads nowhere")
-    if page.name == "ARCHITECTURE.md":
+    if page.name == "ARCHITECTURE.md" or page.parent.name == "architecture":
         for target in FILE_IN_TEXT.findall(text):
             if not (root / target).is_file():
                 wrong.append(f"{page.relative_to(root)}: names {target}, which does not exist")

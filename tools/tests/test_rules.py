@@ -79,6 +79,10 @@ class Rules(unittest.TestCase):
         self.put("docs/ARCHITECTURE.md", "`tools/gone.c` and [that](there.md)")
         code, out = run("docs", self.folder)
         self.assertEqual((code, "tools/gone.c" in out, "there.md" in out), (1, True, True))
+        self.put("docs/ARCHITECTURE.md", "[parts](architecture/PARTS.md)")
+        self.put("docs/architecture/PARTS.md", "`tools/lost.c`")
+        code, out = run("docs", self.folder)
+        self.assertEqual((code, "tools/lost.c" in out, "tools/gone.c" in out), (1, True, False))
 
     def test_symbols(self):
         """D-43: what a package promises is what its library exports, in both directions."""
