@@ -1,5 +1,5 @@
-/* event_items.h - what lies between an event's header and its payload: the related activity, traits, the schema of a typed event, and what a
- * session asks for (the caller's SID, its stack, its container).
+/* event_items.h - the items between an event's header and its payload: the related activity, the provider's traits, the schema of a typed event,
+ * and the extras of a session (SID, stack, container).
  * Invariants: no lock, allocation or system call but those of what was asked for (CPU times). Threads: any; on the caller's stack.
  * Not for: events whose data descriptors go out as they are (event_write.c). */
 #ifndef AUTOLOGGER_PROVIDER_EVENT_ITEMS_H

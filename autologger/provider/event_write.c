@@ -235,7 +235,7 @@ static ULONG write_filtered_session(const struct registration *r, const struct s
     enum { TRIES = 16 };
     const struct shm_enable *enable = &slot->enable[entry];
     for (int i = 0; i < TRIES; i++) {
-        struct event_ask              ask    = {.extras = extras};
+        struct event_ask        ask    = {.extras = extras};
         bool                    written;
         const uint64_t          ticket = __atomic_load_n((const uint64_t *)(const void *)enable, __ATOMIC_ACQUIRE);
         const struct ring_view *view   = __atomic_load_n(&al_views[(ticket >> 16 & 0xFF) % SHM_SESSIONS], __ATOMIC_ACQUIRE);
@@ -266,7 +266,7 @@ static __attribute__((noinline, cold)) ULONG write_filtered(const struct registr
                                                             const struct call *c, const void *frame, const void *caller)
 {
     struct filter_event event;
-    struct event_extras       extras;
+    struct event_extras extras;
     ULONG               result = ERROR_SUCCESS;
     extras.frame               = frame;
     extras.caller              = caller;
@@ -357,7 +357,7 @@ uint32_t event_told_let_in(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, cons
     const struct shm_provider *slot = r ? slot_of(r) : NULL;
     const struct call          c    = {.d = d, .n = n, .data = data};
     struct filter_event        event;
-    struct event_ask                 ask;
+    struct event_ask           ask;
     uint32_t                   mask = slot ? sessions_that_want(r, slot, d->Level, d->Keyword) : 0, in = 0;
     if (mask)
         event_of(r, &c, &event);
@@ -378,7 +378,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
     struct section             e;
     struct event_items         b;
     struct filter_event        event;
-    struct event_extras              extras;
+    struct event_extras        extras;
     ULONG                      status = ERROR_SUCCESS;
 
     if (!slot)
@@ -394,7 +394,7 @@ ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EV
         const struct ring_view  *view   = __atomic_load_n(&al_views[enable->session % SHM_SESSIONS], __ATOMIC_ACQUIRE);
         bool                     written = true;
         struct ring_told         at      = {.count_loss = told->count_loss};
-        struct event_ask               ask     = {.extras = &extras};
+        struct event_ask         ask     = {.extras = &extras};
         const enum decision      decision = decide(r, slot, (unsigned)__builtin_ctz(mask), (uint8_t)ticket, &c, &event, &ask);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (view && decision == DECIDED_FILTERED)
@@ -521,10 +521,12 @@ static __attribute__((noinline)) ULONG transfer_wanted(REGHANDLE handle, PCEVENT
 {
     const struct registration *r = place_of(handle);
     fetch_ahead(r);
-    r = live(handle);
-    if (UNLIKELY(r && __atomic_load_n(&r->filtered, __ATOMIC_RELAXED)))
+    check_thread();
+    if (UNLIKELY(!is_live(r, handle)))
+        return ERROR_INVALID_HANDLE;
+    if (UNLIKELY(__atomic_load_n(&r->filtered, __ATOMIC_RELAXED)))
         return transfer_from(handle, d, activity, related, n, data);
-    return r ? write_general(r, d, activity, related, n, data, 0) : ERROR_INVALID_HANDLE;
+    return write_general(r, d, activity, related, n, data, 0);
 }
 static __attribute__((noinline)) ULONG string_wanted(REGHANDLE handle, UCHAR level, ULONGLONG keyword, PCWSTR string)
 {

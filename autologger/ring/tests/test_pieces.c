@@ -1,5 +1,5 @@
 /* The bytes of an event, piece by piece: each length from 0 to 700 in one piece and in three, by AVX, by SSE and by the fallback stream. Each byte
- * of a payload says where it belongs, and what lies behind the record stays as it was.
+ * of a payload depends on its place. The memory behind the record does not change.
  * Proves: COR-06. */
 #include "autologger/ring/fastpath.h"
 #include "autologger/ring/tests/fixture.h"
