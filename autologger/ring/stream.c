@@ -448,6 +448,14 @@ uint64_t stream_set_used(const struct stream_set *s)
     return used;
 }
 
+uint64_t stream_set_written(const struct stream_set *s)
+{
+    uint64_t written = 0;
+    for (unsigned i = 0; i < s->count; i++)
+        written += s->stream[i].snap;
+    return written;
+}
+
 bool stream_waits(const struct stream_set *s, unsigned index) { return s->stream[index].pos < s->stream[index].snap; }
 
 bool stream_set_idle(const struct stream_set *s)

@@ -81,6 +81,10 @@ unsigned stream_set_retire(struct stream_set *s);
 /* While the pool is empty and nothing could be released, writers do not signal. Before the reader goes to sleep, and can release what comes, it
  * must want signals again. */
 void     stream_set_want_signals(struct stream_set *s);
+/* Of a set that overwrites: writers do not signal until stream_set_want_signals. */
+void     stream_set_want_silence(struct stream_set *s);
+/* Bytes that were ever written, over all streams, by the last snapshot. */
+uint64_t stream_set_written(const struct stream_set *s);
 /* Bytes written but not released, over all streams, by the last snapshot. */
 uint64_t stream_set_used(const struct stream_set *s);
 /* True when the last snapshot shows something of stream `index` that was not read. */

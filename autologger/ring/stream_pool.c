@@ -162,6 +162,8 @@ void stream_set_want_signals(struct stream_set *s)
         set_wake(s, available(s));
 }
 
+void stream_set_want_silence(struct stream_set *s) { __atomic_store_n(&s->control->pool_wake, SHM_WAKE_NEVER, __ATOMIC_RELAXED); }
+
 uint32_t stream_set_granted(const struct stream_set *s) { return s->granted; }
 
 uint32_t stream_set_busy(const struct stream_set *s)

@@ -56,6 +56,8 @@ struct logger {
     struct stream_set *streams[STATE_UIDS];
     uint32_t           uid[STATE_UIDS];
     unsigned           users_left; /* of which the memory was looked for */
+    bool               silent;  /* BUFFERING: writers do not wake us for now */
+    uint64_t           written, written_ns; /* bytes in the streams at the last pass, and when that was */
     uint64_t           places_ns; /* when idle users were last looked for */
     struct provider_count providers;
 };
