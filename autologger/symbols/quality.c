@@ -105,8 +105,15 @@ void quality_event(struct quality *q, const struct etl_event *e)
     }
     row->events++;
     *(at ? &row->with_stack : &row->missing) += 1;
-    if (at)
-        at->hook = e->hook;
+    if (!at)
+        return;
+    struct quality_row *before = at->borrowed ? row_of(q, at->hook) : NULL;
+    if (before) { /* that event has none: it was of the same time by chance */
+        before->with_stack--;
+        before->missing++;
+    }
+    at->hook     = e->hook;
+    at->borrowed = at->cpu != e->cpu;
 }
 
 static void frames_add(struct quality_row *row, const struct quality_parts *p)

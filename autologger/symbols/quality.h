@@ -33,6 +33,7 @@ struct quality_trigger {
     uint16_t hook, cpu;
     uint8_t  kernel, user, whole; /* enum stack_end; whole STACK_NO_PART: no stack was shown yet */
     bool     root; /* the kernel part ends where threads begin */
+    bool     borrowed; /* by an event of another CPU: until one of this CPU comes */
 };
 struct quality {
     struct quality_trigger *trigger; /* events that have a stack, by time and CPU, each once */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { SWITCH = 0x0524, READY = 0x0532 };
+enum { SWITCH = 0x0524, READY = 0x0532, IMAGE = 0x1403 };
 static const struct quality_parts kernel_part = {.kernel = STACK_COMPLETE, .kernel_frames = 5};
 static const struct quality_parts user_part   = {.user = STACK_COMPLETE, .user_frames = 3};
 
@@ -91,9 +91,28 @@ static void a_stack_from_another_cpu(void **state)
     quality_finish(&q);
 }
 
+/* An event without a stack that has by chance the time of another CPU's event, and comes first. */
+static void an_event_of_the_same_time_without_a_stack(void **state)
+{
+    struct quality         q     = {0};
+    const struct etl_event image = event(IMAGE, 1000, 1), change = event(SWITCH, 1000, 0), later = event(IMAGE, 2000, 0);
+    (void)state;
+    quality_expect(&q, 1000, 0);
+    quality_expect(&q, 2000, 0);
+    quality_ready(&q);
+    quality_event(&q, &image);
+    quality_event(&q, &change);
+    quality_event(&q, &later);
+    quality_stack(&q, 1000, 0, &user_part);
+    quality_stack(&q, 2000, 0, &user_part);
+    row_is(&q, SWITCH, 1, 1, 1);
+    row_is(&q, IMAGE, 2, 1, 1);
+    quality_finish(&q);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(events_of_one_time), cmocka_unit_test(a_part_from_another_cpu),
-                                       cmocka_unit_test(a_stack_from_another_cpu)};
+                                       cmocka_unit_test(a_stack_from_another_cpu), cmocka_unit_test(an_event_of_the_same_time_without_a_stack)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
