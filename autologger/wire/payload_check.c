@@ -148,7 +148,8 @@ static void predicate_describe(const uint8_t *at, char *out, size_t room)
     memcpy(&p, at, sizeof p);
     const char *name = (const char *)at + sizeof p, *text = name + p.name_size, *comma = strchr(text, ',');
     put_text(out, room, name, false);
-    put(out, room, " %s ", payload_operator_word(p.op));
+    const char *word = payload_operator_word(p.op);
+    put(out, room, " %s ", word ? word : "?");
     if ((p.op == PAYLOAD_BETWEEN || p.op == PAYLOAD_NOT_BETWEEN) && comma) {
         snprintf(low, sizeof low, "%.*s", (int)(comma - text), text);
         put_text(out, room, low, false);
