@@ -15,6 +15,8 @@ import gc
 import hashlib  # noqa: F401 - uuid5 wants it, where it may be out of reach
 import json
 import os
+import pathlib
+import re
 import resource
 import select
 import signal
@@ -24,11 +26,12 @@ import subprocess
 import time
 import uuid
 
-from harness import BUILD
+from harness import BUILD, SOURCE
 
 # wire/control.h
 HELLO, REGISTER, STATE, PROVIDERS, START, ENABLE = 1, 2, 21, 22, 28, 29
-VERSION, SHM_MAJOR, NAME = 1, 2, 256
+VERSION, NAME = 1, 256
+SHM_MAJOR = int(re.search(r"SHM_MAJOR = (\d+)", pathlib.Path(SOURCE, "autologger/wire/shm.h").read_text()).group(1))
 CAPTURE_STATE = 2
 NO_SYSTEM_RESOURCES, BUSY = 1450, 170
 

@@ -95,7 +95,7 @@ class Client:
         self.s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.s.settimeout(20)
         self.s.connect(os.path.join(runtime, "control"))
-        self.ask(HELLO, struct.pack("<HHIQ", 1, 1, 0, 0))
+        self.ask(HELLO, struct.pack("<HHIQ", 1, 0, 0, 0))
 
     def send(self, kind, body, sequence=7, status=0):
         self.s.send(struct.pack("<IHHII", 16 + len(body), kind, 1, sequence, status) + body)
