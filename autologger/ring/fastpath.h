@@ -63,7 +63,8 @@ static inline __attribute__((always_inline)) wstatus ring_write_event(const stru
     __asm__("" : "+r"(stream)); /* one address, not computed again for each field */
     place.wpos = &stream->wpos;
     place.old  = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
-    place.next = place.old + aligned;
+    place.tally = __atomic_load_n(&stream->tally, __ATOMIC_RELAXED);
+    place.next  = place.old + aligned;
     if (__builtin_expect((place.old & mask) + aligned > mask + 1, 0))
         return ring_write_patiently(view, enable, ticket, s, written);
     place.dst = ring_here(view, stream, place.old, mask);

@@ -27,7 +27,7 @@ static bool oldest_of(const struct ring_view *view, uint32_t index, struct ring_
     const uint64_t     entry = __atomic_load_n(ring_entry(view, index, n), __ATOMIC_ACQUIRE);
     if (n >= here || !shm_entry_is(entry, n) || (uint32_t)entry >= view->chunk_count)
         return false;
-    *step = (struct ring_step){&st->oldest, word, shm_oldest(n + 1, shm_oldest_events(word)), (uint32_t)entry, &st->overwritten_to, 0};
+    *step = (struct ring_step){&st->oldest, word, shm_oldest(n + 1, shm_oldest_events(word)), (uint32_t)entry, index, n, &st->overwritten_to, 0};
     return true;
 }
 
@@ -54,6 +54,22 @@ UNSEEN static bool content_of(const struct ring_view *view, uint32_t chunk, stru
         at += aligned;
     }
     return true;
+}
+
+/* The same of a CPU's chunk number `n`, by the tallies at its beginning and at its end. False: the next one is not linked, or these are a program's that
+ * scribbles. */
+UNSEEN static bool content_by_tally(const struct ring_view *view, const struct ring_step *step, struct content *c)
+{
+    const uint64_t next = __atomic_load_n(ring_entry(view, step->stream, step->n + 1), __ATOMIC_ACQUIRE), size = view->chunk_mask + 1;
+    if (!view->mark || step->stream == view->cpus || !shm_entry_is(next, step->n + 1) || (uint32_t)next >= view->chunk_count)
+        return false;
+    const uint64_t from = __atomic_load_n(&view->mark[step->chunk], __ATOMIC_RELAXED), to = __atomic_load_n(&view->mark[(uint32_t)next], __ATOMIC_RELAXED);
+    const uint64_t events = (to >> SHM_TALLY_BITS) - (from >> SHM_TALLY_BITS), back = (to & SHM_TALLY_MASK) << 3;
+    if (events == 0 || events > size / HEADER_SIZE || back < HEADER_SIZE || back > size)
+        return false;
+    const uint8_t *last = view->chunks + ((uint64_t)step->chunk << view->chunk_shift) + size - back;
+    *c                  = (struct content){(uint32_t)events, word_at(last + offsetof(struct etl_event_header, time))};
+    return (word_at(last) >> 24 & 0xFF) == ETL_MARKER;
 }
 
 /* 0: it begins with no event. */
@@ -103,7 +119,7 @@ static bool first_after(const struct ring_view *view, const struct order *after,
     return found;
 }
 
-/* Only the chunk that will be overwritten is walked through: with many processors each has an oldest one. */
+/* Only the chunk that will be overwritten is looked into: with many processors each has an oldest one. */
 bool ring_oldest(const struct ring_view *view, struct ring_step *step)
 {
     struct content      content;
@@ -111,7 +127,7 @@ bool ring_oldest(const struct ring_view *view, struct ring_step *step)
     const struct order *after = NULL;
 
     while (first_after(view, after, step, &first)) {
-        if (content_of(view, step->chunk, &content)) {
+        if (content_by_tally(view, step, &content) || content_of(view, step->chunk, &content)) {
             step->to += (uint64_t)content.events << SHM_OLDEST_BITS;
             step->last = content.last;
             return true;

@@ -7,6 +7,8 @@
 struct ring_step {
     uint64_t *word, from, to;
     uint32_t  chunk;
+    uint32_t  stream; /* of ring_oldest: whose chunk it is, and its number there */
+    uint64_t  n;
     uint64_t *last_at, last; /* of ring_oldest: what ring_overwrote raises, and the time of the chunk's last event */
 };
 /* False: no stream has filled a chunk that the daemon has not taken. */

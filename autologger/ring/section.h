@@ -27,6 +27,7 @@ struct ring_place {
     uint64_t *wpos;
     uint64_t  old;   /* wpos must still be this */
     uint64_t  next;  /* ... and becomes this */
+    uint64_t  tally; /* as it was after `old` was loaded */
     uint8_t  *dst;
     uint8_t  *fill;  /* gets ETL_FILLER when there is a gap, that is when it is not dst */
     uint32_t  cpu;
@@ -94,10 +95,12 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
     "75: testl %%ecx, %%ecx\n jz 6b\n"                                                                             \
     "77: movb (%%rsi), %%al\n movb %%al, (%%rdi)\n incq %%rsi\n incq %%rdi\n decl %%ecx\n jnz 77b\n jmp 6b\n"
 
-/* vzeroupper touches them all */
+/* vzeroupper touches them all, of the last one the half that nobody uses: it holds what the last store stores. */
 #define SECTION_VECTORS                                                                                            \
     "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12",  \
-        "xmm13", "xmm14", "xmm15"
+        "xmm13", "xmm14"
+/* wpos and tally, which change together. */
+typedef unsigned long long section_pair __attribute__((vector_size(16)));
 
 /* The time to rax; rdx is lost. */
 #define SECTION_TIME_READ "rdtsc\n shlq $32, %%rdx\n orq %%rdx, %%rax\n"
@@ -121,7 +124,7 @@ _Static_assert(offsetof(struct section, provider) == 24 && offsetof(struct secti
         SECTION_COPY \
         "6: cmpq 56(%[s]), %[enable]\n jne 5b\n jmp 7f\n" \
         SECTION_COPY_FAR \
-        "7: movq %[next], (%[wpos])\n" /* the last instruction of the section, so behind all of it */
+        "7: movdqa %[next], (%[wpos])\n" /* the last instruction of the section, so behind all of it */
 
 /* Of a view whose mode says TSC. */
 static inline __attribute__((always_inline)) enum section_result section_write(const struct section *s,
@@ -132,12 +135,13 @@ static inline __attribute__((always_inline)) enum section_result section_write(c
     void    *dst = p->dst;
     uint64_t old = p->old; /* what is only compared sits in scratch registers */
     uint32_t cpu = p->cpu;
+    register section_pair next __asm__("xmm15") = {p->next, shm_tally_event(p->tally, (uint32_t)(p->next - p->old))};
     __asm__ goto volatile(
         SECTION_BEGIN
         SECTION_EVENT(SECTION_TIME_READ)
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
-        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next)
+        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "x"(next)
         : "memory", "cc", "rsi", SECTION_VECTORS
         : aborted, closed);
     return SECTION_DONE;
@@ -163,6 +167,7 @@ section_write_stamped(const struct section *s, const struct ring_place *p, const
     void    *dst = p->dst;
     uint64_t old = p->old;
     uint32_t cpu = p->cpu;
+    register section_pair next __asm__("xmm15") = {p->next, shm_tally_event(p->tally, (uint32_t)(p->next - p->old))};
     __asm__ goto volatile(
         ".pushsection __rseq_cs, \"aw\"\n .balign 32\n 3: .long 0, 0\n .quad 1f, (2f - 1f), 4f\n .popsection\n"
         ".pushsection __rseq_failure, \"ax\"\n .byte 0x0f, 0xb9, 0x3d\n .long 0x53053053\n 4: jmp %l[aborted]\n"
@@ -172,7 +177,7 @@ section_write_stamped(const struct section *s, const struct ring_place *p, const
         SECTION_EVENT(SECTION_TIME_GIVEN)
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
-        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "r"(p->next), [announce] "r"(announce)
+        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "x"(next), [announce] "r"(announce)
         : "memory", "cc", "rsi", SECTION_VECTORS
         : aborted, closed);
     return SECTION_DONE;
@@ -188,10 +193,11 @@ static inline void section_forget(void *rseq) { __atomic_store_n((uint64_t *)(vo
 static inline enum section_result section_skip(const struct ring_place *p, const struct ring_view *view, const void *enable,
                                                uint64_t ticket, uint64_t to, void *rseq)
 {
+    const section_pair next = {to, shm_tally_skip(p->tally, to - p->old)};
     __asm__ goto volatile(SECTION_BEGIN "cmpq %[old], (%[wpos])\n jne %l[aborted]\n" SECTION_ENABLED
-                          "movl $0xffffffff, (%[fill])\n movq %[next], (%[wpos])\n 2:\n"
+                          "movl $0xffffffff, (%[fill])\n movdqa %[next], (%[wpos])\n 2:\n"
                           :
-                          : [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [old] "r"(p->old), [next] "r"(to),
+                          : [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [old] "r"(p->old), [next] "x"(next),
                             [cpu] "r"(p->cpu), [ticket] "r"(ticket), [enable] "r"(enable), [fill] "r"(p->fill)
                           : "memory", "cc", "rsi"
                           : aborted, closed);
@@ -212,8 +218,11 @@ struct ring_take {
     uint64_t  from;  /* 40: the head must still be this */
     uint64_t  to;    /* 48: ... and becomes this */
     uint64_t  value; /* 56: of the entry */
+    uint64_t *mark;  /* 64: the chunk's */
+    uint64_t  tally; /* 72: ... becomes this */
 };
-_Static_assert(offsetof(struct ring_take, seen) == 24 && offsetof(struct ring_take, value) == 56, "the asm knows these");
+_Static_assert(offsetof(struct ring_take, seen) == 24 && offsetof(struct ring_take, value) == 56 && offsetof(struct ring_take, tally) == 72,
+               "the asm knows these");
 
 /* The compare-and-swap of the head is seen by all CPUs, so it comes before the last store. A thread that is restarted or dies between the
  * two leaves a chunk that nothing names; stream_set_reclaim finds it. */
@@ -225,6 +234,7 @@ static inline enum section_result section_take(const struct ring_take *t, const 
                           "movq 16(%[t]), %%rsi\n movq 24(%[t]), %%rax\n cmpq %%rax, (%%rsi)\n jne %l[aborted]\n"
                           "movq 32(%[t]), %%rdi\n movq 40(%[t]), %%rax\n movq 48(%[t]), %%r8\n movq 56(%[t]), %%r9\n"
                           "lock cmpxchgq %%r8, (%%rdi)\n jne %l[aborted]\n"
+                          "movq 64(%[t]), %%rdi\n movq 72(%[t]), %%rax\n movq %%rax, (%%rdi)\n"
                           "movq %%r9, (%%rsi)\n 2:\n"
                           :
                           : [rs] "r"(rseq), [view] "r"(view), [t] "r"(t), [cpu] "r"(cpu), [ticket] "r"(ticket), [enable] "r"(enable)
@@ -238,12 +248,13 @@ closed:
 }
 
 /* The reader's: ends the chunk of a stream whose events were all read, so that it can be released. Open or not. */
-static inline enum section_result section_retire(uint64_t *wpos, uint64_t old, uint64_t to, void *fill, uint32_t cpu, void *rseq)
+static inline enum section_result section_retire(uint64_t *wpos, uint64_t old, uint64_t to, uint64_t tally, void *fill, uint32_t cpu, void *rseq)
 {
+    const section_pair next = {to, shm_tally_skip(tally, to - old)};
     __asm__ goto volatile(SECTION_BEGIN "cmpq %[old], (%[wpos])\n jne %l[aborted]\n"
-                          "movl $0xffffffff, (%[fill])\n movq %[to], (%[wpos])\n 2:\n"
+                          "movl $0xffffffff, (%[fill])\n movdqa %[next], (%[wpos])\n 2:\n"
                           :
-                          : [rs] "r"(rseq), [wpos] "r"(wpos), [old] "r"(old), [to] "r"(to), [cpu] "r"(cpu), [fill] "r"(fill)
+                          : [rs] "r"(rseq), [wpos] "r"(wpos), [old] "r"(old), [next] "x"(next), [cpu] "r"(cpu), [fill] "r"(fill)
                           : "memory", "cc", "rsi"
                           : aborted);
     return SECTION_DONE;
@@ -289,7 +300,7 @@ static inline enum section_result section_skip(const struct ring_place *p, const
     return SECTION_ABORTED;
 }
 struct ring_take {
-    uint64_t *wpos, old, *entry, seen, *head, from, to, value;
+    uint64_t *wpos, old, *entry, seen, *head, from, to, value, *mark, tally;
 };
 static inline enum section_result section_take(const struct ring_take *t, const struct ring_view *view, const void *enable,
                                                uint64_t ticket, uint32_t cpu, void *rseq)
@@ -297,9 +308,9 @@ static inline enum section_result section_take(const struct ring_take *t, const 
     (void)t, (void)view, (void)enable, (void)ticket, (void)cpu, (void)rseq;
     return SECTION_ABORTED;
 }
-static inline enum section_result section_retire(uint64_t *wpos, uint64_t old, uint64_t to, void *fill, uint32_t cpu, void *rseq)
+static inline enum section_result section_retire(uint64_t *wpos, uint64_t old, uint64_t to, uint64_t tally, void *fill, uint32_t cpu, void *rseq)
 {
-    (void)wpos, (void)old, (void)to, (void)fill, (void)cpu, (void)rseq;
+    (void)wpos, (void)old, (void)to, (void)tally, (void)fill, (void)cpu, (void)rseq;
     return SECTION_ABORTED;
 }
 static inline enum section_result section_count_lost(const struct ring_view *view, const void *enable, uint64_t ticket,

@@ -1,5 +1,5 @@
 /* stream.c - memory of a stream set; its chunks are stream_pool.c, reading is stream_read.c. See stream.h.
- * Layout of the control memfd: shm_control, pool, states of chunks. Of the data memfd: shm_data, shm_stream[], shm_refusal[], takers, tables,
+ * Layout of the control memfd: shm_control, pool, states of chunks. Of the data memfd: shm_data, shm_stream[], shm_refusal[], takers, marks, tables,
  * chunks from a page boundary on. */
 #include "autologger/ring/stream.h"
 
@@ -35,7 +35,7 @@ enum { SPARE_SLOTS = 32 /* of a table: chunks that are linked ahead, and the one
 struct layout {
     uint32_t slots; /* of a table: a power of two */
     uint64_t pool, claims, states, control_size;
-    uint64_t refusals, takers, tables, chunks, data_size;
+    uint64_t refusals, takers, marks, tables, chunks, data_size;
 };
 static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t chunk_count, bool overwrite)
 {
@@ -48,7 +48,8 @@ static struct layout layout_of(unsigned streams, uint32_t chunk_shift, uint32_t 
     l.control_size = round_up(l.states + chunk_count, PAGE);
     l.refusals     = sizeof(struct shm_data) + (uint64_t)streams * sizeof(struct shm_stream);
     l.takers       = l.refusals + SHM_REFUSALS * sizeof(struct shm_refusal);
-    l.tables       = round_up(l.takers + (uint64_t)chunk_count * 4, PAGE);
+    l.marks        = overwrite ? round_up(l.takers + (uint64_t)chunk_count * 4, 8) : 0;
+    l.tables       = round_up(overwrite ? l.marks + (uint64_t)chunk_count * 8 : l.takers + (uint64_t)chunk_count * 4, PAGE);
     l.chunks       = round_up(l.tables + (uint64_t)streams * l.slots * 8, PAGE);
     l.data_size    = l.chunks + ((uint64_t)chunk_count << chunk_shift);
     return l;
@@ -84,7 +85,7 @@ static struct shm_data data_header(const struct stream_set *s, const struct layo
     return (struct shm_data){.header = {SHM_MAGIC_DATA, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_data), 0, l->data_size},
                              .stream_count = s->control->stream_count, .stream_offset = sizeof(struct shm_data), .chunk_offset = l->chunks,
                              .refusal_offset = (uint32_t)l->refusals, .table_offset = (uint32_t)l->tables, .table_mask = l->slots - 1,
-                             .taker_offset = (uint32_t)l->takers, .pool_head = s->control->chunk_count};
+                             .taker_offset = (uint32_t)l->takers, .mark_offset = (uint32_t)l->marks, .pool_head = s->control->chunk_count};
 }
 
 static wstatus set_streams(struct stream_set *s, const struct layout *l, struct reason *why)

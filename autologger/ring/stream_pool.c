@@ -372,7 +372,8 @@ static void retire_here(void *ctx)
     struct stream   *st   = &r->s->stream[r->index];
     char            *rseq = (char *)__builtin_thread_pointer() + __rseq_offset;
     if (can_retire(r->s, st) && __atomic_load_n((uint32_t *)(void *)(rseq + 4), __ATOMIC_RELAXED) == r->index &&
-        section_retire(&st->shared->wpos, st->pos, (st->pos | (stream_chunk_size(r->s) - 1)) + 1, stream_at(r->s, st, st->pos), r->index, rseq) ==
+        section_retire(&st->shared->wpos, st->pos, (st->pos | (stream_chunk_size(r->s) - 1)) + 1,
+                       __atomic_load_n(&st->shared->tally, __ATOMIC_RELAXED), stream_at(r->s, st, st->pos), r->index, rseq) ==
             SECTION_DONE)
         r->done++;
 }

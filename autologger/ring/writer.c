@@ -68,6 +68,7 @@ static bool data_fits(const struct shm_control *c, const struct shm_data *d, siz
            d->stream_offset % 64 == 0 && lies_before(d->stream_offset, d->stream_count, sizeof(struct shm_stream), d->chunk_offset) &&
            (slots & d->table_mask) == 0 && slots <= 1u << 30 && lies_before(d->table_offset, d->stream_count * slots, 8, d->chunk_offset) &&
            lies_before(d->taker_offset, c->chunk_count, 4, d->chunk_offset) &&
+           (!d->mark_offset || (d->mark_offset % 8 == 0 && lies_before(d->mark_offset, c->chunk_count, 8, d->chunk_offset))) &&
            (!d->refusal_offset || lies_before(d->refusal_offset, SHM_REFUSALS, sizeof(struct shm_refusal), d->chunk_offset));
 }
 
@@ -109,6 +110,7 @@ wstatus ring_view_of(struct ring_view *view, const void *control, size_t control
                                .clock_kind  = c->clock_kind,
                                .eventfd     = eventfd,
                                .overwrite   = c->overwrite == 1,
+                               .mark        = d.mark_offset ? (void *)((char *)data + d.mark_offset) : NULL,
                                .refusal     = d.refusal_offset ? (void *)((char *)data + d.refusal_offset) : NULL};
     view->quick_event = view->mode & RING_TSC ? view->max_event : 0;
     find_rseq();
@@ -282,7 +284,8 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
 {
     const uint64_t   n = place->old >> view->chunk_shift;
     struct ring_step step;
-    struct ring_take t = {.wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n)};
+    uint64_t         nowhere;
+    struct ring_take t = {.wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n), .tally = place->tally};
 
     *done  = SECTION_ABORTED;
     t.seen = __atomic_load_n(t.entry, __ATOMIC_ACQUIRE);
@@ -292,6 +295,7 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
     t.from  = step.from;
     t.to    = step.to;
     t.value = shm_entry(n, step.chunk);
+    t.mark  = view->mark ? &view->mark[step.chunk] : &nowhere;
     *done   = section_take(&t, view, enable, ticket, place->cpu, rseq);
     if (*done == SECTION_DONE)
         wake_after(view, &step);
@@ -506,6 +510,7 @@ __attribute__((noinline)) wstatus ring_write_patiently(const struct ring_view *v
             break; /* not registered for this thread */
         place.wpos         = &view->stream[cpu].wpos;
         const uint64_t old = __atomic_load_n(place.wpos, __ATOMIC_ACQUIRE);
+        place.tally        = __atomic_load_n(&view->stream[cpu].tally, __ATOMIC_RELAXED);
         const enum place_found found = find_place(view, cpu, old, aligned, &place);
         switch (found) {
         case PLACE_HERE: done = view->mode & RING_TSC ? section_write(s, &place, view, enable, ticket, rseq) : write_stamped(s, &place, view, enable, ticket, rseq); break;

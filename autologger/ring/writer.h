@@ -35,6 +35,7 @@ struct ring_view {
     struct shm_data                 *data;
     const uint32_t                  *pool;        /* [chunk_count], daemon's */
     uint32_t                        *taker;       /* [chunk_count] */
+    uint64_t                        *mark;        /* [chunk_count], or NULL */
     uint32_t                         clock_kind;
     int                              eventfd;
     struct shm_refusal              *refusal;     /* [SHM_REFUSALS], or NULL */

@@ -33,7 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHM_MAJOR = 2, SHM_MINOR = 1 }; /* 2.0: writers take chunks from a pool; 2.1: and, of a set that says so, the oldest from a stream */
+enum { SHM_MAJOR = 3, SHM_MINOR = 0 }; /* 2.0: writers take chunks from a pool; 2.1: and, of a set that says so, the oldest from a stream; 3.0: events are
+    counted where they are written */
 #define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
 #define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
 #define SHM_MAGIC_DATA UINT32_C(0x57534C41)      /* "ALSW" */
@@ -129,6 +130,7 @@ static inline uint32_t shm_pool_index(uint64_t head) { return (uint32_t)head; }
 
 struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does not meet */
     uint64_t wpos;
+    uint64_t tally; /* shm_tally(): moves with wpos, in one store. Not of the fallback stream */
     uint64_t lost; /* events that found no room or were too large; added with one LOCK instruction */
     uint64_t aborts; /* rseq restarts, for diagnosis */
     uint64_t filtered; /* events that a filter kept out: neither written nor lost */
@@ -136,9 +138,16 @@ struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does n
     uint64_t overwritten_to; /* the time of its newest event that was overwritten: raised after `oldest` has moved */
     uint64_t current; /* the table's entry of the chunk that is being filled, or of an older one (2.1): beside wpos, so that a writer which finds
                        * nothing in the caches waits for one line */
-    uint8_t  reserved[72];
+    uint8_t  reserved[64];
 };
-_Static_assert(sizeof(struct shm_stream) == 128, "shm_stream");
+_Static_assert(sizeof(struct shm_stream) == 128 && offsetof(struct shm_stream, tally) == 8, "shm_stream");
+
+/* Of a CPU's stream: its events so far, and how many times 8 bytes before wpos the last one begins. So who overwrites a chunk knows how many events
+ * it has, and the time of its last one, without a walk through it. */
+enum { SHM_TALLY_BITS = 16 };
+#define SHM_TALLY_MASK ((UINT64_C(1) << SHM_TALLY_BITS) - 1)
+static inline uint64_t shm_tally_event(uint64_t tally, uint32_t aligned) { return (tally | SHM_TALLY_MASK) + 1 + (aligned >> 3); }
+static inline uint64_t shm_tally_skip(uint64_t tally, uint64_t gap) { return (tally & ~SHM_TALLY_MASK) | ((tally + (gap >> 3)) & SHM_TALLY_MASK); }
 
 /* Of a stream that is overwritten: the number of the oldest chunk that nobody has taken, and how many events were overwritten so far. A writer
  * takes it when the stream has gone beyond it, and adds its events. */
@@ -173,7 +182,8 @@ struct shm_data {
     uint32_t          taker_offset;   /* of uint32_t taker[chunk_count]: the thread of the fallback stream that took the chunk, until it is linked */
     uint64_t          pool_head; /* index of the first chunk of the pool, and a version (shm_pool_index) */
     uint32_t          fallback_used; /* 1: a thread without rseq has taken chunks here */
-    uint8_t           reserved[60];
+    uint32_t          mark_offset;   /* of uint64_t mark[chunk_count], of a set that overwrites: a CPU's tally at the beginning of the chunk. Else 0 */
+    uint8_t           reserved[56];
 };
 _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
 

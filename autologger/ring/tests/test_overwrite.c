@@ -1,6 +1,8 @@
 /* Proves: COR-16, D-04: a set that overwrites refuses no event, keeps the newest without a hole, counts what was overwritten, knows from
  * what time on nothing is missing; a reader beside it, a successor, a hostile program. */
 // timeout: 180
+#include "autologger/ring/fastpath.h"
+#include "autologger/ring/oldest.h"
 #include "autologger/ring/quiesce.h"
 #include "autologger/ring/tests/fixture.h"
 
@@ -248,6 +250,44 @@ static void test_adopted(void **state)
     }
 }
 
+/* Who overwrites a chunk knows its events and the time of the last one without reading what lies between: here the second one is destroyed. Events
+ * of all sizes, so that chunks end with gaps and without. */
+static void test_counted_where_they_are_written(void **state)
+{
+    enum { EVENTS = 20000, CHUNKS = 6, LARGEST = 1500 };
+    static uint32_t events[EVENTS];
+    static uint64_t last[EVENTS];
+    static uint8_t  payload[LARGEST];
+    struct fixture  f;
+    unsigned        looked = 0, exact = 0;
+    (void)state;
+    pin(0);
+    begin(&f, CHUNKS);
+    memset(events, 0, sizeof events);
+    for (uint32_t n = 0, x = 1; n < EVENTS; n++, x = x * 1664525 + 1013904223) {
+        const uint32_t   size = n % 3 ? (x >> 8) % LARGEST : 8 * (n % 5), aligned = (80 + size + 7) & ~7u;
+        struct ring_step step;
+        assert_int_equal(fixture_write(&f, payload, size), 0);
+        const uint64_t end = f.view.stream[0].wpos, at = end - aligned;
+        events[at / CHUNK]++;
+        memcpy(&last[at / CHUNK], ring_at(&f.view, 0, at) + offsetof(struct etl_event_header, time), 8);
+        exact += end % CHUNK == 0;
+        if (at / CHUNK < CHUNKS || !ring_oldest(&f.view, &step))
+            continue;
+        uint8_t *first = f.view.chunks + (uint64_t)step.chunk * CHUNK;
+        uint16_t bytes;
+        memcpy(&bytes, first, sizeof bytes);
+        if (events[step.n] > 1)
+            memset(first + ((bytes + 7u) & ~7u), 0, 8);
+        assert_true(ring_oldest(&f.view, &step));
+        assert_int_equal(shm_oldest_events(step.to) - shm_oldest_events(step.from), events[step.n]);
+        assert_int_equal(step.last, last[step.n]);
+        looked++;
+    }
+    assert_true(looked > EVENTS / 2 && exact > 10);
+    fixture_finish(&f);
+}
+
 /* A program writes nonsense into all that is its own: the reader ends, and takes no chunk twice. */
 static void test_hostile(void **state)
 {
@@ -265,10 +305,12 @@ static void test_hostile(void **state)
             x = x * 1664525 + 1013904223;
             struct shm_stream *st = &f.view.stream[(x >> 8) % stream_set_count(f.set)];
             const uint64_t     value = x >> 30 == 0 ? (uint64_t)x << 32 | x : x >> 30 == 1 ? x % 64 : x >> 30 == 2 ? (uint64_t)(x % 64) << 12 : UINT64_MAX - x % 64;
-            switch (x >> 12 & 3) {
+            switch (x >> 12 & 7) {
             case 0: st->oldest = value; break;
             case 1: st->wpos = value & ~UINT64_C(7); break;
             case 2: f.view.table[(x >> 14) % 16] = shm_entry((x >> 18) % 16, (x >> 22) % 8); break;
+            case 3: st->tally = value; break;
+            case 4: f.view.mark[(x >> 14) % 6] = value; break;
             default: f.view.data->pool_head = value; break;
             }
             struct stream_record r;
@@ -320,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_alone), cmocka_unit_test(test_beside_a_reader), cmocka_unit_test(test_two_processors), cmocka_unit_test(test_held),
         cmocka_unit_test(test_adopted), cmocka_unit_test(test_hostile), cmocka_unit_test(test_named_not_taken),
+        cmocka_unit_test(test_counted_where_they_are_written),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_alone), cmocka_unit_test(test_beside_a_reader), cmocka_unit_test(test_held), cmocka_unit_test(test_adopted),
