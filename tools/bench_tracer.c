@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 400, START_MS = 20000, HOOK_SWITCH = 0x0524, HOOK_STACK = 0x1820, MODE_DIR = 0700 };
+enum { PATH_BYTES = 400, START_MS = 20000, MODE_DIR = 0700 };
 #define INSTANCE "/sys/kernel/tracing/instances/autologger-bench"
 #define SESSION "NT Kernel Logger"
 
@@ -142,8 +142,8 @@ static wstatus switches_count(const char *path, struct bench_taken *out, struct 
     struct etl_event   e;
     wstatus            st = etl_reader_open(path, &r, why);
     while (!st && etl_next(r, &e)) {
-        out->switches += e.hook == HOOK_SWITCH;
-        out->stacks += e.hook == HOOK_STACK;
+        out->switches += e.hook == HOOK_THREAD_CSWITCH;
+        out->stacks += e.hook == HOOK_STACK_WALK;
     }
     etl_reader_close(r);
     return st;

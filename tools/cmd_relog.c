@@ -96,7 +96,7 @@ static bool is_name(const struct decoded *names)
 {
     uint16_t group = names->hook >> 8;
     return (names->hook != CLASSIC_NONE && (group == ETL_GROUP_IMAGE || group == ETL_GROUP_PROCESS || group == HEADER_GROUP || group >= CLASSIC_IMAGE_ID >> 8 ||
-                                            (group == ETL_GROUP_THREAD && (names->hook & 0xFF) < 5) || (names->hook >= 0x0400 && names->hook < 0x0425))) ||
+                                            (group == ETL_GROUP_THREAD && (names->hook & 0xFF) < 5) || (names->hook >= HOOK_FILE_NAME && names->hook < HOOK_FILE_MAP))) ||
            (names->provider && (strcmp(names->provider, NAMES_PROVIDER) == 0 || strcmp(names->provider, MERGED_PROVIDER) == 0));
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXTS_MOST = 20000, DISK_READ = 0x010A, DISK_WRITE = 0x010B, TEXT_MOST = 400 };
+enum { TEXTS_MOST = 20000, TEXT_MOST = 400 };
 
 static void text_at(struct boot_builder *w, int64_t at, int process, const char *provider, const char *text)
 {
@@ -81,10 +81,10 @@ void boot_disk_see(struct boot_builder *w, const struct etl_event *e, uint16_t h
     struct boot_disk *d   = cur_ok(&p) ? disk_get(w, number) : NULL;
     if (!d)
         return;
-    disk_count(w, d, boot_time(w, e), boot_ns((uint64_t)fmin((double)ticks * w->tick, 1e15), 1), bytes, hook == DISK_WRITE);
+    disk_count(w, d, boot_time(w, e), boot_ns((uint64_t)fmin((double)ticks * w->tick, 1e15), 1), bytes, hook == HOOK_DISK_WRITE);
     const int process = boot_process_of_thread(w, thread);
     if (process != BOOT_NONE)
-        *(hook == DISK_WRITE ? &w->b->process[process].written : &w->b->process[process].read) += bytes;
+        *(hook == HOOK_DISK_WRITE ? &w->b->process[process].written : &w->b->process[process].read) += bytes;
 }
 
 /* ---- our own providers of the kernel ---- */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { START = 0x0301, END = 0x0302, DC_START = 0x0303, DC_END = 0x0304, SAME_MOMENT_NS = 1000 };
+enum { SAME_MOMENT_NS = 1000 };
 
 int boot_process_of(const struct boot_builder *w, uint32_t pid)
 {
@@ -151,14 +151,14 @@ void boot_process_see(struct boot_builder *w, const struct etl_event *e, uint16_
     struct told   t  = {0};
     const int64_t at = boot_time(w, e);
 
-    if ((hook == START || hook == END || hook == DC_START || hook == DC_END) && process_read(e, &t)) {
-        if (hook == START || hook == DC_START) {
-            started(w, &t, at, hook == DC_START);
+    if ((hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_END || hook == HOOK_PROCESS_DC_START || hook == HOOK_PROCESS_DC_END) && process_read(e, &t)) {
+        if (hook == HOOK_PROCESS_START || hook == HOOK_PROCESS_DC_START) {
+            started(w, &t, at, hook == HOOK_PROCESS_DC_START);
         } else {
             const int now = boot_process_of(w, t.pid);
-            if (now == BOOT_NONE && hook == DC_END) {
+            if (now == BOOT_NONE && hook == HOOK_PROCESS_DC_END) {
                 row_add(w, &t, 0, true, BOOT_NONE); /* never seen to begin */
-            } else if (now != BOOT_NONE && hook == END && w->b->process[now].lives) {
+            } else if (now != BOOT_NONE && hook == HOOK_PROCESS_END && w->b->process[now].lives) {
                 w->b->process[now].lives       = false;
                 w->b->process[now].end         = at;
                 w->b->process[now].exit_status = t.status;

@@ -117,23 +117,23 @@ static void sample_see(struct boot_builder *w, const struct etl_event *e)
 
 static void kernel_event(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
 {
-    enum { DISK = 1, PROCESS = 3, THREAD = 5, LOG = 0x0A20, SAMPLE = 0x0F2E, DISK_READ = 0x010A, DISK_WRITE = 0x010B };
+    enum { DISK = 1, PROCESS = 3, THREAD = 5 };
     switch (hook >> 8) {
     case THREAD: boot_thread_see(w, e, hook); break;
     case PROCESS: boot_process_see(w, e, hook); break;
     case DISK:
-        if (hook == DISK_READ || hook == DISK_WRITE)
+        if (hook == HOOK_DISK_READ || hook == HOOK_DISK_WRITE)
             boot_disk_see(w, e, hook);
         break;
     default:
-        if (hook == LOG)
+        if (hook == HOOK_DEBUG_PRINT)
             boot_log_see(w, e);
-        else if (hook == SAMPLE)
+        else if (hook == HOOK_PERF_SAMPLE)
             sample_see(w, e);
     }
     if (!w->symbols)
         return;
-    if (hook == CLASSIC_STACK || hook == CLASSIC_STACK_KEY_KERNEL || hook == CLASSIC_STACK_KEY_USER)
+    if (hook == HOOK_STACK_WALK || hook == HOOK_STACK_KEY_KERNEL || hook == HOOK_STACK_KEY_USER)
         boot_stack_see(w, e);
     else
         symbols_judge(w->symbols, e);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FRAMES_MOST = 192, RAW_MOST = 1 << 20, BINS = 512, CELLS_MOST = 400000, SAMPLE = 0x0F2E };
+enum { FRAMES_MOST = 192, RAW_MOST = 1 << 20, BINS = 512, CELLS_MOST = 400000 };
 
 static int frame_get(struct boot_builder *w, const char *text)
 {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREAD_START = 0x0501, THREAD_END = 0x0502, THREAD_DC_START = 0x0503, THREAD_DC_END = 0x0504, SWITCH = 0x0524, READY = 0x0532 };
 enum { STATE_READY = 1, STATE_TERMINATED = 4, NOBODY = -1, WAITS_MOST = 120000, WAIT_LEAST_NS = 1000000 };
 
 static struct boot_thread *thread_get(struct boot_builder *w, uint32_t tid)
@@ -212,18 +211,18 @@ static void on_ready(struct boot_builder *w, const struct etl_event *e)
 
 void boot_thread_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook)
 {
-    if (hook == SWITCH) {
+    if (hook == HOOK_THREAD_CSWITCH) {
         on_switch(w, e);
-    } else if (hook == READY) {
+    } else if (hook == HOOK_THREAD_READY) {
         on_ready(w, e);
-    } else if (hook == THREAD_START || hook == THREAD_DC_START || hook == THREAD_DC_END) {
+    } else if (hook == HOOK_THREAD_START || hook == HOOK_THREAD_DC_START || hook == HOOK_THREAD_DC_END) {
         struct cursor       p   = cur_make(e->payload, e->payload_size);
         const uint32_t      pid = cur_u32(&p), tid = cur_u32(&p);
         struct boot_thread *t   = cur_ok(&p) ? thread_get(w, tid) : NULL;
         if (!t)
             return;
         t->pid = pid;
-        if (hook == THREAD_START) {
+        if (hook == HOOK_THREAD_START) {
             t->state = BOOT_RUNNABLE;
             t->since = boot_time(w, e);
         }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DBG_RSDS = 0xF024, VERSION = 0xF040 };
 struct run {
     struct images *i;
     struct idmap   rows; /* hash -> index + 1 */
@@ -91,11 +90,11 @@ static void on_identity(struct run *r, const struct trace_event *x)
     static const char *const rsds[]    = {"GuidSig", "Age", "ImageBase", "ProcessId", NULL};
     static const char *const version[] = {"FileVersion", NULL};
 
-    if (x->names.hook == DBG_RSDS && fields_read(&r->fields, &x->e, &x->names, rsds)) {
+    if (x->names.hook == HOOK_IMAGE_ID_DBG_ID_RSDS && fields_read(&r->fields, &x->e, &x->names, rsds)) {
         snprintf(r->guid, sizeof r->guid, "%.38s %s", fields_text(&r->fields, 0), fields_text(&r->fields, 1));
         r->guid_base = fields_number(&r->fields, 2);
         r->guid_pid  = (uint32_t)fields_number(&r->fields, 3);
-    } else if (x->names.hook == VERSION && fields_read(&r->fields, &x->e, &x->names, version)) {
+    } else if (x->names.hook == HOOK_IMAGE_ID_FILE_VERSION && fields_read(&r->fields, &x->e, &x->names, version)) {
         snprintf(r->version, sizeof r->version, "%s", fields_text(&r->fields, 0));
     }
 }
@@ -107,7 +106,7 @@ static void see(struct run *r, const struct trace_event *x)
 
     if (x->names.hook >> 8 == CLASSIC_IMAGE_ID >> 8) {
         on_identity(r, x);
-    } else if (image_event_read(&x->e, &r->image) && (x->names.hook == HOOK_IMAGE_LOAD || x->names.hook == HOOK_IMAGE_DCSTART)) {
+    } else if (image_event_read(&x->e, &r->image) && (x->names.hook == HOOK_IMAGE_LOAD || x->names.hook == HOOK_IMAGE_DC_START)) {
         on_image(r);
     } else if (build_id_event(&x->e, &key, &id) && key && !idmap_get(&r->build_ids, key)) {
         struct build_id *kept = malloc(sizeof *kept);

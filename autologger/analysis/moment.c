@@ -4,8 +4,6 @@
 
 #include <stdlib.h>
 
-enum { PROCESS_START = 0x0301, PROCESS_END = 0x0302, PROCESS_DC_END = 0x0304, DISK_READ = 0x010A, DISK_WRITE = 0x010B, DISK_FLUSH = 0x010E };
-
 static void add_io(struct moment *m, const struct moment_io *io)
 {
     if (m->ios == m->io_capacity) {
@@ -27,7 +25,7 @@ static void transfer_ended(struct moment *m, const struct trace_event *x, const 
     const struct etl_event *e = &x->e;
     struct cursor           c = cur_make(e->payload, e->payload_size);
     struct moment_io        io = {.disk = cur_u32(&c), .ended = true, .tid = TRACED_NOBODY,
-                                  .kind = x->names.hook == DISK_READ ? IO_READ : x->names.hook == DISK_WRITE ? IO_WRITE : IO_FLUSH};
+                                  .kind = x->names.hook == HOOK_DISK_READ ? IO_READ : x->names.hook == HOOK_DISK_WRITE ? IO_WRITE : IO_FLUSH};
     uint64_t                irp, took;
 
     cur_u32(&c);
@@ -61,15 +59,15 @@ static void see_later(struct moment *m, const struct trace_event *x, const struc
     const uint16_t           hook     = x->names.hook;
 
     m->events_after++;
-    if (hook == DISK_READ || hook == DISK_WRITE || hook == DISK_FLUSH) {
+    if (hook == HOOK_DISK_READ || hook == HOOK_DISK_WRITE || hook == HOOK_DISK_FLUSH) {
         transfer_ended(m, x, h);
-    } else if ((hook >= PROCESS_START && hook <= PROCESS_DC_END) && fields_read(&m->machine.fields, &x->e, &x->names, wanted)) {
+    } else if ((hook >= HOOK_PROCESS_START && hook <= HOOK_PROCESS_DC_END) && fields_read(&m->machine.fields, &x->e, &x->names, wanted)) {
         uint64_t key = fields_number(&m->machine.fields, 0) + 1;
-        if (hook == PROCESS_START) {
+        if (hook == HOOK_PROCESS_START) {
             m->machine.failed |= !idmap_put(started, key, m);
-        } else if ((hook == PROCESS_DC_END || hook == PROCESS_END) && !idmap_get(started, key) && !traced_process(&m->machine, (uint32_t)(key - 1))) {
+        } else if ((hook == HOOK_PROCESS_DC_END || hook == HOOK_PROCESS_END) && !idmap_get(started, key) && !traced_process(&m->machine, (uint32_t)(key - 1))) {
             struct trace_event told = *x;
-            told.names.hook         = PROCESS_DC_END; /* it lived at the moment, whatever became of it */
+            told.names.hook         = HOOK_PROCESS_DC_END; /* it lived at the moment, whatever became of it */
             traced_see(&m->machine, &told.e, &told.names);
         }
     }

@@ -8,8 +8,7 @@
 #include <string.h>
 
 enum {
-    DISK_READ = 0x010A, DISK_WRITE = 0x010B, OPEN = 0x0440, FILE_READ = 0x0443, FILE_WRITE = 0x0444, FILE_LAST = 0x0451, OPERATION_END = 0x044C,
-    TCP = 6, UDP = 8, SEND = 0x0A, RECEIVE = 0x0B, SIXTH = 0x10, NAME_ROOM = 4096
+    FILE_LAST = HOOK_FILE_SET_LINK_PATH, TCP = 6, UDP = 8, SEND = 0x0A, RECEIVE = 0x0B, SIXTH = 0x10, NAME_ROOM = 4096
 };
 const char *const resource_words[RESOURCE_TABLES] = {"processes", "files", "disks", "network"};
 static const char volume[] = "\\Device\\HarddiskVolume1\\"; /* what the kernel logger makes of every path */
@@ -107,9 +106,9 @@ static void on_call(struct run *r, const struct trace_event *x)
     if (!fields_read(&r->fields, &x->e, &x->names, wanted))
         return;
     uint64_t    irp  = fields_number(&r->fields, 0);
-    const char *path = hook == OPEN ? fields_text(&r->fields, 3) : traced_file_path(&r->machine, fields_number(&r->fields, 1));
+    const char *path = hook == HOOK_FILE_CREATE ? fields_text(&r->fields, 3) : traced_file_path(&r->machine, fields_number(&r->fields, 1));
     uint32_t    size = (uint32_t)fields_number(&r->fields, 2);
-    if (hook != OPEN && hook != FILE_READ && hook != FILE_WRITE)
+    if (hook != HOOK_FILE_CREATE && hook != HOOK_FILE_READ && hook != HOOK_FILE_WRITE)
         return;
     r->r->has_files          = true;
     struct resource_row *row = row_at(r, RESOURCE_FILES, path && *path ? plain_path(path, room) : "(no name)", TRACED_NOBODY);
@@ -118,10 +117,10 @@ static void on_call(struct run *r, const struct trace_event *x)
         r->failed = true;
         return;
     }
-    if (hook == OPEN)
+    if (hook == HOOK_FILE_CREATE)
         row->opens++;
     else
-        add(hook == FILE_READ ? &row->read : &row->written, size, 0);
+        add(hook == HOOK_FILE_READ ? &row->read : &row->written, size, 0);
     *c = (struct call){(size_t)(row - r->r->table[RESOURCE_FILES].row), x->e.filetime, size, hook};
     free(idmap_remove(&r->calls, irp + 1));
     if (!idmap_put(&r->calls, irp + 1, c)) {
@@ -141,8 +140,8 @@ static void on_call_end(struct run *r, const struct trace_event *x)
     if (!call)
         return;
     row->failed += status >> 31;
-    if (call->hook != OPEN) {
-        struct use *u = call->hook == FILE_READ ? &row->read : &row->written;
+    if (call->hook != HOOK_FILE_CREATE) {
+        struct use *u = call->hook == HOOK_FILE_READ ? &row->read : &row->written;
         u->bytes      = u->bytes - call->bytes + (status >> 31 ? 0 : given);
         u->time += x->e.filetime > call->since ? x->e.filetime - call->since : 0;
     }
@@ -172,7 +171,7 @@ static void on_disk(struct run *r, const struct trace_event *x)
     rows[1]                      = process_row(r, cur_ok(&c) ? tid : TRACED_NOBODY);
     for (unsigned i = 0; i < 2; i++)
         if (rows[i])
-            add(x->names.hook == DISK_READ ? &rows[i]->read : &rows[i]->written, bytes, time);
+            add(x->names.hook == HOOK_DISK_READ ? &rows[i]->read : &rows[i]->written, bytes, time);
 }
 
 /* Send and Recv of TCP and UDP, of IPv4 and IPv6: by process and its two ends. */
@@ -199,11 +198,11 @@ static void see(struct run *r, const struct trace_event *x)
 
     r->r->events++;
     traced_see(&r->machine, &x->e, &x->names);
-    if (hook == OPERATION_END)
+    if (hook == HOOK_FILE_OPERATION_END)
         on_call_end(r, x);
-    else if (hook >= OPEN && hook <= FILE_LAST)
+    else if (hook >= HOOK_FILE_CREATE && hook <= FILE_LAST)
         on_call(r, x);
-    else if (hook == DISK_READ || hook == DISK_WRITE)
+    else if (hook == HOOK_DISK_READ || hook == HOOK_DISK_WRITE)
         on_disk(r, x);
     else if ((hook >> 8 == TCP || hook >> 8 == UDP) && ((hook & 0xEF) == SEND || (hook & 0xEF) == RECEIVE))
         on_network(r, x);

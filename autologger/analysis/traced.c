@@ -8,12 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PROCESS_START = 0x0301, PROCESS_END = 0x0302, PROCESS_DC_START = 0x0303, PROCESS_DC_END = 0x0304, THREAD_START = 0x0501, THREAD_END = 0x0502,
-    THREAD_DC_START = 0x0503, THREAD_DC_END = 0x0504, THREAD_NAME = 0x0548, SWITCH = 0x0524, DISK_READ = 0x010A, DISK_WRITE = 0x010B,
-    DISK_READ_INIT = 0x010C, DISK_WRITE_INIT = 0x010D, DISK_FLUSH = 0x010E, DISK_FLUSH_INIT = 0x010F, FILE_NAME = 0x0400, FILE_CREATED = 0x0420,
-    FILE_RUNDOWN = 0x0424, OPEN = 0x0440, CLEANUP = 0x0441, CLOSE = 0x0442, OPERATION_END = 0x044C, FILE_CALLS_END = 0x0451
-};
+enum { FILE_CALLS_END = HOOK_FILE_SET_LINK_PATH };
 
 static uint64_t pointer(struct cursor *c, const struct etl_event *e) { return e->is_64bit ? cur_u64(c) : cur_u32(c); }
 
@@ -97,7 +92,7 @@ static void on_process(struct traced *m, const struct etl_event *e, const struct
         return;
     uint32_t                pid = (uint32_t)fields_number(&m->fields, 0);
     struct traced_process *p   = traced_process(m, pid);
-    if (hook == PROCESS_START && p && (p->ended || p->started)) /* the id is used again; an exec is an end and a start */
+    if (hook == HOOK_PROCESS_START && p && (p->ended || p->started)) /* the id is used again; an exec is an end and a start */
         p = NULL;
     if (!p && !(p = new_process(m, pid)))
         return;
@@ -105,10 +100,10 @@ static void on_process(struct traced *m, const struct etl_event *e, const struct
     p->parent = (uint32_t)fields_number(&m->fields, 1);
     set_text(m, &p->image, fields_text(&m->fields, 2));
     set_text(m, &p->command, fields_text(&m->fields, 3));
-    if (hook == PROCESS_START) {
+    if (hook == HOOK_PROCESS_START) {
         p->started = e->filetime;
         p->ended   = 0;
-    } else if (hook == PROCESS_END) {
+    } else if (hook == HOOK_PROCESS_END) {
         p->ended = e->filetime;
         close_all(m, pid);
     }
@@ -119,7 +114,7 @@ static void on_thread(struct traced *m, const struct etl_event *e, const struct 
     static const char *const wanted[] = {"TThreadId", "ProcessId", "ThreadName", NULL};
     static const char *const named[]  = {"ThreadId", "ProcessId", "ThreadName", NULL};
 
-    if (!fields_read(&m->fields, e, names, hook == THREAD_NAME ? named : wanted))
+    if (!fields_read(&m->fields, e, names, hook == HOOK_THREAD_SET_NAME ? named : wanted))
         return;
     struct traced_thread *t = thread_at(m, (uint32_t)fields_number(&m->fields, 0));
     if (!t)
@@ -128,12 +123,12 @@ static void on_thread(struct traced *m, const struct etl_event *e, const struct 
     t->process = process_at(m, t->pid);
     if (*fields_text(&m->fields, 2))
         snprintf(t->name, sizeof t->name, "%s", fields_text(&m->fields, 2));
-    if (hook == THREAD_START) { /* the id may be used again */
+    if (hook == HOOK_THREAD_START) { /* the id may be used again */
         t->ended  = false;
         t->cpu    = 0;
         t->since  = e->filetime;
         t->waited = 0;
-    } else if (hook == THREAD_END) {
+    } else if (hook == HOOK_THREAD_END) {
         t->ended = true;
     }
 }
@@ -222,7 +217,7 @@ static void on_disk_init(struct traced *m, const struct etl_event *e, uint16_t h
         return;
     uint32_t tid = cur_u32(&c);
     *io          = (struct traced_io){.irp = irp, .since = e->filetime, .tid = cur_ok(&c) ? tid : TRACED_NOBODY,
-                                       .kind = hook == DISK_READ_INIT ? IO_READ : hook == DISK_WRITE_INIT ? IO_WRITE : IO_FLUSH};
+                                       .kind = hook == HOOK_DISK_READ_INIT ? IO_READ : hook == HOOK_DISK_WRITE_INIT ? IO_WRITE : IO_FLUSH};
     free(idmap_remove(&m->ios, irp + 1));
     if (!idmap_put(&m->ios, irp + 1, io)) {
         m->failed = true;
@@ -236,7 +231,7 @@ static void on_disk_end(struct traced *m, const struct etl_event *e, uint16_t ho
     uint64_t      irp;
 
     cur_u64(&c); /* disk, flags */
-    if (hook == DISK_FLUSH) {
+    if (hook == HOOK_DISK_FLUSH) {
         cur_u64(&c);
         irp = pointer(&c, e);
     } else {
@@ -299,7 +294,7 @@ static void on_file(struct traced *m, const struct etl_event *e, const struct de
         return;
     struct traced_operation o = {.irp = fields_number(&m->fields, 0), .object = fields_number(&m->fields, 1),
                                   .tid = (uint32_t)fields_number(&m->fields, 2), .bytes = (uint32_t)fields_number(&m->fields, 3)};
-    if (hook == OPEN) {
+    if (hook == HOOK_FILE_CREATE) {
         struct traced_file *f = file_at(m, o.object);
         if (f) {
             set_text(m, &f->path, fields_text(&m->fields, 4));
@@ -309,7 +304,7 @@ static void on_file(struct traced *m, const struct etl_event *e, const struct de
             f->tid                        = o.tid;
             f->pid                        = t ? t->pid : TRACED_NOBODY;
         }
-    } else if (hook == CLEANUP || hook == CLOSE) {
+    } else if (hook == HOOK_FILE_CLEANUP || hook == HOOK_FILE_CLOSE) {
         struct traced_file *f = idmap_get(&m->files, o.object + 1);
         if (f)
             f->open = false; /* the name stays: transfers that end later refer to it */
@@ -324,7 +319,7 @@ static void on_operation_end(struct traced *m, const struct etl_event *e)
     pointer(&c, e); /* extra information */
     uint32_t                 status = cur_u32(&c);
     struct traced_operation *o      = cur_ok(&c) ? idmap_remove(&m->operations, irp + 1) : NULL;
-    struct traced_file      *f      = o && o->opcode == (uint8_t)OPEN && status >> 31 ? idmap_get(&m->files, o->object + 1) : NULL;
+    struct traced_file      *f      = o && o->opcode == (uint8_t)HOOK_FILE_CREATE && status >> 31 ? idmap_get(&m->files, o->object + 1) : NULL;
     if (f) /* it was not opened */
         f->open = false;
     free(o);
@@ -345,17 +340,17 @@ void traced_see(struct traced *m, const struct etl_event *e, const struct decode
 
     m->now = e->filetime > m->now ? e->filetime : m->now;
     switch (hook) {
-    case SWITCH: on_switch(m, e); break;
-    case PROCESS_START: case PROCESS_END: case PROCESS_DC_START: case PROCESS_DC_END: on_process(m, e, names, hook); break;
-    case THREAD_START: case THREAD_END: case THREAD_DC_START: case THREAD_DC_END: case THREAD_NAME: on_thread(m, e, names, hook); break;
-    case DISK_READ_INIT: case DISK_WRITE_INIT: case DISK_FLUSH_INIT: on_disk_init(m, e, hook); break;
-    case DISK_READ: case DISK_WRITE: case DISK_FLUSH: on_disk_end(m, e, hook); break;
-    case FILE_NAME: on_name(m, e, names); break;
-    case OPERATION_END: on_operation_end(m, e); break;
+    case HOOK_THREAD_CSWITCH: on_switch(m, e); break;
+    case HOOK_PROCESS_START: case HOOK_PROCESS_END: case HOOK_PROCESS_DC_START: case HOOK_PROCESS_DC_END: on_process(m, e, names, hook); break;
+    case HOOK_THREAD_START: case HOOK_THREAD_END: case HOOK_THREAD_DC_START: case HOOK_THREAD_DC_END: case HOOK_THREAD_SET_NAME: on_thread(m, e, names, hook); break;
+    case HOOK_DISK_READ_INIT: case HOOK_DISK_WRITE_INIT: case HOOK_DISK_FLUSH_INIT: on_disk_init(m, e, hook); break;
+    case HOOK_DISK_READ: case HOOK_DISK_WRITE: case HOOK_DISK_FLUSH: on_disk_end(m, e, hook); break;
+    case HOOK_FILE_NAME: on_name(m, e, names); break;
+    case HOOK_FILE_OPERATION_END: on_operation_end(m, e); break;
     default:
-        if (hook >= FILE_CREATED && hook <= FILE_RUNDOWN)
+        if (hook >= HOOK_FILE_NAME_CREATE && hook <= HOOK_FILE_NAME_RUNDOWN)
             on_name(m, e, names);
-        else if (hook >= OPEN && hook <= FILE_CALLS_END)
+        else if (hook >= HOOK_FILE_CREATE && hook <= FILE_CALLS_END)
             on_file(m, e, names, hook);
     }
     m->failed |= fields_failed(&m->fields);

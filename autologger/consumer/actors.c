@@ -5,11 +5,9 @@
 
 #include <stdlib.h>
 
-enum { THREAD_START = 0x0501, THREAD_DC_START = 0x0503, SWITCH = 0x0524, DISK_READ = 0x010A, DISK_WRITE = 0x010B };
-
 bool actors_switch(const struct etl_event *e, uint32_t *comes, uint32_t *goes)
 {
-    if (classic_hook(e) != SWITCH)
+    if (classic_hook(e) != HOOK_THREAD_CSWITCH)
         return false;
     struct cursor c = cur_make(e->payload, e->payload_size);
     *comes          = cur_u32(&c);
@@ -22,7 +20,7 @@ bool actors_transfer(const struct etl_event *e, uint32_t *thread, uint32_t *byte
     enum { ADDRESSES = 16, TIMES_AND_PLACE = 16 };
     uint16_t hook = classic_hook(e);
 
-    if ((hook != DISK_READ && hook != DISK_WRITE) || !e->is_64bit)
+    if ((hook != HOOK_DISK_READ && hook != HOOK_DISK_WRITE) || !e->is_64bit)
         return false;
     struct cursor c = cur_make(e->payload, e->payload_size);
     cur_u64(&c); /* disk, flags */
@@ -30,7 +28,7 @@ bool actors_transfer(const struct etl_event *e, uint32_t *thread, uint32_t *byte
     cur_u32(&c);
     cur_take(&c, TIMES_AND_PLACE + ADDRESSES);
     *thread = cur_u32(&c);
-    *write  = hook == DISK_WRITE;
+    *write  = hook == HOOK_DISK_WRITE;
     return cur_ok(&c);
 }
 
@@ -54,7 +52,7 @@ void actors_see(struct actors *a, const struct etl_event *e)
     uint16_t hook = classic_hook(e);
     uint32_t comes, goes;
 
-    if (hook == THREAD_START || hook == THREAD_DC_START) {
+    if (hook == HOOK_THREAD_START || hook == HOOK_THREAD_DC_START) {
         struct cursor c       = cur_make(e->payload, e->payload_size);
         uint32_t      process = cur_u32(&c), thread = cur_u32(&c);
         if (cur_ok(&c) && !idmap_put(&a->threads, thread + UINT64_C(1), (void *)(uintptr_t)(process + UINT64_C(1))))
@@ -80,7 +78,7 @@ uint32_t actors_process(const struct actors *a, const struct etl_event *e)
 
     if (actors_switch(e, &thread, &other) || actors_transfer(e, &thread, &other, &write))
         return actors_owner(a, thread);
-    if ((hook == CLASSIC_STACK || hook == CLASSIC_STACK_KEY_KERNEL || hook == CLASSIC_STACK_KEY_USER) && e->payload_size >= 16) {
+    if ((hook == HOOK_STACK_WALK || hook == HOOK_STACK_KEY_KERNEL || hook == HOOK_STACK_KEY_USER) && e->payload_size >= 16) {
         struct cursor c = cur_make(e->payload, e->payload_size);
         cur_u64(&c);
         return cur_u32(&c);

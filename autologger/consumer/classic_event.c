@@ -25,7 +25,7 @@ bool image_event_read(const struct etl_event *e, struct image_fields *out)
 {
     uint16_t hook = classic_hook(e);
 
-    if ((hook != HOOK_IMAGE_LOAD && hook != HOOK_IMAGE_UNLOAD && hook != HOOK_IMAGE_DCSTART && hook != HOOK_IMAGE_DCEND) ||
+    if ((hook != HOOK_IMAGE_LOAD && hook != HOOK_IMAGE_UNLOAD && hook != HOOK_IMAGE_DC_START && hook != HOOK_IMAGE_DC_END) ||
         !e->is_64bit || e->version < 2)
         return false;
     struct cursor c = cur_make(e->payload, e->payload_size);
@@ -60,18 +60,17 @@ const char *image_base_name(const char *path)
 
 bool stack_event_read(const struct etl_event *e, struct stack_fields *out)
 {
-    enum { KEY_CREATE = 0x1822, KEY_RUNDOWN = 0x1824 };
     uint16_t      hook = classic_hook(e);
     struct cursor c    = cur_make(e->payload, e->payload_size);
 
     *out = (struct stack_fields){0};
     if (!e->is_64bit)
         return false;
-    if (hook == CLASSIC_STACK) {
+    if (hook == HOOK_STACK_WALK) {
         out->trigger    = (int64_t)cur_u64(&c);
         out->process_id = cur_u32(&c);
         out->thread_id  = cur_u32(&c);
-    } else if (hook >= KEY_CREATE && hook <= KEY_RUNDOWN) {
+    } else if (hook >= HOOK_STACK_KEY_CREATE && hook <= HOOK_STACK_KEY_RUNDOWN) {
         cur_u64(&c);
     } else {
         return false;

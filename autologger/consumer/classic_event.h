@@ -4,8 +4,6 @@
 #define AUTOLOGGER_CONSUMER_CLASSIC_EVENT_H
 #include "autologger/etl/reader.h"
 
-enum { HOOK_IMAGE_LOAD = 0x030A, HOOK_IMAGE_UNLOAD = 0x1402, HOOK_IMAGE_DCSTART = 0x1403, HOOK_IMAGE_DCEND = 0x1404 };
-
 struct image_fields {
     uint64_t base, size;
     uint32_t process_id, checksum, stamp; /* process 0: the kernel and its modules */

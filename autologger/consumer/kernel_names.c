@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RECORD_MOST = 16384, SYMBOLS_AT_ONCE = 100, HOOK_PROFILE = 0x0F2E };
+enum { RECORD_MOST = 16384, SYMBOLS_AT_ONCE = 100 };
 static const char module_schema[]  = "\0" NAMES_MODULE "\0" "Name\0\x82\x23" "Base\0\x15" "Size\0\x15" "BuildId\0\x0e";
 static const char symbols_schema[] = "\0" NAMES_SYMBOLS "\0" "Module\0\x82\x23" "Symbols\0\xd8\x03" "Address\0\x15" "Size\0\x08" "Name\0\x82\x23";
 
@@ -73,7 +73,7 @@ bool kernel_names_see(struct kernel_names *k, const struct etl_event *e)
     if (e->kind == ETL_KIND_PERFINFO || e->kind == ETL_KIND_SYSTEM) {
         if (stack_event_read(e, &stack)) {
             good = take_stack(k, &stack);
-        } else if (e->hook == HOOK_PROFILE && e->is_64bit && e->payload_size >= sizeof address) {
+        } else if (e->hook == HOOK_PERF_SAMPLE && e->is_64bit && e->payload_size >= sizeof address) {
             memcpy(&address, e->payload, sizeof address);
             good = !is_kernel_address(address) || idmap_put(&k->seen, address, k);
         }

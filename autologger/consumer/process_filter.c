@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREAD_START = 0x0501, THREAD_DC_START = 0x0503, NO_ID = -1 };
+enum { NO_ID = -1 };
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -41,7 +41,7 @@ static void look(void *self, const struct field *field)
 
 bool process_filter_passes(struct process_filter *f, const struct etl_event *e, const struct decoded *names)
 {
-    bool     tells = names->hook == THREAD_START || names->hook == THREAD_DC_START;
+    bool     tells = names->hook == HOOK_THREAD_START || names->hook == HOOK_THREAD_DC_START;
     uint32_t used;
 
     f->sink.self = f;

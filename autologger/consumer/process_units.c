@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define PROVIDER "Autologger-Kernel-Cgroups"
-enum { PROCESS_START = 0x0301, PROCESS_END = 0x0302, PROCESS_DC_START = 0x0303, IDLE = 0, SYSTEM = 4, TOLD_BOTH = 3 };
+enum { IDLE = 0, SYSTEM = 4, TOLD_BOTH = 3 };
 
 static struct unit_place *place_of(struct process_units *u, uint32_t process)
 {
@@ -93,24 +93,24 @@ static void on_process(struct process_units *u, const struct etl_event *e, const
     struct unit_place *p = process == IDLE || process == SYSTEM ? NULL : place_of(u, process);
     if (!p)
         return;
-    if (names->hook == PROCESS_END) {
+    if (names->hook == HOOK_PROCESS_END) {
         p->ended = p->ended == INT64_MIN ? INT64_MIN : e->raw_time;
         return;
     }
-    bool again = p->ended != INT64_MIN && names->hook == PROCESS_START && e->process_id == process;
+    bool again = p->ended != INT64_MIN && names->hook == HOOK_PROCESS_START && e->process_id == process;
     if (p->ended == 0 || again) {
         p->ended = 0;
         return;
     }
     p->ended = 0;
-    if (names->hook == PROCESS_START && process != parent)
+    if (names->hook == HOOK_PROCESS_START && process != parent)
         p->unit = process_units_of(u, parent);
     ++*tally(u, p->unit);
 }
 
 void process_units_see(struct process_units *u, const struct etl_event *e, const struct decoded *names)
 {
-    if (names->hook == PROCESS_START || names->hook == PROCESS_END || names->hook == PROCESS_DC_START) {
+    if (names->hook == HOOK_PROCESS_START || names->hook == HOOK_PROCESS_END || names->hook == HOOK_PROCESS_DC_START) {
         on_process(u, e, names);
     } else if (names->by == DESCRIBED_TRACELOGGING && strcmp(names->event, "ProcessCgroup") == 0) {
         if (!u->hashed)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_CREATE = 0x1822, KEY_RUNDOWN = 0x1824 };
-
 struct stack_definition {
     struct stack_definition *before; /* of the same key: an earlier, other one */
     int64_t                  last;   /* when it was told last */
@@ -20,7 +18,7 @@ bool stack_keys_see(struct stack_keys *k, const struct etl_event *e)
     uint16_t            hook = classic_hook(e);
     struct stack_fields stack;
 
-    if (hook < KEY_CREATE || hook > KEY_RUNDOWN || !stack_event_read(e, &stack))
+    if (hook < HOOK_STACK_KEY_CREATE || hook > HOOK_STACK_KEY_RUNDOWN || !stack_event_read(e, &stack))
         return false;
     uint64_t                 key;
     const size_t             bytes  = stack.count * sizeof(uint64_t);
@@ -50,7 +48,7 @@ bool stack_key_read(const struct etl_event *e, struct stack_fields *out, uint64_
     uint16_t      hook = classic_hook(e);
     struct cursor c    = cur_make(e->payload, e->payload_size);
 
-    if ((hook != CLASSIC_STACK_KEY_KERNEL && hook != CLASSIC_STACK_KEY_USER) || !e->is_64bit)
+    if ((hook != HOOK_STACK_KEY_KERNEL && hook != HOOK_STACK_KEY_USER) || !e->is_64bit)
         return false;
     *out            = (struct stack_fields){.trigger = (int64_t)cur_u64(&c)};
     out->process_id = cur_u32(&c);

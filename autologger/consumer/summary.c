@@ -174,8 +174,8 @@ static bool count_stack(struct collector *c, const struct etl_event *e, const st
     c->s->stacks_extended += n > 0;
     c->s->frames += n;
     make_room(c);
-    bool stack = names->hook == CLASSIC_STACK || names->hook == CLASSIC_STACK_KEY_KERNEL ||
-                 names->hook == CLASSIC_STACK_KEY_USER;
+    bool stack = names->hook == HOOK_STACK_WALK || names->hook == HOOK_STACK_KEY_KERNEL ||
+                 names->hook == HOOK_STACK_KEY_USER;
     if (!stack)
         return add_time(&c->triggers, e->raw_time);
     if (e->payload_size < FIXED)
@@ -183,7 +183,7 @@ static bool count_stack(struct collector *c, const struct etl_event *e, const st
     int64_t trigger;
     memcpy(&trigger, e->payload, sizeof trigger);
     c->s->stacks++;
-    if (names->hook == CLASSIC_STACK)
+    if (names->hook == HOOK_STACK_WALK)
         c->s->frames += (e->payload_size - FIXED) / (e->is_64bit ? 8 : 4);
     return add_time(&c->stacks, trigger);
 }

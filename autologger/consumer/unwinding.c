@@ -165,7 +165,7 @@ static void image_keep(struct unwinding *u, uint16_t hook)
     struct unwind_message      head = {UNWIND_IMAGE, (uint32_t)(sizeof out + path)};
     const size_t               need = u->size + sizeof head + head.size;
 
-    if (!i->process_id || hook == HOOK_IMAGE_DCEND)
+    if (!i->process_id || hook == HOOK_IMAGE_DC_END)
         return;
     if (need > u->capacity) {
         size_t capacity = need * 2;
@@ -200,8 +200,8 @@ static void rundown_read(struct unwinding *u, const char *path)
     u->images = NULL;
     u->size = u->capacity = 0;
     while (!u->failed && etl_next(r, &e))
-        if (classic_hook(&e) == HOOK_IMAGE_DCSTART && image_event_read(&e, &u->image))
-            image_keep(u, HOOK_IMAGE_DCSTART);
+        if (classic_hook(&e) == HOOK_IMAGE_DC_START && image_event_read(&e, &u->image))
+            image_keep(u, HOOK_IMAGE_DC_START);
     etl_reader_close(r);
     uint8_t *both = realloc(u->images, u->size + size + 1);
     if (both && size)
@@ -241,7 +241,7 @@ static uint32_t stack_record(const struct etl_event *e, uint64_t trigger, const 
 {
     enum { STACK_FIXED = 16, STACK_VERSION = 2 };
     const uint32_t             size = (uint32_t)(sizeof(struct etl_perfinfo_header) + STACK_FIXED + a->count * sizeof(uint64_t));
-    struct etl_perfinfo_header head = {STACK_VERSION, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)CLASSIC_STACK, CLASSIC_STACK >> 8, e->raw_time};
+    struct etl_perfinfo_header head = {STACK_VERSION, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)HOOK_STACK_WALK, HOOK_STACK_WALK >> 8, e->raw_time};
     struct cursor              c    = cur_make(e->payload, e->payload_size);
 
     cur_u64(&c);

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum { HOOK_PROCESS_START = 0x0301 };
-
 struct counting {
     struct result_list times; /* what is known, with what was found */
     uint64_t           since; /* events since process 1's last new program */

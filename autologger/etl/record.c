@@ -18,7 +18,7 @@ static const struct guid group_guids[] = {
 
 struct guid etl_group_guid(uint16_t hook)
 {
-    unsigned group = hook == 0x030A ? ETL_GROUP_IMAGE : hook >> 8;
+    unsigned group = hook == HOOK_IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
     return group < sizeof group_guids / sizeof *group_guids ? group_guids[group] : (struct guid){0};
 }
 

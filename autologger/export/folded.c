@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SWITCH = 0x0524, SAMPLE = 0x0F2E, PMC_SAMPLE = 0x0F2F };
 struct line {
     struct line *same; /* of the same hash */
     uint64_t     number;
@@ -97,12 +96,12 @@ static void see(struct folded *f, const struct trace_event *x)
     if (stacks_see(&f->stacks, &x->e))
         return;
     struct stack_trigger t = {.raw_time = x->e.raw_time, .time = x->e.filetime, .cpu = x->e.cpu};
-    if (f->what == FOLDED_CPU && (x->names.hook == SAMPLE || x->names.hook == PMC_SAMPLE)) {
+    if (f->what == FOLDED_CPU && (x->names.hook == HOOK_PERF_SAMPLE || x->names.hook == HOOK_PERF_PMC_SAMPLE)) {
         cur_take(&c, x->e.is_64bit ? 8 : 4);
         t.tid    = cur_u32(&c);
         t.weight = 1;
         t.kind   = STACK_OF_SAMPLE;
-    } else if (f->what == FOLDED_WAITING && x->names.hook == SWITCH) {
+    } else if (f->what == FOLDED_WAITING && x->names.hook == HOOK_THREAD_CSWITCH) {
         t.tid                         = cur_u32(&c);
         const struct traced_thread *in = traced_thread(&f->machine, t.tid);
         t.weight                      = in ? in->waited : 0;

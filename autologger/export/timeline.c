@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    SWITCH = 0x0524, READY = 0x0532, SAMPLE = 0x0F2E, PMC_SAMPLE = 0x0F2F, DISK_READ = 0x010A, DISK_WRITE = 0x010B, DISK_FLUSH = 0x010E, FILE_BEGIN = 0x0440,
-    FILE_END = 0x0451, OPERATION_END = 0x044C, THREAD_WAITS = 5, THREAD_ENDED = 4, LINUX_SLEEPS = 1, LINUX_ENDED = 16, OPCODE_START = 1, OPCODE_STOP = 2, HASH_MOST = 512
+    FILE_BEGIN = HOOK_FILE_CREATE, FILE_END = HOOK_FILE_SET_LINK_PATH, THREAD_WAITS = 5, THREAD_ENDED = 4, LINUX_SLEEPS = 1, LINUX_ENDED = 16,
+    OPCODE_START = 1, OPCODE_STOP = 2, HASH_MOST = 512
 };
 
 /* An event that begins a slice, until the one that ends it comes. */
@@ -318,7 +318,7 @@ static void on_disk(struct timeline *l, const struct trace_event *x)
     char                    group[64];
     uint32_t                disk = cur_u32(&c);
 
-    if (x->names.hook == DISK_FLUSH)
+    if (x->names.hook == HOOK_DISK_FLUSH)
         cur_u32(&c);
     else
         cur_take(&c, 20u + (e->is_64bit ? 16 : 8));
@@ -334,7 +334,7 @@ static void on_file(struct timeline *l, const struct trace_event *x)
 {
     char key[64], group[HASH_MOST];
 
-    if (x->names.hook != OPERATION_END) {
+    if (x->names.hook != HOOK_FILE_OPERATION_END) {
         const char *irp = arg_of(l, "IrpPtr");
         snprintf(key, sizeof key, "irp %s", irp ? irp : "");
         begin_pair(l, x, key, "file", x->names.event);
@@ -453,7 +453,7 @@ static bool gives_names(uint16_t hook)
 {
     uint16_t group = hook >> 8;
     return hook != CLASSIC_NONE && (group == ETL_GROUP_PROCESS || group == ETL_GROUP_THREAD || group == ETL_GROUP_IMAGE || group == ETL_GROUP_HEADER ||
-                                    group == ETL_GROUP_CONFIG || group >= CLASSIC_IMAGE_ID >> 8 || (hook >= 0x0400 && hook < FILE_BEGIN));
+                                    group == ETL_GROUP_CONFIG || group >= CLASSIC_IMAGE_ID >> 8 || (hook >= HOOK_FILE_NAME && hook < FILE_BEGIN));
 }
 
 static void see(struct timeline *l, const struct trace_event *x)
@@ -466,18 +466,18 @@ static void see(struct timeline *l, const struct trace_event *x)
     traced_see(&l->machine, &x->e, &x->names);
     if (stacks_see(&l->stacks, &x->e)) {
         l->counts->stacks++;
-    } else if (hook == SWITCH) {
+    } else if (hook == HOOK_THREAD_CSWITCH) {
         on_switch(l, x);
-    } else if (hook == SAMPLE || hook == PMC_SAMPLE) {
+    } else if (hook == HOOK_PERF_SAMPLE || hook == HOOK_PERF_PMC_SAMPLE) {
         on_sample(l, x);
-    } else if (hook == READY) {
+    } else if (hook == HOOK_THREAD_READY) {
         on_ready(l, x);
     } else if (gives_names(hook) || (x->names.provider && strcmp(x->names.provider, "Autologger-Kernel-Names") == 0)) {
         l->counts->names++;
         tell_processes(l);
     } else {
         read_args(l, x);
-        if (hook == DISK_READ || hook == DISK_WRITE || hook == DISK_FLUSH)
+        if (hook == HOOK_DISK_READ || hook == HOOK_DISK_WRITE || hook == HOOK_DISK_FLUSH)
             on_disk(l, x);
         else if (hook >= FILE_BEGIN && hook <= FILE_END)
             on_file(l, x);

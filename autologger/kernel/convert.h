@@ -13,6 +13,7 @@
 #include "autologger/kernel/rawrec.h"
 #include "autologger/kernel/rawlog.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/wire/hooks.h"
 #include "registry-sim/win32/guid.h"
 
 enum { CONVERT_DISKS = 1024, STACK_FRAMES = 192, QUEUE_LIMIT = 4 << 20 };

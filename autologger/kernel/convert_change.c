@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOOK_SWITCH = 0x0524 };
-
 struct part_change { /* of the last change; its sources are recorded by nobody else until the next one */
     uint8_t  role[RAW_SOURCES];
     uint32_t cpus;
@@ -124,14 +122,14 @@ void own_terms(struct convert *c, const uint8_t *record, size_t size, uint64_t r
 {
     struct raw_terms_set t;
     uint32_t             before[GROUP_MASK_WORDS];
-    bool                 switch_stacks = stack_wanted(c, HOOK_SWITCH);
+    bool                 switch_stacks = stack_wanted(c, HOOK_THREAD_CSWITCH);
     uint64_t             time          = convert_time(c, raw);
     if (size < sizeof t)
         return;
     memcpy(&t, record, sizeof t);
     memcpy(before, c->mask, sizeof before);
     convert_terms(c, t.mask, t.hooks, t.hook_count);
-    if (memcmp(before, c->mask, sizeof before) == 0 && switch_stacks == stack_wanted(c, HOOK_SWITCH))
+    if (memcmp(before, c->mask, sizeof before) == 0 && switch_stacks == stack_wanted(c, HOOK_THREAD_CSWITCH))
         return;
     if (any(c->mask, (const uint32_t[5]){0x20, 0x40080}))
         memcpy(c->softirq_routine, t.softirq, sizeof c->softirq_routine);

@@ -20,10 +20,10 @@ static const struct copied {
     uint16_t     hook; /* whose stack it has; 0: none */
     struct shape shape;
 } rows[] = {
-    {SRC_KMALLOC, 0x0E20, {POOL, "KernelAlloc", {ALLOCATION}}},
-    {SRC_KFREE, 0x0E22, {POOL, "KernelFree", {RELEASE}}},
-    {SRC_CACHE_ALLOC, 0x0E20, {POOL, "CacheAlloc", {ALLOCATION}}},
-    {SRC_CACHE_FREE, 0x0E22, {POOL, "CacheFree", {RELEASE, {"Cache", SHAPE_TEXT}}}},
+    {SRC_KMALLOC, HOOK_POOL_ALLOC, {POOL, "KernelAlloc", {ALLOCATION}}},
+    {SRC_KFREE, HOOK_POOL_FREE, {POOL, "KernelFree", {RELEASE}}},
+    {SRC_CACHE_ALLOC, HOOK_POOL_ALLOC, {POOL, "CacheAlloc", {ALLOCATION}}},
+    {SRC_CACHE_FREE, HOOK_POOL_FREE, {POOL, "CacheFree", {RELEASE, {"Cache", SHAPE_TEXT}}}},
     {SRC_PAGE_ALLOC, 0, {PAGES, "PageAlloc", {{"Frame", SHAPE_UINT64}, {"Order", SHAPE_UINT32}, {"GfpFlags", SHAPE_HEX32}, {"MigrateType", SHAPE_UINT32}}}},
     {SRC_PAGE_FREE, 0, {PAGES, "PageFree", {{"Frame", SHAPE_UINT64}, {"Order", SHAPE_UINT32}}}},
     {SRC_RECLAIM_BEGIN, 0, {PAGES, "DirectReclaimBegin", {{"Order", SHAPE_UINT32}, {"GfpFlags", SHAPE_HEX32}}}},
@@ -33,12 +33,12 @@ static const struct copied {
     {SRC_RSS, 0, {PAGES, "WorkingSetChange", {{"MemoryId", SHAPE_HEX32}, {"OwnMemory", SHAPE_UINT32}, {"Kind", SHAPE_UINT32}, {"Bytes", SHAPE_INT64}}}},
     {SRC_COMPACT_BEGIN, 0, {PAGES, "CompactionBegin", {ZONE}}},
     {SRC_COMPACT_END, 0, {PAGES, "CompactionEnd", {ZONE, {"Status", SHAPE_UINT32}}}},
-    {SRC_CACHE_ADD, 0x1603, {CACHE, "CachePageAdd", {CACHED}}},
+    {SRC_CACHE_ADD, HOOK_CACHE_READ_AHEAD, {CACHE, "CachePageAdd", {CACHED}}},
     {SRC_CACHE_REMOVE, 0, {CACHE, "CachePageRemove", {CACHED}}},
-    {SRC_WRITEBACK_START, 0x1604, {CACHE, "WritebackStart", {WRITTEN}}},
+    {SRC_WRITEBACK_START, HOOK_CACHE_WRITE_BEHIND, {CACHE, "WritebackStart", {WRITTEN}}},
     {SRC_WRITEBACK_WRITTEN, 0, {CACHE, "WritebackWritten", {WRITTEN}}},
-    {SRC_WRITEBACK_INODE, 0x1609, {CACHE, "WritebackInode", {{"Device", SHAPE_TEXT}, {"Inode", SHAPE_UINT64}, {"Wanted", SHAPE_INT64}, {"Written", SHAPE_UINT64}}}},
-    {SRC_WORK_QUEUE, 0x053E, {WORK, "WorkQueued", {{"Work", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"Queue", SHAPE_TEXT}, {"WantedCpu", SHAPE_INT32}, {"Cpu", SHAPE_UINT32}}}},
+    {SRC_WRITEBACK_INODE, HOOK_CACHE_FLUSH_CACHE, {CACHE, "WritebackInode", {{"Device", SHAPE_TEXT}, {"Inode", SHAPE_UINT64}, {"Wanted", SHAPE_INT64}, {"Written", SHAPE_UINT64}}}},
+    {SRC_WORK_QUEUE, HOOK_THREAD_KERNEL_QUEUE_ENQUEUE, {WORK, "WorkQueued", {{"Work", SHAPE_HEX64}, {"Function", SHAPE_HEX64}, {"Queue", SHAPE_TEXT}, {"WantedCpu", SHAPE_INT32}, {"Cpu", SHAPE_UINT32}}}},
     {SRC_MIGRATE, 0, {SCHEDULER, "ThreadMigration", {{"ThreadId", SHAPE_UINT32}, {"FromCpu", SHAPE_UINT32}, {"ToCpu", SHAPE_UINT32}}}},
     {SRC_TICK_STOP, 0, {SCHEDULER, "TickStop", {{"Stopped", SHAPE_UINT32}, {"Dependency", SHAPE_HEX32}}}},
 };

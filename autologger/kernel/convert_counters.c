@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOOK_END = 0x0320, HOOK_RUNDOWN = 0x0321, PROCESSES_MAX = 1 << 17 };
+enum { PROCESSES_MAX = 1 << 17 };
 
 struct used {
     struct raw_counters sum;
@@ -104,7 +104,7 @@ void counters_end(struct convert *c, unsigned cpu, uint32_t pid, uint64_t *time)
 {
     struct used *u = c->counters ? idmap_remove(&c->counters->process, pid) : NULL;
     if (u && u->last)
-        counters_event(c, cpu, pid, &u->sum, HOOK_END, time);
+        counters_event(c, cpu, pid, &u->sum, HOOK_PROCESS_COUNTERS, time);
     free(u);
 }
 
@@ -112,7 +112,7 @@ void counters_stop(struct convert *c, uint32_t pid, uint64_t *time)
 {
     const struct used *u = c->counters ? idmap_get(&c->counters->process, pid) : NULL;
     if (u && u->alive)
-        counters_event(c, 0, pid, &u->sum, HOOK_RUNDOWN, time);
+        counters_event(c, 0, pid, &u->sum, HOOK_PROCESS_COUNTERS_RUNDOWN, time);
 }
 
 void part_counters_put(const struct convert *c, struct sink *s)

@@ -110,7 +110,7 @@ static void convert_request(struct convert *c, const struct sample *s, bool issu
     r->file = irp_flags & IRP_METADATA ? 0 : file_in_call(c, s->tid);
     if (!c->disk_init)
         return;
-    uint16_t hook = kind == DISK_FLUSH ? 0x010F : kind == DISK_READ ? 0x010C : 0x010D;
+    uint16_t hook = kind == DISK_FLUSH ? HOOK_DISK_FLUSH_INIT : kind == DISK_READ ? HOOK_DISK_READ_INIT : HOOK_DISK_WRITE_INIT;
     uint32_t pid  = shown_pid(c, s->pid, s->tid);
     uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, hook, ETL_SYSTEM64, 3, pid, s->tid}, &time, 12);
     if (p) {
@@ -155,7 +155,7 @@ static void completion_event(struct convert *c, unsigned cpu, const struct disk_
         wr_u64(&w, r->irp);
     }
     wr_u32(&w, r->tid);
-    uint16_t hook = kind == DISK_FLUSH ? 0x010E : kind == DISK_READ ? 0x010A : 0x010B;
+    uint16_t hook = kind == DISK_FLUSH ? HOOK_DISK_FLUSH : kind == DISK_READ ? HOOK_DISK_READ : HOOK_DISK_WRITE;
     emit(c, &(struct event){cpu, hook, ETL_PERFINFO64, 3, 0, 0}, &time, bytes, w.pos);
 }
 

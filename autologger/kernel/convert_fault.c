@@ -15,7 +15,7 @@
 #include <string.h>
 
 enum { THREADS_MAX = 1 << 18, PAGE = 4096, ERROR_PRESENT = 1, ERROR_WRITE = 2 };
-enum { HOOK_TRANSITION = 0x020A, HOOK_ZERO = 0x020B, HOOK_COPY = 0x020C, HOOK_HARD = 0x020E, HOOK_VIOLATION = 0x020F, HOOK_HARD_IO = 0x0220 };
+
 struct fault {
     uint64_t address, ip, error, time; /* as it began; time 0: not known */
     uint64_t index, file_time; /* a page of a file was looked for: page number in it, when first; 0: not */
@@ -96,8 +96,8 @@ static uint16_t class_of(const struct fault *began, const struct mapping *m)
     bool written = began && (began->error & ERROR_WRITE), present = began && (began->error & ERROR_PRESENT);
     bool file = m && !(m->flags & MAPPING_ZEROS), shared = m && (m->flags & MAPPING_SHARED);
     if (written && !shared && (present || file))
-        return HOOK_COPY;
-    return present || file ? HOOK_TRANSITION : HOOK_ZERO;
+        return HOOK_MEMORY_COPY_ON_WRITE;
+    return present || file ? HOOK_MEMORY_TRANSITION_FAULT : HOOK_MEMORY_DEMAND_ZERO_FAULT;
 }
 
 /* What is known of the beginning of the fault that is resolved now */
@@ -132,8 +132,8 @@ static void hard_fault_event(struct convert *c, const struct sample *s, uint64_t
     wr_u64(&w, m ? m->key : 0);
     wr_u32(&w, s->tid);
     wr_u32(&w, PAGE);
-    emit(c, &(struct event){s->cpu, HOOK_HARD_IO, ETL_PERFINFO64, 2, 0, 0}, &time, bytes, w.pos);
-    if (stack_wanted(c, HOOK_HARD_IO))
+    emit(c, &(struct event){s->cpu, HOOK_MEMORY_HARD_FAULT, ETL_PERFINFO64, 2, 0, 0}, &time, bytes, w.pos);
+    if (stack_wanted(c, HOOK_MEMORY_HARD_FAULT))
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 
@@ -145,7 +145,7 @@ void convert_fault_major(struct convert *c, const struct sample *s)
     if (!since && f && f->file_time && m && f->index == (s->address - m->start + m->offset) / PAGE)
         since = f->file_time;
     if (c->faults)
-        fault_event(c, s, HOOK_HARD, s->address, s->ip);
+        fault_event(c, s, HOOK_MEMORY_HARD_PAGE_FAULT, s->address, s->ip);
     if (c->hard_faults)
         hard_fault_event(c, s, since, m);
     if (f)
@@ -160,7 +160,7 @@ void convert_fault_signal(struct convert *c, const struct sample *s)
     if ((number != SIGSEGV && number != SIGBUS) || sample_field(s, F_SIGNAL_CODE) <= 0 || !f || !f->time ||
         (uint32_t)sample_field(s, F_SIGNAL_TID) != s->tid)
         return;
-    fault_event(c, s, HOOK_VIOLATION, f->address, f->ip);
+    fault_event(c, s, HOOK_MEMORY_ACCESS_VIOLATION, f->address, f->ip);
     f->time = 0;
 }
 

@@ -211,7 +211,7 @@ static void create_event(struct convert *c, const struct sample *s, const struct
     wr_u32(&w, 0);
     wr_u32(&w, SHARE_ALL);
     wr_path(&w, path ? path : "");
-    op_event(c, s, 0x0440, &w, true);
+    op_event(c, s, HOOK_FILE_CREATE, &w, true);
 }
 
 static void transfer_event(struct convert *c, const struct sample *s, const struct tapped *t, const struct file_op *o)
@@ -225,7 +225,7 @@ static void transfer_event(struct convert *c, const struct sample *s, const stru
     wr_u32(&w, size > UINT32_MAX ? UINT32_MAX : (uint32_t)size);
     wr_u32(&w, 0);
     wr_u32(&w, 0);
-    op_event(c, s, row->kind == FILE_READ ? 0x0443 : 0x0444, &w, true);
+    op_event(c, s, row->kind == FILE_READ ? HOOK_FILE_READ : HOOK_FILE_WRITE, &w, true);
 }
 
 /* Cleanup, Close, Flush */
@@ -246,7 +246,7 @@ static void folder_event(struct convert *c, const struct sample *s, const struct
     wr_u32(&w, rows[o->row].info);
     wr_u32(&w, 0);
     wr_path(&w, "");
-    op_event(c, s, 0x0448, &w, true);
+    op_event(c, s, HOOK_FILE_DIR_ENUM, &w, true);
 }
 
 /* SetInfo, QueryInfo, FSControl, Delete, Rename, and (`path`) what the last two and a link say in words */
@@ -272,24 +272,24 @@ static void op_events(struct convert *c, const struct sample *s, const struct ta
 {
     switch (rows[o->row].kind) {
     case FILE_CREATE: case FILE_MAKE: case FILE_FOLDER: create_event(c, s, t, o, path); break;
-    case FILE_CLEANUP: simple_event(c, s, o, 0x0441, true); break;
+    case FILE_CLEANUP: simple_event(c, s, o, HOOK_FILE_CLEANUP, true); break;
     case FILE_READ: case FILE_WRITE: transfer_event(c, s, t, o); break;
-    case FILE_FLUSH: simple_event(c, s, o, 0x0449, true); break;
+    case FILE_FLUSH: simple_event(c, s, o, HOOK_FILE_FLUSH, true); break;
     case FILE_DIRENUM: folder_event(c, s, t, o); break;
-    case FILE_SETINFO: info_event(c, s, t, o, 0x0445, NULL); break;
-    case FILE_QUERY: info_event(c, s, t, o, 0x044A, NULL); break;
-    case FILE_FSCONTROL: info_event(c, s, t, o, 0x044B, NULL); break;
+    case FILE_SETINFO: info_event(c, s, t, o, HOOK_FILE_SET_INFO, NULL); break;
+    case FILE_QUERY: info_event(c, s, t, o, HOOK_FILE_QUERY_INFO, NULL); break;
+    case FILE_FSCONTROL: info_event(c, s, t, o, HOOK_FILE_FS_CONTROL, NULL); break;
     case FILE_DELETE:
-        info_event(c, s, t, o, 0x0446, NULL);
-        info_event(c, s, t, o, 0x044F, path ? path : "");
+        info_event(c, s, t, o, HOOK_FILE_DELETE, NULL);
+        info_event(c, s, t, o, HOOK_FILE_DELETE_PATH, path ? path : "");
         break;
     case FILE_RENAME:
-        info_event(c, s, t, o, 0x0447, NULL);
-        info_event(c, s, t, o, 0x0450, path2 ? path2 : "");
+        info_event(c, s, t, o, HOOK_FILE_RENAME, NULL);
+        info_event(c, s, t, o, HOOK_FILE_RENAME_PATH, path2 ? path2 : "");
         break;
     case FILE_LINK:
-        info_event(c, s, t, o, 0x0445, NULL);
-        info_event(c, s, t, o, 0x0451, path2 ? path2 : "");
+        info_event(c, s, t, o, HOOK_FILE_SET_INFO, NULL);
+        info_event(c, s, t, o, HOOK_FILE_SET_LINK_PATH, path2 ? path2 : "");
         break;
     default: break;
     }
@@ -403,7 +403,7 @@ static void end_event(struct convert *c, const struct sample *s, uint64_t irp, i
     wr_u64(&w, irp);
     wr_u64(&w, bytes && result > 0 ? (uint64_t)result : 0);
     wr_u32(&w, ntstatus_of(result));
-    op_event(c, s, 0x044C, &w, stack);
+    op_event(c, s, HOOK_FILE_OPERATION_END, &w, stack);
 }
 
 static void op_end(struct convert *c, const struct sample *s, const struct tapped *t, struct file_op *o)
@@ -422,7 +422,7 @@ static void op_end(struct convert *c, const struct sample *s, const struct tappe
     if (kind == FILE_CLEANUP && (o->flags & TAP_LAST)) { /* nobody has it open any more */
         o->irp = next_irp(c);
         if (c->mask[0] & FILE_INIT)
-            simple_event(c, s, o, 0x0442, false);
+            simple_event(c, s, o, HOOK_FILE_CLOSE, false);
         end_event(c, s, o->irp, 0, false, false);
         free(idmap_remove(&c->file->object, o->file));
     }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMES_MAX = 1 << 18, HOOK_FILE_CREATE = 0x0420, HOOK_FILE_DELETE = 0x0423, HOOK_FILE_RUNDOWN = 0x0424 };
+enum { NAMES_MAX = 1 << 18 };
 struct file_name {
     bool told;
     char text[];
@@ -64,7 +64,7 @@ void file_name_tell(struct convert *c, unsigned cpu, uint64_t key, uint64_t *tim
     if (!n || n->told)
         return;
     n->told = true;
-    name_event(c, cpu, key, n->text, HOOK_FILE_CREATE, time);
+    name_event(c, cpu, key, n->text, HOOK_FILE_NAME_CREATE, time);
 }
 
 const char *file_name_text(const struct convert *c, uint64_t key)
@@ -77,7 +77,7 @@ void file_name_forget(struct convert *c, unsigned cpu, uint64_t key, uint64_t *t
 {
     struct file_name *n = c->filename && key ? idmap_remove(&c->filename->name, key) : NULL;
     if (n && n->told)
-        name_event(c, cpu, key, n->text, HOOK_FILE_DELETE, time);
+        name_event(c, cpu, key, n->text, HOOK_FILE_NAME_DELETE, time);
     free(n);
 }
 
@@ -86,7 +86,7 @@ void file_names_stop(struct convert *c, uint64_t *time)
     for (size_t i = 0; c->filename && i < c->filename->name.capacity; i++) {
         const struct idmap_slot *s = &c->filename->name.slot[i];
         if (s->value && ((const struct file_name *)s->value)->told)
-            name_event(c, 0, s->key, ((const struct file_name *)s->value)->text, HOOK_FILE_RUNDOWN, time);
+            name_event(c, 0, s->key, ((const struct file_name *)s->value)->text, HOOK_FILE_NAME_RUNDOWN, time);
     }
 }
 

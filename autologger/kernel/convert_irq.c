@@ -11,7 +11,7 @@ enum { PAYLOAD_MAX = 512, VEC_HI = 0, VEC_TIMER = 1, VEC_TASKLET = 6, VEC_HRTIME
 static void isr_event(struct convert *c, unsigned cpu, uint64_t since, uint64_t raw, uint16_t vector, bool claimed)
 {
     uint64_t time = convert_time(c, raw);
-    uint8_t *p    = emit_reserve(c, &(struct event){cpu, 0x0F43, ETL_PERFINFO64, 2, 0, 0}, &time, 20);
+    uint8_t *p    = emit_reserve(c, &(struct event){cpu, HOOK_PERF_ISR, ETL_PERFINFO64, 2, 0, 0}, &time, 20);
     if (!p)
         return;
     memset(p, 0, 20); /* the handler's address is not told */
@@ -54,7 +54,7 @@ static void dpc_event(struct convert *c, const struct sample *s, uint16_t hook, 
     uint64_t             time  = convert_time(c, s->time);
     const struct thread *t     = thread_get(c, s->tid);
     bool                 threaded = t && strncmp(t->name, "ksoftirqd/", 10) == 0;
-    uint8_t             *p = emit_reserve(c, &(struct event){s->cpu, threaded ? 0x0F42 : hook, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
+    uint8_t             *p = emit_reserve(c, &(struct event){s->cpu, threaded ? HOOK_PERF_THREADED_DPC : hook, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
     if (p) {
         memcpy(p, &since, 8);
         memcpy(p + 8, &routine, 8);
@@ -65,7 +65,7 @@ static void dpc_event(struct convert *c, const struct sample *s, uint16_t hook, 
 static void queue_event(struct convert *c, const struct sample *s, uint64_t vec)
 {
     uint64_t time = convert_time(c, s->time);
-    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, 0x0F65, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
+    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_PERF_DPC_EXECUTE, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
     if (p) {
         memcpy(p, &c->softirq_routine[vec], 8);
         memcpy(p + 8, &vec, 8);
@@ -76,13 +76,13 @@ void convert_softirq_raise(struct convert *c, const struct sample *s)
 {
     uint64_t time = convert_time(c, s->time), vec = (uint64_t)sample_field(s, F_SOFTIRQ_VEC);
     uint32_t target = s->cpu; /* softirqs run where they were raised */
-    uint8_t *p      = emit_reserve(c, &(struct event){s->cpu, 0x0F64, ETL_PERFINFO64, 2, 0, 0}, &time, 24);
+    uint8_t *p      = emit_reserve(c, &(struct event){s->cpu, HOOK_PERF_DPC_ENQUEUE, ETL_PERFINFO64, 2, 0, 0}, &time, 24);
     if (p) {
         memset(p, 0, 24);
         memcpy(p, &vec, 8);
         memcpy(p + 16, &target, 4);
     }
-    if (stack_wanted(c, 0x0F64))
+    if (stack_wanted(c, HOOK_PERF_DPC_ENQUEUE))
         emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
@@ -107,7 +107,7 @@ void convert_softirq_exit(struct convert *c, const struct sample *s)
         return; /* it began before the trace, or its start was lost */
     cpu->open_softirqs &= ~(1u << vec);
     if (c->dpc && !cpu->tasklets)
-        dpc_event(c, s, vec == VEC_TIMER || vec == VEC_HRTIMER ? 0x0F45 : 0x0F44, cpu->softirq[vec], c->softirq_routine[vec]);
+        dpc_event(c, s, vec == VEC_TIMER || vec == VEC_HRTIMER ? HOOK_PERF_TIMER_DPC : HOOK_PERF_DPC, cpu->softirq[vec], c->softirq_routine[vec]);
 }
 
 void convert_tasklet_entry(struct convert *c, const struct sample *s)
@@ -121,7 +121,7 @@ void convert_tasklet_exit(struct convert *c, const struct sample *s)
 {
     struct cpu_state *cpu = &c->cpu[s->cpu];
     if (cpu->tasklet_since) {
-        dpc_event(c, s, 0x0F44, cpu->tasklet_since, cpu->tasklet);
+        dpc_event(c, s, HOOK_PERF_DPC, cpu->tasklet_since, cpu->tasklet);
         cpu->tasklets = 1;
     }
     cpu->tasklet_since = 0;

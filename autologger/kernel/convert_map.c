@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 
 enum { MAPPINGS_MAX = 65536 /* of one process: the kernel's own bound */, PROCESSES_MAX = 1 << 16 };
-enum { HOOK_MAP = 0x0425, HOOK_UNMAP = 0x0426, HOOK_MAP_START = 0x0427, HOOK_MAP_END = 0x0428 };
 
 struct map_table {
     uint32_t       references, count, capacity, pad;
@@ -179,7 +178,7 @@ static unsigned cut(struct convert *c, const struct actor *by, uint64_t start, u
     while (i < t->count && t->entry[i].start < end) {
         struct mapping whole = t->entry[i], gone = part_of(&whole, start, end);
         if (c->vamap && (whole.flags & MAPPING_SHOWN)) {
-            map_event(c, by, &gone, HOOK_UNMAP, time);
+            map_event(c, by, &gone, HOOK_FILE_UNMAP, time);
             events++;
         }
         struct mapping before = part_of(&whole, 0, start), after = part_of(&whole, end, UINT64_MAX);
@@ -288,7 +287,7 @@ void convert_mapping(struct convert *c, unsigned cpu, const uint8_t *record, siz
     const char *name = cur_zstring(&cur);
     m.flags          = (flags & MAP_SHARED ? MAPPING_SHARED : 0) | (prot & PROT_EXEC ? MAPPING_EXEC : 0);
     if (name && pid && pid != UINT32_MAX && m.end > m.start && m.start >> 63 == 0)
-        map_named(c, &(struct actor){cpu, pid, tid}, &m, name, HOOK_MAP, raw);
+        map_named(c, &(struct actor){cpu, pid, tid}, &m, name, HOOK_FILE_MAP, raw);
 }
 
 void own_mapping(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -300,7 +299,7 @@ void own_mapping(struct convert *c, const uint8_t *record, size_t size, uint64_t
     struct mapping m    = {r.start, r.end, r.offset, file_key(r.dev, r.inode),
                            (r.flags & RAW_MAPPING_SHARED ? MAPPING_SHARED : 0) | (r.flags & RAW_MAPPING_EXEC ? MAPPING_EXEC : 0), 0};
     if (name && r.own.pid && m.end > m.start)
-        map_named(c, &(struct actor){0, r.own.pid, r.own.tid}, &m, name, HOOK_MAP_START, raw);
+        map_named(c, &(struct actor){0, r.own.pid, r.own.tid}, &m, name, HOOK_FILE_MAP_DC_START, raw);
 }
 
 void mappings_fork(struct convert *c, uint32_t child, uint32_t parent)
@@ -323,10 +322,10 @@ static void mappings_show(struct convert *c, const struct actor *by, uint16_t ho
         if (p->table->entry[i].flags & MAPPING_SHOWN)
             map_event(c, by, &p->table->entry[i], hook, time);
 }
-void mappings_end(struct convert *c, const struct actor *by, uint64_t *time) { mappings_show(c, by, HOOK_UNMAP, time); }
+void mappings_end(struct convert *c, const struct actor *by, uint64_t *time) { mappings_show(c, by, HOOK_FILE_UNMAP, time); }
 void mappings_stop(struct convert *c, uint32_t pid, uint64_t *time)
 {
-    mappings_show(c, &(struct actor){0, pid, pid}, HOOK_MAP_END, time);
+    mappings_show(c, &(struct actor){0, pid, pid}, HOOK_FILE_MAP_DC_END, time);
 }
 
 void mappings_drop(struct convert *c, uint32_t pid)
@@ -357,7 +356,7 @@ void convert_munmap_exit(struct convert *c, const struct sample *s)
     uint64_t            time = convert_time(c, s->time), end = call ? (call->address + call->length + 4095) & ~UINT64_C(4095) : 0;
     struct actor        by   = {s->cpu, pid, s->tid};
     bool gone = call && sample_field(s, F_MUNMAP_RESULT) == 0 && cut(c, &by, call->address, end, &time) > 0;
-    if (gone && stack_wanted(c, HOOK_UNMAP))
+    if (gone && stack_wanted(c, HOOK_FILE_UNMAP))
         emit_stack(c, &by, time, s->chain, s->chain_count);
     free(call);
 }

@@ -18,8 +18,7 @@
 enum { SOCKETS_MAX = 65536, DATAGRAMS_MAX = 4096, IPV4 = 2, IPV6 = 10, TCP = 6, UDP = 17, PEEK = 2 };
 enum { ESTABLISHED = 1, SYN_SENT = 2, SYN_RECV = 3, CLOSED = 7, LISTENING = 10 };
 enum { IN_INTERRUPT = 0x18 }; /* of common_flags */
-enum { HOOK_SEND = 0x060A, HOOK_RECV = 0x060B, HOOK_CONNECT = 0x060C, HOOK_DISCONNECT = 0x060D, HOOK_RETRANSMIT = 0x060E,
-       HOOK_ACCEPT = 0x060F, HOOK_V6 = 0x10, HOOK_UDP_SEND = 0x080A, HOOK_UDP_RECV = 0x080B };
+enum { HOOK_V6 = 0x10 };
 
 struct ends { uint8_t saddr[16], daddr[16]; uint16_t sport, dport; }; /* ports in the machine's order, as records have them */
 struct net_socket {
@@ -178,7 +177,7 @@ static void opened(struct convert *c, const struct sample *s, struct net_socket 
         k->pid                      = listener ? listener->pid : 0;
     }
     k->open = true;
-    net_event(c, s, accepted ? HOOK_ACCEPT : HOOK_CONNECT, k->pid, 0, &k->ends, v4, ZEROS_OPEN);
+    net_event(c, s, accepted ? HOOK_TCP_ACCEPT : HOOK_TCP_CONNECT, k->pid, 0, &k->ends, v4, ZEROS_OPEN);
 }
 
 void convert_socket_state(struct convert *c, const struct sample *s)
@@ -206,7 +205,7 @@ void convert_socket_state(struct convert *c, const struct sample *s)
         opened(c, s, k, old == SYN_RECV);
     } else if (new == CLOSED) {
         if (k->open || (old != LISTENING && old != SYN_SENT && old != SYN_RECV)) /* those were never connected */
-            net_event(c, s, HOOK_DISCONNECT, k->pid, 0, &k->ends, is_v4(k->ends.daddr), ZEROS_ID);
+            net_event(c, s, HOOK_TCP_DISCONNECT, k->pid, 0, &k->ends, is_v4(k->ends.daddr), ZEROS_ID);
         socket_remove(c, at);
     }
 }
@@ -266,7 +265,7 @@ static void transfer(struct convert *c, const struct sample *s, const struct net
         k->pid = pid; /* accepted, or handed on */
     const struct ends *e = k ? &k->ends : &none; /* older than the trace: not known */
     v4                   = k ? is_v4(e->daddr) : v4;
-    net_event(c, s, send ? HOOK_SEND : HOOK_RECV, pid, (uint32_t)bytes, e, v4, send ? ZEROS_SEND : ZEROS_ID);
+    net_event(c, s, send ? HOOK_TCP_SEND : HOOK_TCP_RECV, pid, (uint32_t)bytes, e, v4, send ? ZEROS_SEND : ZEROS_ID);
 }
 
 static void length(struct convert *c, const struct sample *s, uint32_t kind)
@@ -299,7 +298,7 @@ void convert_retransmit(struct convert *c, const struct sample *s)
     struct ends              e = {.sport = (uint16_t)sample_field(s, F_RETRANSMIT_SPORT), .dport = (uint16_t)sample_field(s, F_RETRANSMIT_DPORT)};
     sample_address(s, F_RETRANSMIT_SADDR, e.saddr);
     sample_address(s, F_RETRANSMIT_DADDR, e.daddr);
-    net_event(c, s, HOOK_RETRANSMIT, k ? k->pid : 0, 0, &e, is_v4(e.daddr), ZEROS_ID);
+    net_event(c, s, HOOK_TCP_RETRANSMIT, k ? k->pid : 0, 0, &e, is_v4(e.daddr), ZEROS_ID);
 }
 
 void part_net_put(const struct convert *c, struct sink *s)

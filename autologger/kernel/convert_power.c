@@ -88,7 +88,7 @@ void convert_log_line(struct convert *c, const struct sample *s)
     }
     if (size > 1 && text[size - 2] == '\n')
         size--;
-    struct event e = {s->cpu, 0x0A20, ETL_SYSTEM64, 2, shown_pid(c, s->pid, s->tid), s->tid};
+    struct event e = {s->cpu, HOOK_DEBUG_PRINT, ETL_SYSTEM64, 2, shown_pid(c, s->pid, s->tid), s->tid};
     uint8_t     *p = emit_reserve(c, &e, &time, 8 + size);
     if (!p)
         return;

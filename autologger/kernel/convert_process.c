@@ -20,19 +20,19 @@ uint32_t shown_pid(const struct convert *c, uint32_t pid, uint32_t tid)
 static void start_process(struct convert *c, const struct actor *by, struct process *p, uint64_t *time)
 {
     if (c->processes)
-        process_event(c, by, p, 0x0301, time);
+        process_event(c, by, p, HOOK_PROCESS_START, time);
 }
 
 static void start_thread(struct convert *c, const struct actor *by, struct thread *t, uint64_t *time)
 {
     if (c->threads)
-        thread_event(c, by, t, 0x0501, time);
+        thread_event(c, by, t, HOOK_THREAD_START, time);
 }
 
 static void end_thread(struct convert *c, unsigned cpu, struct thread *t, uint64_t *time)
 {
     if (c->threads)
-        thread_event(c, &(struct actor){cpu, t->process->pid, t->tid}, t, 0x0502, time);
+        thread_event(c, &(struct actor){cpu, t->process->pid, t->tid}, t, HOOK_THREAD_END, time);
 }
 
 static void end_process(struct convert *c, unsigned cpu, struct process *p, uint64_t *time, uint32_t tid)
@@ -40,9 +40,9 @@ static void end_process(struct convert *c, unsigned cpu, struct process *p, uint
     struct actor by = {cpu, p->pid, tid};
     mappings_end(c, &by, time);
     for (struct image *i = c->images && p->images_shown ? p->images : NULL; i; i = i->next)
-        image_event(c, &by, p, i, 0x1402, time);
+        image_event(c, &by, p, i, HOOK_IMAGE_UNLOAD, time);
     if (c->processes)
-        process_event(c, &by, p, 0x0302, time);
+        process_event(c, &by, p, HOOK_PROCESS_END, time);
 }
 
 /* Images that fork handed down are written when they matter: at the first stack of the child. Most children exec first. */
@@ -50,7 +50,7 @@ void images_show(struct convert *c, unsigned cpu, struct process *p, uint64_t *t
 {
     p->images_shown = true;
     for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
-        image_event(c, &(struct actor){cpu, p->pid, p->pid}, p, i, 0x030A, time);
+        image_event(c, &(struct actor){cpu, p->pid, p->pid}, p, i, HOOK_IMAGE_LOAD, time);
 }
 
 /* The parent is not known yet: the walk of /proc comes to it after the fork. */
@@ -253,7 +253,7 @@ void thread_rename(struct convert *c, unsigned cpu, struct thread *t, const char
     for (const char *s = t->name; *s; s++)
         wr_u16(&w, (uint8_t)*s);
     wr_u16(&w, 0);
-    emit(c, &(struct event){cpu, 0x0548, ETL_PERFINFO64, 2, 0, 0}, &time, c->scratch, w.pos);
+    emit(c, &(struct event){cpu, HOOK_THREAD_SET_NAME, ETL_PERFINFO64, 2, 0, 0}, &time, c->scratch, w.pos);
 }
 
 void convert_comm(struct convert *c, unsigned cpu, const uint8_t *record, size_t size, uint64_t raw)
@@ -318,7 +318,7 @@ void convert_mmap(struct convert *c, unsigned cpu, const uint8_t *record, size_t
         images_show(c, cpu, p, &time);
     struct image *image = image_add(p, &i, name, NULL);
     if (image && c->images)
-        image_event(c, &(struct actor){cpu, pid, tid}, p, image, 0x030A, &time);
+        image_event(c, &(struct actor){cpu, pid, tid}, p, image, HOOK_IMAGE_LOAD, &time);
 }
 
 static void own_process(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -347,7 +347,7 @@ static void own_process(struct convert *c, const uint8_t *record, size_t size, u
     p->images_shown = true;
     process_text(&p->name, name);
     if (c->processes)
-        process_event(c, &(struct actor){0}, p, 0x0303, &time);
+        process_event(c, &(struct actor){0}, p, HOOK_PROCESS_DC_START, &time);
 }
 
 static void own_thread(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -371,7 +371,7 @@ static void own_thread(struct convert *c, const uint8_t *record, size_t size, ui
     t->prio     = r.prio;
     t->affinity = r.affinity;
     if (c->threads)
-        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0503, &time);
+        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, HOOK_THREAD_DC_START, &time);
 }
 
 /* A thread as the kernel phase shows it: one that nobody saw being made was there before (a rundown event), else its name. */
@@ -391,7 +391,7 @@ static void own_name(struct convert *c, const uint8_t *record, size_t size, uint
     uint64_t time = convert_time(c, raw);
     t->prio       = r.prio;
     if (c->threads)
-        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0503, &time);
+        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, HOOK_THREAD_DC_START, &time);
 }
 
 static void own_image(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)
@@ -409,7 +409,7 @@ static void own_image(struct convert *c, const uint8_t *record, size_t size, uin
     struct image *image = image_add(p, &like, name, NULL);
     uint64_t      time  = convert_time(c, raw);
     if (image && c->images)
-        image_event(c, &(struct actor){0, p->pid, r.own.tid}, p, image, 0x1403, &time);
+        image_event(c, &(struct actor){0, p->pid, r.own.tid}, p, image, HOOK_IMAGE_DC_START, &time);
 }
 
 void convert_own(struct convert *c, const uint8_t *record, size_t size, uint64_t raw)

@@ -32,12 +32,12 @@ static void wr_sid(struct writer *w, uint32_t uid)
 void process_event(struct convert *c, const struct actor *by, const struct process *p, uint16_t hook, uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
-    bool          rundown = hook == 0x0303 || hook == 0x0304;
+    bool          rundown = hook == HOOK_PROCESS_DC_START || hook == HOOK_PROCESS_DC_END;
     wr_u64(&w, p->key);
     wr_u32(&w, p->pid);
     wr_u32(&w, p->ppid);
     wr_u32(&w, p->session);
-    wr_u32(&w, hook == 0x0302 ? (uint32_t)p->exit_status : p == c->idle ? 0 : STILL_ACTIVE);
+    wr_u32(&w, hook == HOOK_PROCESS_END ? (uint32_t)p->exit_status : p == c->idle ? 0 : STILL_ACTIVE);
     wr_u64(&w, 0); /* page tables: not visible */
     wr_u32(&w, p->flags & RAW_PROCESS_32BIT ? 2 : 0);
     wr_sid(&w, p->uid);
@@ -87,7 +87,7 @@ void image_event(struct convert *c, const struct actor *by, const struct process
                  uint64_t *time)
 {
     struct writer w       = wr_make(c->scratch, SCRATCH / 2);
-    bool          rundown = (hook == 0x1403 || hook == 0x1404) && p->pid != 0;
+    bool          rundown = (hook == HOOK_IMAGE_DC_START || hook == HOOK_IMAGE_DC_END) && p->pid != 0;
     identity_event(c, by, i, time);
     wr_u64(&w, i->base);
     wr_u64(&w, i->size);
@@ -144,17 +144,17 @@ static void system_event(struct convert *c, const struct raw_system *s, uint64_t
     wr_u8(&w, 1);
     wr_u8(&w, 1);
     wr_u32(&w, 0);
-    emit(c, &(struct event){0, 0x0B0A, ETL_SYSTEM64, 3, 0, 0}, time, bytes, sizeof bytes);
+    emit(c, &(struct event){0, HOOK_CONFIG_CPU, ETL_SYSTEM64, 3, 0, 0}, time, bytes, sizeof bytes);
 }
 
 /* Idle and System are no Linux processes: their rundown is ours. */
 static void special_events(struct convert *c, bool start, uint64_t *time)
 {
     for (int i = 0; i < 2 && c->processes; i++)
-        process_event(c, &(struct actor){0}, i ? c->system : c->idle, start ? 0x0303 : 0x0304, time);
+        process_event(c, &(struct actor){0}, i ? c->system : c->idle, start ? HOOK_PROCESS_DC_START : HOOK_PROCESS_DC_END, time);
     for (unsigned i = 0; i < c->cpus && c->threads; i++) {
         struct thread idle = {.process = c->idle, .affinity = UINT64_C(1) << (i & 63), .name = "Idle"};
-        thread_event(c, &(struct actor){0}, &idle, start ? 0x0503 : 0x0504, time);
+        thread_event(c, &(struct actor){0}, &idle, start ? HOOK_THREAD_DC_START : HOOK_THREAD_DC_END, time);
     }
 }
 
@@ -168,12 +168,12 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
     memcpy(c->softirq_routine, s.softirq, sizeof c->softirq_routine);
     if (c->alone)
         return;
-    masks_event(c, 0x0005, true, &time);
+    masks_event(c, HOOK_HEADER_EXTENSION, true, &time);
     boot_event(c, &s, &time);
     emit_volume_mapping(c, &time);
     if (c->sysconfig)
         system_event(c, &s, &time);
-    interval_event(c, 0x0F49, &time);
+    interval_event(c, HOOK_PERF_COLLECTION_START, &time);
     special_events(c, true, &time);
 }
 
@@ -181,31 +181,31 @@ void rundown_start(struct convert *c, const uint8_t *record, size_t size, uint64
 void rundown_more(struct convert *c, const uint32_t before[GROUP_MASK_WORDS], uint64_t *time)
 {
     bool processes = c->processes && !(before[0] & 0x1), threads = c->threads && !(before[0] & 0x2), images = c->images && !(before[0] & 0x4);
-    masks_event(c, 0x0005, true, time);
+    masks_event(c, HOOK_HEADER_EXTENSION, true, time);
     if (!(before[1] & 0x2))
-        interval_event(c, 0x0F49, time);
+        interval_event(c, HOOK_PERF_COLLECTION_START, time);
     for (int i = 0; i < 2 && processes; i++)
-        process_event(c, &(struct actor){0}, i ? c->system : c->idle, 0x0303, time);
+        process_event(c, &(struct actor){0}, i ? c->system : c->idle, HOOK_PROCESS_DC_START, time);
     for (unsigned i = 0; i < c->cpus && threads; i++) {
         struct thread idle = {.process = c->idle, .affinity = UINT64_C(1) << (i & 63), .name = "Idle"};
-        thread_event(c, &(struct actor){0}, &idle, 0x0503, time);
+        thread_event(c, &(struct actor){0}, &idle, HOOK_THREAD_DC_START, time);
     }
     for (size_t i = 0; i < c->process.capacity; i++) {
         struct process *p = c->process.slot[i].value;
         if (p && processes && p != c->system && p != c->idle)
-            process_event(c, &(struct actor){0}, p, 0x0303, time);
+            process_event(c, &(struct actor){0}, p, HOOK_PROCESS_DC_START, time);
         for (struct thread *t = p && threads ? p->threads : NULL; t; t = t->next)
             if (!t->dead)
-                thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0503, time);
+                thread_event(c, &(struct actor){0, p->pid, t->tid}, t, HOOK_THREAD_DC_START, time);
         for (struct image *m = p && images ? p->images : NULL; m; m = m->next)
-            image_event(c, &(struct actor){0, p->pid, p->pid}, p, m, 0x1403, time);
+            image_event(c, &(struct actor){0, p->pid, p->pid}, p, m, HOOK_IMAGE_DC_START, time);
         if (p && images)
             p->images_shown = true;
     }
     for (struct image *m = images ? c->idle->images : NULL; m; m = m->next) /* the kernel, and its modules */
-        image_event(c, &(struct actor){0}, c->idle, m, 0x1403, time);
+        image_event(c, &(struct actor){0}, c->idle, m, HOOK_IMAGE_DC_START, time);
     for (struct thread *t = threads ? c->system->threads : NULL; t; t = t->next)
-        thread_event(c, &(struct actor){0, c->system->pid, t->tid}, t, 0x0503, time);
+        thread_event(c, &(struct actor){0, c->system->pid, t->tid}, t, HOOK_THREAD_DC_START, time);
 }
 
 void rundown_done(struct convert *c, uint64_t raw)
@@ -213,20 +213,20 @@ void rundown_done(struct convert *c, uint64_t raw)
     if (c->alone)
         return;
     uint64_t time = convert_time(c, raw);
-    emit(c, &(struct event){0, 0x0008, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
+    emit(c, &(struct event){0, HOOK_HEADER_RUNDOWN_COMPLETE, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
 }
 
 static void process_rundown(struct convert *c, struct process *p, uint64_t *time)
 {
     for (struct image *i = c->images ? p->images : NULL; i; i = i->next)
-        image_event(c, &(struct actor){0, p->pid, p->pid}, p, i, 0x1404, time);
+        image_event(c, &(struct actor){0, p->pid, p->pid}, p, i, HOOK_IMAGE_DC_END, time);
     mappings_stop(c, p->pid, time);
     for (struct thread *t = c->threads ? p->threads : NULL; t; t = t->next)
-        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, 0x0504, time);
+        thread_event(c, &(struct actor){0, p->pid, t->tid}, t, HOOK_THREAD_DC_END, time);
     counters_stop(c, p->pid, time);
     if (c->processes && p != c->system && p != c->idle) {
         cgroup_end(c, &(struct actor){0, p->pid, p->pid}, p, false, time);
-        process_event(c, &(struct actor){0}, p, 0x0304, time);
+        process_event(c, &(struct actor){0}, p, HOOK_PROCESS_DC_END, time);
     }
 }
 
@@ -235,15 +235,15 @@ void rundown_stop(struct convert *c, uint64_t raw)
     if (c->alone)
         return;
     uint64_t time = convert_time(c, raw);
-    masks_event(c, 0x0020, true, &time);
+    masks_event(c, HOOK_HEADER_END_EXTENSION, true, &time);
     for (size_t i = 0; i < c->process.capacity; i++)
         if (c->process.slot[i].value)
             process_rundown(c, c->process.slot[i].value, &time);
     process_rundown(c, c->idle, &time);
     process_rundown(c, c->system, &time);
     special_events(c, false, &time);
-    interval_event(c, 0x0F4A, &time);
+    interval_event(c, HOOK_PERF_COLLECTION_END, &time);
     file_names_stop(c, &time);
-    masks_event(c, 0x0005, false, &time);
-    emit(c, &(struct event){0, 0x0008, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
+    masks_event(c, HOOK_HEADER_EXTENSION, false, &time);
+    emit(c, &(struct event){0, HOOK_HEADER_RUNDOWN_COMPLETE, ETL_PERFINFO64, 2, 0, 0}, &time, NULL, 0);
 }

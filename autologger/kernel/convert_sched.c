@@ -65,7 +65,7 @@ void convert_switch(struct convert *c, const struct sample *s)
     struct thread *old = thread_get(c, old_tid), *new = thread_get(c, new_tid);
     uint64_t       time = convert_time(c, s->time);
     struct wait    w    = wait_of(bits, old_tid, old && old->process == c->system);
-    uint8_t       *p    = emit_reserve(c, &(struct event){s->cpu, 0x0524, ETL_PERFINFO64, 4, 0, 0}, &time, 24);
+    uint8_t       *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_CSWITCH, ETL_PERFINFO64, 4, 0, 0}, &time, 24);
 
     if (p) {
         memset(p, 0, 24);
@@ -83,7 +83,7 @@ void convert_switch(struct convert *c, const struct sample *s)
         new->prio = (int32_t)new_prio;
     if (old)
         old->prio = (int32_t)old_prio;
-    if (!stack_wanted(c, 0x0524))
+    if (!stack_wanted(c, HOOK_THREAD_CSWITCH))
         return;
     const struct user_copy *goes = c->copy;
     c->copy                      = new ? copy_kept(c, new_tid) : NULL;
@@ -107,20 +107,20 @@ void convert_waking(struct convert *c, const struct sample *s)
     uint64_t time = convert_time(c, s->time);
     uint32_t tid  = (uint32_t)sample_field(s, F_WAKING_PID);
     uint8_t  flags = s->raw_size > 2 ? s->raw[2] : 0; /* common_flags: 0x08 hard, 0x10 soft interrupt */
-    uint8_t *p     = emit_reserve(c, &(struct event){s->cpu, 0x0532, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
+    uint8_t *p     = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_READY, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
     if (p) {
         memset(p, 0, 8);
         memcpy(p, &tid, 4);
         p[6] = flags & 0x18 ? 1 : 0; /* readied from a DPC */
     }
-    if (stack_wanted(c, 0x0532))
+    if (stack_wanted(c, HOOK_THREAD_READY))
         emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
 void convert_clock(struct convert *c, const struct sample *s)
 {
     uint64_t time = convert_time(c, s->time);
-    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, 0x0F2E, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
+    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_PERF_SAMPLE, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
     if (p) {
         struct cpu_state *cpu = &c->cpu[s->cpu];
         struct thread    *t   = thread_get(c, s->tid);
@@ -131,7 +131,7 @@ void convert_clock(struct convert *c, const struct sample *s)
         p[12] = 1;
         p[14] = (uint8_t)((cpu->open_softirqs ? 1 : 0) | (cpu->irq_since ? 2 : 0) | prio << 3);
     }
-    if (stack_wanted(c, 0x0F2E))
+    if (stack_wanted(c, HOOK_PERF_SAMPLE))
         emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
@@ -140,14 +140,14 @@ void convert_priority(struct convert *c, const struct sample *s)
 {
     uint64_t time = convert_time(c, s->time);
     uint32_t tid  = (uint32_t)sample_field(s, F_SETPRIO_PID);
-    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, 0x0530, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
+    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_THREAD_SET_PRIORITY, ETL_PERFINFO64, 2, 0, 0}, &time, 8);
     if (p) {
         memset(p, 0, 8);
         memcpy(p, &tid, 4);
         p[4] = windows_priority(sample_field(s, F_SETPRIO_OLD), tid);
         p[5] = windows_priority(sample_field(s, F_SETPRIO_NEW), tid);
     }
-    if (stack_wanted(c, 0x0530))
+    if (stack_wanted(c, HOOK_THREAD_SET_PRIORITY))
         emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }
 
@@ -156,13 +156,13 @@ void convert_pmc(struct convert *c, const struct sample *s)
 {
     enum { SOURCE_TOTAL_CYCLES = 19 };
     uint64_t time = convert_time(c, s->time);
-    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, 0x0F2F, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
+    uint8_t *p    = emit_reserve(c, &(struct event){s->cpu, HOOK_PERF_PMC_SAMPLE, ETL_PERFINFO64, 2, 0, 0}, &time, 16);
     if (p) {
         memset(p, 0, 16);
         memcpy(p, &s->ip, 8);
         memcpy(p + 8, &s->tid, 4);
         p[12] = SOURCE_TOTAL_CYCLES;
     }
-    if (stack_wanted(c, 0x0F2F))
+    if (stack_wanted(c, HOOK_PERF_PMC_SAMPLE))
         emit_stack(c, &(struct actor){s->cpu, shown_pid(c, s->pid, s->tid), s->tid}, time, s->chain, s->chain_count);
 }

@@ -10,7 +10,7 @@
 #define LOCKS "Autologger-Kernel-Lock"
 #define WORK "Autologger-Kernel-Work"
 #define DEBUGGER "Autologger-Kernel-Debugger"
-enum { SPANS_MAX = 65536, PAYLOAD_MAX = 128, HOOK_RESOURCE = 0x052B, HOOK_WORK = 0x053F };
+enum { SPANS_MAX = 65536, PAYLOAD_MAX = 128 };
 enum { KIND_LOCK = 1, KIND_WORK, KIND_PTRACE };
 enum { WORD_SPINLOCK = 0x10000, WORD_OBJECTS = 0x20000, WORD_QUEUE = 0x01000000, WORD_WORKER = 0x08000000 }; /* of the mask's word 1; the last of word 2 */
 /* The kernel's LCB_F_* and PTRACE_* */
@@ -109,7 +109,7 @@ void convert_lock_end(struct convert *c, const struct sample *s)
     if (!spins)
         wr_u32(&w, (uint32_t)sample_field(s, F_LOCK_RESULT));
     describe_at(c, &by, spins ? &spin : &sleep, &time, &w);
-    if (!spins && stack_wanted(c, HOOK_RESOURCE))
+    if (!spins && stack_wanted(c, HOOK_THREAD_EXECUTIVE_RESOURCE))
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 
@@ -128,7 +128,7 @@ void convert_work_start(struct convert *c, const struct sample *s)
     wr_u64(&w, (uint64_t)sample_field(s, F_WORK_WORK));
     wr_u64(&w, (uint64_t)sample_field(s, F_WORK_FUNCTION));
     describe_at(c, &by, &shape, &time, &w);
-    if (stack_wanted(c, HOOK_WORK))
+    if (stack_wanted(c, HOOK_THREAD_KERNEL_QUEUE_DEQUEUE))
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 
@@ -147,7 +147,7 @@ void convert_work_end(struct convert *c, const struct sample *s)
         wr_u32(&w, s->tid);
         wr_u64(&w, began.time);
         wr_u64(&w, function);
-        emit(c, &(struct event){s->cpu, 0x0539, ETL_PERFINFO64, 2, 0, 0}, &time, bytes, w.pos);
+        emit(c, &(struct event){s->cpu, HOOK_THREAD_WORKER_THREAD, ETL_PERFINFO64, 2, 0, 0}, &time, bytes, w.pos);
         w = wr_make(bytes, sizeof bytes);
     }
     if (!(c->config->mask[1] & WORD_QUEUE))

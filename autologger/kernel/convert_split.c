@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOOK_SPLIT = 0x1B20, PARTS_MAX = 65536, DEV_SHIFT = 20, MAJOR_PARTITIONS = 259 };
+enum { PARTS_MAX = 65536, DEV_SHIFT = 20, MAJOR_PARTITIONS = 259 };
 struct part_split {
     struct idmap irp; /* part_key() -> its Irp */
 };
@@ -47,8 +47,8 @@ static void split_event(struct convert *c, const struct sample *s, uint64_t pare
     uint64_t     payload[2] = {parent, child};
     if (!parent || !child)
         return;
-    emit(c, &(struct event){s->cpu, HOOK_SPLIT, ETL_PERFINFO64, 2, 0, 0}, &time, payload, sizeof payload);
-    if (stack_wanted(c, HOOK_SPLIT))
+    emit(c, &(struct event){s->cpu, HOOK_SPLIT_VOLMGR, ETL_PERFINFO64, 2, 0, 0}, &time, payload, sizeof payload);
+    if (stack_wanted(c, HOOK_SPLIT_VOLMGR))
         emit_stack(c, &by, time, s->chain, s->chain_count);
 }
 

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HOOK_STACK = 0x1820, HOOK_CREATE = 0x1822, HOOK_RUNDOWN = 0x1824, HOOK_KERNEL = 0x1825, HOOK_USER = 0x1826, FRAMES_LEAST = 2 };
+enum { FRAMES_LEAST = 2 };
 enum kept { KEPT_NEW, KEPT_KNOWN, KEPT_NOT };
 
 struct known {
@@ -142,14 +142,14 @@ void stack_keyed(struct convert *c, const struct actor *of, uint64_t trigger, co
     const uint64_t time = trigger + 1, key = key_of(frame, n);
     const bool     user = !(frame[n - 1] >> 63);
     enum kept      kept = n < FRAMES_LEAST ? KEPT_NOT : keep(c, key, frame, n);
-    if (kept == KEPT_NEW && !define(c, of->cpu, HOOK_CREATE, key, frame, n, time)) {
+    if (kept == KEPT_NEW && !define(c, of->cpu, HOOK_STACK_KEY_CREATE, key, frame, n, time)) {
         forget_newest(c, key);
         kept = KEPT_NOT;
     }
     if (kept == KEPT_NOT)
-        stack_write(c, of, HOOK_STACK, trigger, frame, n, time + 1);
+        stack_write(c, of, HOOK_STACK_WALK, trigger, frame, n, time + 1);
     else
-        stack_write(c, of, user ? HOOK_USER : HOOK_KERNEL, trigger, &key, 1, time + 1);
+        stack_write(c, of, user ? HOOK_STACK_KEY_USER : HOOK_STACK_KEY_KERNEL, trigger, &key, 1, time + 1);
 }
 
 void stacks_rundown(struct convert *c)
@@ -160,7 +160,7 @@ void stacks_rundown(struct convert *c)
     time++;
     for (uint32_t i = 0; c->keyed && i < c->keyed->buckets; i++)
         for (const struct known *k = c->keyed->bucket[i]; k; k = k->next)
-            define(c, 0, HOOK_RUNDOWN, k->key, k->frame, (unsigned)k->count, time);
+            define(c, 0, HOOK_STACK_KEY_RUNDOWN, k->key, k->frame, (unsigned)k->count, time);
 }
 
 void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(void *ctx, const struct klog_record *r), void *ctx)
@@ -172,7 +172,7 @@ void convert_stack_keys(const struct convert *c, uint64_t time, void (*show)(voi
     for (uint32_t i = 0; c->keyed && i < c->keyed->buckets; i++)
         for (const struct known *k = c->keyed->bucket[i]; k; k = k->next) {
             const size_t frames = (k->count < STACK_FRAMES ? k->count : STACK_FRAMES) * sizeof *k->frame, size = sizeof r.head + sizeof r.key + frames;
-            r.head = (struct etl_perfinfo_header){2, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)HOOK_RUNDOWN, HOOK_RUNDOWN >> 8, (int64_t)time};
+            r.head = (struct etl_perfinfo_header){2, ETL_PERFINFO64, ETL_MARKER, (uint16_t)size, (uint8_t)HOOK_STACK_KEY_RUNDOWN, HOOK_STACK_KEY_RUNDOWN >> 8, (int64_t)time};
             r.key  = k->key;
             memcpy(r.frame, k->frame, frames);
             show(ctx, &(struct klog_record){(const uint8_t *)&r, (uint32_t)size, time});

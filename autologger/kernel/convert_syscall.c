@@ -161,8 +161,8 @@ void convert_sys_enter(struct convert *c, const struct sample *s)
     if (wants(c, 0x80, 2, 0x40)) {
         uint64_t address = address_of(c, call);
         uint32_t pid     = shown_pid(c, s->pid, s->tid);
-        emit(c, &(struct event){s->cpu, 0x0F33, ETL_SYSTEM64, 2, pid, s->tid}, &time, &address, sizeof address);
-        if (stack_wanted(c, 0x0F33))
+        emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_ENTER, ETL_SYSTEM64, 2, pid, s->tid}, &time, &address, sizeof address);
+        if (stack_wanted(c, HOOK_PERF_SYSCALL_ENTER))
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }
     struct part_call *p = wants(c, 0x4000, 1, 0x8000) && kind_of(call) ? part(c) : NULL;
@@ -189,12 +189,12 @@ static void memory_event(struct convert *c, const struct sample *s, uint16_t hoo
 
 static void allocated(struct convert *c, const struct sample *s, uint64_t base, uint64_t size, bool usable)
 {
-    memory_event(c, s, 0x0262, base, size, MEM_RESERVE | (usable ? MEM_COMMIT : 0));
+    memory_event(c, s, HOOK_MEMORY_VIRTUAL_ALLOC, base, size, MEM_RESERVE | (usable ? MEM_COMMIT : 0));
 }
 
 static void freed(struct convert *c, const struct sample *s, uint64_t base, uint64_t size, uint32_t flags)
 {
-    memory_event(c, s, 0x0263, base, size, flags);
+    memory_event(c, s, HOOK_MEMORY_VIRTUAL_FREE, base, size, flags);
 }
 
 /* The heap's end is known from the program's first question (an end of 0), or from its last change. */
@@ -250,8 +250,8 @@ void convert_sys_exit(struct convert *c, const struct sample *s)
     uint64_t time   = convert_time(c, s->time);
     if (wants(c, 0x80, 2, 0x40)) {
         uint32_t status = ntstatus_of(result), pid = shown_pid(c, s->pid, s->tid);
-        emit(c, &(struct event){s->cpu, 0x0F34, ETL_SYSTEM64, 2, pid, s->tid}, &time, &status, sizeof status);
-        if (stack_wanted(c, 0x0F34))
+        emit(c, &(struct event){s->cpu, HOOK_PERF_SYSCALL_EXIT, ETL_SYSTEM64, 2, pid, s->tid}, &time, &status, sizeof status);
+        if (stack_wanted(c, HOOK_PERF_SYSCALL_EXIT))
             emit_stack(c, &(struct actor){s->cpu, pid, s->tid}, time, s->chain, s->chain_count);
     }
     struct open_call *o = c->call ? idmap_remove(&c->call->open, s->tid) : NULL;

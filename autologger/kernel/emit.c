@@ -108,7 +108,7 @@ void emit_stack(struct convert *c, const struct actor *of, uint64_t trigger, con
     if (n && c->config->stack_cache_bytes)
         stack_keyed(c, of, trigger, frames, n);
     else if (n)
-        stack_write(c, of, 0x1820, trigger, frames, n, time);
+        stack_write(c, of, HOOK_STACK_WALK, trigger, frames, n, time);
     if (c->copy)
         copy_emit(c, of, trigger, c->copy);
 }

@@ -1,5 +1,6 @@
 #include "autologger/kernel/flags.h"
 
+#include "autologger/wire/hooks.h"
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/base/nearest.h"
 
@@ -29,7 +30,7 @@ static const struct kernel_group groups[] = {
 };
 static const struct kernel_hook hook_table[] = {
 #define H(name, hook, enabled_by) {name, hook, enabled_by},
-#include "autologger/kernel/hooks.def"
+#include "autologger/kernel/stack_names.def"
 #undef H
 };
 /* Public flags of word 0 that are events of another word. */

@@ -1,5 +1,5 @@
 /* flags.h - kernel flags, group masks, keyword groups and stack-walk hook ids as tables (flags.def,
- * keywords.def, groups.def, hooks.def). A mask is eight words; a known event is always at its real place: the readers
+ * keywords.def, groups.def, stack_names.def). A mask is eight words; a known event is always at its real place: the readers
  * move the eight alias bits of word 0. Bits that no table knows are kept.
  * Pure; any thread. Not for: what this machine can deliver (sources.h); `offer` is what Linux and this version have. */
 #ifndef AUTOLOGGER_KERNEL_FLAGS_H

@@ -1,6 +1,7 @@
 /* sources.c - the source table and tracefs. See sources.h. */
 #include "autologger/kernel/sources.h"
 #include "autologger/kernel/reach.h"
+#include "autologger/wire/hooks.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,7 @@
  * plan asks for it too. See flags.h, sources.h. */
 #include "autologger/kernel/flags.h"
 #include "autologger/kernel/sources.h"
+#include "autologger/wire/hooks.h"
 
 #define HOOKS(...) {__VA_ARGS__}
 #define ONE(hook) {hook, hook}

@@ -1,5 +1,6 @@
 /* sysconfig_devices.c - devices of PCI and USB, and interrupts. See sysconfig.h. */
 #include "autologger/kernel/sysconfig_parts.h"
+#include "autologger/wire/hooks.h"
 #include "registry-sim/win32/guid.h"
 
 #include <ctype.h>
@@ -59,7 +60,7 @@ static void device_put(struct sysconfig *s, const struct device *d, const char *
     config_text(w, d->friendly);
     config_text(w, sys ? sys : name);
     config_text(w, bound ? fact_base(driver) : "");
-    config_put(s, 0x0B16, 5);
+    config_put(s, HOOK_CONFIG_PNP, 5);
 }
 
 static uint32_t device_number(const struct sysconfig *s, const char *bus, const char *name, const char *file)
@@ -151,7 +152,7 @@ static void irq_put(struct sysconfig *s, const char *name, void *ctx)
         uint32_t length = (uint32_t)(w->pos - at) / 2;
         memcpy(w->data + at - 4, &length, sizeof length);
     }
-    config_put(s, 0x0B15, 3);
+    config_put(s, HOOK_CONFIG_IRQ, 3);
 }
 
 void config_devices(struct sysconfig *s)

@@ -2,6 +2,8 @@
  * frame buffer of the firmware where there is none. How often a screen is refreshed stands in no file. */
 #include "autologger/kernel/sysconfig_parts.h"
 
+#include "autologger/wire/hooks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +73,7 @@ static void video_put(struct sysconfig *s, const struct video *v)
     config_text_fixed(w, "", UNITS); /* the card's own firmware */
     config_text_fixed(w, v->id, UNITS);
     wr_u32(w, v->flags);
-    config_put(s, 0x0B0E, 2);
+    config_put(s, HOOK_CONFIG_VIDEO, 2);
 }
 
 static void pci(struct sysconfig *s, const char *name, void *ctx)

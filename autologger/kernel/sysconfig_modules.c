@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { IMAGE_DCEND = 0x1404, IMAGE_VERSION = 3, NAME_SIZE = 64, PATH_SIZE = 256 };
+enum { IMAGE_VERSION = 3, NAME_SIZE = 64, PATH_SIZE = 256 };
 struct module { char name[NAME_SIZE], path[PATH_SIZE]; uint64_t base, size; };
 struct modules { struct module *list; unsigned count; };
 
@@ -116,7 +116,7 @@ static void module_put(struct sysconfig *s, const struct module *m)
     wr_u32(w, 0); /* signature level and type */
     config_zeros(w, 24); /* default base, reserved */
     wr_path(w, m->path);
-    config_put(s, IMAGE_DCEND, IMAGE_VERSION);
+    config_put(s, HOOK_IMAGE_DC_END, IMAGE_VERSION);
 }
 
 void config_modules(struct sysconfig *s)

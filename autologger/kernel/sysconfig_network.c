@@ -1,6 +1,8 @@
 /* sysconfig_network.c - network cards with their addresses, and what TCP is set to. See sysconfig.h. */
 #include "autologger/kernel/sysconfig_parts.h"
 
+#include "autologger/wire/hooks.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
@@ -103,7 +105,7 @@ static void card_put(struct sysconfig *s, const char *name, void *ctx)
     config_text(w, what);
     config_text(w, addresses);
     config_text(w, *addresses ? cards->dns : "");
-    config_put(s, 0x0B0D, 2);
+    config_put(s, HOOK_CONFIG_NIC, 2);
 }
 
 static void tcp_put(struct sysconfig *s)
@@ -117,7 +119,7 @@ static void tcp_put(struct sysconfig *s)
     wr_u32(w, (uint32_t)fact_number(s, "proc/sys/net/ipv4/tcp_ehash_entries"));
     wr_u32(w, high);
     wr_u32(w, TIME_WAIT_SECONDS); /* cannot be set */
-    config_put_perf(s, 0x0B11, 2);
+    config_put_perf(s, HOOK_CONFIG_NETWORK, 2);
 }
 
 void config_network(struct sysconfig *s)

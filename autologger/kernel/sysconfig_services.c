@@ -2,6 +2,7 @@
  * files and control groups, without asking systemd: a stop at shutdown must not wait for it. See sysconfig.h. */
 #include "autologger/kernel/procfs.h"
 #include "autologger/kernel/sysconfig_parts.h"
+#include "autologger/wire/hooks.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -186,7 +187,7 @@ static void service_put(struct sysconfig *s, const struct services *all, const s
     config_text(w, process);
     config_text(w, ""); /* groups: Linux has none of either */
     config_text(w, "");
-    config_put(s, 0x0B0F, 3);
+    config_put(s, HOOK_CONFIG_SERVICES, 3);
 }
 
 void config_services(struct sysconfig *s)

@@ -1,6 +1,8 @@
 /* sysconfig_storage.c - disks, what lies on them, and where it is mounted. See sysconfig.h. */
 #include "autologger/kernel/sysconfig_parts.h"
 
+#include "autologger/wire/hooks.h"
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -170,7 +172,7 @@ static void disk_put(struct sysconfig *s, const struct disk *d)
     wr_u8(w, 0);
     config_text_fixed(w, "", 3); /* drive letters: all of the tree is C: */
     config_zeros(w, 4);
-    config_put_disk(s, 0x0B0B, 2, d->dev, DISK_NUMBER_AT);
+    config_put_disk(s, HOOK_CONFIG_PHY_DISK, 2, d->dev, DISK_NUMBER_AT);
 }
 
 struct volume {
@@ -202,7 +204,7 @@ static void volume_put(struct sysconfig *s, const struct volume *v)
     config_text_fixed(w, m ? m->type : "", 16);
     wr_u32(w, 0);
     wr_u32(w, 0);
-    config_put_disk(s, 0x0B0C, 2, v->disk->dev, VOLUME_NUMBER_AT);
+    config_put_disk(s, HOOK_CONFIG_LOG_DISK, 2, v->disk->dev, VOLUME_NUMBER_AT);
 }
 
 static void partition_put(struct sysconfig *s, const char *name, void *ctx)

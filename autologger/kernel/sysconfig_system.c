@@ -1,5 +1,6 @@
 /* sysconfig_system.c - processors, power states, the maker's names, and the version of the system. See sysconfig.h. */
 #include "autologger/kernel/sysconfig_parts.h"
+#include "autologger/wire/hooks.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <fcntl.h>
@@ -182,7 +183,7 @@ void config_cpu(struct sysconfig *s)
     wr_u8(w, all.first.nx);
     wr_u8(w, all.first.pae);
     wr_u32(w, memory_speed(s));
-    config_put(s, 0x0B0A, 3);
+    config_put(s, HOOK_CONFIG_CPU, 3);
 }
 
 static void processor_put(struct sysconfig *s, const struct processor *p, void *ctx)
@@ -202,7 +203,7 @@ static void processor_put(struct sysconfig *s, const struct processor *p, void *
     config_text_fixed(w, p->name, 64);
     config_text_fixed(w, p->vendor, 16);
     config_text_fixed(w, identifier, 128);
-    config_put(s, 0x0B23, 2);
+    config_put(s, HOOK_CONFIG_PROCESSOR, 2);
 }
 
 /* S0 low-power idle, of the flags in ACPI's FADT: what Windows calls always on, always connected. */
@@ -230,7 +231,7 @@ static void power_put(struct sysconfig *s)
     wr_u8(w, fact_there(s, "sys/firmware/acpi")); /* to switch itself off */
     wr_u8(w, low_power_idle(s));
     wr_u16(w, 0);
-    config_put(s, 0x0B10, 2);
+    config_put(s, HOOK_CONFIG_POWER, 2);
 }
 
 static void platform_put(struct sysconfig *s)
@@ -245,7 +246,7 @@ static void platform_put(struct sysconfig *s)
         fact_text(s, path, text, sizeof text);
         config_text(w, text);
     }
-    config_put(s, 0x0B19, 2);
+    config_put(s, HOOK_CONFIG_PLATFORM, 2);
 }
 
 /* When the root file system was made; 0 where it does not say. */

@@ -1,5 +1,7 @@
 #include "autologger/kernel/written.h"
 
+#include "autologger/wire/hooks.h"
+
 #include <string.h>
 
 static const struct written_class rows[] = {

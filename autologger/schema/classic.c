@@ -63,8 +63,7 @@ static const struct {
     {VALUE_ADDRESSES, IN_POINTER, OUT_HEXINT64, FIELD_TO_END, 0},
     {VALUE_BYTES, IN_BINARY, OUT_HEXBINARY, FIELD_TO_END, 0},
 };
-enum { CLASS_COUNT = sizeof classes / sizeof *classes, EXTRA_COUNT = sizeof extras / sizeof *extras, ROW_COUNT = sizeof rows / sizeof *rows,
-       IMAGE_LOAD = 0x030A, IMAGE_LOAD_BY_CLASS = 0x140A };
+enum { CLASS_COUNT = sizeof classes / sizeof *classes, EXTRA_COUNT = sizeof extras / sizeof *extras, ROW_COUNT = sizeof rows / sizeof *rows, IMAGE_LOAD_BY_CLASS = ETL_GROUP_IMAGE << 8 | (HOOK_IMAGE_LOAD & 0xFF) };
 
 uint16_t classic_hook_by_class(const struct etl_event *e)
 {
@@ -75,7 +74,7 @@ uint16_t classic_hook_by_class(const struct etl_event *e)
         struct guid g = etl_group_guid((uint16_t)(group << 8));
         if (guid_equal(&e->provider, &g)) {
             uint16_t hook = (uint16_t)(group << 8 | e->opcode);
-            return hook == IMAGE_LOAD_BY_CLASS ? IMAGE_LOAD : hook;
+            return hook == IMAGE_LOAD_BY_CLASS ? HOOK_IMAGE_LOAD : hook;
         }
     }
     return CLASSIC_NONE;
@@ -83,7 +82,7 @@ uint16_t classic_hook_by_class(const struct etl_event *e)
 
 const char *classic_class(uint16_t hook)
 {
-    unsigned group = hook == IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
+    unsigned group = hook == HOOK_IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
 
     if (group < CLASS_COUNT)
         return classes[group];
@@ -188,7 +187,7 @@ static uint16_t                first_row[0x10000]; /* by hook: the index of its 
 
 static struct schema_provider *provider_of(uint16_t hook)
 {
-    unsigned place = hook == IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
+    unsigned place = hook == HOOK_IMAGE_LOAD ? ETL_GROUP_IMAGE : hook >> 8;
     for (size_t i = 0; place >= CLASS_COUNT && i < EXTRA_COUNT; i++)
         if (extras[i].hook >> 8 == (int)place)
             place = CLASS_COUNT + (unsigned)i;

@@ -6,9 +6,8 @@
 #include "autologger/schema/walk.h"
 
 enum {
-    CLASSIC_IMAGE_ID = 0xF000, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, CLASSIC_RT_LOST = 0xF300, /* ours */
-    CLASSIC_NONE = 0xFFFF,
-    CLASSIC_STACK = 0x1820, CLASSIC_STACK_KEY_KERNEL = 0x1825, CLASSIC_STACK_KEY_USER = 0x1826
+    CLASSIC_IMAGE_ID = HOOK_IMAGE_ID, CLASSIC_SYSTEM_CONFIG_EX = 0xF100, CLASSIC_EVENT_METADATA = 0xF200, CLASSIC_RT_LOST = 0xF300, /* ours */
+    CLASSIC_NONE = 0xFFFF
 };
 
 /* The hook of a kernel event, whatever header carries it; CLASSIC_... + opcode for merge extras; else CLASSIC_NONE. */

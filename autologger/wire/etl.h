@@ -3,6 +3,7 @@
  * Not for: reading policy (etl/reader), field meaning of events (kernel, consumer). */
 #ifndef AUTOLOGGER_WIRE_ETL_H
 #define AUTOLOGGER_WIRE_ETL_H
+#include "autologger/wire/hooks.h"
 #include "registry-sim/win32/guid.h"
 
 #include <stddef.h>

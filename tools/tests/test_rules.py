@@ -193,6 +193,22 @@ class Rules(unittest.TestCase):
             self.assertEqual((code, f"{name}:3:" in out), (wanted, wanted == 1), text + out)
             (self.folder / name).unlink()
 
+    def test_hooks(self):
+        table = "HOOK(DISK_READ, 0x010A)\nHOOK(THREAD_CSWITCH, 0x0524)\n"
+        rows = [
+            (table, "int a = HOOK_DISK_READ; /* 0x010A */\n", 0),
+            (table, "int a = 0x010a;\n", 1),
+            (table, 'const char *a = "0x0524";\n', 0),
+            (table, "struct guid g = {0x9e814aad, 0x0524, 0x11d2, {0x9a}};\n", 0),
+            (table, "K(0x0524, 2, 255, NULL)\n", 1),
+            (table + "HOOK(THREAD_AGAIN, 0x0524)\n", "", 1),
+        ]
+        for text, source, wanted in rows:
+            self.put("autologger/wire/hooks.def", text)
+            self.put("autologger/kernel/a.c", source)
+            code, out = run("hooks", self.folder)
+            self.assertEqual(code, wanted, source + out)
+
 
 class Chart(unittest.TestCase):
     def test_the_chart_is_of_its_data(self):

@@ -24,7 +24,7 @@ static void add_stack(struct image *m, int64_t time, int64_t trigger)
     } body = {trigger, 1, 2, {0xFFFFFFFF81000010, 0xFFFFFFFF81000020}};
     if (m->pos + 256 > m->buffer)
         image_buffer(m, 0, (int64_t)(m->size / m->buffer));
-    image_kernel(m, time, CLASSIC_STACK, 2, 0, &body, sizeof body);
+    image_kernel(m, time, HOOK_STACK_WALK, 2, 0, &body, sizeof body);
 }
 
 static void add_event(struct image *m, int64_t time)

@@ -157,7 +157,7 @@ static void functions_have_names(void **state)
     image_kernel(&m, now++, 0x0524, 4, 0, (uint8_t[24]){0}, 24); /* one without a stack */
     image_kernel(&m, now++, 0x0532, 2, 0, (uint8_t[8]){0}, 8); /* of these none has one: not asked for */
     make_build_id(&m, now++, elf.build_id);
-    own_image(HOOK_IMAGE_DCSTART, elf.build_id);
+    own_image(HOOK_IMAGE_DC_START, elf.build_id);
     kernel_symbols();
     assert_int_equal(all(NULL, 0, &s, seen), 4);
     const char *module = strrchr(self, '/') + 1;
@@ -221,7 +221,7 @@ static void keys_have_the_names_of_their_stacks(void **state)
     if (elf.build_id_size != 20)
         skip();
     make_build_id(&m, now++, elf.build_id);
-    own_image(HOOK_IMAGE_DCSTART, elf.build_id);
+    own_image(HOOK_IMAGE_DC_START, elf.build_id);
     kernel_symbols();
     defined(0x1822, 0x77, in_kernel, 2);
     keys_of(0x77, 0x88); /* 0x88 is told at the end */
@@ -261,7 +261,7 @@ static void ends_tell_what_stacks_are_worth(void **state)
     if (elf.build_id_size != 20)
         skip();
     make_build_id(&m, now++, elf.build_id);
-    own_image(HOOK_IMAGE_DCSTART, elf.build_id);
+    own_image(HOOK_IMAGE_DC_START, elf.build_id);
     stack_of(call, 2);
     stack_of(both, 3);
     stack_of(call, 2);
@@ -400,10 +400,10 @@ static void kernels_of_others_have_their_own_modules(void **state)
     struct symbols_counts n;
     struct seen           seen[STACKS_MAX];
     (void)state;
-    make_image_of(&m, now++, HOOK_IMAGE_DCSTART, 0, NT, 0xab6000, 1, 2, "\\SystemRoot\\system32\\ntoskrnl.exe");
-    make_image_of(&m, now++, HOOK_IMAGE_DCSTART, 0, HAL, 0xa3000, 3, 4, "\\SystemRoot\\system32\\hal.dll");
+    make_image_of(&m, now++, HOOK_IMAGE_DC_START, 0, NT, 0xab6000, 1, 2, "\\SystemRoot\\system32\\ntoskrnl.exe");
+    make_image_of(&m, now++, HOOK_IMAGE_DC_START, 0, HAL, 0xa3000, 3, 4, "\\SystemRoot\\system32\\hal.dll");
     make_image_of(&m, now++, HOOK_IMAGE_LOAD, 0, DRIVER, 0x1000, 5, 6, "\\SystemRoot\\System32\\drivers\\storport.sys");
-    make_image(&m, now++, HOOK_IMAGE_DCSTART, base, elf.high - elf.low, 7, 8, nt); /* its volume is named as ours is */
+    make_image(&m, now++, HOOK_IMAGE_DC_START, base, elf.high - elf.low, 7, 8, nt); /* its volume is named as ours is */
     stack_of(frames, 5);
     assert_int_equal(all(NULL, 0, &s, seen), 1);
     assert_int_equal(seen[0].count, 5);
@@ -438,7 +438,7 @@ static void a_linux_kernel_without_names(void **state)
     struct symbols *s;
     struct seen     seen[STACKS_MAX];
     (void)state;
-    make_image_of(&m, now++, HOOK_IMAGE_DCSTART, 0, SCHEDULE & ~UINT64_C(0xFFFFFF), 0x2000000, 1, 2, "\\Device\\HarddiskVolume1\\boot\\vmlinux-6.1");
+    make_image_of(&m, now++, HOOK_IMAGE_DC_START, 0, SCHEDULE & ~UINT64_C(0xFFFFFF), 0x2000000, 1, 2, "\\Device\\HarddiskVolume1\\boot\\vmlinux-6.1");
     stack_of(frames, 1);
     assert_int_equal(all(NULL, 0, &s, seen), 1);
     assert_string_equal(seen[0].frame[0].module, "vmlinux");
