@@ -1,9 +1,9 @@
 /* autologger: finds the verb and calls it. */
 #include "registry-sim/base/nearest.h"
 #include "registry-sim/base/visible_print.h"
-#include "tools/cmdline.h"
-#include "tools/publisher_words.h"
-#include "tools/verb.h"
+#include "tools/base/cmdline.h"
+#include "tools/base/verb.h"
+#include "tools/files/publisher_words.h"
 
 #include <locale.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* mc.h - what a message compiler makes of a manifest: a C header, with the names that Windows' mc gives, and a C file that puts the binary
  * form into the program (section MANIFEST_SECTION). Both compile as C99 and later and as C++14 and later, with gcc and clang.
- * Threads: pure, any. Not for: writing files (tools/cmd_mc.c). */
+ * Threads: pure, any. Not for: writing files (tools/verbs/cmd_mc.c). */
 #ifndef AUTOLOGGER_SCHEMA_MC_H
 #define AUTOLOGGER_SCHEMA_MC_H
 #include "autologger/schema/manifest.h"

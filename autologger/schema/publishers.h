@@ -1,5 +1,5 @@
 /* publishers.h - the folder of installed manifests: one file {guid}.alm a provider, in the binary form (manifest_pack.h), readable by all, so
- * that whoever reads a trace needs no rights to the store. Which ones are installed is the store's matter (tools/publisher_store.h).
+ * that whoever reads a trace needs no rights to the store. Which ones are installed is the store's matter (tools/files/publisher_store.h).
  * Threads: one per struct. Ownership: the caller's; texts are borrowed. Not for: names of providers to GUIDs. */
 #ifndef AUTOLOGGER_SCHEMA_PUBLISHERS_H
 #define AUTOLOGGER_SCHEMA_PUBLISHERS_H

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The manual is part of the change: verb -> tools/cmd_<verb>.c -> docs/man/autologger-<verb>.1 -> tools/tests/cases/<verb>-*.case.
+"""The manual is part of the change: verb -> tools/verbs/cmd_<verb>.c -> docs/man/autologger-<verb>.1 -> tools/tests/cases/<verb>-*.case.
 
 Usage: check_docs.py [SOURCE_DIR]. Exit codes: 0 fine, 1 something is missing.
 Also: each man page has an example and its exit codes; a verb is named on the main page and in the README; links between the
@@ -16,8 +16,8 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 def check_verb(root, name, wrong):
     verb = name.replace("_", "-")  # as it is typed
     page = root / f"docs/man/autologger-{verb}.1"
-    if not (root / f"tools/cmd_{name}.c").is_file():
-        wrong.append(f"tools/cmd_{name}.c is missing: the verb '{verb}' has no file")
+    if not (root / f"tools/verbs/cmd_{name}.c").is_file():
+        wrong.append(f"tools/verbs/cmd_{name}.c is missing: the verb '{verb}' has no file")
     if not page.is_file():
         wrong.append(f"docs/man/autologger-{verb}.1 is missing")
     else:
@@ -46,14 +46,14 @@ def check_page(root, page, wrong):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[2]).resolve()
-    verbs = re.findall(r"^V\((\w+),", (root / "tools/verbs.def").read_text(encoding="utf-8"), re.M)
+    verbs = re.findall(r"^V\((\w+),", (root / "tools/base/verbs.def").read_text(encoding="utf-8"), re.M)
     wrong = []
     for verb in verbs:
         check_verb(root, verb, wrong)
     known = {f"cmd_{verb}.c" for verb in verbs}
-    for path in sorted((root / "tools").glob("cmd_*.c")):
+    for path in sorted((root / "tools/verbs").glob("cmd_*.c")):
         if path.name not in known:
-            wrong.append(f"tools/{path.name} belongs to no verb of verbs.def")
+            wrong.append(f"tools/verbs/{path.name} belongs to no verb of verbs.def")
     pages = sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")])
     for page in pages:
         check_page(root, page, wrong)

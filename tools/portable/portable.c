@@ -2,10 +2,10 @@
  * Called as autologgerd it is the daemon, as autologger-units and autologger-processes its providers beside, as autologger-unwind what unwinds stacks for a merge, as
  * autologger-demo the demo program, else the command. `apply` and `trace-boot` first put on the machine what a package would
  * have put there; `clean` afterwards takes all of it away again, with the logs and the store. */
+#include "tools/base/store_access.h"
+#include "tools/base/verb.h"
 #include "tools/portable/installed.h"
-#include "tools/initramfs.h"
-#include "tools/store_access.h"
-#include "tools/verb.h"
+#include "tools/setup/initramfs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

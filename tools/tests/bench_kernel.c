@@ -1,7 +1,7 @@
 /* Proves: issue 4 "autologger bench kernel --json": its rows, with ratios and goals printed beside them. Needs root, perf and tracefs: else
  * skipped, and what is missing is said. */
 // timeout: 240
-#include "tools/bench_kernel.h"
+#include "tools/bench/bench_kernel.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

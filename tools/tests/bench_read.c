@@ -1,7 +1,7 @@
 /* Proves: issue 5 "autologger bench read --json": its rows, with ratios and goals printed beside them. Needs babeltrace2 and LTTng: else
  * skipped, and what is missing is said. */
 // timeout: 240
-#include "tools/bench_read.h"
+#include "tools/bench/bench_read.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,10 +1,10 @@
 /* Proves: API-07 TLG-17 TLG-18 TLG-19 (ratios, goals printed beside them): issue 6 "autologger bench write, latency, disk --json": their rows, on small
  * runs. Needs LTTng: else skipped, and what is missing is said. */
 // timeout: 240
-#include "tools/bench_bare.h"
-#include "tools/bench_disk.h"
-#include "tools/bench_latency.h"
-#include "tools/bench_write_peer.h"
+#include "tools/bench/bench_bare.h"
+#include "tools/bench/bench_disk.h"
+#include "tools/bench/bench_latency.h"
+#include "tools/bench/bench_write_peer.h"
 
 #include <setjmp.h>
 #include <signal.h>

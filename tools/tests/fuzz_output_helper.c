@@ -1,6 +1,6 @@
 /* What a command without rights asks the maker of its outputs for, of any bytes, one request behind another: what is made has the names that the command
  * was called with, and those that a folder of its own may have; what was there before is as it was. */
-#include "tools/output_helper.h"
+#include "tools/files/output_helper.h"
 
 #include <dirent.h>
 #include <fcntl.h>

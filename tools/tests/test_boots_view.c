@@ -1,6 +1,6 @@
 /* Medians over boots: times only of boots that reached boot-done, rehearsals only where there is nothing else, boots that were off never.
  * Proves: what is shown of boots. */
-#include "tools/boots_view.h"
+#include "tools/view/boots_view.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

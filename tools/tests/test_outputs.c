@@ -1,9 +1,9 @@
 /* What a command without rights can have made for it: the outputs that it was called for, and nothing else, whatever it asks. A command that is
  * ended leaves no temporary, and its helper ends. Proves: finding F12 (merge, relog, convert and tracerpt of root). */
 // timeout: 60
-#include "tools/output_helper.h"
-#include "tools/outputs.h"
-#include "tools/read_only.h"
+#include "tools/base/read_only.h"
+#include "tools/files/output_helper.h"
+#include "tools/files/outputs.h"
 
 #include <errno.h>
 #include <fcntl.h>

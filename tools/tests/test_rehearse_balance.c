@@ -1,6 +1,6 @@
 /* Proves: COR-20 attempted = written + lost, where attempted is another's count; a difference is not called balanced. D-76: "written" is what is in
  * the file, also of a kernel session whose file was full. */
-#include "tools/rehearse_balance.h"
+#include "tools/live/rehearse_balance.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

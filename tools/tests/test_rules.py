@@ -65,13 +65,13 @@ class Rules(unittest.TestCase):
         self.assertEqual(run("lengths", self.folder)[0], 1)
 
     def test_docs(self):
-        self.put("tools/verbs.def", 'V(stop, RUNNING, "stop")\n')
+        self.put("tools/base/verbs.def", 'V(stop, RUNNING, "stop")\n')
         self.put("docs/ARCHITECTURE.md", "")
         code, out = run("docs", self.folder)
         self.assertEqual(code, 1)
-        for part in ("tools/cmd_stop.c", "autologger-stop.1", "stop-*.case"):
+        for part in ("tools/verbs/cmd_stop.c", "autologger-stop.1", "stop-*.case"):
             self.assertIn(part, out)
-        self.put("tools/cmd_stop.c", "")
+        self.put("tools/verbs/cmd_stop.c", "")
         self.put("docs/man/autologger.1", ".BR autologger-stop (1)\n")
         self.put("docs/man/autologger-stop.1", ".SH NAME\n.SH SYNOPSIS\n.SH EXAMPLE\n.SH EXIT STATUS\n")
         self.put("tools/tests/cases/stop-x.case", "")
@@ -172,18 +172,18 @@ class Rules(unittest.TestCase):
             ("autologger/control/a.c", 'fputs(name, stderr);', 1),
             ("registry-sim/store/a.c", 'perror(name);', 1),
             ("autologger/daemon/a.c", 'fprintf(f, "%s\\n", name);', 0),
-            ("tools/a.c", 'visible_printf(stdout, "%s\\n", name);', 0),
-            ("tools/a.c", 'printf("%s\\n", name);', 1),
-            ("tools/a.c", 'fprintf(to, "%" PRIu64\n            " of %-*.*s\\n", n, 1, 2, name);', 1),
-            ("tools/a.c", 'printf("%u of %u, 100 %%\\n", a, b);', 0),
-            ("tools/a.c", 'printf("%s", ours); /* visible: ours */', 0),
-            ("tools/a.c", 'puts(name);', 1),
-            ("tools/a.c", 'puts("a literal");', 0),
-            ("tools/a.c", 'fwrite(text, 1, size, stdout);', 1),
-            ("tools/a.c", 'fwrite(text, 1, size, file);', 0),
-            ("tools/a.c", 'visible_printf(stdout, "%s%s", first ? "\\n" : "", name);', 1),
-            ("tools/a.c", 'text_table_line(&t, "%s", "a\\nb");', 1),
-            ("tools/bench_a.c", 'printf("%s", name);', 0),
+            ("tools/view/a.c", 'visible_printf(stdout, "%s\\n", name);', 0),
+            ("tools/view/a.c", 'printf("%s\\n", name);', 1),
+            ("tools/view/a.c", 'fprintf(to, "%" PRIu64\n            " of %-*.*s\\n", n, 1, 2, name);', 1),
+            ("tools/view/a.c", 'printf("%u of %u, 100 %%\\n", a, b);', 0),
+            ("tools/view/a.c", 'printf("%s", ours); /* visible: ours */', 0),
+            ("tools/view/a.c", 'puts(name);', 1),
+            ("tools/view/a.c", 'puts("a literal");', 0),
+            ("tools/view/a.c", 'fwrite(text, 1, size, stdout);', 1),
+            ("tools/view/a.c", 'fwrite(text, 1, size, file);', 0),
+            ("tools/view/a.c", 'visible_printf(stdout, "%s%s", first ? "\\n" : "", name);', 1),
+            ("tools/view/a.c", 'text_table_line(&t, "%s", "a\\nb");', 1),
+            ("tools/bench/bench_a.c", 'printf("%s", name);', 0),
             ("autologger/report/boot_text.c", 'fprintf(out, "%s", name);', 1),
         ]
         for name, text, wanted in rows:

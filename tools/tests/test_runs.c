@@ -1,5 +1,5 @@
 /* Several boots in a row: which of the history are theirs, median and spread. Proves: CTL-16 (N runs). */
-#include "tools/runs.h"
+#include "tools/setup/runs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

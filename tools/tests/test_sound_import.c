@@ -1,5 +1,5 @@
 /* Proves: bad input: a rehearsal starts what is sound and shows each refused declaration with 87, file and line. */
-#include "tools/sound_import.h"
+#include "tools/setup/sound_import.h"
 #include "registry-sim/text/winpath.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Suggested buffers go into the store as a whole, or are only shown; what did not run is left alone. */
-#include "tools/tune.h"
+#include "tools/setup/tune.h"
 
 #include "registry-sim/text/winpath.h"
 

@@ -1,5 +1,5 @@
 /* Proves: TLG-06: the metadata and payload of events that are put together at run time. */
-#include "tools/typed_event.h"
+#include "tools/live/typed_event.h"
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Is the present boot being traced? By the guard file until there are rows of it, then by its rows.
  * Proves: D-80. */
-#include "tools/under_way.h"
+#include "tools/setup/under_way.h"
 #include "autologger/daemon/guard.h"
 
 #include <fcntl.h>

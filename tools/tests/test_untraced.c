@@ -1,5 +1,5 @@
 /* Why a boot was not traced: one sentence for the first obstacle, with what to do. */
-#include "tools/untraced.h"
+#include "tools/setup/untraced.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "tools/ust/bench_events.h"
 
-#include "tools/bench_request.h"
+#include "tools/bench/bench_request.h"
 
 #include <stdlib.h>
 

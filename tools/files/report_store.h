@@ -1,0 +1,24 @@
+/* report_store.h - what the store knows of the boot that a report is about: its rows with Status and effective values, what is declared,
+ * and the files of the boots before it.
+ * Threads: one. Ownership: zeros at first, finish. Not for: reading traces (report_run.c). */
+#ifndef TOOLS_REPORT_STORE_H
+#define TOOLS_REPORT_STORE_H
+#include "autologger/boot/history.h"
+#include "tools/base/cmdline.h"
+
+struct report_store {
+    struct regstore   *store; /* NULL: there is none */
+    struct history     history;
+    struct result_list rows; /* of the boot; none when the store does not know it */
+    char              *declared; /* INI text of what is declared now; NULL */
+    bool               same; /* that is what this boot was booted with */
+};
+/* Without --store, a store that cannot be read is none. */
+wstatus report_store_open(struct report_store *s, const struct cmdline *c, const char *boot_id, struct reason *why);
+/* One JSON value. */
+struct yajl_gen_t;
+void report_store_json(const struct report_store *s, struct yajl_gen_t *gen);
+/* Merged files of at most `most` real boots, newest first, without that of `boot_id`; borrowed. */
+unsigned report_store_files(const struct report_store *s, const char *boot_id, unsigned most, const char **out);
+void     report_store_finish(struct report_store *s);
+#endif

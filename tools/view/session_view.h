@@ -1,0 +1,32 @@
+/* session_view.h - running sessions (control protocol) as text and JSON. Threads: one. */
+#ifndef TOOLS_SESSION_VIEW_H
+#define TOOLS_SESSION_VIEW_H
+#include "autologger/control/client.h"
+#include "autologger/plan/plan.h"
+#include "tools/base/json_out.h"
+#include "tools/view/user_losses.h"
+
+const char *session_file_text(const struct ctl_session_info *s); /* its file's path, or where its events go instead */
+const char *session_state_name(uint32_t state);
+/* One session, a "name: value" line each. */
+void session_view_print(const struct ctl_session_info *s, FILE *to);
+/* One object; `name` as in json_out.h; with its users, NULL: without. */
+void session_view_json(const struct ctl_session_info *s, const struct session_users *users, const char *name, struct json *j);
+/* What it enables: of each provider its level, keywords and filters. */
+struct session_enabled {
+    struct guid                guid;
+    char                       name[CTL_NAME]; /* "" = not known */
+    struct ctl_provider_enable terms;
+};
+/* With its users and what they lost. `notes`: why some providers have no events so far. */
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_enabled *enabled, unsigned count,
+                               const struct condition *notes, unsigned note_count, bool as_json);
+/* The same by --json or not, on stdout. */
+void session_view_show(const struct ctl_session_info *s, bool as_json);
+/* Programs that the daemon had no place for: a line for each user, nothing if there are none. */
+void session_refused_print(const struct ctl_state_answer *state, FILE *to);
+/* The same as an array "refused". */
+void session_refused_json(const struct ctl_state_answer *state, struct json *j);
+/* What "written" means, as a line: events that are in the file; the rest is in memory. */
+#define SESSION_WRITTEN_NOTE "written: events that are in the file; what is still in memory follows with 'autologger flush NAME' or stop"
+#endif
