@@ -4,7 +4,7 @@
 #define AUTOLOGGER_ANALYSIS_BOOT_BUILD_H
 #include "autologger/analysis/boot.h"
 #include "autologger/consumer/decoded.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 #include "autologger/symbols/symbols.h"
 
 enum { FIELD_NAMES = 24, CPUS_MOST = 4096 };

@@ -1,7 +1,7 @@
 /* boot_moment.c - what happened at one moment of a boot: disk transfers, the kernel's log, marks, initcalls, modules, memory, and
  * what the file says of its machine. See boot_build.h. */
 #include "autologger/analysis/boot_build.h"
-#include "autologger/kernel/bootenv.h"
+#include "autologger/kernel/source/bootenv.h"
 #include "autologger/wire/merged.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 #include "autologger/analysis/boot_build.h"
 
+#include "autologger/kernel/source/bootenv.h"
 #include "autologger/schema/classic.h"
-#include "autologger/kernel/bootenv.h"
 #include "autologger/wire/merged.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include "autologger/analysis/images.h"
 
 #include "autologger/analysis/fields.h"
-#include "autologger/schema/classic.h"
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/identity.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
+#include "autologger/schema/classic.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #ifndef AUTOLOGGER_ANALYSIS_TRACED_H
 #define AUTOLOGGER_ANALYSIS_TRACED_H
 #include "autologger/analysis/fields.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 
 #define TRACED_NOBODY UINT32_C(0xFFFFFFFF)
 

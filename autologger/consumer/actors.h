@@ -5,7 +5,7 @@
 #ifndef AUTOLOGGER_CONSUMER_ACTORS_H
 #define AUTOLOGGER_CONSUMER_ACTORS_H
 #include "autologger/etl/reader.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 
 #define ACTOR_NONE UINT32_C(0xFFFFFFFF) /* no process, no thread */
 

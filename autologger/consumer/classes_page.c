@@ -1,7 +1,7 @@
 #include "autologger/consumer/classes_page.h"
 
+#include "autologger/kernel/tables/written.h"
 #include "autologger/schema/classic.h"
-#include "autologger/kernel/written.h"
 #include "registry-sim/win32/guid.h"
 
 #include <ctype.h>

@@ -1,7 +1,7 @@
 #include "autologger/consumer/embedding.h"
 
 #include "autologger/consumer/classic_event.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 #include "autologger/schema/classic.h"
 #include "autologger/schema/event_info.h"
 #include "autologger/schema/manifest_file.h"

@@ -2,8 +2,8 @@
 
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/names_event.h"
-#include "autologger/kernel/idmap.h"
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/idmap.h"
+#include "autologger/kernel/source/procfs.h"
 #include "autologger/wire/names.h"
 #include "registry-sim/base/cursor.h"
 #include "registry-sim/base/opening.h"

@@ -1,11 +1,11 @@
 #include "autologger/consumer/kernel_names.h"
 
-#include "autologger/schema/classic.h"
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/kernel_symbols.h"
 #include "autologger/consumer/names_event.h"
 #include "autologger/consumer/vdso.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
+#include "autologger/schema/classic.h"
 #include "autologger/wire/names.h"
 
 #include <stdio.h>

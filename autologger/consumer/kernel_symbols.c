@@ -1,6 +1,6 @@
 #include "autologger/consumer/kernel_symbols.h"
 
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/procfs.h"
 #include "registry-sim/base/opening.h"
 
 #include <ctype.h>

@@ -5,7 +5,7 @@
 #ifndef AUTOLOGGER_CONSUMER_PROCESS_UNITS_H
 #define AUTOLOGGER_CONSUMER_PROCESS_UNITS_H
 #include "autologger/consumer/decoded.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 
 enum { UNIT_NOT_TOLD = -1 };
 struct unit_place { /* of a process */

@@ -3,7 +3,7 @@
 #ifndef AUTOLOGGER_CONSUMER_REDACT_WORDS_H
 #define AUTOLOGGER_CONSUMER_REDACT_WORDS_H
 #include "autologger/consumer/redact.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 
 enum redact_kind { TOKEN_ARGUMENT, TOKEN_NAME, TOKEN_ADDRESS, TOKEN_PATH, TOKEN_VALUE, TOKEN_KINDS };
 enum { WORD_LEAST = 2, WORD_MOST = 256, ARGUMENT_LEAST = 6 };

@@ -6,7 +6,7 @@
 #ifndef AUTOLOGGER_CONSUMER_STACK_KEYS_H
 #define AUTOLOGGER_CONSUMER_STACK_KEYS_H
 #include "autologger/consumer/classic_event.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 
 struct stack_keys {
     struct idmap by_key; /* struct stack_definition, the latest first */

@@ -1,6 +1,6 @@
 #include "autologger/consumer/vdso.h"
 
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/procfs.h"
 
 #include <elf.h>
 #include <string.h>

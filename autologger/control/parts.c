@@ -5,7 +5,7 @@
  * Threads: one (controlling). See server_parts.h. */
 #include "autologger/control/peer.h"
 #include "autologger/control/server_parts.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 #include "registry-sim/base/visible_print.h"
 
 #include <stdio.h>

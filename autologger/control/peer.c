@@ -1,5 +1,5 @@
 #include "autologger/control/peer.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* information.c - TraceSetInformation, TraceQueryInformation: one row of a table for each class that there is. */
 #include "autologger/controller/named.h"
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* autologgerd - the daemon's main: options, runtime folder, lock, keeper. Everything else is service.c. */
+#include "autologger/control/outcast.h"
 #include "autologger/daemon/boot_end.h"
 #include "autologger/daemon/collector.h"
 #include "autologger/daemon/companion.h"
 #include "autologger/daemon/confine.h"
+#include "autologger/daemon/cpu_watch.h"
 #include "autologger/daemon/guard.h"
 #include "autologger/daemon/keeper.h"
 #include "autologger/daemon/merge_job.h"
 #include "autologger/daemon/outcasts.h"
 #include "autologger/daemon/private.h"
-#include "autologger/control/outcast.h"
-#include "autologger/daemon/cpu_watch.h"
 #include "autologger/daemon/results_save.h"
 #include "autologger/daemon/rights_store.h"
 #include "autologger/daemon/runtime_dir.h"
@@ -17,7 +17,7 @@
 #include "autologger/daemon/service.h"
 #include "autologger/daemon/syslog_rows.h"
 #include "autologger/daemon/writer.h"
-#include "autologger/kernel/sysconfig.h"
+#include "autologger/kernel/sysconfig/sysconfig.h"
 #include "registry-sim/base/visible_print.h"
 
 #include <argp.h>

@@ -2,8 +2,8 @@
 #include "autologger/daemon/collector.h"
 
 #include "autologger/daemon/self_start.h"
-#include "autologger/kernel/reach.h"
-#include "autologger/kernel/rights.h"
+#include "autologger/kernel/source/reach.h"
+#include "autologger/kernel/source/rights.h"
 
 #include <errno.h>
 #include <linux/capability.h>

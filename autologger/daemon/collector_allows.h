@@ -2,7 +2,7 @@
  * Threads: any. Ownership: none. Not for: doing it (collector_run.c). */
 #ifndef AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H
 #define AUTOLOGGER_DAEMON_COLLECTOR_ALLOWS_H
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 
 enum { COLLECTOR_CPUS = 1 << 16 };
 /* Any bytes may stand in the request. */

@@ -3,10 +3,10 @@
 #include "autologger/daemon/collector_allows.h"
 
 #include "autologger/daemon/self_start.h"
-#include "autologger/kernel/argv.h"
-#include "autologger/kernel/elf_helper.h"
-#include "autologger/kernel/filetap.h"
-#include "autologger/kernel/nettap.h"
+#include "autologger/kernel/source/argv.h"
+#include "autologger/kernel/source/elf_helper.h"
+#include "autologger/kernel/source/filetap.h"
+#include "autologger/kernel/source/nettap.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "autologger/daemon/companion.h"
 
 #include "autologger/daemon/child.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/base/program.h"
 

@@ -5,7 +5,7 @@
  * which systemd computes while the machine boots; this is one, put in place when the daemon starts, after the boot's rush.
  * Invariants: F1 it can't be taken back. F2 what is refused gets an error (confine.def); calls by another architecture's numbers
  * end the process.
- * Threads: call it before there are any. Not for: rights, which are the unit's (kernel/rights.h). */
+ * Threads: call it before there are any. Not for: rights, which are the unit's (kernel/source/rights.h). */
 #ifndef AUTOLOGGER_DAEMON_CONFINE_H
 #define AUTOLOGGER_DAEMON_CONFINE_H
 #include "registry-sim/win32/wstatus.h"

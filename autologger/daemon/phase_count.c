@@ -2,7 +2,7 @@
 
 #include "autologger/boot/phases.h"
 #include "autologger/etl/reader.h"
-#include "autologger/kernel/bootenv.h"
+#include "autologger/kernel/source/bootenv.h"
 #include "autologger/schema/tracelogging.h"
 #include "autologger/wire/merged.h"
 

@@ -1,11 +1,11 @@
 /* service_setup.c - what a service finds or makes at its start: its state, its socket, signals, the environment of its sessions. See
  * service_parts.h. */
 #include "autologger/daemon/service_parts.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 
 #include "autologger/control/message.h"
 #include "autologger/daemon/keeper.h"
-#include "autologger/kernel/kphase.h"
+#include "autologger/kernel/phase/kphase.h"
 #include "registry-sim/base/clock_kept.h"
 #include "registry-sim/base/visible_print.h"
 

@@ -1,8 +1,8 @@
 /* change.c - see change.h. */
 #include "autologger/kernel/change.h"
 #include "autologger/kernel/klog_state.h"
-#include "autologger/kernel/rights.h"
-#include "autologger/kernel/sources.h"
+#include "autologger/kernel/source/rights.h"
+#include "autologger/kernel/source/sources.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * Invariants: nothing is loaded, so nothing is released, freed or counted as converted; no snapshot is ever in force.
  * Threads, ownership: as convert.h. Not for: a program that may write files. */
 #include "autologger/kernel/change.h"
-#include "autologger/kernel/snapshot.h"
+#include "autologger/kernel/convert/snapshot.h"
 
 wstatus convert_init(struct convert *c, const struct klog_config *config, struct rawlog *log, struct reason *why)
 {

@@ -1,7 +1,7 @@
 /* hotplug.c - see hotplug.h. */
 #include "autologger/kernel/hotplug.h"
 #include "autologger/kernel/klog_state.h"
-#include "autologger/kernel/sources.h"
+#include "autologger/kernel/source/sources.h"
 
 #include <fcntl.h>
 #include <linux/perf_event.h>

@@ -1,13 +1,13 @@
 /* klog.c - the kernel logger of one session: rings, raw log, drainer and converter put together. See klog.h. */
 #include "autologger/kernel/klog.h"
 #include "autologger/kernel/change.h"
+#include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/klog_state.h"
-#include "autologger/kernel/kphase.h"
-#include "autologger/kernel/rights.h"
-#include "autologger/kernel/snapshot.h"
-#include "autologger/kernel/sources.h"
-#include "autologger/kernel/syscalls.h"
-#include "autologger/kernel/tracepoints.h"
+#include "autologger/kernel/phase/kphase.h"
+#include "autologger/kernel/source/rights.h"
+#include "autologger/kernel/source/sources.h"
+#include "autologger/kernel/source/syscalls.h"
+#include "autologger/kernel/source/tracepoints.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>

@@ -17,7 +17,7 @@
  * Not for: files and ETL buffers (session), deciding what to enable (plan). */
 #ifndef AUTOLOGGER_KERNEL_KLOG_H
 #define AUTOLOGGER_KERNEL_KLOG_H
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/wire/tracepoint.h"
 #include "registry-sim/base/clock.h"
 #include "registry-sim/win32/wstatus.h"

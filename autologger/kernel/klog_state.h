@@ -2,10 +2,10 @@
  * Threads, ownership: as klog.h. Not for: anybody else. */
 #ifndef AUTOLOGGER_KERNEL_KLOG_STATE_H
 #define AUTOLOGGER_KERNEL_KLOG_STATE_H
-#include "autologger/kernel/convert.h"
-#include "autologger/kernel/drain.h"
-#include "autologger/kernel/filetap.h"
-#include "autologger/kernel/nettap.h"
+#include "autologger/kernel/convert/convert.h"
+#include "autologger/kernel/source/drain.h"
+#include "autologger/kernel/source/filetap.h"
+#include "autologger/kernel/source/nettap.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/plan/modes.h"
 #include "autologger/plan/reading.h"
 

@@ -1,6 +1,6 @@
 #include "autologger/plan/reference.h"
 
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/plan/values.h"
 
 static const char *const offers[] = {

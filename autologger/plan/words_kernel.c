@@ -1,6 +1,6 @@
 /* words_kernel.c - kernel flags and call stacks in words; see words_parts.h. */
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/plan/words_parts.h"
-#include "autologger/kernel/flags.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 #include "autologger/processes/living.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 
 
 #include <dirent.h>

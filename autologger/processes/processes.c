@@ -6,7 +6,7 @@
  * Threads: the main one; the library's calls on_enable, which opens the side band before the enabling call returns. `lock` is for
  * all but `asked_fd`. Not for: PROC_THREAD and LOADER of the kernel logger (autologger/kernel). */
 #include "autologger/include/TraceLoggingProvider.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 #include "autologger/processes/exits.h"
 #include "autologger/processes/living.h"
 #include "autologger/processes/sideband.h"

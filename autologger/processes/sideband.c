@@ -1,5 +1,5 @@
 #include "autologger/processes/sideband.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -1,7 +1,7 @@
 /* careful.c - see careful.h. */
 #include "autologger/session/careful.h"
 
-#include "autologger/kernel/mounts.h"
+#include "autologger/kernel/source/mounts.h"
 
 #include <errno.h>
 #include <fcntl.h>

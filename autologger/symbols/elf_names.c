@@ -1,7 +1,7 @@
 #include "autologger/symbols/elf_names.h"
 
 #include "autologger/consumer/classic_event.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 #include "autologger/symbols/elf_find.h"
 #include "autologger/symbols/elf_plt.h"
 

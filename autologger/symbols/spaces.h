@@ -4,7 +4,7 @@
 #ifndef AUTOLOGGER_SYMBOLS_SPACES_H
 #define AUTOLOGGER_SYMBOLS_SPACES_H
 #include "autologger/consumer/classic_event.h"
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 
 struct space_image {
     uint64_t base, size;

@@ -1,6 +1,6 @@
 #include "autologger/symbols/unwind.h"
 
-#include "autologger/kernel/idmap.h"
+#include "autologger/kernel/source/idmap.h"
 #include "autologger/symbols/elf_find.h"
 
 #include <elfutils/libdwfl.h>

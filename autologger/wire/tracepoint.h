@@ -1,5 +1,5 @@
 /* tracepoint.h - the kernel tracepoints that a session asks for as providers, as its state keeps them (state.h).
- * Not for: how they are opened (kernel/tracepoints.h). */
+ * Not for: how they are opened (kernel/source/tracepoints.h). */
 #ifndef AUTOLOGGER_WIRE_TRACEPOINT_H
 #define AUTOLOGGER_WIRE_TRACEPOINT_H
 #include "registry-sim/win32/guid.h"

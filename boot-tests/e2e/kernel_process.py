@@ -120,7 +120,7 @@ def judge(told, parent, pids, tids):
 
 def classes(told):
     """Each class of ours in written.def was there, with the fields that its row has."""
-    rows = re.findall(r'OWN\(PROCESSES, "(\w+)", "([^"]*)"', pathlib.Path(SOURCE, "autologger/kernel/written.def").read_text())
+    rows = re.findall(r'OWN\(PROCESSES, "(\w+)", "([^"]*)"', pathlib.Path(SOURCE, "autologger/kernel/tables/written.def").read_text())
     check(len(rows) == 6, "rows of written.def:", rows)
     for name, fields in rows:
         found = [e for e in told if e["event"] == name]

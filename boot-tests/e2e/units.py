@@ -157,7 +157,7 @@ def check_clock(found, what):
 
 def check_classes(found):
     """Each class of ours in written.def was there, with the fields that its row has, each filled at least once."""
-    rows = re.findall(r'OWN\(UNITS, "(\w+)", "([^"]*)", "([^"]*)"', pathlib.Path(SOURCE, "autologger/kernel/written.def").read_text())
+    rows = re.findall(r'OWN\(UNITS, "(\w+)", "([^"]*)", "([^"]*)"', pathlib.Path(SOURCE, "autologger/kernel/tables/written.def").read_text())
     check(len(rows) > 10, "rows of written.def:", rows)
     told = {e["event"] for e in found}
     check(told == {name for name, *_ in rows}, "events without a row, or the other way round:", told ^ {name for name, *_ in rows})

@@ -17,7 +17,7 @@ from qemu.remains import Remains
 from qemu.scenario import Scenario
 
 COST = SOURCE / "boot-tests" / "cost"
-# what boot-cpu opens; kernel/sources.def has the same names
+# what boot-cpu opens; kernel/source/sources.def has the same names
 TRACEPOINTS = ("sched:sched_process_exec sched:sched_process_fork sched:sched_process_exit sched:sched_switch sched:sched_waking "
                "block:block_rq_insert block:block_rq_issue block:block_rq_complete irq:softirq_entry irq:softirq_exit")
 OWN_TRACING = "trace_buf_size=16M trace_clock=perf trace_options=stacktrace trace_event=" + ",".join(TRACEPOINTS.split())

@@ -1,6 +1,6 @@
 /* read_back.h - for tests: proves that the classes a test makes are read back, field by field. Each event that a test's fixture gets
  * is decoded as `dump` does it; of each class the one with the most fields filled is kept, and at the end
- *   - it has a row in autologger/kernel/written.def;
+ *   - it has a row in autologger/kernel/tables/written.def;
  *   - a row that names this test is compared, field by field, with the line of tests/data/read-back/TEST.txt, which was held against
  *     what went in; a field that is 0 there must be said to be so always, and one that is said so must be 0.
  * What came out is written to AL_BINARY_DIR/read-back/TEST.txt, to be looked at when a class is new.
@@ -9,7 +9,7 @@
 #define TOOLS_DEV_READ_BACK_H
 #include "autologger/consumer/decoded.h"
 #include "autologger/etl/record.h"
-#include "autologger/kernel/written.h"
+#include "autologger/kernel/tables/written.h"
 
 #include <errno.h>
 #include <setjmp.h>

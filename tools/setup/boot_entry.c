@@ -1,7 +1,7 @@
 /* boot_entry.c - finding the boot loader, writing and taking away the entry. See boot_entry.h. */
 #include "tools/setup/boot_entry.h"
-#include "autologger/kernel/flags.h"
-#include "autologger/kernel/kphase.h"
+#include "autologger/kernel/phase/kphase.h"
+#include "autologger/kernel/tables/flags.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -32,7 +32,7 @@ wstatus boot_entry_remove(const struct machine *m, const struct boot_entry *e, b
 bool    boot_entry_exists(const struct machine *m, const struct boot_entry *e);
 
 /* "autologger=kernel trace_event=initcall:*,... trace_buf_size=8M trace_clock=perf": the kernel's own recording of what this mask
- * (eight words, kernel/flags.h) asks for. Returns the length; 0 = did not fit. */
+ * (eight words, kernel/tables/flags.h) asks for. Returns the length; 0 = did not fit. */
 size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, char *out, size_t size);
 
 /* For tests, pure. The text of grub.cfg's entry for `kernel` as an entry of ours, malloc. 50 with the reason: no such entry, or

@@ -1,7 +1,7 @@
 /* boot_tracepoints.c - see boot_tracepoints.h. */
 #include "tools/setup/boot_tracepoints.h"
-#include "autologger/kernel/sources.h"
-#include "autologger/kernel/tracepoints.h"
+#include "autologger/kernel/source/sources.h"
+#include "autologger/kernel/source/tracepoints.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* check_here.c - see check_here.h. */
 #include "tools/setup/check_here.h"
-#include "autologger/kernel/sources.h"
-#include "autologger/kernel/tracepoints.h"
+#include "autologger/kernel/source/sources.h"
+#include "autologger/kernel/source/tracepoints.h"
 #include "registry-sim/base/nearest.h"
 
 #include <stdio.h>

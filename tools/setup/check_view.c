@@ -1,6 +1,6 @@
 /* check_view.c - see check_view.h. */
 #include "tools/setup/check_view.h"
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/store_access.h"
 #include "tools/setup/system_check.h"

@@ -5,7 +5,7 @@
  * session (plan/check.h), which is shown below it. */
 #ifndef TOOLS_SYSTEM_CHECK_H
 #define TOOLS_SYSTEM_CHECK_H
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/plan/check.h"
 #include "tools/base/json_out.h"
 #include "tools/setup/boot_entry.h"

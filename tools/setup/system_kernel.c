@@ -1,7 +1,7 @@
 /* system_kernel.c - checks of the running kernel and of room: events, rights, memory, the log folder. See system_check.h. */
-#include "autologger/kernel/argv.h"
-#include "autologger/kernel/procfs.h"
 #include "autologger/kernel/klog.h"
+#include "autologger/kernel/source/argv.h"
+#include "autologger/kernel/source/procfs.h"
 #include "registry-sim/base/os.h"
 #include "tools/setup/system_check.h"
 

@@ -1,6 +1,6 @@
 /* The entry for the kernel phase as text: GRUB's and systemd-boot's, the exact bytes, and what is refused.
  * A separate one-shot entry; a normal one is never changed. */
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "tools/setup/boot_entry.h"
 #include "tools/setup/boot_tracepoints.h"
 

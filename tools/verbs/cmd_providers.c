@@ -1,8 +1,8 @@
 /* autologger providers: what events there are to ask for: kernel keywords and groups, stack-walk events, tracepoints. */
-#include "autologger/kernel/flags.h"
-#include "autologger/kernel/sources.h"
-#include "autologger/kernel/tracepoints.h"
 #include "autologger/control/client.h"
+#include "autologger/kernel/source/sources.h"
+#include "autologger/kernel/source/tracepoints.h"
+#include "autologger/kernel/tables/flags.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/cmdline.h"
 #include "tools/base/json_out.h"

@@ -1,7 +1,7 @@
 /* autologger update: other terms for a session that runs: kernel flags, stacks, FlushTimer, MaximumBuffers, its file, real time. */
-#include "autologger/kernel/flags.h"
-#include "autologger/plan/plan.h"
 #include "autologger/control/client.h"
+#include "autologger/kernel/tables/flags.h"
+#include "autologger/plan/plan.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/text/dialect.h"
 #include "registry-sim/text/winpath.h"

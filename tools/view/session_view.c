@@ -1,7 +1,7 @@
 /* session_view.c - see session_view.h. One table drives text and JSON. */
 #include "tools/view/session_view.h"
 
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/wire/etl.h"
 #include "autologger/wire/state.h"
 #include "registry-sim/base/visible_print.h"

@@ -1,9 +1,9 @@
 /* tracerpt_report.c - see tracerpt_report.h. */
 #include "tools/view/tracerpt_report.h"
 
-#include "autologger/kernel/idmap.h"
-#include "registry-sim/win32/filetime.h"
+#include "autologger/kernel/source/idmap.h"
 #include "registry-sim/base/visible_print.h"
+#include "registry-sim/win32/filetime.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The table of classes that are written, and its page. Proves: issue 4, every class is documented with its Linux source, and has a proof. */
 #include "autologger/consumer/classes_page.h"
+#include "autologger/kernel/tables/flags.h"
+#include "autologger/kernel/tables/written.h"
 #include "autologger/schema/classic.h"
-#include "autologger/kernel/flags.h"
-#include "autologger/kernel/written.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,9 +5,9 @@
 #include "autologger/consumer/merge.h"
 #include "autologger/consumer/tests/names_maker.h"
 #include "autologger/etl/writer.h"
-#include "autologger/kernel/procfs.h"
-#include "registry-sim/base/os.h"
+#include "autologger/kernel/source/procfs.h"
 #include "registry-sim/base/cursor.h"
+#include "registry-sim/base/os.h"
 #include "registry-sim/win32/utf16.h"
 #include "tools/dev/read_back.h"
 

@@ -5,7 +5,7 @@
 #include "autologger/daemon/merge_job.h"
 #include "autologger/daemon/self_start.h"
 #include "autologger/daemon/writer.h"
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 
 #include <dirent.h>
 #include <errno.h>

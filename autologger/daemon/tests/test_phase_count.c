@@ -3,7 +3,7 @@
 #include "autologger/boot/phases.h"
 #include "autologger/daemon/phase_count.h"
 #include "autologger/etl/tests/build.h"
-#include "autologger/kernel/bootenv.h"
+#include "autologger/kernel/source/bootenv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* How long it takes until the first kernel event can come, beside a bare loop of the same perf_event_open calls in the same run.
  * Proves: REG-19 (in time). Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/klog.h"
-#include "autologger/kernel/rings.h"
-#include "autologger/kernel/sources.h"
+#include "autologger/kernel/source/rings.h"
+#include "autologger/kernel/source/sources.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -2,7 +2,7 @@
  * Threads: one. Not for: real events (klog_fixture.h). */
 #ifndef AUTOLOGGER_KERNEL_TESTS_CONVERT_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_CONVERT_FIXTURE_H
-#include "autologger/kernel/snapshot.h"
+#include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/tests/raw_maker.h"
 #include "autologger/wire/etl.h"
 #include "tools/dev/read_back.h"

@@ -1,5 +1,5 @@
 /* The tables of kernel flags and hooks, row by row against lists of Windows' that are no part of the project. */
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "tools/dev/foreign.h"
 
 #include <setjmp.h>

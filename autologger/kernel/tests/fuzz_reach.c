@@ -1,6 +1,6 @@
 /* Answers of a collector, of any bytes, with and without descriptors: what comes back is a descriptor that is open, or an error, and no
  * descriptor is left over. */
-#include "autologger/kernel/reach.h"
+#include "autologger/kernel/source/reach.h"
 
 #include <errno.h>
 #include <fcntl.h>

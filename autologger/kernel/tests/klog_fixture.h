@@ -3,7 +3,7 @@
 #ifndef AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_KLOG_FIXTURE_H
 #include "autologger/kernel/klog.h"
-#include "autologger/kernel/written.h"
+#include "autologger/kernel/tables/written.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"
 

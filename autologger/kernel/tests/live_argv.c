@@ -1,9 +1,9 @@
 /* Command lines of 500 processes that are gone before anybody can look. Proves: KRN-03, and issue 4 "the command line of 500 short processes". Needs
  * CAP_PERFMON, CAP_BPF, BTF, and a build with clang and bpftool; else skipped. */
 // timeout: 60
-#include "autologger/kernel/argv.h"
 #include "autologger/kernel/klog.h"
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/argv.h"
+#include "autologger/kernel/source/procfs.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"
 

@@ -2,7 +2,7 @@
  * not, the others miss nothing, and the counts stay exact. That the processor itself stays is the kernel's business: a real one goes in
  * boot-tests/scenarios/processors. Proves: issue 4, CPU hot-plug. Needs CAP_PERFMON and two CPUs; else skipped. */
 #include "autologger/kernel/hotplug.h"
-#include "autologger/kernel/syscalls.h"
+#include "autologger/kernel/source/syscalls.h"
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>

@@ -2,8 +2,8 @@
  * second one, which records all the time, is the independent witness of every context switch. Proves: ANA-10 (the
  * kernel's part), KRN-07. Needs tracefs and CAP_PERFMON; else skipped. */
 // timeout: 60
-#include "autologger/kernel/kphase.h"
 #include "autologger/kernel/klog.h"
+#include "autologger/kernel/phase/kphase.h"
 #include "autologger/kernel/tests/trace_instance.h"
 #include "autologger/wire/etl.h"
 

@@ -1,5 +1,5 @@
 /* What /proc says of the kernel itself: addresses of symbols by any of their names, the length of its image. */
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/procfs.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

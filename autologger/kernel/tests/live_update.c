@@ -1,8 +1,8 @@
 /* Flags and stacks that change while a kernel logger runs: what is kept loses no event and has none twice, what comes and goes is counted
  * to the last, and a daemon that dies in the middle of it leaves a session that goes on.
  * Proves: KRN-14, KRN-20; issue 4, UPDATE of a running session. Needs CAP_PERFMON; else skipped. */
-#include "autologger/kernel/rawlog.h"
-#include "autologger/kernel/syscalls.h"
+#include "autologger/kernel/source/rawlog.h"
+#include "autologger/kernel/source/syscalls.h"
 #include "autologger/kernel/tests/klog_fixture.h"
 
 #include <fcntl.h>

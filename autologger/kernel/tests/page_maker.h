@@ -1,7 +1,7 @@
 /* page_maker.h - builds pages of the kernel's trace buffer, entry by entry. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_PAGE_MAKER_H
 #define AUTOLOGGER_KERNEL_TESTS_PAGE_MAKER_H
-#include "autologger/kernel/tracepage.h"
+#include "autologger/kernel/phase/tracepage.h"
 
 #include <stdlib.h>
 

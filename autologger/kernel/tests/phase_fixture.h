@@ -1,9 +1,9 @@
 /* phase_fixture.h - the kernel phase without a kernel: a raw log, a drainer without rings, and the converter behind them. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_PHASE_FIXTURE_H
 #define AUTOLOGGER_KERNEL_TESTS_PHASE_FIXTURE_H
-#include "autologger/kernel/convert.h"
-#include "autologger/kernel/kphase.h"
-#include "autologger/kernel/sources.h"
+#include "autologger/kernel/convert/convert.h"
+#include "autologger/kernel/phase/kphase.h"
+#include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/tests/page_maker.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* raw_maker.h - writes raw logs as the drainer would, without a kernel: for tests and benches of the converter. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_RAW_MAKER_H
 #define AUTOLOGGER_KERNEL_TESTS_RAW_MAKER_H
-#include "autologger/kernel/convert.h"
-#include "autologger/kernel/rings.h"
-#include "autologger/kernel/sources.h"
+#include "autologger/kernel/convert/convert.h"
+#include "autologger/kernel/source/rings.h"
+#include "autologger/kernel/source/sources.h"
 
 #include <linux/perf_event.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Which cgroup and unit each process is in: by rundown, fork, exec and moves; none without an answer; the same after a change of hands. */
+#include "autologger/kernel/convert/unit_name.h"
 #include "autologger/kernel/tests/convert_fixture.h"
-#include "autologger/kernel/unit_name.h"
 
 #include <sys/mman.h>
 

@@ -1,13 +1,13 @@
 /* The walk over the classes of written.def that no other test fills in full: raw records whose every part is told apart by its value go
  * in, and each field of each class is read back as `dump` shows it (tools/dev/read_back.h). Proves: issue 4, every class that is written
  * is read back field by field. */
-#include "autologger/kernel/filetap_record.h"
+#include "autologger/kernel/source/filetap_record.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
 enum { /* rows of the table of calls */
     CALL_NONE,
 #define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) CALL_##row,
-#include "autologger/kernel/filecalls.def"
+#include "autologger/kernel/source/filecalls.def"
 #undef CALL
     CALL_END
 };

@@ -1,8 +1,8 @@
 /* Counters of processes from raw records, and the kernel's messages about those that exit. Proves: issue 4, PERF_COUNTER: threads are
  * summed, a program's own end tells nothing, nothing is told that is not known. */
-#include "autologger/kernel/counters.h"
-#include "registry-sim/base/cursor.h"
+#include "autologger/kernel/source/counters.h"
 #include "autologger/kernel/tests/convert_fixture.h"
+#include "registry-sim/base/cursor.h"
 
 #include <linux/genetlink.h>
 #include <linux/netlink.h>

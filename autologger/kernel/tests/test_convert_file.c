@@ -1,9 +1,9 @@
 /* File operations, system calls and memory calls from raw records. Proves: LEG-08, and issue 4, FILE_IO, FILE_IO_INIT, SYSCALL,
  * VIRT_ALLOC: every field, names, what a successor must know, damaged records. */
-#include "autologger/kernel/filekey.h"
-#include "autologger/kernel/filetap_record.h"
-#include "autologger/kernel/memcalls.h"
-#include "autologger/kernel/syscalls.h"
+#include "autologger/kernel/source/filekey.h"
+#include "autologger/kernel/source/filetap_record.h"
+#include "autologger/kernel/source/memcalls.h"
+#include "autologger/kernel/source/syscalls.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ enum { CREATE = 0x0440, CLEANUP, CLOSE, READ, WRITE, SETINFO, DELETE, RENAME, DI
 enum { /* rows of the table of calls */
     CALL_NONE,
 #define CALL(row, number, kind, fd, path, dir, path2, dir2, flags, amount, offset, info) CALL_##row,
-#include "autologger/kernel/filecalls.def"
+#include "autologger/kernel/source/filecalls.def"
 #undef CALL
     CALL_END
 };

@@ -1,6 +1,6 @@
 /* Mappings and page faults from raw records. Proves: issue 4, VAMAP, ALL_FAULTS, HARD_FAULTS: areas that are joined, cut, handed down;
  * classes; what a successor knows. */
-#include "autologger/kernel/filekey.h"
+#include "autologger/kernel/source/filekey.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
 #include <signal.h>

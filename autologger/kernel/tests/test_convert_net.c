@@ -1,5 +1,5 @@
 /* Network events from raw records. Proves: issue 4, NETWORKTRACE: owners, addresses of both families, ports, what was never connected. */
-#include "autologger/kernel/nettap_record.h"
+#include "autologger/kernel/source/nettap_record.h"
 #include "autologger/kernel/tests/convert_fixture.h"
 
 enum { CLOSED = 7, LISTEN = 10, SENT = 2, RECEIVED = 3, UP = 1, WAIT1 = 4, INTERRUPT = 0x10, TCP = 6, UDP = 17 };

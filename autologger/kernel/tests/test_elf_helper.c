@@ -1,7 +1,7 @@
 /* Who answers for a mount, by lines of mountinfo; a helper's answers about mappings, what it has of its maker, and what becomes of questions
  * when it hangs. */
-#include "autologger/kernel/elf_helper.h"
-#include "autologger/kernel/mounts.h"
+#include "autologger/kernel/source/elf_helper.h"
+#include "autologger/kernel/source/mounts.h"
 
 #include <dirent.h>
 #include <fcntl.h>

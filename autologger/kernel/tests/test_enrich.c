@@ -1,5 +1,5 @@
 /* The horizon waits for an exec whose note is still to come, and never goes back. */
-#include "autologger/kernel/drain.h"
+#include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/tests/raw_maker.h"
 
 #include <setjmp.h>

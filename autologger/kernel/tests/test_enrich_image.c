@@ -1,5 +1,5 @@
 /* A burst of mappings of one file, all before a helper has answered: each has its note. Proves: MRG-03. */
-#include "autologger/kernel/drain.h"
+#include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/tests/raw_maker.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* Kernel flag, group and hook tables. Proves: KRN-10, KRN-11, KRN-12, KRN-13, KRN-15 (names), KRN-23. */
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #define INITGUID
 #include "autologger/include/autologger_kernel_guids.h"
 #include "autologger/include/evntrace.h"
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/wire/etl.h"
 
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 /* A ring of raw records that becomes larger and smaller while it is written and read: nothing that is in it moves, memory is taken and given
  * back, a writer that is killed in the middle leaves what it had published. Proves: issue 4, UPDATE of a running session. */
 // timeout: 240
-#include "autologger/kernel/rawlog.h"
+#include "autologger/kernel/source/rawlog.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* What is missing is named, with what to do: each right on a made-up machine. Proves: missing privilege named; D-33. */
-#include "autologger/kernel/rights.h"
+#include "autologger/kernel/source/rights.h"
 
 #include <errno.h>
 #include <setjmp.h>

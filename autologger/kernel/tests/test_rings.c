@@ -1,5 +1,5 @@
 /* Rings on machines with many processors stay inside of a bound. Proves: issue 4, limits for many CPUs. */
-#include "autologger/kernel/rings.h"
+#include "autologger/kernel/source/rings.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

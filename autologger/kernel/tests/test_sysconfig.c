@@ -1,7 +1,7 @@
 /* The system configuration, collected from a tree as /proc, /sys and /etc show a machine, field by field; what a mask chooses; a machine
  * with a thousand of everything; and the converter's part. Proves: MRG-06 (VolumeMapping). */
-#include "autologger/kernel/bootenv.h"
-#include "autologger/kernel/sysconfig.h"
+#include "autologger/kernel/source/bootenv.h"
+#include "autologger/kernel/sysconfig/sysconfig.h"
 #include "autologger/kernel/tests/raw_maker.h"
 #include "autologger/wire/etl.h"
 #include "registry-sim/win32/utf16.h"

@@ -1,7 +1,7 @@
 /* Tracepoints as events: fields of format files, layouts in the raw log, records in and fields out, also damaged ones, and a successor
  * that knows them. Proves: API-17. */
+#include "autologger/kernel/source/tracepoints.h"
 #include "autologger/kernel/tests/convert_fixture.h"
-#include "autologger/kernel/tracepoints.h"
 
 static int setup(void **state)
 {

@@ -2,8 +2,8 @@
  * for tests of the kernel phase. Nobody else's buffer is touched. */
 #ifndef AUTOLOGGER_KERNEL_TESTS_TRACE_INSTANCE_H
 #define AUTOLOGGER_KERNEL_TESTS_TRACE_INSTANCE_H
-#include "autologger/kernel/sources.h"
-#include "autologger/kernel/tracepage.h"
+#include "autologger/kernel/phase/tracepage.h"
+#include "autologger/kernel/source/sources.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Checking a whole store, and the real XBootMgr configuration.
  * Proves: REG-01, REG-02, REG-03, REG-06, REG-07, REG-08, REG-11, REG-13, REG-15, KRN-11, KRN-12. */
-#include "autologger/kernel/flags.h"
+#include "autologger/kernel/tables/flags.h"
 #include "autologger/plan/check.h"
 #include "autologger/wire/shm.h"
 #include "registry-sim/text/dialect.h"

@@ -2,7 +2,7 @@
  * own files; every answer has its first frame, an end, and no more frames than fit.
  * An input is a row of {kind, size (2 bytes), bytes}; kind 0: a message as it is; else a copy: the bytes are registers, then stack, and the
  * instruction pointer is made one of this program's. Proves: the fuzz target for copied stacks of the bad-input rule. */
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/procfs.h"
 #include "autologger/symbols/unwind.h"
 
 #include <fcntl.h>

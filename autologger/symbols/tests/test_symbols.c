@@ -3,7 +3,7 @@
 #include "autologger/consumer/classic_event.h"
 #include "autologger/consumer/dump.h"
 #include "autologger/consumer/tests/names_maker.h"
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/procfs.h"
 #include "autologger/symbols/symbols.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 /* Unwinding copies of this program's own stack: the functions that are on it, in order, to where it began; a copy that is too short, files
  * that are not the ones, and nonsense end the stack and say why. Proves: issue 4 "by DWARF from copied stack memory". */
-#include "autologger/kernel/procfs.h"
+#include "autologger/kernel/source/procfs.h"
 #include "autologger/symbols/unwind.h"
 
 #include <fcntl.h>

@@ -1,0 +1,38 @@
+#include "autologger/kernel/convert/unit_name.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t n = strlen(end);
+    return length > n && memcmp(text + length - n, end, n) == 0;
+}
+
+/* A unit whose processes are its own: not a slice, which only groups. */
+static bool has_processes(const char *part, size_t length)
+{
+    static const char *const kinds[] = {".service", ".scope", ".socket", ".mount", ".swap"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (ends_with(part, length, kinds[i]))
+            return true;
+    return false;
+}
+
+void unit_of_cgroup(const char *path, char *out, size_t size)
+{
+    *out = 0;
+    for (const char *part = path; *part;) {
+        part += strspn(part, "/");
+        size_t length = strcspn(part, "/");
+        if (has_processes(part, length)) {
+            const bool escaped = *part == '_'; /* a name that would be one of the kernel's files has it put before */
+            snprintf(out, size, "%.*s", (int)(length - escaped), part + escaped);
+            return;
+        }
+        if (!ends_with(part, length, ".slice"))
+            return; /* what lies below somebody else's cgroup is no business of systemd's */
+        part += length;
+    }
+}

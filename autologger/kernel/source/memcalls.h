@@ -1,0 +1,29 @@
+/* memcalls.h - which system calls VIRT_ALLOC looks at.
+ * Pure; any thread. Not for: what they mean (convert_syscall.c). */
+#ifndef AUTOLOGGER_KERNEL_MEMCALLS_H
+#define AUTOLOGGER_KERNEL_MEMCALLS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+
+/* perf's filter for the tracepoints of system calls, so that the kernel leaves out what nobody asked for. False: all are wanted. It sees
+ * the number alone: a 32-bit program's and a 64-bit one's that has the same both come through. */
+static inline bool memcalls_filter(const uint32_t *mask, char *out, size_t size)
+{
+    static const int number[] = {
+#define MEM(number, kind) number,
+#define MEM32(number, kind) number,
+#include "autologger/kernel/source/memcalls.def"
+#undef MEM32
+#undef MEM
+    };
+    size_t n = 0;
+    if ((mask[0] & 0x80) || (mask[2] & 0x40)) /* SYSCALL, and its alias */
+        return false;
+    for (size_t i = 0; i < sizeof number / sizeof *number && n < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%sid == %d", i ? " || " : "", number[i]);
+    return n < size;
+}
+#endif
