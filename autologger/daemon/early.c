@@ -309,7 +309,7 @@ static bool runtime_lock(const struct early *e)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0; /* stays open on purpose */
 }
 
-/* Who made the image, for whoever describes this boot later (kernel/sysconfig_boot.c): as a link, which needs no file. */
+/* Who made the image, for whoever describes this boot later (kernel/sysconfig/sysconfig_boot.c): as a link, which needs no file. */
 static void generator_note(const struct early *e)
 {
     static const struct { const char *mark, *name; } known[] = {
@@ -346,9 +346,7 @@ static void background(struct early *e, char *own_name)
     }
     if (!runtime_lock(e))
         _exit(0);
-    early_root_open(&e->root);
     generator_note(e);
-    early_root_stay(&e->root);
     const struct keeper_options options = {.run = service_run, .ctx = e, .handover_path = e->handover_path, .look = look,
                                            .watch_fd = e->root.mountinfo_fd, .save = save};
     keeper_run(&options);
@@ -365,6 +363,9 @@ static int start(struct early *e, char *own_name)
     e->held_ns = mmap(NULL, sizeof *e->held_ns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (e->held_ns == MAP_FAILED)
         e->held_ns = NULL;
+    /* Before this command returns: who waited for it may move /proc away next, and a short initramfs is faster than the background. */
+    early_root_open(&e->root);
+    early_root_stay(&e->root);
     if (e->foreground || fork() == 0)
         background(e, own_name);
     if (e->held_ns)
