@@ -2,7 +2,7 @@
  * without a start and without events); the kernel until process 1 is /init; the initramfs until process 1 is the system's; user space
  * until the default target; settling until boot-done; what was recorded after that. What is not known of a boot is not guessed.
  * Times are ns since the kernel began, on the clock of the boot's files.
- * Threads: pure. Not for: reading events (daemon/phase_count.h). */
+ * Threads: pure. Not for: reading events (daemon/end/phase_count.h). */
 #ifndef AUTOLOGGER_BOOT_PHASES_H
 #define AUTOLOGGER_BOOT_PHASES_H
 #include "autologger/boot/result.h"

@@ -20,7 +20,7 @@ struct result_row {
     char     name[256];                /* provider: ProviderFriendlyName or "" */
     char     key[1024];                /* registry path of the declaration */
     bool     start;                    /* session: Start was 1; provider: Enabled was 1 */
-    bool     kept_off;                 /* it was to start, and the guard (daemon/guard.h) kept it from that: status says so */
+    bool     kept_off;                 /* it was to start, and the guard (daemon/early/guard.h) kept it from that: status says so */
     wstatus  status;
     char     reason[512]; /* why status is not 0 */
     struct condition_list conditions;

@@ -1,6 +1,6 @@
 /* outcast.h - connections that this process must not close. An unread message carries descriptors, and the kernel closes these in the process
  * that closes the connection. That takes as long as their owner likes: a socket lingers, a file system of the owner's does not answer.
- * Such a connection goes to a process of its own (daemon/outcasts.c), which may hang. What that process does not take yet waits here.
+ * Such a connection goes to a process of its own (daemon/parts/outcasts.c), which may hang. What that process does not take yet waits here.
  * Linux 6.16 and younger let no client send descriptors at all (message_refuse_descriptors); this is for older kernels.
  * Threads: one (controlling). Not for: finding out which connections these are (message.c). */
 #ifndef AUTOLOGGER_CONTROL_OUTCAST_H

@@ -3,7 +3,7 @@
  * header), its events are closed. H2 one that came online gets a ring and every source that records; each is armed when that is
  * noticed, not when it came: what ran on it before is not in the trace, and a condition says so, with the time. H3 records say their
  * source by its place in the log's table, so what was recorded on a processor before it went is converted as ever.
- * Threads: the controlling one, as klog_update. Not for: noticing (daemon/cpu_watch.h); the early program, whose successor looks. */
+ * Threads: the controlling one, as klog_update. Not for: noticing (daemon/end/cpu_watch.h); the early program, whose successor looks. */
 #ifndef AUTOLOGGER_KERNEL_HOTPLUG_H
 #define AUTOLOGGER_KERNEL_HOTPLUG_H
 #include "autologger/kernel/klog.h"

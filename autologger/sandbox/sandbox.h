@@ -5,7 +5,7 @@
  * from it. SANDBOX_WRITER makes files for a user, as that user; it sends and receives through sockets that it holds.
  * Each layer stands for itself: a kernel that lacks one gets the others, and the result says which are in force.
  * Invariants: S1 nothing can be taken back. S2 a call that calls.def does not have gets EPERM, or ends the process where the table says so.
- * Threads: call it when there is one. Not for: the daemon, which needs its rights (daemon/confine.h). */
+ * Threads: call it when there is one. Not for: the daemon, which needs its rights (daemon/parts/confine.h). */
 #ifndef AUTOLOGGER_SANDBOX_SANDBOX_H
 #define AUTOLOGGER_SANDBOX_SANDBOX_H
 #include <stdbool.h>

@@ -33,7 +33,7 @@ uint32_t session_budget(const struct state_session *st, uint32_t chunk_shift)
     return budget < least && st->log_file_mode & ETL_MODE_NO_PER_PROCESSOR ? least : budget ? budget : 1; /* its buffers count one CPU; programs write on all */
 }
 
-/* Address space alone: memory is taken when it is granted. What a keeper saves (daemon/alraw.c) has 1 GB at most. */
+/* Address space alone: memory is taken when it is granted. What a keeper saves (daemon/early/alraw.c) has 1 GB at most. */
 uint32_t session_capacity(uint32_t budget, uint32_t chunk_shift)
 {
     enum { TIMES = 4, LEAST_BYTES = 16 << 20, MOST_BYTES = 512 << 20 };

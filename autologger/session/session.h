@@ -75,7 +75,7 @@ struct session_env {
     void (*rights_digest)(void *ctx, const struct guid *object, bool kernel, uint8_t out[32]);
     void          *rights_ctx;
     const uint8_t *machine_key;
-    /* another user's file is made with that user's rights to files (daemon/writer.h). NULL: an early program's, where all is root's */
+    /* another user's file is made with that user's rights to files (daemon/parts/writer.h). NULL: an early program's, where all is root's */
     const struct session_owner_part *owner;
     const struct state_connection *program; /* for which a PRIVATE_IN_PROC session, or a part, is made now; NULL: such sessions are ordinary ones */
     const struct state_processes *processes; /* the session that is made now is a private one of several processes, or a part of one; NULL: neither */

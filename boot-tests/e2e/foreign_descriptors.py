@@ -15,7 +15,7 @@ import time
 from harness import BUILD, Machine, check, skip
 
 BAD, MESSAGES, EACH = 5001, 110, 253
-OUTCASTS = 16  # daemon/outcasts.h
+OUTCASTS = 16  # daemon/parts/outcasts.h
 OLD = os.path.join(BUILD, "tests", "libold_sockets.so")
 CLIENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fuse_client.py")
 SOON = 5  # s within which a successor serves

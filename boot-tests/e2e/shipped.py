@@ -49,7 +49,7 @@ def capabilities(values):
 
 def server_kept():
     """Numbers of the capabilities that the process with sockets, parsers and sessions keeps, of those that the unit has."""
-    with open(os.path.join(os.environ["AL_SOURCE_DIR"], "autologger", "daemon", "server_rights.def"), encoding="utf-8") as f:
+    with open(os.path.join(os.environ["AL_SOURCE_DIR"], "autologger", "daemon", "parts", "server_rights.def"), encoding="utf-8") as f:
         return {CAPABILITIES.index(name) for name in re.findall(r"^KEPT\(CAP_(\w+)\)", f.read(), re.M)}
 
 

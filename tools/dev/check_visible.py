@@ -15,7 +15,7 @@ import sys
 
 # print text, or hand it to something that does
 TEXT = re.compile(r"^(tools/(?!tests/|dev/|portable/|ust/|writers/)(?:\w+/)?[^/]+\.c|autologger/report/(boot_text|compare_view)\.c|autologger/consumer/(losses|summary_print)\.c"
-                  r"|autologger/daemon/early(_report)?\.c)$")
+                  r"|autologger/daemon/early/early(_report)?\.c)$")
 # programs for developers; files of other forms, whose own rules say what is escaped
 OTHER = re.compile(r"^tools/(bench/\w+|verbs/cmd_bench|demo|live/filter_words|view/tracerpt_report)\.c$")
 QUIET = re.compile(r"^(autologger|registry-sim)/.*\.c$")

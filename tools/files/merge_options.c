@@ -2,7 +2,7 @@
 #include "tools/files/merge_options.h"
 
 #include "autologger/boot/history.h"
-#include "autologger/daemon/merge_boot.h"
+#include "autologger/daemon/end/merge_boot.h"
 #include "tools/base/store_access.h"
 
 #include <string.h>

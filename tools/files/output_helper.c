@@ -1,7 +1,7 @@
 #include "tools/files/output_helper.h"
 
 #include "autologger/consumer/unwinding.h"
-#include "autologger/daemon/merge_ask.h"
+#include "autologger/daemon/end/merge_ask.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include "tools/files/outputs.h"
 
 #include "autologger/consumer/unwinding.h"
-#include "autologger/daemon/merge_ask.h"
+#include "autologger/daemon/end/merge_ask.h"
 #include "autologger/sandbox/sandbox.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/read_only.h"

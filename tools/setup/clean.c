@@ -1,6 +1,6 @@
 /* clean.c - see apply.h: taking away what apply made. */
 #include "autologger/boot/history.h"
-#include "autologger/daemon/guard.h"
+#include "autologger/daemon/early/guard.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/key_names.h"

@@ -1,7 +1,7 @@
 /* put_back.c - see put_back.h. */
 #include "tools/setup/put_back.h"
 
-#include "autologger/daemon/guard.h"
+#include "autologger/daemon/early/guard.h"
 #include "registry-sim/base/visible_print.h"
 #include "registry-sim/store/snapshot.h"
 #include "tools/base/json_out.h"

@@ -1,5 +1,5 @@
 /* setup_snapshot.c - the step that seals what the next boot reads. See setup.h. */
-#include "autologger/daemon/guard.h"
+#include "autologger/daemon/early/guard.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/snapshot.h"

@@ -1,5 +1,5 @@
 /* system_boot.c - checks of what boots: daemon, initramfs, boot loader, a sealed root, snapshot, guard. See system_check.h. */
-#include "autologger/daemon/guard.h"
+#include "autologger/daemon/early/guard.h"
 #include "registry-sim/store/snapshot.h"
 #include "registry-sim/win32/filetime.h"
 #include "tools/setup/sealed_root.h"

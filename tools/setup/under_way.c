@@ -1,9 +1,9 @@
 /* under_way.c - see under_way.h. */
 #include "tools/setup/under_way.h"
 
-#include "autologger/daemon/boot_done.h"
-#include "autologger/daemon/boot_end.h"
-#include "autologger/daemon/guard.h"
+#include "autologger/daemon/early/guard.h"
+#include "autologger/daemon/end/boot_done.h"
+#include "autologger/daemon/end/boot_end.h"
 
 #include <fcntl.h>
 #include <stdio.h>

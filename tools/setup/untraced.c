@@ -4,7 +4,7 @@
 #include "tools/setup/put_back.h"
 #include "tools/setup/under_way.h"
 
-#include "autologger/daemon/guard.h"
+#include "autologger/daemon/early/guard.h"
 #include "autologger/plan/boot_settings.h"
 #include "registry-sim/store/key_names.h"
 #include "registry-sim/store/snapshot.h"

@@ -1,7 +1,7 @@
 /* Is the present boot being traced? By the guard file until there are rows of it, then by its rows.
  * Proves: D-80. */
+#include "autologger/daemon/early/guard.h"
 #include "tools/setup/under_way.h"
-#include "autologger/daemon/guard.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

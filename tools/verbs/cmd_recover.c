@@ -1,5 +1,5 @@
 /* autologger recover: log files and Status out of what the early program saved when no daemon came. */
-#include "autologger/daemon/recover.h"
+#include "autologger/daemon/end/recover.h"
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/view/result_view.h"

@@ -1,5 +1,5 @@
 /* autologger rehearse: a whole boot of a configuration on this running machine, and its report. */
-#include "autologger/daemon/rehearse.h"
+#include "autologger/daemon/end/rehearse.h"
 #include "registry-sim/base/os.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/store_access.h"

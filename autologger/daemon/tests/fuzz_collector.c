@@ -1,5 +1,5 @@
 /* Requests to the collector, of any bytes: what is allowed is what the tables say, told by other code than that which decides. */
-#include "autologger/daemon/collector_allows.h"
+#include "autologger/daemon/parts/collector_allows.h"
 
 #include <ctype.h>
 #include <linux/perf_event.h>

@@ -1,6 +1,6 @@
 /* What a merge without rights asks its host for, of any bytes, one request behind another: each descriptor is of what the merge may have, told by the
  * file's real path and its content; only the temporary is made, written, renamed and removed; all other files are as they were. */
-#include "autologger/daemon/merge_host.h"
+#include "autologger/daemon/end/merge_host.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* Orders to the process of a merge, and its answers, of any bytes and any size: what is taken has its texts within what was received, and each flag is
  * one. A flag of the input says which of the two it is; few random bytes are whole, so the sizes are made to fit. */
-#include "autologger/daemon/merge_order.h"
+#include "autologger/daemon/end/merge_order.h"
 
 #include <stdlib.h>
 #include <string.h>

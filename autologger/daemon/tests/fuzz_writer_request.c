@@ -1,6 +1,6 @@
 /* Requests to a writer, of any bytes and any size: what is taken has its paths within what was received. The memory is as large as that, so a look
  * behind it is seen. */
-#include "autologger/daemon/writer.h"
+#include "autologger/daemon/parts/writer.h"
 
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What the early program saves when no daemon comes is read back exactly, and damage is found: every bit, every length. A file whose checksums
  * fit, but not the seal of the machine, is refused: another machine's, one without a seal, one that was changed. */
 // timeout: 120
-#include "autologger/daemon/alraw.h"
+#include "autologger/daemon/early/alraw.h"
 
 #include "autologger/wire/alraw.h"
 #include "registry-sim/base/crc32.h"

@@ -1,5 +1,5 @@
 /* When a boot is done: answers and made-up series of CPU counters. */
-#include "autologger/daemon/boot_done.h"
+#include "autologger/daemon/end/boot_done.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

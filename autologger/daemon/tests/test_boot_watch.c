@@ -1,5 +1,5 @@
 /* Asking the machine: a systemctl of our own in a PATH of our own, counters in a file of our own; the timer is the real one. */
-#include "autologger/daemon/boot_watch.h"
+#include "autologger/daemon/end/boot_watch.h"
 
 #include <poll.h>
 #include <setjmp.h>

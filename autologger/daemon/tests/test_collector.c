@@ -1,10 +1,10 @@
 /* The process that keeps the capabilities does what its tables name, and nothing else; whoever asks it has none of these any more, and neither has
  * what that one executes. Proves: SEC-09. */
-#include "autologger/daemon/collector.h"
+#include "autologger/daemon/parts/collector.h"
 
-#include "autologger/daemon/merge_job.h"
+#include "autologger/daemon/end/merge_job.h"
+#include "autologger/daemon/parts/writer.h"
 #include "autologger/daemon/self_start.h"
-#include "autologger/daemon/writer.h"
 #include "autologger/kernel/source/reach.h"
 
 #include <dirent.h>

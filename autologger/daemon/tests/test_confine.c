@@ -1,7 +1,7 @@
 /* What the daemon gives up: each row of confine.def is refused with its error, what it needs goes on, also in threads and in what it
  * starts. Proves: no right is kept that is not needed. */
 // timeout: 60
-#include "autologger/daemon/confine.h"
+#include "autologger/daemon/parts/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * A history is a string: "b1" boot with id 1 begins (and traces if it may), "d1" boot-done in it, "h1" it goes on after a
  * hibernation, "c" another configuration is applied, "x" the file is damaged, "-" it is removed. Expected: one letter for each begin
  * (b, h): S starts, u off because of an unfinished boot, o off because once is done, t off because it was traced already. */
-#include "autologger/daemon/guard.h"
+#include "autologger/daemon/early/guard.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

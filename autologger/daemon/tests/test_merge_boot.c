@@ -1,6 +1,6 @@
 /* Which files of a boot are merged, and under which name; what is left after a merge that was killed before it could tidy up.
  * Proves: CTL-17 (boot_<FLAGS>_1_km_premerge and um_premerge become boot_<FLAGS>_1). */
-#include "autologger/daemon/merge_boot.h"
+#include "autologger/daemon/end/merge_boot.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

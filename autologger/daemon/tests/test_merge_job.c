@@ -1,8 +1,8 @@
 /* A merge in a process without rights: the same bytes as one with all of them; what it asks for and is not its own is refused; and a guest
  * that dies, is misled, or takes too long is a Status with words, after which all files are there. */
 // timeout: 120
-#include "autologger/daemon/merge_host.h"
-#include "autologger/daemon/merge_job.h"
+#include "autologger/daemon/end/merge_host.h"
+#include "autologger/daemon/end/merge_job.h"
 #include "autologger/daemon/self_start.h"
 #include "autologger/etl/tests/build.h"
 #include "autologger/sandbox/sandbox.h"

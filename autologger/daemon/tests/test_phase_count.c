@@ -1,7 +1,7 @@
 /* The phases of a boot out of its merged file: process 1 becomes /init, programs of the initramfs, the system's own; without a kernel
  * phase, without processes, without an early program, without a file. Proves: ANA-10. */
 #include "autologger/boot/phases.h"
-#include "autologger/daemon/phase_count.h"
+#include "autologger/daemon/end/phase_count.h"
 #include "autologger/etl/tests/build.h"
 #include "autologger/kernel/source/bootenv.h"
 

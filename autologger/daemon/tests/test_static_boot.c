@@ -1,6 +1,6 @@
 /* What the early boot program is made of needs libc alone: a static program boots from a sealed snapshot, and holds no line of
  * SQLite, iniparser or libfwnt. Proves: REG-02, REG-19. */
-#include "autologger/daemon/runtime_dir.h"
+#include "autologger/daemon/parts/runtime_dir.h"
 #include "autologger/plan/plan.h"
 #include "registry-sim/store/change_number.h"
 #include "registry-sim/store/snapshot.h"

@@ -1,6 +1,6 @@
 /* Files of a boot that was shut down before they were merged: moved aside once, whatever happens in between; a boot that is given up
  * takes its note along. The store is a real file, so that it can be opened as the daemon does. */
-#include "autologger/daemon/unmerged.h"
+#include "autologger/daemon/end/unmerged.h"
 
 #include <errno.h>
 #include <setjmp.h>

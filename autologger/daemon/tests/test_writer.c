@@ -2,8 +2,8 @@
  * may not do is refused with the system's error. A writer that is killed, or has rested, has a successor; what is no request ends it.
  * Proves: SEC-09. */
 // timeout: 60
+#include "autologger/daemon/parts/writer.h"
 #include "autologger/daemon/self_start.h"
-#include "autologger/daemon/writer.h"
 #include "autologger/sandbox/sandbox.h"
 #include "autologger/session/tests/fixture.h"
 

@@ -1,5 +1,5 @@
 /* reach.h - what takes capabilities: perf events, files of /proc that tell of others' processes, tracefs, BPF programs, processes that look at
- * files of others. Who has the capabilities does it itself; who gave them up asks a process that has them (daemon/collector.h), over a socket.
+ * files of others. Who has the capabilities does it itself; who gave them up asks a process that has them (daemon/parts/collector.h), over a socket.
  * Invariants: R1 what this process may do is never asked for. R2 a thread has a socket of its own, and one request on its way; no thread waits for
  * another one's. R3 descriptors that come are the caller's, and close at exec.
  * Threads: any; reach_through before there is a second one. Ownership: the socket is this file's from then on.

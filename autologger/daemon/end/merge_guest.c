@@ -1,0 +1,119 @@
+#include "autologger/daemon/end/merge_guest.h"
+
+#include "autologger/consumer/unwinding.h"
+#include "autologger/daemon/end/merge_ask.h"
+#include "registry-sim/base/opening.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct os edge;
+static int       host;
+
+/* The result, or -errno; what is passed becomes the result. */
+static int asked(enum merge_asked what, const char *path, const char *to, int flags, unsigned mode, struct merge_reply *reply)
+{
+    static struct merge_ask ask;
+    int                     fd;
+
+    if (strlen(path) >= sizeof ask.path || strlen(to) >= sizeof ask.to)
+        return -ENAMETOOLONG;
+    memset(&ask, 0, sizeof ask); /* nothing of ours goes along */
+    ask.what  = what;
+    ask.flags = flags;
+    ask.mode  = mode;
+    snprintf(ask.path, sizeof ask.path, "%s", path);
+    snprintf(ask.to, sizeof ask.to, "%s", to);
+    if (!merge_ask_send(host, &ask, sizeof ask, -1) || !merge_ask_receive(host, reply, sizeof *reply, &fd))
+        _exit(1); /* nobody is there any more */
+    return fd >= 0 ? fd : reply->result;
+}
+
+static int guest_open(struct os *os, const char *path, int flags, unsigned mode)
+{
+    struct merge_reply reply;
+    (void)os;
+    return asked(flags & (O_CREAT | O_WRONLY | O_RDWR) ? MERGE_CREATE : MERGE_OPEN, path, "", flags, mode, &reply);
+}
+
+static int guest_unlink(struct os *os, const char *path)
+{
+    struct merge_reply reply;
+    (void)os;
+    return asked(MERGE_UNLINK, path, "", 0, 0, &reply);
+}
+
+static int guest_rename(struct os *os, const char *from, const char *to)
+{
+    struct merge_reply reply;
+    (void)os;
+    return asked(MERGE_RENAME, from, to, 0, 0, &reply);
+}
+
+static int stat_by(enum merge_asked what, const char *path, struct os_stat *out)
+{
+    struct merge_reply reply;
+    const int          result = asked(what, path, "", 0, 0, &reply);
+    if (result >= 0)
+        *out = reply.stat;
+    return result;
+}
+
+static int guest_stat(struct os *os, const char *path, struct os_stat *out)
+{
+    (void)os;
+    return stat_by(MERGE_STAT, path, out);
+}
+
+static int guest_lstat(struct os *os, const char *path, struct os_stat *out)
+{
+    (void)os;
+    return stat_by(MERGE_LSTAT, path, out);
+}
+
+static int to_read(void *ctx, const char *path)
+{
+    struct merge_reply reply;
+    const int          result = asked(MERGE_OPEN, path, "", 0, 0, &reply);
+    (void)ctx;
+    errno = result < 0 ? -result : errno;
+    return result < 0 ? -1 : result;
+}
+
+static int unwind_start(void *ctx, pid_t *pid, char *why, size_t size)
+{
+    struct merge_reply reply;
+    const int          fd = asked(MERGE_UNWIND, "", "", 0, 0, &reply);
+    (void)ctx;
+    *pid = reply.pid;
+    if (!reply.passed)
+        snprintf(why, size, "%.199s", reply.why);
+    return reply.passed ? fd : -1;
+}
+
+static void unwind_stop(void *ctx)
+{
+    struct merge_reply reply;
+    (void)ctx;
+    asked(MERGE_UNWIND_STOP, "", "", 0, 0, &reply);
+}
+
+struct os *merge_guest(int socket)
+{
+    static const struct opening        by     = {to_read, NULL};
+    static const struct unwinding_host starts = {unwind_start, unwind_stop, NULL};
+
+    host        = socket;
+    edge        = *os_linux();
+    edge.open   = guest_open;
+    edge.unlink = guest_unlink;
+    edge.rename = guest_rename;
+    edge.stat   = guest_stat;
+    edge.lstat  = guest_lstat;
+    opening_by(&by);
+    unwinding_by(&starts);
+    return &edge;
+}
