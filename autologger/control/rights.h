@@ -13,17 +13,18 @@
 
 struct rights;
 
-/* Empty: what the table gives. `group`: the gid of the group "autologger", RIGHTS_NO_GROUP: there is none. 8. */
+/* Empty: what the table gives. `group`: the gid of the group "autologger", RIGHTS_NO_GROUP: there is none. W_NOT_ENOUGH_MEMORY. */
 enum { RIGHTS_MOST = 4096 };
 #define RIGHTS_NO_GROUP UINT32_MAX
 wstatus rights_create(uint32_t group, struct rights **out, struct reason *why);
 void    rights_destroy(struct rights *r); /* NULL is fine */
 /* What the server asks; borrowed. */
 const struct control_rights *rights_asked(const struct rights *r);
-/* The descriptor of `object` from now on; a copy is kept. 87: it is not sound, 1450: too many, 8. */
+/* The descriptor of `object` from now on; a copy is kept. W_INVALID_PARAMETER: it is not sound, W_NO_SYSTEM_RESOURCES: too many,
+ * W_NOT_ENOUGH_MEMORY. */
 wstatus rights_put(struct rights *r, const struct guid *object, const void *descriptor, size_t size, struct reason *why);
 bool    rights_drop(struct rights *r, const struct guid *object);
-/* The one that counts for `object`, malloc; *own: it is its own, not the default. 8. */
+/* The one that counts for `object`, malloc; *own: it is its own, not the default. W_NOT_ENOUGH_MEMORY. */
 wstatus rights_get_dup(const struct rights *r, const struct guid *object, bool *own, uint8_t **out, size_t *size);
 /* SHA-256 of the descriptor that counts for `object`, and, `kernel`, of that of the kernel's events. From any thread. */
 void rights_digest(const struct rights *r, const struct guid *object, bool kernel, uint8_t out[32]);

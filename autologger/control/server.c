@@ -6,6 +6,7 @@
 #include "autologger/control/peer.h"
 #include "autologger/control/outcast.h"
 #include "autologger/control/places.h"
+#include "registry-sim/base/visible_print.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,6 +139,41 @@ static void tell_foreign(struct control_server *v, unsigned c)
     server_tell(v, c, &m, sizeof m, NULL, 0);
 }
 
+/* The place of `uid` among those that were told of; the last one is of all who find none, so that users of no end take no memory. */
+static unsigned version_place(const struct control_server *v, uint32_t uid)
+{
+    unsigned i = 0;
+    while (i < VERSIONS_TOLD - 1 && v->version_told[i] && v->version_told[i] != uid + 1)
+        i++;
+    return i;
+}
+
+/* A program that runs on after an update, or is linked statically: it is never attached, so no session sees its providers. Controllers have the
+ * other socket. */
+static void note_version(struct control_server *v, unsigned c, unsigned major)
+{
+    static const char              advice[] = "restart that program, and others of its kind; build anew what is linked statically";
+    const struct state_connection *k        = &v->state->connection[c];
+    const unsigned                 place    = version_place(v, k->uid);
+    const bool                     others   = place == VERSIONS_TOLD - 1, known = v->version_told[place] != 0;
+    char                           item[48], what[160];
+
+    if (k->socket != CTL_SOCKET_PROVIDER)
+        return;
+    if (others)
+        snprintf(item, sizeof item, "libraries of other users");
+    else
+        snprintf(item, sizeof item, "libraries of uid %u", k->uid);
+    snprintf(what, sizeof what, "process %u has a library of an earlier version (shared memory %u, here %d): none of its events are recorded", k->pid, major,
+             SHM_MAJOR);
+    for (unsigned s = 0; s < SHM_SESSIONS; s++)
+        if (v->table->slot[s])
+            server_note_once(v->table->slot[s], W_REVISION_MISMATCH, item, what, advice);
+    if (!known)
+        visible_line(stderr, "autologgerd: uid %u%s: %s. Do: %s", k->uid, others ? " and others" : "", what, advice);
+    v->version_told[place] = k->uid + 1;
+}
+
 static wstatus on_hello(struct control_server *v, unsigned c, const struct provider_message *m)
 {
     struct ctl_hello answer = {.header = {sizeof answer, CTL_HELLO, CTL_VERSION, m->header.sequence, 0},
@@ -148,6 +184,8 @@ static wstatus on_hello(struct control_server *v, unsigned c, const struct provi
         server_keep(v, c, KEPT_ASKS);
     if (m->highest_version < CTL_VERSION || (m->shm_major && m->shm_major < SHM_MAJOR)) /* 0: a controller, maps nothing */
         answer.header.status = W_NOT_SUPPORTED;
+    if (m->shm_major && m->shm_major < SHM_MAJOR)
+        note_version(v, c, m->shm_major);
     if (m->shm_major)
         tell_foreign(v, c);
     if (v->fd[c] >= 0)

@@ -56,7 +56,7 @@ struct control_hooks {
     struct rights *descriptors;
     /* the descriptor of an object as it is to be kept, NULL: none any more */
     wstatus (*access_save)(void *ctx, const struct guid *object, const uint8_t *descriptor, size_t size, struct reason *why);
-    wstatus (*end_boot)(void *ctx, struct reason *why); /* 170: under way; 50: this daemon does not trace the machine's boot */
+    wstatus (*end_boot)(void *ctx, struct reason *why); /* W_BUSY: under way; W_NOT_SUPPORTED: this daemon does not trace the machine's boot */
 };
 
 /* `listen_fd`: listening SOCK_SEQPACKET sockets, -1 for none; they stay the caller's. */

@@ -25,6 +25,7 @@ enum connection_kept { KEPT_NOT, KEPT_ASKS, KEPT_HOLDS };
 enum ready_kind { READY_OWNER, READY_OTHERS, READY_KINDS };
 enum quota_kind { QUOTA_UNKNOWN, QUOTA_NO_MORE, QUOTA_MORE };
 
+enum { VERSIONS_TOLD = 16 };
 struct control_server {
     int                   listen_fd[CTL_SOCKETS];
     struct session_table *table;
@@ -56,6 +57,7 @@ struct control_server {
     struct state_connection self; /* the daemon's own namespaces */
     unsigned              places;       /* for connections (places.h) */
     uint64_t             *refused_pids; /* a bit for each program that was refused; NULL: none */
+    uint32_t              version_told[VERSIONS_TOLD]; /* users of programs with an earlier library: uid + 1; 0: a free place */
     int                   spare_fd;     /* closed to refuse a connection when no descriptor is left */
     bool                  quit, ending;
     uint64_t              instance;
@@ -93,7 +95,7 @@ bool server_is_private_to(const struct control_server *v, unsigned c, const stru
 bool server_granted(const struct control_server *v, unsigned c, const struct guid *object, uint32_t wanted);
 /* The same of a session; of one with events of the kernel on SystemTraceControlGuid, too. */
 bool server_session_granted(const struct control_server *v, unsigned c, const struct session *s, uint32_t wanted);
-/* 1450 when as many private sessions of users have the provider as may (server_files.c). */
+/* W_NO_SYSTEM_RESOURCES when as many private sessions of users have the provider as may (server_files.c). */
 wstatus server_private_room(const struct control_server *v, const struct guid *provider, struct reason *why);
 struct session *server_named(struct control_server *v, const struct ctl_session_request *m); /* NULL: none */
 

@@ -4,7 +4,7 @@
 #define AUTOLOGGER_CONTROL_UPDATE_H
 #include "autologger/control/server.h"
 
-/* What is asked for; the name of the file stays the request's. 87, 161. */
+/* What is asked for; the name of the file stays the request's. W_INVALID_PARAMETER, W_BAD_PATHNAME. */
 wstatus update_terms(const struct ctl_update_request *request, struct session_terms *out, struct reason *why);
 /* Fills all of *answer but its header: `why` with a Status, else `found`. `s` NULL: there is no such session. */
 void update_answer(struct session *s, wstatus st, const struct condition_list *found, const struct reason *why, struct ctl_update_answer *answer);

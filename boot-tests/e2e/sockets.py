@@ -129,6 +129,11 @@ with Machine() as m:
     provider.socket.connect(at(m, "provider"))  # waits: what the fillers have left is still in the queue
     provider.socket.settimeout(20)
     check(provider.hello() == 0 and provider.register(uuid.uuid4(), 0) == 0, "a provider's messages at its socket")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as old:  # a program with the library of before an update
+        old.connect(at(m, "provider"))
+        old.settimeout(20)
+        old.send(floods.message(floods.HELLO, struct.pack("<HHIQ", floods.VERSION, floods.SHM_MAJOR - 1, 0, 0)))
+        check(struct.unpack("<IHHII", old.recv(4096)[:16])[4] == 50, "a hello of an earlier version")
     os.kill(m.daemon_pid(), signal.SIGKILL)
     m.wait_ready()
     check(provider.ask(QUERY, name, sequence=9)[0] == DENIED and provider.register(uuid.uuid4(), 1) == 0, "after a kill of the daemon")

@@ -271,6 +271,41 @@ static void who_says_hello_and_goes_is_not_kept(void **state)
     server_fixture_finish(&f);
 }
 
+/* A program that runs on with the library of before an update: it is refused, and each session says so, once. */
+static void a_library_of_an_earlier_version_is_told(void **state)
+{
+    struct server_fixture f;
+    int                   peer;
+    struct ctl_hello      h = {.header = {sizeof h, CTL_HELLO, CTL_VERSION, 1, 0}, .highest_version = CTL_VERSION, .shm_major = SHM_MAJOR - 1};
+    unsigned              told = 0;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    const struct condition_list *list = &f.table.slot[0]->conditions;
+    const unsigned               before = (unsigned)list->count;
+    for (unsigned i = 0; i < 3; i++) {
+        const int c = server_fixture_client(&f, ANNA, &peer);
+        f.server->state->connection[c].socket = CTL_SOCKET_PROVIDER;
+        server_receive(f.server, (unsigned)c, &h, sizeof h);
+        assert_int_equal(status_of(peer, CTL_HELLO), W_NOT_SUPPORTED);
+        server_drop(f.server, (unsigned)c);
+        close(peer);
+    }
+    assert_int_equal(list->count, before + 1);
+    for (unsigned i = 0; i < list->count; i++)
+        told += list->items[i].number == W_REVISION_MISMATCH && strstr(list->items[i].reason, "a library of an earlier version (shared memory 2, here 3)") &&
+                strstr(list->items[i].advice, "restart that program");
+    assert_int_equal(told, 1);
+    for (uint32_t uid = 7000; uid < 7100; uid++) { /* users of no end take no memory */
+        const int c = server_fixture_client(&f, uid, &peer);
+        f.server->state->connection[c].socket = CTL_SOCKET_PROVIDER;
+        server_receive(f.server, (unsigned)c, &h, sizeof h);
+        server_drop(f.server, (unsigned)c);
+        close(peer);
+    }
+    assert_int_equal(list->count, before + VERSIONS_TOLD);
+    server_fixture_finish(&f);
+}
+
 /* Who was refused, and how much each holds, is told; what there is more of than rows goes to the last one. */
 static void refusals_are_told(void **state)
 {
@@ -310,7 +345,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_share_leaves_half_of_the_rest),     cmocka_unit_test(each_rate_gives_its_burst_and_then_so_many_a_second),
         cmocka_unit_test(a_user_takes_half_of_the_provider_places), cmocka_unit_test(a_user_takes_half_of_the_registrations),
-        cmocka_unit_test(waits_are_counted_and_end),              cmocka_unit_test(who_says_hello_and_goes_is_not_kept),
+        cmocka_unit_test(waits_are_counted_and_end),              cmocka_unit_test(who_says_hello_and_goes_is_not_kept), cmocka_unit_test(a_library_of_an_earlier_version_is_told),
         cmocka_unit_test(refusals_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
