@@ -22,7 +22,7 @@ struct boot_comparison {
     unsigned            boots; /* before */
     char                sentence[400];
 };
-/* `least`: changes of fewer ns are left out. 8. */
+/* `least`: changes of fewer ns are left out. W_NOT_ENOUGH_MEMORY. */
 wstatus boot_comparison_create(const struct boot *const *before, unsigned count, const struct boot *after, int64_t least, struct boot_comparison **out,
                                struct reason *why);
 void    boot_comparison_destroy(struct boot_comparison *c); /* NULL is fine */

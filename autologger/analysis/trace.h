@@ -16,7 +16,7 @@ struct trace_event {
 };
 struct trace;
 
-/* Status of etl_reader_open, and 87 for more than TRACE_FILES_MAX files; `why` names the file. */
+/* Status of etl_reader_open, and W_INVALID_PARAMETER for more than TRACE_FILES_MAX files; `why` names the file. */
 wstatus trace_open(const char *const *paths, unsigned count, struct trace **out, struct reason *why);
 bool    trace_next(struct trace *t, const struct trace_event **out);
 unsigned                      trace_files(const struct trace *t);

@@ -6,7 +6,7 @@
 #define AUTOLOGGER_BOOT_CHANGED_H
 #include "autologger/boot/result.h"
 
-/* Adds a note (1306) to each row whose declaration in `store` says something else than what was started; what is noted already is
+/* Adds a note (W_REVISION_MISMATCH) to each row whose declaration in `store` says something else than what was started; what is noted already is
  * not noted again. The number of notes added. */
 unsigned changed_note(struct result_list *rows, struct regstore *store);
 #endif

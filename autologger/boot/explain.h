@@ -7,14 +7,15 @@
 #define AUTOLOGGER_BOOT_EXPLAIN_H
 #include "autologger/boot/result.h"
 
-/* A provider's row after its session has stopped: never registered (4200), denied to the users of its programs (5), registered and silent, kept out by level, keywords or filters
- * (1168). False: there is nothing to explain. *out is filled whole but for the place of the declaration. */
+/* A provider's row after its session has stopped: never registered (W_WMI_GUID_NOT_FOUND), denied to the users of its programs (W_ACCESS_DENIED),
+ * registered and silent, kept out by level, keywords or filters
+ * (W_NOT_FOUND). False: there is nothing to explain. *out is filled whole but for the place of the declaration. */
 bool explain_provider(const struct result_row *provider, struct condition *out);
-/* A session's row after the stop: nothing was written (1168, note). `providers`: its `count` rows. */
+/* A session's row after the stop: nothing was written (W_NOT_FOUND, note). `providers`: its `count` rows. */
 bool explain_empty(const struct result_row *session, const struct result_row *providers, unsigned count, struct condition *out);
 /* Losses of a user session although a good part of its buffers was free. */
 bool explain_burst(const struct result_row *session);
-/* Events that found no room (8): which value to raise to what, by the row's suggestions. */
+/* Events that found no room (W_NOT_ENOUGH_MEMORY): which value to raise to what, by the row's suggestions. */
 bool explain_lost(const struct result_row *session, struct condition *out);
 /* "4 (Informational)", "0 (all)", "9". Returns `out`. */
 const char *explain_level(uint8_t level, char out[24]);

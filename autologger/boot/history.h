@@ -29,7 +29,7 @@ struct history {
 /* All boots of the store; none is fine. Pass to history_finish in every case. */
 wstatus history_load(struct regstore *store, struct history *out, struct reason *why);
 void    history_finish(struct history *history);
-/* Makes boot `number` a baseline, or no longer one. 2 when there is no such boot. */
+/* Makes boot `number` a baseline, or no longer one. W_FILE_NOT_FOUND when there is no such boot. */
 wstatus history_mark(struct regstore *store, uint32_t number, bool baseline, struct reason *why);
 
 struct history_pruned {

@@ -12,12 +12,12 @@
 struct journal;
 
 wstatus journal_create(struct os *os, const char *boot_id, struct journal **out, struct reason *why);
-/* The journal of a predecessor; checks every record. 13 when damaged: what is sound before the damage is kept. */
+/* The journal of a predecessor; checks every record. W_INVALID_DATA when damaged: what is sound before the damage is kept. */
 wstatus journal_adopt(int fd, struct journal **out, struct reason *why);
 void    journal_destroy(struct journal *j); /* NULL is fine */
 int     journal_fd(const struct journal *j);
 unsigned journal_count(const struct journal *j);
-/* Notes that value `name` of `key` is to become the DWORD `value`. 8 when the journal is full. */
+/* Notes that value `name` of `key` is to become the DWORD `value`. W_NOT_ENOUGH_MEMORY when the journal is full. */
 wstatus journal_dword(struct journal *j, const char *key, const char *name, uint32_t value, struct reason *why);
 wstatus journal_replay(struct journal *j, struct regstore *store, struct reason *why);
 #endif

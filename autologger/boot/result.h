@@ -116,14 +116,15 @@ void               result_list_finish(struct result_list *list);
  * key. A baseline mark stays. One transaction. */
 wstatus result_save(struct regstore *store, const struct result_list *list, struct reason *why);
 /* The same for a boot that was loaded, and is not the last one: it does not become the last one, and the Status at the declared keys
- * stays that of a later boot. 2 when the store has it no longer. */
+ * stays that of a later boot. W_FILE_NOT_FOUND when the store has it no longer. */
 wstatus result_save_past(struct regstore *store, const struct result_list *list, struct reason *why);
 /* The number of the boot with that id: the one it has, else the one it gets when it is saved next. */
 wstatus result_number_of(struct regstore *store, const char *boot_id, uint32_t *out, struct reason *why);
 /* The number of the boot that was saved last; 0: none. */
 uint32_t result_last(struct regstore *store);
-/* The boot that was saved last. 2 when there was no boot yet; 1306 when the store has one of before boots had numbers. */
+/* The boot that was saved last. W_FILE_NOT_FOUND when there was no boot yet; W_REVISION_MISMATCH when the store has one of before boots had
+ * numbers. */
 wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why);
-/* The boot of that number. 2 when there is none, or no longer. */
+/* The boot of that number. W_FILE_NOT_FOUND when there is none, or no longer. */
 wstatus result_load_number(struct regstore *store, uint32_t number, struct result_list *list, struct reason *why);
 #endif

@@ -7,7 +7,8 @@
 
 /* Starts the one session that `store` declares below WMI (GlobalLogger, or an Autologger key, with Start = 1), kernel sources
  * included; `fs_ready`: its file may be made, and is made by its logger: a flush waits for that, then session_file_status says what
- * became of it. What was not quite as asked goes to `found`, in words of the declaration. When it fails nothing of the session is left. 87: `store` declares none, or several; and what a boot would give it. */
+ * became of it. What was not quite as asked goes to `found`, in words of the declaration. When it fails nothing of the session is left.
+ * W_INVALID_PARAMETER: `store` declares none, or several; and what a boot would give it. */
 wstatus boot_start_one(struct session_table *table, const char *log_dir, struct regstore *store, bool fs_ready, struct session **out,
                        struct condition_list *found, struct reason *why);
 #endif

@@ -16,11 +16,12 @@ struct live_losses {
 extern const struct guid live_lost_class; /* RT_LostEvent */
 enum { LIVE_LOST_EVENT = 32, LIVE_LOST_BUFFER = 33, LIVE_LOST_FILE = 34 };
 
-/* Attaches to the session. 4201: no daemon, or no real-time session of that name; 5: only root and the daemon's own user may;
- * 1450: 8 consumers read it already. `runtime_dir` NULL = the default. */
+/* Attaches to the session. W_WMI_INSTANCE_NOT_FOUND: no daemon, or no real-time session of that name; W_ACCESS_DENIED: only root and the daemon's
+ * own user may;
+ * W_NO_SYSTEM_RESOURCES: 8 consumers read it already. `runtime_dir` NULL = the default. */
 wstatus live_open(const char *runtime_dir, const char *session, struct live **out, struct reason *why);
 /* Acknowledges the last window and waits for the next, whose dates are by the system's date as of now. *out: its events (without the header event), until the next call; NULL: the
- * session has ended and nothing is left. 1223: live_stop. */
+ * session has ended and nothing is left. W_CANCELLED: live_stop. */
 wstatus live_next(struct live *l, struct etl_reader **out, struct reason *why);
 /* live_next returns, now and from now on. */
 void live_stop(struct live *l);

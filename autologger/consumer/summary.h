@@ -45,14 +45,14 @@ struct summary_more {
     void  *progress_ctx;
     size_t times; /* for tests: instead of SUMMARY_TIMES; 0: that */
 };
-/* Reads all events that are still to come from `r`. 8 when out of memory. */
+/* Reads all events that are still to come from `r`. W_NOT_ENOUGH_MEMORY when out of memory. */
 wstatus summary_create(struct etl_reader *r, struct summary **out, struct reason *why);
 wstatus summary_create_with(struct etl_reader *r, const struct summary_more *more, struct summary **out, struct reason *why);
 void    summary_destroy(struct summary *s); /* NULL is fine */
 /* Events whose provider name, or "provider/event", is `name` ("Thread", "Thread/CSwitch"); case counts. */
 uint64_t summary_count(const struct summary *s, const char *name);
 void     summary_print(const struct summary *s, FILE *out);
-/* One JSON object, one line. 8 when out of memory. */
+/* One JSON object, one line. W_NOT_ENOUGH_MEMORY when out of memory. */
 wstatus summary_print_json(const struct summary *s, FILE *out);
 wstatus summary_print_json_with(const struct summary *s, const struct summary_more *more, FILE *out);
 #endif

@@ -15,13 +15,14 @@ void tdh_reads_end(void);
 void tdh_installed(void);
 /* An event is given: it may describe others, or be a piece of a manifest. */
 void tdh_sees(const struct etl_event *event);
-/* The seam to manifests: reads one into the set, of a file, or of bytes with `origin`. 50: this build has none. */
+/* The seam to manifests: reads one into the set, of a file, or of bytes with `origin`. W_NOT_SUPPORTED: this build has none. */
 wstatus tdh_manifest_load(struct schema_set *set, const char *path, struct reason *why);
-/* The same of a program or a compiled manifest; 13 for XML. */
+/* The same of a program or a compiled manifest; W_INVALID_DATA for XML. */
 wstatus tdh_binary_load(struct schema_set *set, const char *path, struct reason *why);
 /* A learn_manifest (schema/learn.h). */
 void    tdh_manifest_learn(void *ctx, struct schema_set *set, const void *xml, size_t size);
 wstatus tdh_manifest_parse(struct schema_set *set, const void *data, size_t size, const char *origin, struct reason *why);
-/* Copies the bytes to the caller's buffer and frees them: 0; 122; 8 where they were not made. *size gets what is used or needed. */
+/* Copies the bytes to the caller's buffer and frees them: 0; W_INSUFFICIENT_BUFFER; W_NOT_ENOUGH_MEMORY where they were not made. *size gets what
+ * is used or needed. */
 uint32_t tdh_deliver(struct text *bytes, bool made, void *buffer, uint32_t *size);
 #endif

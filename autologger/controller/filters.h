@@ -4,6 +4,7 @@
 #include "autologger/include/evntprov.h"
 #include "autologger/wire/filter.h"
 
-/* *out: malloc; NULL when there are none. 87 malformed, over a limit, one type twice; 50 a type that there is not here; 8. */
+/* *out: malloc; NULL when there are none. W_INVALID_PARAMETER malformed, over a limit, one type twice; W_NOT_SUPPORTED a type that there is not here;
+ * W_NOT_ENOUGH_MEMORY. */
 wstatus filters_from(const EVENT_FILTER_DESCRIPTOR *descriptors, ULONG count, struct filter_block **out, struct reason *why);
 #endif

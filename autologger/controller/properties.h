@@ -8,24 +8,25 @@
 
 #include <stdbool.h>
 
-/* 87, 24: too small for the fixed part, or an offset points outside or into it. */
+/* W_INVALID_PARAMETER, W_BAD_LENGTH: too small for the fixed part, or an offset points outside or into it. */
 wstatus properties_check(const EVENT_TRACE_PROPERTIES *p);
-/* The log file's name, malloc; NULL in *out: none is given. 87 not terminated within the structure, 8. */
+/* The log file's name, malloc; NULL in *out: none is given. W_INVALID_PARAMETER not terminated within the structure, W_NOT_ENOUGH_MEMORY. */
 /* EnableFlags as the masks of the kernel's groups: themselves, or, with EVENT_TRACE_FLAG_EXTENSION, up to 8 words that they point to behind
- * the struct (87 when these are not there). */
+ * the struct (W_INVALID_PARAMETER when these are not there). */
 wstatus properties_flags(const EVENT_TRACE_PROPERTIES *p, uint32_t mask[8]);
 wstatus properties_file(const EVENT_TRACE_PROPERTIES *p, bool wide, char **out);
-/* The processes that EVENT_TRACE_PROPERTIES_V2 chooses, malloc; NULL in *out: it chooses none. 87 another version, or filters of which some are none;
- * 50; 24. */
+/* The processes that EVENT_TRACE_PROPERTIES_V2 chooses, malloc; NULL in *out: it chooses none. W_INVALID_PARAMETER another version, or filters of
+ * which some are none;
+ * W_NOT_SUPPORTED; W_BAD_LENGTH. */
 struct filter_block;
 wstatus properties_processes(const EVENT_TRACE_PROPERTIES *p, struct filter_block **out);
-/* Name of an argument, malloc. 8. */
+/* Name of an argument, malloc. W_NOT_ENOUGH_MEMORY. */
 wstatus name_take(const void *text, bool wide, char **out);
-/* StartTrace puts the session's name there. 24: no room. */
+/* StartTrace puts the session's name there. W_BAD_LENGTH: no room. */
 wstatus properties_name_put(EVENT_TRACE_PROPERTIES *p, bool wide, const char *name);
 /* Whether the log file's name would fit where LogFileNameOffset says; also where it says nothing. */
 bool    properties_file_fits(const EVENT_TRACE_PROPERTIES *p, bool wide, const char *file);
-/* All outputs, names where there is room for them. 234: there is not. `given`, or NULL: the file's name as the caller knows it, put where the
+/* All outputs, names where there is room for them. W_MORE_DATA: there is not. `given`, or NULL: the file's name as the caller knows it, put where the
  * mapped one does not fit. */
 wstatus properties_fill(EVENT_TRACE_PROPERTIES *p, bool wide, const struct ctl_session_info *s, const char *given);
 

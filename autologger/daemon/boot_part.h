@@ -37,7 +37,8 @@ struct boot_part {
     void (*ended)(void *ctx); /* ... they do not any more, and the rows are saved */
     /* Nothing more will become of the rows: the sessions have ended and their files are merged (or stay as they are). */
     bool (*settled)(void *ctx);
-    /* Somebody asks for the end: the sessions stop, their files are merged. 0: done; 170: the merge goes on; 4201: there were none. */
+    /* Somebody asks for the end: the sessions stop, their files are merged. 0: done; W_BUSY: the merge goes on; W_WMI_INSTANCE_NOT_FOUND: there
+     * were none. */
     wstatus (*end)(void *ctx, struct reason *why);
 };
 #endif

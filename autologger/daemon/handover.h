@@ -24,7 +24,7 @@ int handover_acknowledged(int connection, int timeout_ms);
 
 /* The successor's side. connect: -1 when nobody listens at `path`, or does not answer within half a second. */
 int handover_connect(const char *path);
-/* Takes everything into `k`. 1460 when the keeper falls silent, 13 when it says nonsense, or is another version. */
+/* Takes everything into `k`. W_TIMEOUT when the keeper falls silent, W_INVALID_DATA when it says nonsense, or is another version. */
 wstatus handover_receive(int connection, struct kept *k, struct reason *why);
 void    handover_acknowledge(int connection);
 #endif

@@ -16,7 +16,7 @@ struct kernel_opened {
 };
 
 /* Begins with all kernel sessions of the table that have no klog; *out is NULL when there are none. `done_fd` (eventfd) is signalled at
- * the end. 8. */
+ * the end. W_NOT_ENOUGH_MEMORY. */
 wstatus kernel_start_begin(struct session_table *table, int done_fd, struct kernel_start **out, struct reason *why);
 /* The worker has finished: take what it opened, finish after that. `wait`: it is waited for. */
 bool kernel_start_done(struct kernel_start *k, bool wait);

@@ -9,9 +9,9 @@
 
 enum { MACHINE_KEY_SIZE = 32 };
 /* `store`: the path of the store; its folder must be there. A file that is not the daemon's own user's, that others may read or write, or that
- * is no regular file of 32 bytes is refused with 13, and stays as it is. */
+ * is no regular file of 32 bytes is refused with W_INVALID_DATA, and stays as it is. */
 wstatus machine_key_load(const char *store, uint8_t out[MACHINE_KEY_SIZE], struct reason *why);
-/* The same, but makes none: 2 where there is no key. */
+/* The same, but makes none: W_FILE_NOT_FOUND where there is no key. */
 wstatus machine_key_read(const char *store, uint8_t out[MACHINE_KEY_SIZE], struct reason *why);
 /* One for this run alone. False: the kernel gives no random numbers. */
 int machine_key_random(uint8_t out[MACHINE_KEY_SIZE]);

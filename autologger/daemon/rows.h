@@ -12,6 +12,6 @@ wstatus rows_create(struct os *os, struct rows **out, struct reason *why);
 wstatus rows_adopt(int fd, struct rows **out, struct result_list *list, struct reason *why);
 void    rows_destroy(struct rows *r); /* NULL is fine */
 int     rows_fd(const struct rows *r);
-/* 8 when the list does not fit; the former one then stays. */
+/* W_NOT_ENOUGH_MEMORY when the list does not fit; the former one then stays. */
 wstatus rows_store(struct rows *r, const struct result_list *list, struct reason *why);
 #endif

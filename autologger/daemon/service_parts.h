@@ -55,7 +55,7 @@ void    service_stop_asked(struct service *v);
 void    service_stop_all(struct service *v, bool declared_only);
 
 /* ---- service_setup.c ---- */
-/* *adopted: a predecessor's state was handed over, and is this daemon's now. 13: it is another version's */
+/* *adopted: a predecessor's state was handed over, and is this daemon's now. W_INVALID_DATA: it is another version's */
 wstatus service_state_adopt(struct service *v, bool *adopted, struct reason *why);
 wstatus service_state_create(struct service *v, struct reason *why);
 wstatus service_listen_open(struct service *v, struct reason *why);

@@ -14,7 +14,8 @@ struct start_host {
 /* Begins a snapshot of a session that runs, at `file` as FileName is mapped; NULL: its next file (NEWFILE). *errand says when it is done. The Status;
  * *answer has why. */
 wstatus file_now(const struct start_host *host, struct session *s, const char *file, struct ctl_update_answer *answer, struct logger_errand **errand);
-/* Begins other terms for a session that runs (session_update_begin); terms->file_name, as FileName is mapped, becomes its file: 161 another session
+/* Begins other terms for a session that runs (session_update_begin); terms->file_name, as FileName is mapped, becomes its file: W_BAD_PATHNAME
+ * another session
  * writes it. MaximumBuffers stays within what all sessions may have. When that update has ended: updated_now. */
 wstatus update_now(const struct start_host *host, struct session *s, const struct session_terms *terms, struct session_update **out,
                    struct reason *why);

@@ -37,7 +37,7 @@ struct etl_buffers {
     uint64_t           expanded; /* bytes of decompressed buffers now in memory: a small file can claim a lot */
 };
 
-/* Walks all buffers; `header` is the decoded header event of buffer 0. 8 when out of memory. */
+/* Walks all buffers; `header` is the decoded header event of buffer 0. W_NOT_ENOUGH_MEMORY when out of memory. */
 wstatus etl_buffers_init(struct etl_buffers *b, struct etl_source source, const struct etl_file_header *header);
 void    etl_buffers_finish(struct etl_buffers *b);
 /* Loads uncompressed buffers through a mapping of the file from now on (reader.h, etl_reader_map). False: it can't be mapped. */

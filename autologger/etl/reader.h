@@ -66,7 +66,7 @@ struct etl_damage {
     char     text[160];
 };
 
-/* Status 2, 5; 13 when there is no readable header buffer (not an .etl). */
+/* Status W_FILE_NOT_FOUND, W_ACCESS_DENIED; W_INVALID_DATA when there is no readable header buffer (not an .etl). */
 wstatus etl_reader_open(const char *path, struct etl_reader **out, struct reason *why);
 /* The same over bytes that stay valid until close. */
 wstatus etl_reader_open_memory(const void *data, size_t size, struct etl_reader **out, struct reason *why);

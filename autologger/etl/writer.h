@@ -38,7 +38,7 @@ struct etl_file_info {
     uint32_t    thread_id, process_id;
     uint32_t    ring_buffers; /* CIRCULAR, BUFFERING: buffers behind the header's; 0: as max_file_size says */
     /* Of a compressed file: bytes made, 0 when they would be more than `room`. NULL: buffers as they are. xpress_compress (xpress.h) is one of
-     * `compression` ETL_XPRESS. Not with the modes CIRCULAR, BUFFERING, APPEND, PREALLOCATE (87). */
+     * `compression` ETL_XPRESS. Not with the modes CIRCULAR, BUFFERING, APPEND, PREALLOCATE (W_INVALID_PARAMETER). */
     size_t (*compress)(const uint8_t *in, size_t size, uint8_t *out, size_t room);
     uint16_t compression;
     bool     direct; /* large buffers may go past the page cache; not of a file in memory */
@@ -63,8 +63,9 @@ struct etl_writer;
 
 /* Creates `path` (its parents must exist) and writes buffer 0. Refuses to follow a link in the last part and to replace a
  * file that is neither empty nor an .etl (80/183 semantics: W_ALREADY_EXISTS). `free_floor`: bytes of the volume that are
- * never used up (0 = none): a write that would go below gives W_DISK_FULL. 32: another writer has the file. APPEND: 1784 its BufferSize is another, 87 it is not of this
- * kind, 1502 it is full. */
+ * never used up (0 = none): a write that would go below gives W_DISK_FULL. W_SHARING_VIOLATION: another writer has the file. APPEND:
+ * W_INVALID_USER_BUFFER its BufferSize is another, W_INVALID_PARAMETER it is not of this
+ * kind, W_LOG_FILE_FULL it is full. */
 wstatus etl_writer_create(struct os *os, const char *path, const struct etl_file_info *info, uint64_t free_floor,
                           struct etl_writer **out, struct reason *why);
 /* The same in a file that is open: a memfd. `fd` becomes the writer's; `shown` is its name in reasons. */
@@ -91,14 +92,14 @@ wstatus etl_writer_resume(struct os *os, const char *path, const struct etl_file
 /* Writes one buffer; one without events (filled = 72) is left out, as readers stumble over it.
  * `buffer` has info.buffer_size bytes; bytes [72, filled) hold events, the writer fills in the 72-byte
  * header and the 0xFF tail. `time` is the flush time on the raw clock. `sequence` must rise per CPU.
- * Statuses: 112 full or floor reached, 1502 max_file_size reached, others by errno. On failure nothing of it is in the file. */
+ * Statuses: W_DISK_FULL full or floor reached, W_LOG_FILE_FULL max_file_size reached, others by errno. On failure nothing of it is in the file. */
 wstatus etl_writer_put(struct etl_writer *w, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time,
                        struct reason *why);
 /* W8: how far the open buffer of `cpu` is filled, for a successor, with which it goes on; 0: none is open. After etl_writer_resume_in, for each
- * processor, before anything is written: what came behind that is cut off. 13: it is not there. */
+ * processor, before anything is written: what came behind that is cut off. W_INVALID_DATA: it is not there. */
 uint64_t etl_writer_open(const struct etl_writer *w, uint16_t cpu);
 wstatus  etl_writer_reopen(struct etl_writer *w, uint16_t cpu, uint64_t open, struct reason *why);
-/* True: the file has reached its maximum size, so that the next buffer gives 1502. */
+/* True: the file has reached its maximum size, so that the next buffer gives W_LOG_FILE_FULL. */
 bool etl_writer_full(const struct etl_writer *w);
 /* What is written now is waited for: see writer_direct.c. */
 void etl_writer_hurry(struct etl_writer *w, bool hurry);

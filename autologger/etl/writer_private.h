@@ -71,7 +71,7 @@ static inline uint32_t writer_buffers_in_file(const struct etl_writer *w)
 }
 
 /* ---- writer.c ---- */
-/* The writer's file is its alone (W6). 32: another has it. */
+/* The writer's file is its alone (W6). W_SHARING_VIOLATION: another has it. */
 wstatus writer_lock(struct etl_writer *w, bool wait, struct reason *why);
 void    writer_unlock(struct etl_writer *w);
 /* What is at the writer's path may be replaced: nothing, an empty file, or an .etl. Opens it; *made says that it is new. */

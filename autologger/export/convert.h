@@ -27,6 +27,6 @@ wstatus convert_folded(struct trace *t, const struct frame_namer *namer, enum fo
                        struct convert_counts *counts, struct reason *why);
 /* `folder` is made, and must not be there: metadata, and a file for each processor. `os` makes them. */
 wstatus convert_ctf(struct os *os, struct trace *t, const char *folder, struct convert_counts *counts, struct reason *why);
-/* 112, or by errno, when the stream has an error. */
+/* W_DISK_FULL, or by errno, when the stream has an error. */
 wstatus convert_written(FILE *out, struct reason *why);
 #endif

@@ -43,7 +43,7 @@ struct timeline_counts {
     uint64_t switches, wakes, samples, stacks, slices /* ends of */, begins /* of them */, instants, counters /* events */, names;
     uint64_t counter_values, sampled /* samples that have a stack */, lanes;
 };
-/* Reads the whole trace. `namer`: NULL for addresses. 8 without memory. */
+/* Reads the whole trace. `namer`: NULL for addresses. W_NOT_ENOUGH_MEMORY without memory. */
 wstatus timeline_write(struct trace *t, const struct frame_namer *namer, const struct timeline_sink *sink, struct timeline_counts *counts,
                        struct reason *why);
 #endif

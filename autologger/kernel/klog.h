@@ -58,8 +58,9 @@ struct klog_config {
 
 struct klog;
 
-/* Opens every source that the mask asks for, disabled. Status: 1314 when perf events may not be opened (the reason names
- * the capability and perf_event_paranoid), 8 memory, 50 when the kernel has no perf events at all. A single source that is
+/* Opens every source that the mask asks for, disabled. Status: W_PRIVILEGE_NOT_HELD when perf events may not be opened (the reason names
+ * the capability and perf_event_paranoid), W_NOT_ENOUGH_MEMORY memory, W_NOT_SUPPORTED when the kernel has no perf events at all. A single source
+ * that is
  * missing is a condition, not a failure. */
 wstatus klog_create(const struct klog_config *config, struct klog **out, struct reason *why);
 /* Takes over from a dead predecessor. `find` gives the descriptor handed over under a name that klog_fds showed, or -1. */
@@ -70,8 +71,10 @@ void klog_tell(struct klog *k, void *condition_ctx);
 /* Arms all sources, imports the kernel phase and queues the start rundown (processes, threads, images; CollectionStart). */
 wstatus klog_start(struct klog *k, struct reason *why);
 /* What it records, other than what it was created with: flags and stacks, all at once. The sources that
- * are kept lose nothing, and what is armed anew or goes is counted to the last event. Either all of it happens or (`why`) nothing: 1314,
- * 8 when a source may not be opened, 1450 no place for more, 21 before klog_start or after the stop. A source that this machine lacks is
+ * are kept lose nothing, and what is armed anew or goes is counted to the last event. Either all of it happens or (`why`) nothing:
+ * W_PRIVILEGE_NOT_HELD,
+ * W_NOT_ENOUGH_MEMORY when a source may not be opened, W_NO_SYSTEM_RESOURCES no place for more, W_NOT_READY before klog_start or after the stop. A
+ * source that this machine lacks is
  * a condition, as at the start. `keep` is shown descriptors as by klog_fds, and with -1 those that are gone. */
 wstatus klog_update(struct klog *k, const struct klog_config *terms, void (*keep)(void *ctx, const char *name, int fd, size_t ring_bytes),
                     void *ctx, struct reason *why);
@@ -83,7 +86,8 @@ void klog_stack_keys_end(struct klog *k);
 /* klog_size.c, which the early program does not have. The bound of the memory for raw records, and how far it may be raised. */
 uint64_t klog_memory(const struct klog *k, uint64_t *most);
 /* Another bound, rounded up to what the memory is divided into; all that is in there stays, and the drainer and the converter go on.
- * 8; 170 more than half of a smaller one would be in use; 21 what the kernel counts is final. Either it is done or nothing has changed. */
+ * W_NOT_ENOUGH_MEMORY; W_BUSY more than half of a smaller one would be in use; W_NOT_READY what the kernel counts is final. Either it is done or nothing
+ * has changed. */
 wstatus klog_resize(struct klog *k, uint64_t bytes, struct reason *why);
 /* True: a pass is under way, for which klog_update and klog_resize would wait. */
 bool klog_in_pass(struct klog *k);

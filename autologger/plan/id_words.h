@@ -3,7 +3,7 @@
 #define AUTOLOGGER_PLAN_ID_WORDS_H
 #include "autologger/wire/filter.h"
 
-/* *in: whether these are let in, or (behind "not") kept out. 87 with what is wrong. */
+/* *in: whether these are let in, or (behind "not") kept out. W_INVALID_PARAMETER with what is wrong. */
 wstatus id_words_parse(const char *text, uint16_t ids[FILTER_IDS], unsigned *count, bool *in, struct reason *why);
 /* Without "not"; malloc. NULL: out of memory. */
 char *id_words_print(const uint8_t *bytes, uint32_t size);

@@ -6,6 +6,6 @@
 #define AUTOLOGGER_PLAN_PAYLOAD_WORDS_H
 #include "autologger/wire/payload_filter.h"
 
-/* `key`: the path of the value's key, which has the provider's GUID. 87 with what is wrong; 8. */
+/* `key`: the path of the value's key, which has the provider's GUID. W_INVALID_PARAMETER with what is wrong; W_NOT_ENOUGH_MEMORY. */
 wstatus payload_words_parse(const char *key, const char *text, struct payload_bytes *out, struct reason *why);
 #endif

@@ -9,7 +9,7 @@
 
 /* A running session or provider has Status 0 plus conditions: what was not quite as asked. */
 struct condition {
-    wstatus     number;      /* 50 not supported, 87 clamped or ignored, 1168 nobody registered it, ... */
+    wstatus     number;      /* W_NOT_SUPPORTED not supported, W_INVALID_PARAMETER clamped or ignored, W_NOT_FOUND nobody registered it, ... */
     bool        note;        /* true: harmless, shown as a note */
     char        item[64];    /* the value, flag or provider it is about */
     char        reason[256];
@@ -43,7 +43,7 @@ struct plan_provider {
     struct guid guid;
     char       *name; /* ProviderFriendlyName, or NULL */
     char       *key;  /* full registry path */
-    wstatus     status; /* 87: the subkey is not a {guid}, or a value is wrong; then reason says why */
+    wstatus     status; /* W_INVALID_PARAMETER: the subkey is not a {guid}, or a value is wrong; then reason says why */
     struct reason reason;
     bool        enabled;
     uint8_t     level; /* 0 = all */
@@ -110,7 +110,7 @@ bool plan_units_wanted(struct regstore *store, char *const *keys, unsigned count
 /* 10 % of RAM: what holds without MaxNonPagedPoolUsage. */
 uint64_t plan_memory_ceiling(uint64_t ram_bytes);
 /* Of `left` bytes, what a session may have when those of keys[] are still to come: each of them that has Start = 1 is kept its
- * MinimumBuffers, all together at most a quarter. So the first that asks for everything does not leave the others with error 8. */
+ * MinimumBuffers, all together at most a quarter. So the first that asks for everything does not leave the others with error W_NOT_ENOUGH_MEMORY. */
 uint64_t plan_memory_share(struct regstore *store, char *const *keys, unsigned count, unsigned processors, uint64_t left);
 /* The INI words (registry-sim/text/dialect.h) by values.def. */
 struct ini_vocabulary;

@@ -26,9 +26,10 @@ struct plan_publishers {
 void plan_publishers_use(const struct plan_publishers *p);
 /* For the vocabulary: is it the name of an installed provider? */
 bool publisher_guid(void *ctx, const char *name, struct guid *out);
-/* What a word means for the provider whose braced GUID is in the key's path. 87: its manifest has no such word; 1168: there is none. */
+/* What a word means for the provider whose braced GUID is in the key's path. W_INVALID_PARAMETER: its manifest has no such word; W_NOT_FOUND:
+ * there is none. */
 wstatus publisher_word_value(const char *key, enum publisher_word kind, const char *word, uint64_t *value, struct reason *why);
-/* As plan_publishers.layout. 1168: there is no manifest of the provider in the key's path. */
+/* As plan_publishers.layout. W_NOT_FOUND: there is no manifest of the provider in the key's path. */
 wstatus publisher_event_layout(const char *key, bool id, unsigned nth, struct payload_clause *clause, bool *more, struct reason *why);
 /* The built-in providers, whose programs come with the daemon: the name of number `i` (from 0), and its GUID; NULL: there are no more. */
 const char *plan_own_provider(unsigned i, struct guid *out);

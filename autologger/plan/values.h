@@ -79,11 +79,11 @@ struct value {
 struct value_set {
     struct value at[VALUE_COUNT];
 };
-/* Reads one value into set->at[id]. Wrong type: 87 with name and both types, and the place is kept in set->at[id]. A
+/* Reads one value into set->at[id]. Wrong type: W_INVALID_PARAMETER with name and both types, and the place is kept in set->at[id]. A
  * number that is too short is ignored with a condition, an empty binary is absent. */
 wstatus value_read(struct regstore *store, const char *key, enum value_id id, struct value_set *set,
                    struct condition_list *conditions, struct reason *why);
-/* Reads every value of the scope that is NOW or KEPT; those that are KEPT and set to something give condition 50. On
+/* Reads every value of the scope that is NOW or KEPT; those that are KEPT and set to something give condition W_NOT_SUPPORTED. On
  * failure *failed is the value that is wrong. */
 wstatus value_set_read(struct regstore *store, const char *key, unsigned scope, struct value_set *set,
                        struct condition_list *conditions, enum value_id *failed, struct reason *why);

@@ -21,7 +21,7 @@ struct sideband_record {
 typedef void sideband_fn(void *ctx, const struct sideband_record *r);
 struct sideband;
 
-/* 5 with the right that is missing; 50 where there is no perf; 8. */
+/* W_ACCESS_DENIED with the right that is missing; W_NOT_SUPPORTED where there is no perf; W_NOT_ENOUGH_MEMORY. */
 wstatus sideband_open(struct sideband **out, struct reason *why);
 /* All records up to `until_ns`. */
 void sideband_take(struct sideband *s, uint64_t until_ns, sideband_fn *each, void *ctx);

@@ -20,8 +20,8 @@ struct event_told {
 uint32_t event_told_sessions(REGHANDLE handle, uint8_t level, uint64_t keyword);
 /* Of these, the ones whose filters let the event in. */
 uint32_t event_told_let_in(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data);
-/* Writes the event for the enablements in *sessions, and clears the bit of each that has it (or does not want it). 0; 8: no room in
- * the one at the lowest bit left; 234 and 534 as EventWrite. */
+/* Writes the event for the enablements in *sessions, and clears the bit of each that has it (or does not want it). 0; W_NOT_ENOUGH_MEMORY: no room in
+ * the one at the lowest bit left; W_MORE_DATA and W_ARITHMETIC_OVERFLOW as EventWrite. */
 ULONG event_told_write(REGHANDLE handle, PCEVENT_DESCRIPTOR d, ULONG n, const EVENT_DATA_DESCRIPTOR *data, const struct event_told *told,
                        uint32_t *sessions);
 /* The event for every session that wants it. One without room is waited for, patience_ms in a row (*impatient remembers that this was

@@ -6,6 +6,6 @@
 #define AUTOLOGGER_REPORT_PAGE_H
 #include "autologger/report/boot_json.h"
 
-/* 112 and others when `out` fails; 8. */
+/* W_DISK_FULL and others when `out` fails; W_NOT_ENOUGH_MEMORY. */
 wstatus page_write(const struct report *r, FILE *out, struct reason *why);
 #endif

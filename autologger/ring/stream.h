@@ -32,10 +32,10 @@ struct stream_set;
 
 /* A chunk size fit for events of a session with buffers of `buffer_bytes`: the power of two that holds the largest event. */
 uint32_t stream_chunk_shift(uint32_t buffer_bytes);
-/* Status 8 when there is no memory. */
+/* Status W_NOT_ENOUGH_MEMORY when there is no memory. */
 wstatus stream_set_create(struct os *os, const struct stream_config *config, struct stream_set **out, struct reason *why);
 /* Takes over a predecessor's memfds (both read-write) at the published read positions rpos[cpus + 1]. Visits all CPUs. Chunks that
- * neither lie in the pool nor are linked behind these positions are free. 13 when the control memory is not what it should be. */
+ * neither lie in the pool nor are linked behind these positions are free. W_INVALID_DATA when the control memory is not what it should be. */
 wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why);
 /* The same in two halves, for many sets: between them the caller visits all CPUs, once. Nothing else may be done with a set until then. */
 wstatus stream_set_adopt_begin(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why);

@@ -49,7 +49,7 @@ struct ring_rseq {
     bool      forced_off; /* by a test */
 };
 extern struct ring_rseq ring_rseq __attribute__((visibility("hidden")));
-/* Checks two mappings against each other and fills the view; 13 with the reason when they don't fit. */
+/* Checks two mappings against each other and fills the view; W_INVALID_DATA with the reason when they don't fit. */
 wstatus ring_view_init(struct ring_view *view, const void *control, size_t control_size, void *data, size_t data_size,
                        int eventfd, struct reason *why);
 /* The same with a trusted header: any program of the user can change the one in the data. */
@@ -63,7 +63,7 @@ struct ring_piece {
     uint32_t reserved;
 };
 /* Writes `header` (size, ids, everything but time filled in) and the pieces, if `*enable`'s first 8 bytes still equal
- * `ticket`. 0 written; or not enabled any more (also 0, *written = false); 8 no room (counted); 234 too large for the
+ * `ticket`. 0 written; or not enabled any more (also 0, *written = false); W_NOT_ENOUGH_MEMORY no room (counted); W_MORE_DATA too large for the
  * session (counted). `total` = sum of the pieces' sizes; the record's size, time, kernel_time and user_time are set by the callee. */
 wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket,
                    struct etl_event_header *header, const struct ring_piece *pieces, unsigned count, uint32_t total,
@@ -73,7 +73,7 @@ wstatus ring_write(const struct ring_view *view, const struct shm_enable *enable
  * which is none. Readers take that from a stream of the daemon's own user alone (session/logger.c). */
 struct ring_told {
     uint64_t time;       /* on the view's clock */
-    bool     count_loss; /* false: 8 without counting when there is no room; the caller tries again */
+    bool     count_loss; /* false: W_NOT_ENOUGH_MEMORY without counting when there is no room; the caller tries again */
 };
 struct section;
 wstatus ring_write_told(const struct ring_view *view, const struct shm_enable *enable, uint64_t ticket, const struct section *s,

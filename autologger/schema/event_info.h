@@ -21,7 +21,7 @@ struct event_info_of {
 bool event_info_build(const struct schema_event *event, const struct event_info_of *of, struct text *out);
 bool map_info_build(const struct schema_map *map, struct text *out);
 /* Makes an event of such a block and enters it into `p`, whose GUID is that of the block. A map that `p` does not have yet becomes an empty
- * one of that name, for map_info_read to fill. 13 and what is wrong; 8. */
+ * one of that name, for map_info_read to fill. W_INVALID_DATA and what is wrong; W_NOT_ENOUGH_MEMORY. */
 wstatus event_info_read(struct schema_provider *p, const void *data, size_t size, struct reason *why);
 wstatus map_info_read(struct schema_provider *p, const void *data, size_t size, struct reason *why);
 /* Payload of EventMetadata's types: 32 is the block of an event, 33 has the provider's GUID before that of a map. */

@@ -9,7 +9,8 @@ typedef wstatus manifest_taker(void *ctx, struct manifest *m, struct reason *why
 
 /* All that the bytes hold, one behind the other. */
 wstatus manifest_unpack_all(const void *data, size_t size, const char *origin, manifest_taker *take, void *ctx, struct reason *why);
-/* The same of a file: the binary form or an ELF file with the section. 2 and others: it can't be read; 13: it holds something else; 1168: an
+/* The same of a file: the binary form or an ELF file with the section. W_FILE_NOT_FOUND and others: it can't be read; W_INVALID_DATA: it holds
+ * something else; W_NOT_FOUND: an
  * ELF file without the section. */
 wstatus manifest_file_binary(const char *path, manifest_taker *take, void *ctx, struct reason *why);
 /* XML too (al_manifest). */

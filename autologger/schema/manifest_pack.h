@@ -24,6 +24,7 @@ void manifest_pack_strings(const struct manifest *m, unsigned culture, struct te
 bool manifest_pack_all(const struct manifest *m, struct text *out);
 /* Is it the binary form? */
 bool manifest_is_packed(const void *data, size_t size);
-/* Takes one METADATA with its STRINGS off the beginning of `data`; *used gets the bytes up to the next. 13 with what is wrong, and where; 8. */
+/* Takes one METADATA with its STRINGS off the beginning of `data`; *used gets the bytes up to the next. W_INVALID_DATA with what is wrong, and where;
+ * W_NOT_ENOUGH_MEMORY. */
 wstatus manifest_unpack(const void *data, size_t size, const char *origin, size_t *used, struct manifest **out, struct reason *why);
 #endif

@@ -5,7 +5,8 @@
 #include "autologger/schema/schema.h"
 #include "autologger/wire/payload_filter.h"
 
-/* Fills in id, version, the steps up to the last field that a predicate of the clause names, and which step each is. 87: there is no such field;
- * 50: something before it cannot be passed over without reading all of the event. */
+/* Fills in id, version, the steps up to the last field that a predicate of the clause names, and which step each is. W_INVALID_PARAMETER: there is
+ * no such field;
+ * W_NOT_SUPPORTED: something before it cannot be passed over without reading all of the event. */
 wstatus payload_layout(const struct schema_event *event, struct payload_clause *clause, struct reason *why);
 #endif

@@ -26,7 +26,7 @@ const char *publishers_culture(const char *given);
 void publishers_ask(void *ctx, struct schema_set *set, const struct guid *guid);
 /* All that are installed and are not in the set yet, for who lists them. */
 void publishers_ask_all(struct publishers *p, struct schema_set *set);
-/* One provider's manifest. 2: it is not installed; others by errno; 13. */
+/* One provider's manifest. W_FILE_NOT_FOUND: it is not installed; others by errno; W_INVALID_DATA. */
 wstatus publishers_load(const char *folder, const struct guid *guid, struct manifest **out, struct reason *why);
 /* Writes one provider of a manifest: whole or not at all. Makes the folder. */
 wstatus publishers_save(const char *folder, const struct manifest *m, unsigned provider, struct reason *why);

@@ -141,8 +141,8 @@ const char *schema_text(struct schema_provider *p, const char *text, size_t leng
 const char *schema_text_utf16(struct schema_provider *p, const void *text, size_t bytes);
 /* An event of `field_count` zeroed fields (count 1), which is not the provider's before schema_event_finish. */
 struct schema_event *schema_event_new(struct schema_provider *p, unsigned field_count, unsigned top_count);
-/* Checks S1 and S2 and the types, fills in what is set by it, and enters the event. 13 and what is wrong with which field (the event is
- * not entered then); 8. */
+/* Checks S1 and S2 and the types, fills in what is set by it, and enters the event. W_INVALID_DATA and what is wrong with which field (the event is
+ * not entered then); W_NOT_ENOUGH_MEMORY. */
 wstatus schema_event_finish(struct schema_provider *p, struct schema_event *event, struct reason *why);
 /* Words of manifests ("win:UInt32", "xs:dateTime") and numbers; false: there is none. */
 bool        schema_in_find(const char *word, uint16_t *in);

@@ -11,7 +11,7 @@ struct schema_set;
 
 struct schema_set *schema_set_new(void); /* NULL: out of memory */
 void               schema_set_free(struct schema_set *set); /* NULL is fine */
-/* Takes the provider and all its events, also on failure (8). Of one source, what came later wins over what came earlier. */
+/* Takes the provider and all its events, also on failure (W_NOT_ENOUGH_MEMORY). Of one source, what came later wins over what came earlier. */
 wstatus schema_set_add(struct schema_set *set, enum schema_source source, struct schema_provider *p);
 /* Takes out again all that was added with this `origin` (TdhUnloadManifest). The number of providers. */
 unsigned schema_set_remove(struct schema_set *set, enum schema_source source, const char *origin);

@@ -5,6 +5,6 @@
 #define AUTOLOGGER_SCHEMA_XML_LIBRARY_H
 #include "registry-sim/win32/wstatus.h"
 
-/* 50 with what is missing and what to do. */
+/* W_NOT_SUPPORTED with what is missing and what to do. */
 wstatus xml_library_load(const char *name, struct reason *why);
 #endif

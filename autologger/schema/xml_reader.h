@@ -29,7 +29,8 @@ struct xml_walker {
     void (*wrong)(void *ctx, uint32_t line, const char *what, const char *advice); /* the document is not XML that we take */
     void  *ctx;
 };
-/* Walks `length` bytes of UTF-8, whatever encoding the document says it has. 0 when it was XML to its end (or `wrong` was called); 8; 50
+/* Walks `length` bytes of UTF-8, whatever encoding the document says it has. 0 when it was XML to its end (or `wrong` was called);
+ * W_NOT_ENOUGH_MEMORY; W_NOT_SUPPORTED
  * where this build has no reader, or libxml2 is not installed. `text` must be followed by a NUL. */
 wstatus xml_walk(const char *text, size_t length, const struct xml_walker *walker, struct reason *why);
 #endif

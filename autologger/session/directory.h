@@ -33,9 +33,9 @@ uint32_t directory_property(const struct directory *d, unsigned slot, unsigned e
 /* The filter of an entry that is enabled with one, or NULL. */
 const struct filter_block *directory_filter(const struct directory *d, unsigned slot, unsigned entry);
 
-/* An empty directory in a sealed memfd. 8, or what the system gave. The caller destroys it. */
+/* An empty directory in a sealed memfd. W_NOT_ENOUGH_MEMORY, or what the system gave. The caller destroys it. */
 wstatus directory_create(struct os *os, struct directory **out, struct reason *why);
-/* A predecessor's, with its enablements; `fd` is the directory's from now on. 13 when it can't be one. Registrations are counted
+/* A predecessor's, with its enablements; `fd` is the directory's from now on. W_INVALID_DATA when it can't be one. Registrations are counted
  * anew: directory_register for each, then directory_counted. */
 wstatus directory_adopt(int fd, struct directory **out, struct reason *why);
 /* Unmaps and closes; programs that have it mapped keep it. NULL is fine. */
@@ -44,10 +44,12 @@ void    directory_destroy(struct directory *d);
 int directory_find(const struct directory *d, const struct guid *guid);
 /* The slot of `guid`, made when there is none; -1 when all are taken. */
 int directory_get(struct directory *d, const struct guid *guid);
-/* Enables `slot` in `session`. *entry gets the place. 1450 when the provider is in 8 sessions already, or the filters' memory is full. */
+/* Enables `slot` in `session`. *entry gets the place. W_NO_SYSTEM_RESOURCES when the provider is in 8 sessions already, or the filters' memory is
+ * full. */
 wstatus directory_enable(struct directory *d, unsigned slot, unsigned session, const struct enable_terms *terms,
                          unsigned *entry, struct reason *why);
-/* Other terms for an enabled entry. Who writes meanwhile goes by the old or the new ones, or, between the two, by a mixture of both. 1450: there
+/* Other terms for an enabled entry. Who writes meanwhile goes by the old or the new ones, or, between the two, by a mixture of both.
+ * W_NO_SYSTEM_RESOURCES: there
  * is no memory for its filter, nothing was changed. */
 wstatus directory_change(struct directory *d, unsigned slot, unsigned entry, const struct enable_terms *terms, struct reason *why);
 /* Clears the entry; the caller quiesces before the session's streams are read for the last time. */

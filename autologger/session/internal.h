@@ -28,7 +28,7 @@ void    session_copy_text(char *out, size_t capacity, const char *text);
 /* As the session's environment keeps a descriptor of its kernel logger's; fd -1: drops it. */
 void    session_keep_klog(void *session, const char *klog_name, int fd, size_t ring_bytes);
 /* Has the logger's thread run that, after a flush, for who `asks` (NULL: the daemon): *out is done when session_errand_done says so. `more` (malloc, or
- * NULL) is the errand's. 21: the session does not run, or is busy. */
+ * NULL) is the errand's. W_NOT_READY: the session does not run, or is busy. */
 wstatus session_ask(struct session *s, wstatus (*run)(struct logger *l, struct logger_errand *e), const char *file, void *more,
                     const struct state_owner *asks, struct logger_errand **out, struct reason *why);
 #endif

@@ -29,7 +29,7 @@ struct realtime_part {
     void (*open)(struct realtime *r, const struct etl_file_info *info, uint64_t *next);
     /* The system's date was set: consumers that come later get these dates of the session's start and of the boot. */
     void (*date)(struct realtime *r, uint64_t start_time, uint64_t boot_time);
-    /* Keeps buffer `number`; `window`: all CPUs were flushed, this is the last of them. 1502: no room, it is dropped. */
+    /* Keeps buffer `number`; `window`: all CPUs were flushed, this is the last of them. W_LOG_FILE_FULL: no room, it is dropped. */
     wstatus (*put)(struct realtime *r, uint8_t *buffer, uint32_t filled, uint16_t cpu, int64_t time, uint64_t number, bool window,
                    struct reason *why);
     /* Buffers below `end` were published; what was lost so far. */
@@ -43,7 +43,8 @@ struct realtime_part {
     /* Real time is switched off, everything was shown: as `finish`, but that nothing is kept. */
     void (*drop)(struct realtime *r, uint32_t *buffers, uint64_t *events);
     /* -- the consumers' half; `id` is a connection's -- */
-    /* It gets what none has acknowledged, then what comes. 1450: 8 consumers are attached; 4201: not a real-time session. */
+    /* It gets what none has acknowledged, then what comes. W_NO_SYSTEM_RESOURCES: 8 consumers are attached; W_WMI_INSTANCE_NOT_FOUND: not a
+     * real-time session. */
     wstatus (*attach)(struct session *s, uint32_t id, struct ctl_consume_answer *answer);
     /* *wait: there is no such buffer yet. The answer, with at most `room` bytes behind it. */
     wstatus (*next)(struct session *s, uint32_t id, const struct ctl_consume_request *request, struct ctl_consume_answer *answer,
@@ -54,7 +55,8 @@ struct realtime_part {
     void (*farewell)(struct session *s, uint32_t id, bool marks, struct ctl_consume_answer *answer, int fds[REALTIME_FILES], unsigned *count);
     /* After the last farewell. `keep`: consumers move the files' marks on, and what they don't read is for the next boot. */
     void (*leave)(struct session *s, bool keep);
-    /* Adopted without real time, which a predecessor had switched off and died: the files go, whoever reads them; who asks is told 4201. */
+    /* Adopted without real time, which a predecessor had switched off and died: the files go, whoever reads them; who asks is told
+     * W_WMI_INSTANCE_NOT_FOUND. */
     void (*forget)(struct session *s);
 };
 

@@ -2,7 +2,7 @@
  * Invariants
  *   S1 the sum of granted chunks over all UIDs stays within given maximum x BufferSize. What is not busy is shared in equal parts by the users
  *      whose programs are attached (users.c): writers take from their user's part without asking. Who finds no place (S6) gets a
- *      set without chunks: its events are lost with error 8 and counted.
+ *      set without chunks: its events are lost with W_NOT_ENOUGH_MEMORY and counted.
  *   S2 read positions, file offset and counters are published together after each write (wire/state.h).
  *   S3 before the file system is ready no file is created; events are held in memory.
  *   S4 attempted = written + lost holds exactly once the session has stopped.
@@ -93,7 +93,7 @@ struct logger_modes {
 };
 extern const struct logger_modes logger_modes;
 
-/* Between begin and end `os` has that user's rights to files, for the calling thread alone. 5: they cannot be had. */
+/* Between begin and end `os` has that user's rights to files, for the calling thread alone. W_ACCESS_DENIED: they cannot be had. */
 struct session_owner_part {
     wstatus (*begin)(const struct state_owner *o, struct reason *why);
     void (*end)(const struct state_owner *o);
@@ -104,7 +104,7 @@ wstatus session_owner_begin(const struct session_env *env, const struct state_ow
 void    session_owner_end(const struct session_env *env, const struct state_owner *o);
 /* Whose paths are looked at before anything is asked of them. */
 struct os *session_owner_os(const struct session_env *env, const struct state_owner *o);
-/* May that user's file be at `path`? 5: a part of it is served by a program, or it leads through a link of /proc. 0: or its folder is not there. */
+/* May that user's file be at `path`? W_ACCESS_DENIED: a part of it is served by a program, or it leads through a link of /proc. 0: or its folder is not there. */
 wstatus session_owner_path(const struct session_env *env, const struct state_owner *o, const char *path, struct reason *why);
 
 struct logger; /* logger.c */
@@ -205,9 +205,10 @@ unsigned session_flush_begin(struct session *s);
 bool     session_flush_end(struct session *s, unsigned asked, wstatus *st);
 /* ---- log_files.c, which the early program does not have ---- */
 /* What the session has, in its file or its ring, as a file of its own: complete, and the session goes on. `path`: below the log folder.
- * 21 it does not run; 87 it keeps no events; and what making a file gives. Waits for nothing: *out is done when session_errand_done says so. */
+ * W_NOT_READY it does not run; W_INVALID_PARAMETER it keeps no events; and what making a file gives. Waits for nothing: *out is done when
+ * session_errand_done says so. */
 wstatus session_snapshot(struct session *s, const char *path, struct logger_errand **out, struct reason *why);
-/* NEWFILE: goes on in the next file. 87 another mode, 21. As session_snapshot. */
+/* NEWFILE: goes on in the next file. W_INVALID_PARAMETER another mode, W_NOT_READY. As session_snapshot. */
 wstatus session_next_file(struct session *s, struct logger_errand **out, struct reason *why);
 /* True: it has been done, or can't be: its Status and reason are there. The logger writes env->answers_fd when it has done one. */
 bool    session_errand_done(struct session *s, const struct logger_errand *e);
@@ -235,18 +236,20 @@ static inline void session_expect(struct session *s, const struct filter_block *
 }
 /* The key of a place in state_session.enable that keeps a provider from being enabled for a group (DisallowList). */
 #define SESSION_DISALLOWED "DisallowList"
-/* Enables a provider (directory entry, remembered for adoption). 1450, 8. */
+/* Enables a provider (directory entry, remembered for adoption). W_NO_SYSTEM_RESOURCES, W_NOT_ENOUGH_MEMORY. */
 wstatus session_enable(struct session *s, const struct guid *provider, const char *key, const struct enable_terms *terms,
                        unsigned *slot, unsigned *entry, struct reason *why);
 /* The same while it runs, in a file of its own (enable.c), which the early program does not have. _set: of a provider that is enabled
- * already it changes the terms. 21: the session is ending. _find: where it is enabled, false: it is not. _clear: when it returns no
+ * already it changes the terms. W_NOT_READY: the session is ending. _find: where it is enabled, false: it is not. _clear: when it returns no
  * event of it is written any more. */
 wstatus session_provider_set(struct session *s, const struct guid *provider, const struct enable_terms *terms, unsigned *slot, unsigned *entry,
                              struct reason *why);
 bool    session_provider_find(const struct session *s, const struct guid *provider, unsigned *slot, unsigned *entry);
 void    session_provider_clear(struct session *s, const struct guid *provider);
-/* Other terms for a session that runs, one update at a time: all of them or, with `why`, nothing. 87 not possible with what the session is, or it must not be
- * changed; 161 the file is its own already; 50 not for such a session; 21 it is ending, or no file may be made yet; and as klog_update and
+/* Other terms for a session that runs, one update at a time: all of them or, with `why`, nothing. W_INVALID_PARAMETER not possible with what the
+ * session is, or it must not be
+ * changed; W_BAD_PATHNAME the file is its own already; W_NOT_SUPPORTED not for such a session; W_NOT_READY it is ending, or no file may be made yet; and as
+ * klog_update and
  * etl_writer_create. What can't be had goes to `found` and to the session's conditions. In a file of its own (update.c), which the early
  * program does not have. */
 struct session_terms {
@@ -261,12 +264,12 @@ struct session_terms {
     uint16_t hooks[HOOK_MAX];
     unsigned hook_count;
 };
-/* Waits for nothing. 0: it is under way, and *out says so until session_update_end; 170: another one is. Else nothing has changed. */
+/* Waits for nothing. 0: it is under way, and *out says so until session_update_end; W_BUSY: another one is. Else nothing has changed. */
 wstatus session_update_begin(struct session *s, const struct session_terms *terms, struct session_update **out, struct reason *why);
 /* True: it is done. The controlling thread does its steps here; the logger writes env->answers_fd when it has done its part of one. *ms: to be asked
- * again by then. 2 s after a step of a user's session was begun, 60 s of another one, that step has failed: 1460. */
+ * again by then. 2 s after a step of a user's session was begun, 60 s of another one, that step has failed: W_TIMEOUT. */
 bool session_update_done(struct session_update *u, unsigned *ms);
-/* What became of it; `found` gets more. Frees it. One that is not done is given up (21): what the logger has begun it ends. */
+/* What became of it; `found` gets more. Frees it. One that is not done is given up (W_NOT_READY): what the logger has begun it ends. */
 wstatus session_update_end(struct session_update *u, struct condition_list *found, struct reason *why);
 /* Real time was switched off and consumers have got their rest: nothing of it is left. */
 void session_realtime_end(struct session *s);

@@ -16,12 +16,13 @@ struct session_table {
     void *may_ctx;
 };
 
-/* Creates the session of `plan` and adds it. 183 name or GUID taken (the reason names the holder), 32 log file taken, 1450 no
+/* Creates the session of `plan` and adds it. W_ALREADY_EXISTS name or GUID taken (the reason names the holder), 32 log file taken,
+ * W_NO_SYSTEM_RESOURCES no
  * slot, and what session_create gives. */
 wstatus table_add(struct session_table *t, const struct plan *plan, struct session **out, struct reason *why);
-/* 183, with who has the name. */
+/* W_ALREADY_EXISTS, with who has the name. */
 wstatus table_name_taken(const struct session *s, struct reason *why);
-/* Adds an adopted session at its own index. 183 when it is taken. */
+/* Adds an adopted session at its own index. W_ALREADY_EXISTS when it is taken. */
 wstatus table_add_adopted(struct session_table *t, struct session *s, struct reason *why);
 /* By name, without case; NULL when there is none. */
 struct session *table_find(struct session_table *t, const char *name);

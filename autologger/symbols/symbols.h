@@ -14,7 +14,7 @@ struct symbols_options {
     unsigned           folder_count;
 };
 struct symbols;
-/* Status of etl_reader_open; 8 without memory. */
+/* Status of etl_reader_open; W_NOT_ENOUGH_MEMORY without memory. */
 wstatus symbols_open(const char *trace, const struct symbols_options *options, struct symbols **out, struct reason *why);
 void    symbols_close(struct symbols *s); /* NULL is fine */
 /* For dump, which gives it every event that it shows: names its stack, and counts. */

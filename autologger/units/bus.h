@@ -32,7 +32,7 @@ struct bus_sink {
 };
 struct bus;
 
-/* Connects and asks for everything; answers come with bus_step. 5, 2, 1460 ... with the reason. */
+/* Connects and asks for everything; answers come with bus_step. W_ACCESS_DENIED, W_FILE_NOT_FOUND, W_TIMEOUT ... with the reason. */
 wstatus bus_open(const char *address, const struct bus_sink *sink, struct bus **out, struct reason *why);
 int     bus_fd(const struct bus *b); /* readable: bus_step has something to do */
 /* Takes what is there. Not 0: the connection is over, or its answers make no sense. */

@@ -24,17 +24,17 @@ enum ctl_type {
     CTL_ENABLE_ACK = 4,
     CTL_THREAD = 5,     /* provider library of a foreign program: a thread's number; the answer: as the daemon sees it */
     CTL_QUERY = 16,     /* controller: one session by name, or a page of all */
-    CTL_STOP = 17,      /* this, and all that needs files: 1237 from an early program, which tells its successor to hurry: ask again */
+    CTL_STOP = 17,      /* this, and all that needs files: W_RETRY from an early program, which tells its successor to hurry: ask again */
     CTL_FLUSH = 18,
     CTL_FS_READY = 19,  /* the log folder's file system is ready: files may be created */
     CTL_SHUTDOWN = 20,  /* stop all sessions and end the daemon */
     CTL_STATE = 21,     /* the daemon as a whole */
     CTL_PROVIDERS = 22, /* a page of registered or enabled providers */
     CTL_DECLARATION = 23, /* one session as it could be declared again, with a page of the providers it enables */
-    CTL_END_BOOT = 24, /* stop all sessions of the boot and merge their files; 170 while that goes on: ask again */
+    CTL_END_BOOT = 24, /* stop all sessions of the boot and merge their files; W_BUSY while that goes on: ask again */
     CTL_CONSUME = 25,  /* consumer: from now on this connection reads the real-time session that is named (ctl_session_request) */
     CTL_CONSUME_NEXT = 26, /* consumer: acknowledges buffers and asks for one; the answer waits until there is one */
-    CTL_UPDATE = 27,   /* controller: other terms for a session that runs (ctl_update_request); 1237 as with CTL_STOP */
+    CTL_UPDATE = 27,   /* controller: other terms for a session that runs (ctl_update_request); W_RETRY as with CTL_STOP */
     CTL_START = 28,    /* controller: a session that runs from now on (ctl_start_request), in no store */
     CTL_ENABLE_PROVIDER = 29, /* controller: enable, change, disable a provider in a session that runs, or have it tell its state */
     CTL_SNAPSHOT = 30, /* controller: what a session has in its file or its ring, as a file of its own (ctl_snapshot_request); it goes on */
@@ -311,7 +311,7 @@ struct ctl_provider_program {
     uint16_t registrations; /* of this provider by this program */
     uint16_t classic;       /* not 0: one of them is of the older API */
 };
-struct ctl_provider_answer { /* 4200: nobody has registered it, and no session enables it */
+struct ctl_provider_answer { /* W_WMI_GUID_NOT_FOUND: nobody has registered it, and no session enables it */
     struct ctl_header          header;
     uint32_t                   enable_count, program_count; /* programs: those that follow, at most CTL_PROVIDER_PROGRAMS */
     char                       name[CTL_NAME];

@@ -72,7 +72,8 @@ struct filter_level_keyword { /* EVENT_FILTER_LEVEL_KW */
 _Static_assert(offsetof(struct filter_ids, id) == 4 && offsetof(struct filter_names, names) == 20 && sizeof(struct filter_level_keyword) == 24,
                "as the SDK has them");
 
-/* Adds a part to *block, which grows (NULL at first). 87: this type is there already, or there are too many; 8. The data is the caller's to
+/* Adds a part to *block, which grows (NULL at first). W_INVALID_PARAMETER: this type is there already, or there are too many; W_NOT_ENOUGH_MEMORY.
+ * The data is the caller's to
  * check: filter_check. */
 wstatus filter_add(struct filter_block **block, uint32_t type, const void *data, size_t size, struct reason *why);
 /* The part of that type, or NULL. */
@@ -81,7 +82,7 @@ const void *filter_part(const struct filter_block *block, uint32_t type, uint32_
 static inline bool filter_needed(const struct filter_block *b) { return b && (b->parts || b->property & PROPERTY_OF_BLOCK); }
 
 /* ---- filter_check.c, which the early program does not have ---- */
-/* Whether `size` bytes from who knows where are a block. 87 with what is wrong; 50 a type that there is not. */
+/* Whether `size` bytes from who knows where are a block. W_INVALID_PARAMETER with what is wrong; W_NOT_SUPPORTED a type that there is not. */
 wstatus filter_check(const void *block, size_t size, struct reason *why);
 /* One part's data, by its type. */
 wstatus filter_part_check(uint32_t type, const void *data, size_t size, struct reason *why);

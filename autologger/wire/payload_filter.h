@@ -81,12 +81,12 @@ struct payload_bytes {
     size_t size;
     _Alignas(8) uint8_t at[FILTER_PAYLOAD_MAX];
 };
-/* Adds one event. 87: an operator that the field's type has not, an operand that is none of it, or more than there is room for. */
+/* Adds one event. W_INVALID_PARAMETER: an operator that the field's type has not, an operand that is none of it, or more than there is room for. */
 wstatus payload_add(struct payload_bytes *b, const struct payload_clause *clause, struct reason *why);
-/* Adds an entry that payload_add has made elsewhere, with these flags besides. 87: no room. */
+/* Adds an entry that payload_add has made elsewhere, with these flags besides. W_INVALID_PARAMETER: no room. */
 wstatus payload_append(struct payload_bytes *b, const struct payload_event *entry, uint8_t flags, struct reason *why);
 
-/* Whether bytes from who knows where are such a filter. 87. */
+/* Whether bytes from who knows where are such a filter. W_INVALID_PARAMETER. */
 wstatus payload_check(const void *data, size_t size, struct reason *why);
 /* What they say, in the words that plan/payload_words.h reads; cut where it is too long. Only of what payload_check has passed. */
 void payload_describe(const void *data, size_t size, char *out, size_t room);

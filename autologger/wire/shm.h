@@ -191,7 +191,7 @@ _Static_assert(sizeof(struct shm_data) == 128, "shm_data");
  * cmpxchg fail, so that closing needs no quiesce there. A reserved record's first 8 bytes go from 0 to {size | SHM_RESERVED,
  * tid} at once, and publishing swaps those for the final first 8 bytes of the event (release). The logger may swap in
  * SHM_ABANDONED when the thread is gone or has not published within a bound; the logger counts the loss, the writer returns
- * 8. The record's CPU is kept in kernel_time, which the logger sets to 0 in the file. A writer zeroes a chunk before it links
+ * W_NOT_ENOUGH_MEMORY. The record's CPU is kept in kernel_time, which the logger sets to 0 in the file. A writer zeroes a chunk before it links
  * it to this stream; a chunk that holds an abandoned record of a living thread is never granted again.
  * By the last byte of the first dword: 0xC0 published, 0x40 reserved, 0x20 abandoned, 0xFF filler. */
 #define SHM_RESERVED UINT32_C(0x40000000)

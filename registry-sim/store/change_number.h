@@ -6,7 +6,7 @@
 #define REGISTRY_SIM_STORE_CHANGE_NUMBER_H
 #include "registry-sim/store/regstore.h"
 
-/* The number, 0 in a store that was never changed. 87 when the value is there and is no QWORD. */
+/* The number, 0 in a store that was never changed. W_INVALID_PARAMETER when the value is there and is no QWORD. */
 wstatus change_number_get(struct regstore *store, uint64_t *out, struct reason *why);
 /* Adds one, in the caller's transaction; *out (may be NULL) gets the new number. */
 wstatus change_number_bump(struct regstore *store, uint64_t *out, struct reason *why);

@@ -8,7 +8,7 @@ struct key_names {
     char   **names; /* malloc */
     unsigned count, capacity;
 };
-/* 2 when there is no such key. */
+/* W_FILE_NOT_FOUND when there is no such key. */
 wstatus key_names_load(struct regstore *store, const char *key, struct key_names *out);
 void    key_names_finish(struct key_names *n);
 #endif

@@ -38,8 +38,8 @@ struct regkey_info {
 struct regstore;
 
 /* Opens a SQLite store. `write` creates a missing file (and only the file); without it the file is opened read-only;
- * what a power cut left half written is taken back first (21 where the file or its folder cannot be written). The busy
- * timeout is always set. Status: 2 missing, 5, 13 not a store, 112, 19. */
+ * what a power cut left half written is taken back first (W_NOT_READY where the file or its folder cannot be written). The busy
+ * timeout is always set. Status: W_FILE_NOT_FOUND missing, W_ACCESS_DENIED, W_INVALID_DATA not a store, W_DISK_FULL, W_WRITE_PROTECT. */
 wstatus regstore_open(const char *path, bool write, struct regstore **out, struct reason *why);
 /* A store in memory: tests, and boots from a declaration file. */
 wstatus regstore_open_memory(struct regstore **out, struct reason *why);
@@ -51,29 +51,29 @@ wstatus regstore_begin(struct regstore *store, struct reason *why);
 wstatus regstore_commit(struct regstore *store, struct reason *why);
 void    regstore_rollback(struct regstore *store);
 
-/* Keys. create: parents too, fine when it exists. delete: with everything below; 2 when it is missing. */
+/* Keys. create: parents too, fine when it exists. delete: with everything below; W_FILE_NOT_FOUND when it is missing. */
 wstatus regstore_create_key(struct regstore *store, const char *key, const char *source_file, uint32_t source_line,
                             struct reason *why);
 wstatus regstore_delete_key(struct regstore *store, const char *key, struct reason *why);
 bool    regstore_key_exists(struct regstore *store, const char *key);
 wstatus regstore_rename_value(struct regstore *store, const char *key, const char *from, const char *to,
                               struct reason *why);
-/* The key's own name, time and place; the strings live until the next call on this store. 2 when it is missing. */
+/* The key's own name, time and place; the strings live until the next call on this store. W_FILE_NOT_FOUND when it is missing. */
 wstatus regstore_key_info(struct regstore *store, const char *key, struct regkey_info *out);
 
-/* Values. set creates the key. get: the bytes live until the next call on this store; 2 when key or value is missing. */
+/* Values. set creates the key. get: the bytes live until the next call on this store; W_FILE_NOT_FOUND when key or value is missing. */
 wstatus regstore_set(struct regstore *store, const char *key, const struct regvalue *value, struct reason *why);
 wstatus regstore_get(struct regstore *store, const char *key, const char *name, struct regvalue *out);
 wstatus regstore_delete_value(struct regstore *store, const char *key, const char *name, struct reason *why);
 
 /* Enumeration in name order (folded). The callback must not change the store; a non-zero return ends it and is returned.
- * 2 when the key is missing. */
+ * W_FILE_NOT_FOUND when the key is missing. */
 typedef wstatus (*regkey_fn)(void *ctx, const struct regkey_info *info);
 typedef wstatus (*regvalue_fn)(void *ctx, const struct regvalue *value);
 wstatus regstore_enum_keys(struct regstore *store, const char *key, regkey_fn fn, void *ctx);
 wstatus regstore_enum_values(struct regstore *store, const char *key, regvalue_fn fn, void *ctx);
 
-/* Typed access. A value of another type, or too short, is W_INVALID_PARAMETER with its name in `why`; absent is 2. */
+/* Typed access. A value of another type, or too short, is W_INVALID_PARAMETER with its name in `why`; absent is W_FILE_NOT_FOUND. */
 wstatus regstore_get_dword(struct regstore *store, const char *key, const char *name, uint32_t *out, struct reason *why);
 wstatus regstore_get_qword(struct regstore *store, const char *key, const char *name, uint64_t *out, struct reason *why);
 /* REG_SZ or REG_EXPAND_SZ as UTF-8 (unexpanded), malloc, to be freed by the caller. */

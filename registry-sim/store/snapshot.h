@@ -24,7 +24,7 @@ struct snapshot_head {
 /* Packs `from` and puts the file at `path`, whole or not at all: a file beside it, fsync, rename, fsync of the folder.
  * Taken of `head`: store_path and log_dir; change number, time and content are of the store and now. The caller holds a
  * transaction when others may write to the store meanwhile.
- * 87: more than SNAPSHOT_MAX bytes; else what the store or the volume refused, with its reason. */
+ * W_INVALID_PARAMETER: more than SNAPSHOT_MAX bytes; else what the store or the volume refused, with its reason. */
 wstatus snapshot_seal(struct os *os, struct regstore *from, const struct snapshot_head *head, const char *path,
                        struct reason *why);
 /* The same in memory, with `head->time` as it is. *bytes is malloc. */
@@ -36,8 +36,8 @@ wstatus snapshot_content_hash(struct regstore *store, uint8_t out[SNAPSHOT_HASH]
 /* *current: whether a boot by the snapshot would read what stands in `store` now. */
 wstatus snapshot_is_current(const struct snapshot_head *head, struct regstore *store, bool *current, struct reason *why);
 
-/* Opens a snapshot as a store for reading; whatever writes gives 19. `head` may be NULL.
- * 2: no such file, 13: damaged or no snapshot, 50: of a version that is not known here. */
+/* Opens a snapshot as a store for reading; whatever writes gives W_WRITE_PROTECT. `head` may be NULL.
+ * W_FILE_NOT_FOUND: no such file, W_INVALID_DATA: damaged or no snapshot, W_NOT_SUPPORTED: of a version that is not known here. */
 wstatus regstore_open_snapshot(const char *path, struct regstore **out, struct snapshot_head *head, struct reason *why);
 /* The same from memory; `shown` is the name for reasons. */
 wstatus regstore_open_snapshot_bytes(const void *bytes, size_t size, const char *shown, struct regstore **out,

@@ -5,6 +5,6 @@
 #include "registry-sim/store/regstore.h"
 
 /* `below`: the key's path below WMI, its parts separated by '\', such as "Autologger\web". `values` are put in order; no two have one name.
- * *bytes is malloc. 8; 87 more than SNAPSHOT_MAX bytes. */
+ * *bytes is malloc. W_NOT_ENOUGH_MEMORY; W_INVALID_PARAMETER more than SNAPSHOT_MAX bytes. */
 wstatus snapshot_single(const char *below, struct regvalue *values, unsigned count, uint8_t **bytes, size_t *size, struct reason *why);
 #endif

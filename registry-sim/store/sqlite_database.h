@@ -36,6 +36,6 @@ void    sqlite_rollback(struct regstore *store);
 /* ---- store_sqlite.c ---- */
 
 extern const struct regstore_ops sqlite_ops;
-/* The row of the key `name` below the row `parent`. 2: there is none. */
+/* The row of the key `name` below the row `parent`. W_FILE_NOT_FOUND: there is none. */
 wstatus sqlite_child_find(struct sqlite_store *s, int64_t parent, const char *name, int64_t *id, struct reason *why);
 #endif

@@ -48,7 +48,7 @@ struct ini_vocabulary {
 enum { REG_IMPORT_LENIENT = 1 }; /* accept a missing header and typographic quotes (U+201C, U+201D, U+2033) with warnings */
 
 /* Imports `size` bytes of a .reg (UTF-16LE with BOM, UTF-8 with or without BOM, or REGEDIT4 8-bit). `file` is the name
- * for messages and for the source of each value. Status 13 when anything was refused (details in `sink`). */
+ * for messages and for the source of each value. Status W_INVALID_DATA when anything was refused (details in `sink`). */
 wstatus reg_import(struct regstore *store, const void *data, size_t size, const char *file, unsigned flags,
                    struct diag_sink *sink, struct reason *why);
 /* Exports the tree below `key` as regedit would write it, in UTF-8 (utf16: UTF-16LE with BOM), CRLF for utf16. */

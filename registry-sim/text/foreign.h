@@ -11,8 +11,8 @@ struct foreign {
     const char *what, *advice; /* static */
     uint32_t    line;          /* that shows what it is */
 };
-/* What the bytes of a file are (UTF-8 or UTF-16); `what` NULL: nothing that is known here. 8. */
+/* What the bytes of a file are (UTF-8 or UTF-16); `what` NULL: nothing that is known here. W_NOT_ENOUGH_MEMORY. */
 wstatus foreign_find(const void *data, size_t size, struct foreign *out);
-/* The same, reported as one mistake: 13; else 0; 8. */
+/* The same, reported as one mistake: W_INVALID_DATA; else 0; W_NOT_ENOUGH_MEMORY. */
 wstatus foreign_refuse(const void *data, size_t size, const char *file, struct diag_sink *sink, struct reason *why);
 #endif

@@ -34,7 +34,7 @@ struct ini_scan {
     struct textbuf      clean;
 };
 
-/* Mistakes go to `sink`; the status is 0 (with or without mistakes) or 8. The text has no BOM. */
+/* Mistakes go to `sink`; the status is 0 (with or without mistakes) or W_NOT_ENOUGH_MEMORY. The text has no BOM. */
 wstatus ini_scan_run(const char *text, size_t length, const char *file, struct diag_sink *sink, struct ini_scan *out);
 void    ini_scan_finish(struct ini_scan *scan);
 #endif

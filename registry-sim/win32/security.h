@@ -43,6 +43,6 @@ bool security_valid(const void *bytes, size_t size);
 bool security_entry_get(const void *bytes, size_t size, unsigned i, struct security_entry *out);
 /* As Windows' access check: entry by entry, the first that speaks of a right decides. `is(ctx, sid)` says whether the caller is that. */
 bool security_granted(const void *bytes, size_t size, uint32_t wanted, bool (*is)(void *ctx, const struct sid *s), void *ctx);
-/* A descriptor of these entries, those that refuse first, malloc. 8, 87 (more than fit). */
+/* A descriptor of these entries, those that refuse first, malloc. W_NOT_ENOUGH_MEMORY, W_INVALID_PARAMETER (more than fit). */
 wstatus security_build(const struct security_entry *entries, unsigned count, uint8_t **out, size_t *size);
 #endif

@@ -22,14 +22,14 @@ struct machine {
     char kernel[MACHINE_KERNEL]; /* release: the running one; of another tree the newest below /lib/modules; "" = none */
 };
 
-/* `root` NULL or "/": this machine. 3 when there is no such folder. */
+/* `root` NULL or "/": this machine. W_PATH_NOT_FOUND when there is no such folder. */
 wstatus machine_open(const char *root, struct machine *out, struct reason *why);
 /* `path` below the root. Returns `out`. */
 const char *machine_path(const struct machine *m, const char *path, char out[MACHINE_PATH]);
 bool        machine_has(const struct machine *m, const char *path);
 /* The whole file with a NUL behind it; NULL when it can't be read (errno) or is over 16 MB. *size may be NULL. */
 char *machine_read(const struct machine *m, const char *path, size_t *size);
-/* M1; makes missing folders. 5, 19, 112 ... with the path. */
+/* M1; makes missing folders. W_ACCESS_DENIED, W_WRITE_PROTECT, W_DISK_FULL ... with the path. */
 wstatus machine_write(const struct machine *m, const char *path, const void *data, size_t size, mode_t mode, struct reason *why);
 /* The names in the folder of `path` are on the disk. */
 void machine_folder_sync(const struct machine *m, const char *path);
@@ -38,7 +38,7 @@ wstatus machine_remove(const struct machine *m, const char *path, bool *was, str
 /* The command of this name is installed: below the root's four program folders, or, on this machine, in PATH. */
 bool machine_has_command(const struct machine *m, const char *name);
 /* Runs argv (NULL-terminated) and waits. Its output goes to `out` (size bytes, NUL added, may be cut), or to standard error as
- * progress when `out` is NULL; its errors always to standard error, or nowhere with `quiet`. Status 0 when it ended with 0; 2 when it
+ * progress when `out` is NULL; its errors always to standard error, or nowhere with `quiet`. Status 0 when it ended with 0; W_FILE_NOT_FOUND when it
  * could not be run. */
 wstatus machine_run(const struct machine *m, const char *const *argv, char *out, size_t size, bool quiet, struct reason *why);
 /* The same for what takes long: its output goes to standard error, and so does how long "what" has taken so far. */

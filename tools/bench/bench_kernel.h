@@ -7,6 +7,6 @@
 #include "autologger/provider/bench/bench.h"
 
 enum { BENCH_KERNEL_ROUNDS = 9, BENCH_KERNEL_LEAST = 3, BENCH_KERNEL_MOST = 100 };
-/* `programs`: the folder of the project's programs; NULL: where they are installed. 1314 without root, 2 when a peer is missing: the reason says which, and what to do. */
+/* `programs`: the folder of the project's programs; NULL: where they are installed. W_PRIVILEGE_NOT_HELD without root, W_FILE_NOT_FOUND when a peer is missing: the reason says which, and what to do. */
 wstatus bench_kernel(unsigned rounds, const char *programs, struct bench_result *out, struct reason *why);
 #endif

@@ -11,6 +11,6 @@ struct bench_steps {
     uint64_t entry; /* address of the function */
     unsigned count; /* instructions from its first one, return included, marks of landing places not; 0: it was not called */
 };
-/* `pid` has called PTRACE_TRACEME and stops itself. Goes through it until each of `calls` has been called once, then lets it go. 50: not here. */
+/* `pid` has called PTRACE_TRACEME and stops itself. Goes through it until each of `calls` has been called once, then lets it go. W_NOT_SUPPORTED: not here. */
 wstatus bench_steps_count(pid_t pid, struct bench_steps *calls, unsigned count, struct reason *why);
 #endif

@@ -15,9 +15,9 @@ struct publisher_files {
 /* Writes the key of a provider, in place of what it had. Within the caller's transaction. */
 wstatus publisher_put(struct regstore *store, const struct manifest *m, const struct manifest_provider *p, const struct publisher_files *files,
                       const char *metadata, struct reason *why);
-/* 1168: it is not installed. */
+/* W_NOT_FOUND: it is not installed. */
 wstatus publisher_remove(struct regstore *store, const struct guid *guid, struct reason *why);
-/* By name (without case) or "{guid}". 1168: it is not installed; the reason names what is near. The name is malloc, or NULL is passed. */
+/* By name (without case) or "{guid}". W_NOT_FOUND: it is not installed; the reason names what is near. The name is malloc, or NULL is passed. */
 wstatus publisher_find(struct regstore *store, const char *which, struct guid *guid, char **name, struct reason *why);
 /* All, in the order of GUIDs; a non-zero return ends it. None is no failure. */
 typedef wstatus (*publisher_fn)(void *ctx, const struct guid *guid, const char *name);

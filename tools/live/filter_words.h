@@ -6,7 +6,7 @@
 #include "registry-sim/win32/guid.h"
 
 /* Each pair is VALUE=TEXT of the section Filters, or PART/VALUE=TEXT of one below it (EventNameFilter/Names=Start, Stop). `pids`: ids
- * joined by ','; NULL: any. 87 with what is wrong. */
+ * joined by ','; NULL: any. W_INVALID_PARAMETER with what is wrong. */
 wstatus filter_words(const struct guid *provider, char *const *pairs, unsigned count, const char *pids, struct filter_block **out,
                      struct reason *why);
 #endif

@@ -5,6 +5,6 @@
 #include "autologger/boot/result.h"
 #include "autologger/control/client.h"
 
-/* Appends the session's row and those of its providers. 4201; 50 the daemon is too old; 8. */
+/* Appends the session's row and those of its providers. W_WMI_INSTANCE_NOT_FOUND; W_NOT_SUPPORTED the daemon is too old; W_NOT_ENOUGH_MEMORY. */
 wstatus live_rows_add(struct result_list *list, struct control_client *client, const struct ctl_session_info *session, struct reason *why);
 #endif

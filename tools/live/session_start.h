@@ -10,9 +10,9 @@ wstatus session_value_set(struct regstore *store, const char *name, const char *
                           struct reason *why);
 /* Adds bits to its LogFileMode. */
 wstatus session_mode_add(struct regstore *store, const char *name, uint32_t bits, struct reason *why);
-/* Declares a provider "NAME|{GUID}[:LEVEL[:KEYWORDS]]" of session `name`, enabled. 87 with its reason. */
+/* Declares a provider "NAME|{GUID}[:LEVEL[:KEYWORDS]]" of session `name`, enabled. W_INVALID_PARAMETER with its reason. */
 wstatus session_provider_add(struct regstore *store, const char *name, const char *text, struct reason *why);
-/* A provider's name or {GUID}; 87. */
+/* A provider's name or {GUID}; W_INVALID_PARAMETER. */
 wstatus provider_guid(const char *text, struct guid *out, struct reason *why);
 /* The sessions of `store` that have Start = 1, by their keys ("GlobalLogger", "Autologger\NAME"), malloc, NULL-terminated. */
 wstatus session_declared(struct regstore *store, char ***keys, struct reason *why);

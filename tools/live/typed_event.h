@@ -18,9 +18,9 @@ struct typed_event {
     size_t  payload_size;
 };
 
-/* 87 when the name is empty or too long. */
+/* W_INVALID_PARAMETER when the name is empty or too long. */
 wstatus typed_event_init(struct typed_event *e, const char *name, struct reason *why);
-/* "key=value". 87 with what is wrong. */
+/* "key=value". W_INVALID_PARAMETER with what is wrong. */
 wstatus typed_event_add(struct typed_event *e, const char *assignment, struct reason *why);
 /* A string field. */
 wstatus typed_event_add_text(struct typed_event *e, const char *key, const char *text, struct reason *why);
@@ -31,6 +31,7 @@ struct typed_event_target {
     uint8_t     level;
     uint64_t    keyword;
 };
-/* Registers the provider, writes, unregisters. 4201: no daemon; 1168: no session wants it, or filters keep it out; else what the write gave. */
+/* Registers the provider, writes, unregisters. W_WMI_INSTANCE_NOT_FOUND: no daemon; W_NOT_FOUND: no session wants it, or filters keep it out; else
+ * what the write gave. */
 wstatus typed_event_write(const struct typed_event *e, const struct typed_event_target *to, struct reason *why);
 #endif

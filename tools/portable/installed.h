@@ -13,7 +13,7 @@
 #define INSTALLED_LIST "/var/lib/autologger/portable"
 
 bool installed_here(void);
-/* Files of the payload, and this program as the daemon and the command. What is ours already is made anew. 183 when there is something
+/* Files of the payload, and this program as the daemon and the command. What is ours already is made anew. W_ALREADY_EXISTS when there is something
  * that is not ours: with the path. With any failure everything that was made goes again, unless it had been there before. */
 wstatus installed_put(struct reason *why);
 /* Takes the files away: those of the list, logs, store, runtime folder, folders that are empty then. Goes on after a failure and names

@@ -23,7 +23,7 @@ struct boot_entry {
 const char *boot_loader_name(enum boot_loader loader); /* "GRUB", "systemd-boot", ... */
 /* The loader of this machine, and where the entry goes. LOADER_UNKNOWN when there is none that we know. */
 void boot_entry_find(const struct machine *m, struct boot_entry *out);
-/* Whether the kernel phase can be had: 0, or 50 with the reason and what to do. Makes the entry's text, changes nothing. */
+/* Whether the kernel phase can be had: 0, or W_NOT_SUPPORTED with the reason and what to do. Makes the entry's text, changes nothing. */
 wstatus boot_entry_check(const struct machine *m, const struct boot_entry *e, const char *arguments, struct reason *why);
 /* Writes the entry (an earlier one of ours is replaced) and chooses it for the next boot. With a failure nothing has changed. */
 wstatus boot_entry_set(const struct machine *m, const struct boot_entry *e, const char *arguments, struct reason *why);
@@ -35,11 +35,11 @@ bool    boot_entry_exists(const struct machine *m, const struct boot_entry *e);
  * (eight words, kernel/tables/flags.h) asks for. Returns the length; 0 = did not fit. */
 size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, char *out, size_t size);
 
-/* For tests, pure. The text of grub.cfg's entry for `kernel` as an entry of ours, malloc. 50 with the reason: no such entry, or
+/* For tests, pure. The text of grub.cfg's entry for `kernel` as an entry of ours, malloc. W_NOT_SUPPORTED with the reason: no such entry, or
  * a /boot whose environment block GRUB cannot write. */
 wstatus grub_entry_make(const char *grub_cfg, const char *kernel, const char *arguments, char **out, struct reason *why);
 /* `custom` (may be NULL) with `entry` (NULL: none) between our marker lines, malloc; everything else as it was. */
 char *grub_custom_make(const char *custom, const char *entry);
-/* A Type #1 entry with another title and longer options, malloc. 50 when it has no options line to extend and no kernel. */
+/* A Type #1 entry with another title and longer options, malloc. W_NOT_SUPPORTED when it has no options line to extend and no kernel. */
 wstatus systemd_entry_make(const char *conf, const char *arguments, char **out, struct reason *why);
 #endif

@@ -17,10 +17,10 @@ const char *initramfs_tool_name(enum initramfs_tool tool);
 void        initramfs_find(const struct machine *m, struct initramfs *out);
 /* Whether the image holds the early program. Asks lsinitramfs or lsinitrd; takes a second or so. */
 enum initramfs_content initramfs_content(const struct machine *m, const struct initramfs *i);
-/* Builds the image of this kernel anew; the tool's words go to standard error. 31 when it failed. At every moment there is a whole image
+/* Builds the image of this kernel anew; the tool's words go to standard error. W_GEN_FAILURE when it failed. At every moment there is a whole image
  * at its place: update-initramfs builds beside and renames, and so it is done for dracut, which would write over the old one. */
 wstatus initramfs_rebuild(const struct machine *m, const struct initramfs *i, struct reason *why);
 /* The same for an image that is to lose the early program while nobody watches: the old image stays at hand until the new one can be listed
- * and is without it, and comes back otherwise. 50 on a file system without hard links. */
+ * and is without it, and comes back otherwise. W_NOT_SUPPORTED on a file system without hard links. */
 wstatus initramfs_take_out(const struct machine *m, const struct initramfs *i, struct reason *why);
 #endif

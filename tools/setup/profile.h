@@ -22,15 +22,15 @@ struct profile_list {
     struct profile *items; /* malloc, in name order; hidden ones after those that hide them */
     unsigned        count;
 };
-/* All profiles of all folders; `root`: of the machine whose root that is, or NULL. 8. */
+/* All profiles of all folders; `root`: of the machine whose root that is, or NULL. W_NOT_ENOUGH_MEMORY. */
 wstatus profile_list_load(const char *root, struct profile_list *out, struct reason *why);
 void    profile_list_finish(struct profile_list *list);
 /* What a user calls FILE or PROFILE, as a path: a word without '/' and '.' is looked for in the folders first; anything else, and
- * what is not found there but is a file, is a path already. 2 with what was looked for when there is neither. */
+ * what is not found there but is a file, is a path already. W_FILE_NOT_FOUND with what was looked for when there is neither. */
 wstatus profile_resolve(const char *word, const char *root, char path[PROFILE_PATH], struct reason *why);
 /* Where a profile of this user is kept: $AUTOLOGGER_PROFILES' first folder, else $XDG_CONFIG_HOME/autologger/profiles, else
  * the machine's for root and ~/.config/autologger/profiles for others.
- * 161 when there is no home folder. */
+ * W_BAD_PATHNAME when there is no home folder. */
 wstatus profile_own_path(const char *name, char path[PROFILE_PATH], struct reason *why);
 /* A name of letters, digits, '-' and '_', at most PROFILE_NAME - 1 of them. */
 bool profile_name_fits(const char *name);

@@ -15,7 +15,7 @@ struct declaring {
     void (*left_out)(void *ctx, const char *what);
     void *ctx;
 };
-/* Declares this running session with all of its providers. 4201; what the daemon and the store give. */
+/* Declares this running session with all of its providers. W_WMI_INSTANCE_NOT_FOUND; what the daemon and the store give. */
 wstatus declaring_session(struct declaring *d, struct control_client *c, const struct ctl_session_info *session, struct reason *why);
 /* The parts of a filter as values below `key`, the provider's `Filters` key. *pids: a list of process ids was in it, which is left out. */
 wstatus declaring_filter(struct regstore *to, const char *key, const struct filter_block *filter, bool *pids, struct reason *why);

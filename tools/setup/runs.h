@@ -14,7 +14,7 @@ struct runs {
     bool     reboot, force, accept_tpm, no_initramfs;
     char     word[1024]; /* FILE or PROFILE, a file by its whole path */
 };
-/* 2 when none were asked for. */
+/* W_FILE_NOT_FOUND when none were asked for. */
 wstatus runs_load(struct regstore *store, struct runs *out, struct reason *why);
 /* In a transaction of its own. */
 wstatus runs_save(struct regstore *store, const struct runs *r, struct reason *why);

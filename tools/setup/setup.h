@@ -27,7 +27,7 @@ struct setup {
 };
 
 void setup_begin(struct setup *s, const struct machine *m, const struct system_need *need);
-/* One at a time sets a machine up: waits up to two minutes for another one. 170 when that one goes on. Held until setup_finish. */
+/* One at a time sets a machine up: waits up to two minutes for another one. W_BUSY when that one goes on. Held until setup_finish. */
 wstatus setup_lock(struct setup *s, struct reason *why);
 /* What the next boot reads: of the store as it is in its open transaction, under a new change number. */
 wstatus setup_snapshot(struct setup *s, struct regstore *store, const char *store_path, const char *log_dir, struct reason *why);

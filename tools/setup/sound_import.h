@@ -1,5 +1,5 @@
 /* sound_import.h - importing for a rehearsal: what is sound goes in, what is not is kept as refusals that become rows with
- * Status 87. `import` is all or nothing; a rehearsal must show what a boot gives, and a boot starts what it can.
+ * Status W_INVALID_PARAMETER. `import` is all or nothing; a rehearsal must show what a boot gives, and a boot starts what it can.
  * The unit of refusal is a declaration: a session's section with a mistake takes the session (and its providers) out, a
  * provider's section takes that provider out.
  * Threads: one. Ownership: the list is freed by refusal_list_finish. */
@@ -34,7 +34,7 @@ struct refusal_list {
 /* Imports the sound part of `path` into `store`. Non-zero when nothing at all could be read (no file, no memory, a mistake
  * that belongs to no section: those are in out->mistakes). */
 wstatus sound_import(struct regstore *store, const char *path, struct refusal_list *out, struct reason *why);
-/* One row with Status 87 per refusal. */
+/* One row with Status W_INVALID_PARAMETER per refusal. */
 wstatus refusal_list_add_to(const struct refusal_list *refusals, struct result_list *rows, struct reason *why);
 /* Each mistake on stderr, and as "mistakes": an array of objects. */
 void    refusal_list_mistakes_print(const struct refusal_list *refusals);

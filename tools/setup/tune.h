@@ -20,7 +20,7 @@ typedef void (*tune_fn)(void *ctx, const struct tune_change *change);
 wstatus tune_apply(struct regstore *store, const struct result_list *rows, bool dry_run, tune_fn fn, void *ctx, unsigned *changes,
                    struct reason *why);
 /* The same with the results of the store at `results_path`: its last boot. *lines (malloc, may be NULL) gets a line a change.
- * 2: there was no boot yet. */
+ * W_FILE_NOT_FOUND: there was no boot yet. */
 wstatus tune_by_store(const char *results_path, struct regstore *store, char **lines, struct reason *why);
 /* The change as a line of a difference: "web: MaximumBuffers 26 -> 12". Returns `out`. */
 const char *tune_line(const struct tune_change *change, char *out, size_t size);

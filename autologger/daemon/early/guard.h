@@ -33,7 +33,7 @@ struct guard {
 /* Reads the file at `path` below `root_fd` (AT_FDCWD for the present root and an absolute path). Never fails: a missing file is an
  * empty guard, one that can't be read or understood is `damaged`, with a note. */
 void guard_read(int root_fd, const char *path, struct guard *out);
-/* Writes it, folders above it too. 19 on a read-only root; others by errno. */
+/* Writes it, folders above it too. W_WRITE_PROTECT on a read-only root; others by errno. */
 wstatus guard_write(int root_fd, const char *path, const struct guard *g, struct reason *why);
 /* The text of the file; the number of its bytes. For guard_write and tests; `size` of 2048 is always enough. */
 size_t guard_format(const struct guard *g, char *out, size_t size);
@@ -42,7 +42,8 @@ void   guard_parse(const char *text, size_t size, struct guard *out);
 /* How many boots in a row may stay unfinished: 1 for a configuration for one boot, 2 for one that traces every boot. */
 unsigned guard_limit(bool once);
 /* May boot `boot_id` be traced by the configuration of change number `change`? Status 0: yes. Else *why has the Status of the rows
- * that say so and "off: boot 6 did not finish" (1223, with what to do), "traced once in boot 6; nothing is declared for the next boot" or "off: boot 6
+ * that say so and "off: boot 6 did not finish" (W_CANCELLED, with what to do), "traced once in boot 6; nothing is declared for the next boot" or
+ * "off: boot 6
  * was traced already" (0 in why->status: nothing is wrong). */
 bool guard_verdict(const struct guard *g, uint64_t change, bool once, unsigned limit, const char *boot_id, struct reason *why);
 /* The configuration of that change number was for one boot, and that boot was traced: g->consumed. */

@@ -17,6 +17,7 @@ struct recover_options {
     void *ctx;
 };
 
-/* 2, 5 (not sealed by this machine), 13 (damaged, incomplete, another version), 8; single sessions that fail are rows. */
+/* W_FILE_NOT_FOUND, W_ACCESS_DENIED (not sealed by this machine), W_INVALID_DATA (damaged, incomplete, another version), W_NOT_ENOUGH_MEMORY;
+ * single sessions that fail are rows. */
 wstatus recover_run(const struct recover_options *options, struct reason *why);
 #endif

@@ -27,7 +27,7 @@ struct rehearse_result {
     struct reason merge_failed; /* status 0: merged, or nothing to merge */
 };
 /* One rehearsal at a time in a folder that exists: taken before anything in it is touched. The caller closes *lock_fd (-1 when it
- * could not be had) after its last use of the folder. 170 when another rehearsal holds it. */
+ * could not be had) after its last use of the folder. W_BUSY when another rehearsal holds it. */
 wstatus rehearse_lock(const char *out_dir, int *lock_fd, struct reason *why);
 /* Status 0 when the boot ran (rows may still hold failures); else why it could not be run at all. */
 wstatus rehearse_run(const struct rehearse_options *options, struct rehearse_result *out, struct reason *why);

@@ -21,7 +21,8 @@
 #define CLEAN_WORD "--clean-once" /* puts back what was for one boot, where no systemd has a unit for that */
 
 /* Begins it, and gives up what is not in server_rights.def: capabilities, and the bounding set, for good. Before there is a second thread.
- * `kept`: a keeper restarts this process. `chown`: CAP_CHOWN stays. 5, 8: it could not be begun; then nothing was given up. */
+ * `kept`: a keeper restarts this process. `chown`: CAP_CHOWN stays. W_ACCESS_DENIED, W_NOT_ENOUGH_MEMORY: it could not be begun; then nothing was
+ * given up. */
 wstatus collector_begin(bool kept, bool chown, struct reason *why);
 /* A socket to a new process of that word, which is its standard input; -1 with errno. By this process itself where no collector was begun. */
 int collector_launch(const char *word);

@@ -14,6 +14,6 @@ void snapshot_put(struct sink *s, const void *bytes, size_t size);
 bool    convert_settled(const struct convert *c);
 /* Writes the state to `fd` (a memfd; its old content goes). `pos`: the lowest raw position that a successor needs. */
 wstatus convert_snapshot_write(const struct convert *c, uint64_t pos, int fd, struct reason *why);
-/* Loads it into a fresh converter. 13 when it is damaged; *c is then only good for convert_finish. */
+/* Loads it into a fresh converter. W_INVALID_DATA when it is damaged; *c is then only good for convert_finish. */
 wstatus convert_snapshot_read(struct convert *c, int fd, struct reason *why);
 #endif

@@ -18,7 +18,8 @@
 enum { ARGV_SLACK_NS = 200000 };
 struct argv;
 
-/* Loads the programs and attaches them. `proc`: a descriptor of /proc, borrowed. 50 when this kernel or this build cannot, 1314 when a right is missing. */
+/* Loads the programs and attaches them. `proc`: a descriptor of /proc, borrowed. W_NOT_SUPPORTED when this kernel or this build cannot,
+ * W_PRIVILEGE_NOT_HELD when a right is missing. */
 wstatus argv_open(int proc, struct argv **out, struct reason *why);
 /* For reach.h: loads and attaches them, no more; fd[] is what argv_adopt would be given. 0, or -errno; *attached: it failed at attaching. */
 int argv_programs(int fd[REACH_FDS], bool *attached);

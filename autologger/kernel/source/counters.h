@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct counters;
-/* 50: this kernel has no taskstats, or this process is in a namespace of its own; 1314: CAP_NET_ADMIN is missing. */
+/* W_NOT_SUPPORTED: this kernel has no taskstats, or this process is in a namespace of its own; W_PRIVILEGE_NOT_HELD: CAP_NET_ADMIN is missing. */
 wstatus counters_open(struct counters **out, struct reason *why);
 void    counters_close(struct counters *c); /* NULL is fine, also below */
 /* Sees who has exited since. */

@@ -14,7 +14,8 @@ struct filetap;
 
 /* Does this log have sources that it feeds? */
 bool filetap_wanted(const struct rawlog *log);
-/* Loads the programs, gives them the events of `rings` and attaches them. 50 when this kernel or this build cannot, 1314 when a right
+/* Loads the programs, gives them the events of `rings` and attaches them. W_NOT_SUPPORTED when this kernel or this build cannot,
+ * W_PRIVILEGE_NOT_HELD when a right
  * is missing. `ends`: the ends of all operations are wanted, not only those that tell of files. */
 wstatus filetap_open(const struct rings *rings, const struct rawlog *log, bool ends, struct filetap **out, struct reason *why);
 /* For reach.h: loads and attaches them, no more. 0, or -errno; *attached: it failed at attaching. */

@@ -168,10 +168,10 @@ struct rawlog {
     struct raw_told     told; /* of any thread; under told_lock */
 };
 
-/* A new log with about `bytes` of data, which can be given up to `most` later (rawlog_size.c). 8 when memory is short. */
+/* A new log with about `bytes` of data, which can be given up to `most` later (rawlog_size.c). W_NOT_ENOUGH_MEMORY when memory is short. */
 wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned cpus, const struct raw_source *sources, unsigned count,
                     struct reason *why);
-/* Takes over a predecessor's log (owns `fd` then). 13 when it is none of ours, or of another version. */
+/* Takes over a predecessor's log (owns `fd` then). W_INVALID_DATA when it is none of ours, or of another version. */
 wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why);
 void    rawlog_finish(struct rawlog *log);
 
@@ -216,7 +216,7 @@ struct rawlog_view *rawlog_view_new(const struct rawlog *log, const struct raw_l
 
 /* ---- rawlog_size.c, which the early program does not have ---- */
 /* Writer, while the reader goes on: a ring of `bytes`, rounded up to whole pieces, at most data_most. What is in it stays; nothing else is
- * kept of it. 170 more than half of what it would be is in use; 8. Either it is done or nothing has changed. */
+ * kept of it. W_BUSY more than half of what it would be is in use; W_NOT_ENOUGH_MEMORY. Either it is done or nothing has changed. */
 wstatus rawlog_resize(struct rawlog *log, uint64_t bytes, struct reason *why);
 /* Gives back the memory that is not the ring's any more. Not at the same time as rawlog_resize. */
 void rawlog_trim(const struct rawlog *log);

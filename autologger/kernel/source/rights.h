@@ -20,9 +20,10 @@ struct rights {
 void rights_read(const char *root, struct rights *out);
 /* Who opens events for this process has these, so they are not what is missing. Before there is a second thread. */
 void rights_far(uint64_t capabilities);
-/* perf_event_open failed with `error`: the Status with what is missing and what to do. 1314, 50, 8. */
+/* perf_event_open failed with `error`: the Status with what is missing and what to do. W_PRIVILEGE_NOT_HELD, W_NOT_SUPPORTED, W_NOT_ENOUGH_MEMORY. */
 wstatus rights_refused(const struct rights *r, int error, struct reason *why);
-/* A BPF program can't be loaded or attached, with `error`: the Status with what is missing; `what` begins the sentence. 1314, 8, 50. */
+/* A BPF program can't be loaded or attached, with `error`: the Status with what is missing; `what` begins the sentence. W_PRIVILEGE_NOT_HELD,
+ * W_NOT_ENOUGH_MEMORY, W_NOT_SUPPORTED. */
 wstatus rights_bpf(const struct rights *r, int error, const char *what, struct reason *why);
 /* What to do, which is then taken out of the reason; `otherwise` where it says nothing. */
 const char *rights_advice(struct reason *why, const char *otherwise);

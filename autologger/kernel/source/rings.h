@@ -45,7 +45,8 @@ wstatus rings_adopt(struct rings *rings, const struct klog_config *config, const
                     int (*find)(void *ctx, const char *name), void *ctx, struct reason *why);
 /* The sources that this kernel has for the configuration, with the numbers of tracepoints in ids[]. What it lacks is a condition. */
 unsigned rings_sources(const struct klog_config *config, struct raw_source *sources, int *ids);
-/* Opens one of them on a CPU that has a ring, disabled, in a place of its own. One that cannot be had is a condition; 8, 1314: no more
+/* Opens one of them on a CPU that has a ring, disabled, in a place of its own. One that cannot be had is a condition; W_NOT_ENOUGH_MEMORY,
+ * W_PRIVILEGE_NOT_HELD: no more
  * can be opened at all. */
 wstatus rings_source_open(struct rings *rings, const struct klog_config *config, const struct raw_source *s, int id, unsigned slot,
                           unsigned cpu, struct reason *why);

@@ -37,16 +37,17 @@ const struct kernel_group *kernel_groups(size_t *count); /* Base, Diag, ... */
 struct kernel_hook { const char *name; uint16_t hook; const char *enabled_by; };
 const struct kernel_hook *kernel_hooks(size_t *count); /* stack-walk keywords */
 
-/* "PROC_THREAD+LOADER+Base" (any case; also "MASK0:0x8000000" and symbols) -> mask. 87 with the unknown word and a
+/* "PROC_THREAD+LOADER+Base" (any case; also "MASK0:0x8000000" and symbols) -> mask. W_INVALID_PARAMETER with the unknown word and a
  * suggestion. */
 wstatus group_mask_parse(const char *text, uint32_t mask[GROUP_MASK_WORDS], struct reason *why);
-/* Registry bytes -> mask, alias bits of word 0 moved to their real places. 1784 when over 40 bytes. */
+/* Registry bytes -> mask, alias bits of word 0 moved to their real places. W_INVALID_USER_BUFFER when over 40 bytes. */
 wstatus group_mask_from_bytes(const uint8_t *data, size_t size, uint32_t mask[GROUP_MASK_WORDS], struct reason *why);
 /* Canonical text: keywords in table order joined by '+', then symbols without a keyword, unknown bits as MASKn:0x....
  * group_mask_parse gives the same mask back; an empty mask is "". Returns the length needed, NUL not counted. */
 size_t  group_mask_format(const uint32_t mask[GROUP_MASK_WORDS], char *out, size_t capacity);
 bool    group_mask_has(const uint32_t mask[GROUP_MASK_WORDS], const char *keyword); /* any of its bits */
-/* "Profile+CSwitch+0x0501+{class GUID}:type" ('+' or white space between) -> hook ids. 87 unknown name, 1784 more than HOOK_MAX. */
+/* "Profile+CSwitch+0x0501+{class GUID}:type" ('+' or white space between) -> hook ids. W_INVALID_PARAMETER unknown name, W_INVALID_USER_BUFFER
+ * more than HOOK_MAX. */
 wstatus hooks_parse(const char *text, uint16_t hooks[HOOK_MAX], unsigned *count, struct reason *why);
 wstatus hooks_from_bytes(const uint8_t *data, size_t size, uint16_t hooks[HOOK_MAX], unsigned *count,
                          struct reason *why);
