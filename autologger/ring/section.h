@@ -135,13 +135,14 @@ static inline __attribute__((always_inline)) enum section_result section_write(c
     void    *dst = p->dst;
     uint64_t old = p->old; /* what is only compared sits in scratch registers */
     uint32_t cpu = p->cpu;
+    uint64_t *wpos = p->wpos; /* all loads come before the register has its value */
     register section_pair next __asm__("xmm15") = {p->next, shm_tally_event(p->tally, (uint32_t)(p->next - p->old))};
     __asm__ goto volatile(
         SECTION_BEGIN
         SECTION_EVENT(SECTION_TIME_READ)
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
-        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "x"(next)
+        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(wpos), [next] "x"(next)
         : "memory", "cc", "rsi", SECTION_VECTORS
         : aborted, closed);
     return SECTION_DONE;
@@ -167,6 +168,7 @@ section_write_stamped(const struct section *s, const struct ring_place *p, const
     void    *dst = p->dst;
     uint64_t old = p->old;
     uint32_t cpu = p->cpu;
+    uint64_t *wpos = p->wpos; /* all loads come before the register has its value */
     register section_pair next __asm__("xmm15") = {p->next, shm_tally_event(p->tally, (uint32_t)(p->next - p->old))};
     __asm__ goto volatile(
         ".pushsection __rseq_cs, \"aw\"\n .balign 32\n 3: .long 0, 0\n .quad 1f, (2f - 1f), 4f\n .popsection\n"
@@ -177,7 +179,7 @@ section_write_stamped(const struct section *s, const struct ring_place *p, const
         SECTION_EVENT(SECTION_TIME_GIVEN)
         "2:\n"
         : [dst] "+D"(dst), [enable] "+r"(enable), [old] "+a"(old), [cpu] "+c"(cpu), [ticket] "+d"(ticket)
-        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(p->wpos), [next] "x"(next), [announce] "r"(announce)
+        : [s] "r"(s), [rs] "r"(rseq), [view] "r"(view), [wpos] "r"(wpos), [next] "x"(next), [announce] "r"(announce)
         : "memory", "cc", "rsi", SECTION_VECTORS
         : aborted, closed);
     return SECTION_DONE;

@@ -311,6 +311,8 @@ void stream_set_adopt_finish(struct stream_set *s)
     adopt_rest(s, s->adopted);
     free(s->adopted);
     s->adopted = NULL;
+    if (stream_overwrites(s)) /* a predecessor may have died while it wanted none */
+        stream_set_want_signals(s);
 }
 
 wstatus stream_set_adopt(int data_fd, int control_fd, const uint64_t *rpos, struct stream_set **out, struct reason *why)

@@ -284,7 +284,7 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
 {
     const uint64_t   n = place->old >> view->chunk_shift;
     struct ring_step step;
-    uint64_t         nowhere;
+    uint64_t         nowhere = 0;
     struct ring_take t = {.wpos = place->wpos, .old = place->old, .entry = ring_entry(view, place->cpu, n), .tally = place->tally};
 
     *done  = SECTION_ABORTED;
@@ -296,6 +296,7 @@ static bool take_chunk(const struct ring_view *view, const struct shm_enable *en
     t.to    = step.to;
     t.value = shm_entry(n, step.chunk);
     t.mark  = view->mark ? &view->mark[step.chunk] : &nowhere;
+    (void)__atomic_load_n(t.mark, __ATOMIC_RELAXED); /* its page comes now: a fault between the section's two steps would cost the chunk */
     *done   = section_take(&t, view, enable, ticket, place->cpu, rseq);
     if (*done == SECTION_DONE)
         wake_after(view, &step);
