@@ -146,7 +146,7 @@ def no_daemon():
 def no_daemon_at_all():
     """There is none to start: one file, out of which recover makes what the boot would have written."""
     with EarlyMachine(DECLARED) as m:
-        m.early("--wait", "10", "--daemon", "/nonexistent", "--raw-dir", os.path.join(m.logs, "raw"))
+        m.early("--wait", "20", "--daemon", "/nonexistent", "--raw-dir", os.path.join(m.logs, "raw"))
         m.armed()
         writer, tally = m.writer(0, 60000, rate=20000)
         writer.wait(60)

@@ -386,10 +386,13 @@ static void as_init(struct early *e, char **argv)
     early_root_open(&root);
     const char *next = root.own ? "/sbin/init" : "/init";
     early_root_close(&root);
-    if (fork() == 0) {
+    const pid_t starts = fork();
+    if (starts == 0) {
         start(e, argv[0]);
         _exit(0);
     }
+    if (starts > 0)
+        (void)waitpid(starts, NULL, 0); /* the background goes on; what comes next may move /proc */
     argv[0] = (char *)next;
     execv(next, argv);
     execv("/bin/sh", argv);
