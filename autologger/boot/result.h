@@ -125,6 +125,6 @@ uint32_t result_last(struct regstore *store);
 /* The boot that was saved last. W_FILE_NOT_FOUND when there was no boot yet; W_REVISION_MISMATCH when the store has one of before boots had
  * numbers. */
 wstatus result_load(struct regstore *store, struct result_list *list, struct reason *why);
-/* The boot of that number. W_FILE_NOT_FOUND when there is none, or no longer. */
+/* Loads the boot with that number. W_FILE_NOT_FOUND: the store never had it, or has dropped it. */
 wstatus result_load_number(struct regstore *store, uint32_t number, struct result_list *list, struct reason *why);
 #endif

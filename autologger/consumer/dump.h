@@ -61,7 +61,7 @@ struct dump_counts {
     uint64_t mismatch; /* partly decoded: description and payload differ */
 };
 
-/* Writes the events that are still to come from `r` to `out`. W_INVALID_PARAMETER for a pattern that is none; W_DISK_FULL and others when `out`
+/* Writes the events that are still to come from `r` to `out`. W_INVALID_PARAMETER: the pattern is malformed; W_DISK_FULL and others when `out`
  * fails. */
 wstatus dump_events(struct etl_reader *r, const struct dump_options *options, FILE *out, struct dump_counts *counts,
                     struct reason *why);

@@ -65,7 +65,7 @@ struct merge_counts {
 /* Merges `count` files into `target`. The file with kernel events gives name and clock line, else the first.
  * W_INVALID_PARAMETER: no file given, one given twice, clocks or anchors differ (both files named), or the target is one of the files.
  * W_ALREADY_EXISTS: the target
- * exists and is no .etl. W_INVALID_DATA: a file is none. Others by errno. */
+ * exists and is no .etl. W_INVALID_DATA: an input is no .etl. Other errors come from errno. */
 wstatus merge_files(struct os *os, const char *const *files, unsigned count, const char *target,
                     struct merge_counts *counts, struct reason *why);
 wstatus merge_files_with(struct os *os, const char *const *files, unsigned count, const char *target, const struct merge_options *options,

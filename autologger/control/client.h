@@ -18,7 +18,7 @@ wstatus control_open(const char *runtime_dir, struct control_client **out, struc
 /* The same, once, for a caller that can do without the daemon: no answer may take longer than so many ms, else W_TIMEOUT. */
 wstatus control_open_briefly(const char *runtime_dir, int wait_most_ms, struct control_client **out, struct reason *why);
 void    control_close(struct control_client *c); /* NULL is fine */
-/* One session by name; W_WMI_INSTANCE_NOT_FOUND when there is none of that name. */
+/* Asks for one session by name. W_WMI_INSTANCE_NOT_FOUND: no session has that name. */
 wstatus control_query(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why);
 /* All sessions, malloc; *count gets their number. */
 wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why);
@@ -68,7 +68,7 @@ wstatus control_end_boot(struct control_client *c, struct reason *why);
 wstatus control_shutdown(struct control_client *c, struct reason *why);
 /* While `fd` is readable every wait ends with W_CANCELLED; -1: never. */
 void control_cancel_by(struct control_client *c, int fd);
-/* From now on the connection reads this real-time session. W_WMI_INSTANCE_NOT_FOUND: there is none; W_NO_SYSTEM_RESOURCES: 8 consumers read it
+/* From now on the connection reads this real-time session. W_WMI_INSTANCE_NOT_FOUND: no such session; W_NO_SYSTEM_RESOURCES: 8 consumers read it
  * already. */
 wstatus control_consume(struct control_client *c, const char *name, struct ctl_consume_answer *out, struct reason *why);
 /* Acknowledges and asks, as `r` says (header aside). Waits for a buffer as long as it takes, over restarts of the daemon. *out, with

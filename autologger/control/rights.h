@@ -13,7 +13,7 @@
 
 struct rights;
 
-/* Empty: what the table gives. `group`: the gid of the group "autologger", RIGHTS_NO_GROUP: there is none. W_NOT_ENOUGH_MEMORY. */
+/* Makes an empty set; the defaults of the table apply. `group`: gid of the group "autologger", or RIGHTS_NO_GROUP. W_NOT_ENOUGH_MEMORY. */
 enum { RIGHTS_MOST = 4096 };
 #define RIGHTS_NO_GROUP UINT32_MAX
 wstatus rights_create(uint32_t group, struct rights **out, struct reason *why);

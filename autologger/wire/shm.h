@@ -130,7 +130,7 @@ static inline uint32_t shm_pool_index(uint64_t head) { return (uint32_t)head; }
 
 struct shm_stream { /* 128 bytes: two lines, so that neighbours' prefetch does not meet */
     uint64_t wpos;
-    uint64_t tally; /* shm_tally(): moves with wpos, in one store. Not of the fallback stream */
+    uint64_t tally; /* by shm_tally_event(): moves with wpos, in one store. The fallback stream has none */
     uint64_t lost; /* events that found no room or were too large; added with one LOCK instruction */
     uint64_t aborts; /* rseq restarts, for diagnosis */
     uint64_t filtered; /* events that a filter kept out: neither written nor lost */

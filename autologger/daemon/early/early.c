@@ -309,7 +309,7 @@ static bool runtime_lock(const struct early *e)
     return fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0; /* stays open on purpose */
 }
 
-/* Who made the image, for whoever describes this boot later (kernel/sysconfig/sysconfig_boot.c): as a link, which needs no file. */
+/* Notes the generator of the image for kernel/sysconfig/sysconfig_boot.c. A link needs no open file. */
 static void generator_note(const struct early *e)
 {
     static const struct { const char *mark, *name; } known[] = {

@@ -171,7 +171,7 @@ struct rawlog {
 /* A new log with about `bytes` of data, which can be given up to `most` later (rawlog_size.c). W_NOT_ENOUGH_MEMORY when memory is short. */
 wstatus rawlog_init(struct rawlog *log, uint64_t bytes, uint64_t most, unsigned cpus, const struct raw_source *sources, unsigned count,
                     struct reason *why);
-/* Takes over a predecessor's log (owns `fd` then). W_INVALID_DATA when it is none of ours, or of another version. */
+/* Takes over a predecessor's log (owns `fd` then). W_INVALID_DATA: it is no raw log, or has another version. */
 wstatus rawlog_attach(struct rawlog *log, int fd, struct reason *why);
 void    rawlog_finish(struct rawlog *log);
 
