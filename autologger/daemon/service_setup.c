@@ -241,7 +241,10 @@ void service_env_fill(struct service *v, bool adopted)
     _Static_assert(sizeof *anchor == sizeof v->state->anchor, "the anchor is handed over as it is");
     if (adopted) { /* one anchor and one frequency per boot */
         memcpy(anchor, v->state->anchor, sizeof *anchor);
-        v->env.machine.tsc_usable &= anchor->tsc_hz != 0; /* a boot that is recovered may have been another machine's */
+        /* whatever the machine says now: its clocksource may have changed since, and a boot that is recovered may have been another's */
+        v->env.machine.tsc_usable = anchor->tsc_hz != 0;
+        if (!v->env.machine.tsc_usable && !v->env.machine.why_not[0])
+            snprintf(v->env.machine.why_not, sizeof v->env.machine.why_not, "the processor's counter could not be used when this boot's sessions began");
         v->env.machine.tsc_hz = anchor->tsc_hz;
         v->env.clock_gone     = of_another_boot(v);
         if (v->env.machine.tsc_usable && !v->env.clock_gone)

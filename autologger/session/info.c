@@ -120,7 +120,7 @@ void session_info(struct session *s, struct ctl_session_info *out)
     out->guid             = st->guid;
     out->logger_id        = st->index;
     out->log_file_mode    = st->log_file_mode;
-    out->clock_type       = st->clock_type;
+    out->clock_type       = s->clock.type;
     out->buffer_kb        = st->buffer_kb;
     out->minimum_buffers  = st->minimum_buffers;
     out->maximum_buffers  = st->maximum_buffers;

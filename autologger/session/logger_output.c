@@ -34,7 +34,7 @@ void logger_file_info(const struct session *s, const char *path, struct etl_file
         .logger_name = st->name, .file_name = path, .buffer_size = st->buffer_kb * 1024u,
         .processors = session_single(s) ? 1 : st->cpus, .logger_id = (uint16_t)st->index,
         .log_file_mode = session_single(s) ? st->log_file_mode : st->log_file_mode & ~(uint32_t)ETL_MODE_NO_PER_PROCESSOR,
-        .max_file_size = st->max_file_size, .clock_type = st->clock_type, .perf_freq = s->clock.freq,
+        .max_file_size = st->max_file_size, .clock_type = s->clock.type, .perf_freq = s->clock.freq,
         .cpu_mhz = s->env->machine.cpu_mhz, .boot_time = st->anchor.boot_filetime,
         .start_time = st->anchor.filetime, .start_raw = (int64_t)st->anchor.value,
         .thread_id = (uint32_t)getpid(), .process_id = (uint32_t)getpid(),

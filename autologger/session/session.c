@@ -121,6 +121,9 @@ wstatus session_setup(struct session *s, struct reason *why)
         condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0,
                       "expect a higher cost per event, or choose ClockType 2",
                       "this clock needs more than the CPU's time-stamp counter: %s", s->env->machine.why_not);
+    if (s->clock.type != st->clock_type)
+        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0, "nothing: times are right; or declare ClockType QPC",
+                      "CPUCycle cannot be had, QPC stands in: %s", s->env->machine.why_not);
     s->chunk_shift   = stream_chunk_shift(st->buffer_kb * 1024u);
     s->budget_chunks = session_budget(st, s->chunk_shift);
     wstatus status = s->env->realtime && st->log_file_mode & ETL_MODE_REAL_TIME ? s->env->realtime->create(s, &s->realtime, why) : W_SUCCESS;

@@ -144,7 +144,7 @@ void clock_machine_find(struct clock_machine *out)
 /* Does reading CLOCK_MONOTONIC_RAW leave user space? The vDSO reads only these sources. */
 static bool raw_needs_syscall(void)
 {
-    static const char *const vdso[] = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
+    static const char *const vdso[] = {"tsc", "tsc-early", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"};
     char                     source[64];
     slurp("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source);
     for (size_t i = 0; i < sizeof vdso / sizeof *vdso; i++)

@@ -82,6 +82,38 @@ static void starts_with_its_session(void **state)
     }
 }
 
+/* Many virtual machines have no counter of the processor: the performance counter stands in for it, and the file, the query and a condition say so. */
+static void says_which_clock_it_has(void **state)
+{
+    static const uint32_t  in_file[] = {0, 1, 2, 1};
+    struct fixture         f;
+    struct plan_text       t;
+    struct etl_file_header h;
+    struct ctl_session_info info;
+    (void)state;
+    for (uint32_t type = 1; type <= 3; type++) {
+        fixture_init(&f, true);
+        f.env.machine = (struct clock_machine){.cpu_mhz = 2400, .why_not = "the kernel's clocksource is 'hpet', not tsc"};
+        clock_anchor_take(&f.env.machine, &f.env.anchor);
+        const uint64_t  start = now();
+        struct session *s = begin(&f, os_linux(), &t, type);
+        session_info(s, &info);
+        assert_int_equal(info.clock_type, in_file[type]);
+        assert_int_equal(s->state->clock_type, type); /* what was declared stays: a profile of the session has it */
+        unsigned told = 0;
+        for (unsigned i = 0; i < s->conditions.count; i++)
+            told += strcmp(s->conditions.items[i].item, "ClockType") == 0 && strstr(s->conditions.items[i].reason, "QPC stands in") && strstr(s->conditions.items[i].reason, "hpet");
+        assert_int_equal(told, type == 3);
+        nap(300);
+        session_stop(s);
+        header_of(t.path, &h);
+        assert_int_equal(h.raw.clock_type, in_file[type]);
+        near((uint64_t)h.raw.start_time, start);
+        assert_true(h.raw.end_time - h.raw.start_time >= 3 * SECOND / 10 && h.raw.end_time - h.raw.start_time < 100 * SECOND);
+        fixture_finish(&f);
+    }
+}
+
 static void date_is_the_systems(void **state)
 {
     struct fixture         f;
@@ -194,6 +226,6 @@ static void consumers_get_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_with_its_session), cmocka_unit_test(date_is_the_systems), cmocka_unit_test(others_stay), cmocka_unit_test(consumers_get_it)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(starts_with_its_session), cmocka_unit_test(says_which_clock_it_has), cmocka_unit_test(date_is_the_systems), cmocka_unit_test(others_stay), cmocka_unit_test(consumers_get_it)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
