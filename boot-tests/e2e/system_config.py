@@ -70,8 +70,9 @@ def processors(events):
     same("command line", kernel["CommandLine"], read("/proc/cmdline"))
     same("clock source", kernel["ClockSource"], read("/sys/devices/system/clocksource/clocksource0/current_clocksource"))
     if platform.machine() == "x86_64":
-        same("hypervisor", kernel["Hypervisor"] != "", "Hypervisor vendor" in cpu)
-        same("its id", kernel["HypervisorId"] != "", "Hypervisor vendor" in cpu)
+        guest = "hypervisor" in cpu["Flags"].split()  # lscpu's own "Hypervisor vendor" knows some of them only
+        same("hypervisor", kernel["Hypervisor"] != "", guest)
+        same("its id", kernel["HypervisorId"] != "", guest)
     born = subprocess.run(["stat", "-c", "%W", "/"], capture_output=True, text=True, check=True).stdout.strip()
     date = fields(events, "BuildInfo")[0]["InstallDate"][:19]
     same("install date", date, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(int(born))) if born not in ("0", "-") else "1601-01-01T00:00:00")

@@ -73,6 +73,9 @@ def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limi
     return line + ["-append", " ".join(w for w in words if w)]
 
 
+PATIENCE = 2  # a scenario's timeout is that of a fast machine
+
+
 def boot(line, serial_path, timeout, cut_after=None, cut_at=None):
     """Runs the machine until it switches itself off. Stuck when its kernel stands still: on a busy machine about one boot of a hundred
     under multi-threaded emulation (QEMU 7.2) ends with a processor that halts, with interrupts on, and that no interrupt reaches any

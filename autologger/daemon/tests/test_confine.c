@@ -168,6 +168,7 @@ static int numbers_of_another(void)
 {
 #if defined __x86_64__
     long number = 20; /* getpid, by the numbers of 32 bits */
+    signal(SIGSEGV, SIG_DFL); /* what a kernel without these calls sends; cmocka would go on with the next test */
     __asm__ volatile("int $0x80" : "+a"(number) : : "memory");
 #else
     kill(getpid(), SIGSYS); /* there is no other to be had */
@@ -190,10 +191,17 @@ static void descendants_test(void **state)
     assert_int_equal(confined(descendants), 0);
 }
 
+/* Where the kernel has no calls of 32 bits nobody can make one. */
 static void architecture_test(void **state)
 {
+    int   free = 0;
+    pid_t pid  = fork();
     (void)state;
-    assert_int_equal(confined(numbers_of_another), -SIGSYS);
+    if (pid == 0)
+        _exit(numbers_of_another());
+    assert_int_equal(waitpid(pid, &free, 0), pid);
+    assert_true(WIFEXITED(free) || WIFSIGNALED(free));
+    assert_int_equal(confined(numbers_of_another), WIFEXITED(free) ? -SIGSYS : -WTERMSIG(free));
 }
 
 int main(void)

@@ -338,6 +338,7 @@ static int aborts(void)
 static int other_architecture(void)
 {
     long result;
+    signal(SIGSEGV, SIG_DFL); /* what a kernel without these calls sends; cmocka would go on with the next test */
     __asm__ volatile("int $0x80" : "=a"(result) : "a"(20) : "memory");
     return result > 0 ? 250 : 249;
 }
