@@ -8,7 +8,7 @@ from harness import SOURCE, check, skip
 
 PROGRAMS = {"autologger": ("/usr/bin/autologger", "/autologgerd"), "autologger-initramfs": ("autologger-early",), "libautologger0": ("libautologger.so.0",),
             "libautologger-trace0": ("libautologger-trace.so.0",), "libautologger-dev": ("/usr/include/",)}
-r = subprocess.run([SOURCE + "/tools/make-deb", "--lintian", "--as-release"], capture_output=True, text=True, timeout=850)
+r = subprocess.run([SOURCE + "/tools/make-deb", "--lintian", "--as-release"], capture_output=True, text=True, timeout=2500)
 if "missing" in r.stderr and r.returncode == 111:
     skip(r.stderr.strip())
 check(r.returncode == 0, "make-deb:", r.stdout, r.stderr)

@@ -25,7 +25,7 @@ def disk_make(disk, loader, megabytes=96):
     run("mcopy", "-i", disk, loader, "::EFI/BOOT/BOOTX64.EFI")
 
 
-def boot(disk, work, timeout=240):
+def boot(disk, work, timeout=500):
     """Everything that the machine says on its serial line until it switches itself off; it may restart before that."""
     shutil.copy(f"{OVMF}/OVMF_VARS_4M.fd", work / "vars.fd")
     line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", "512", "-nographic", "-nodefaults", "-serial", "stdio",

@@ -85,7 +85,7 @@ def boot(line, serial_path, timeout, cut_after=None, cut_at=None):
         begun = time.monotonic()
         guest = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=serial, stderr=subprocess.STDOUT)
         try:
-            cut = _wait(guest, serial_path, begun, timeout, cut_after, cut_at)
+            cut = _wait(guest, serial_path, begun, PATIENCE * timeout, cut_after, cut_at)
         finally:
             if guest.poll() is None:
                 guest.kill()
