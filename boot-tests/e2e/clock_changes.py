@@ -1,0 +1,93 @@
+"""The kernel changes its clocksource while sessions run (its watchdog finds that the TSC is not steady; or the TSC has become ready), and the daemon
+is killed: its successor goes on with the clock that the sessions have. So the times of a file lie on one line, whatever the kernel says by then,
+and a new session of the same boot has that clock too. Proves: SES-15."""
+import ctypes
+import json
+import os
+import platform
+import signal
+import subprocess
+import time
+from datetime import datetime
+
+from harness import Machine, check, skip
+
+SOURCE = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
+DECLARED = f"""
+[Autologger/kept]
+ClockType = CPUCycle
+FileName = kept.etl
+[Autologger/kept/numbered]
+Guid = {PROVIDER}
+"""
+CLONE_NEWNS = 0x20000
+
+if os.getuid() != 0:
+    skip("needs root, for a mount namespace")
+with open("/proc/cpuinfo", encoding="utf-8") as f:
+    flags = f.read().split("flags", 1)[-1].split("\n", 1)[0].split()
+if platform.machine() != "x86_64" or not {"constant_tsc", "nonstop_tsc"} <= set(flags):
+    skip("this processor has no TSC that counts always")
+
+
+def says(clocksource):
+    with open(said, "w", encoding="ascii") as f:
+        f.write(clocksource + "\n")
+
+
+def event(m, number):
+    """The time at which a program wrote an event, by the system's clock: the first and the last moment."""
+    before = time.time()
+    p, _ = m.writer(number, 1, enabled=True)
+    check(p.wait(20) == 0, "writer")
+    return before, time.time()
+
+
+def seconds(m, name):
+    """Of each event: seconds since 1970."""
+    r = m.tool("dump", "--format", "json", os.path.join(m.logs, name))
+    rows = [json.loads(line) for line in r.stdout.splitlines() if line.startswith("{")]
+    dates = [e["time"] for e in rows if e["id"] == 77]
+    return [datetime.fromisoformat(d[:26] + "+00:00").timestamp() for d in dates]
+
+
+def turns(before, after, cycles):
+    """cycles: the boot's sessions have the TSC."""
+    with Machine(DECLARED) as m:
+        os.environ["AUTOLOGGER_CLOCK"] = os.path.join(m.dir, "clock")
+        says(before)
+        m.start()
+        moments = [event(m, 1)]
+        says(after)
+        os.kill(m.daemon_pid(), signal.SIGKILL)
+        time.sleep(0.3)
+        m.wait_ready()
+        moments.append(event(m, 2))
+        m.tool("start", "late", "-o", "late.etl", "--provider", PROVIDER, "--set", "ClockType=CPUCycle")
+        moments.append(event(m, 3))
+        for name in ("kept", "late"):
+            m.tool("flush", name)
+        m.tool("stop", "late")
+        m.shutdown()
+        for name, wanted in (("kept.etl", moments), ("late.etl", moments[2:])):
+            info = json.loads(m.tool("summary", "--json", os.path.join(m.logs, name)).stdout)["header"]
+            check(info["clockType"] == (3 if cycles else 1), before, after, name, "clock", info["clockType"])
+            times = seconds(m, name)
+            check(len(times) == len(wanted), before, after, name, times)
+            for at, (first, last) in zip(times, wanted):
+                check(first - 0.05 <= at <= last + 0.05, before, after, name, "an event of", first, "to", last, "has the time", at)
+        print(before, "then", after, "two files, each time is the moment's")
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+check(libc.unshare(CLONE_NEWNS) == 0, "unshare", ctypes.get_errno())
+subprocess.run(["mount", "--make-rprivate", "/"], check=True)
+said = f"/dev/shm/clocksource-{os.getpid()}"
+try:
+    says("tsc")
+    subprocess.run(["mount", "--bind", said, SOURCE], check=True)
+    turns("tsc", "hpet", True)
+    turns("hpet", "tsc", False)
+finally:
+    os.unlink(said)
