@@ -424,7 +424,6 @@ void boot_update(struct session_table *table, struct session *s, struct result_l
     session_drain_look(s);
     session_users_look(s);
     add_new_conditions(s, rows, row, &s->conditions);
-    condition_list_finish(&s->conditions);
     update_providers(s, rows);
 }
 

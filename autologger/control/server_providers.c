@@ -26,10 +26,7 @@ void server_registration_drop(struct control_server *v, struct state_registratio
 
 void server_note_once(struct session *s, wstatus number, const char *item, const char *what, const char *advice)
 {
-    for (unsigned i = 0; i < s->conditions.count; i++)
-        if (strcmp(s->conditions.items[i].item, item) == 0)
-            return;
-    condition_add(&s->conditions, number, true, item, "", 0, advice, "%s", what);
+    session_user_condition(s, number, true, item, item, advice, what);
 }
 
 static void secure_refused(struct session *s, uint32_t uid)

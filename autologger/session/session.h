@@ -122,6 +122,7 @@ struct logger_errand {
     atomic_int    state; /* enum errand_state */
 };
 /* LEAVES: what the kernel has is left to a successor. SEALS: the kernel's part is stopped. ENDS: and the logger is told to end. */
+enum { SESSION_USER_CONDITIONS = 64 };
 enum drain_goal { DRAIN_GOES_ON, DRAIN_LEAVES, DRAIN_SEALS, DRAIN_ENDS };
 enum errand_state { ERRAND_WAITS, ERRAND_DONE, ERRAND_GIVEN_UP };
 
@@ -140,6 +141,9 @@ struct session {
     struct stream_set     *empty; /* of places that nobody has; made with the first user */
     uint32_t               chunk_shift, budget_chunks;
     struct condition_list  conditions; /* found while running */
+    uint64_t               user_condition[SESSION_USER_CONDITIONS]; /* what was said of users */
+    unsigned               user_conditions;
+    bool                   more_user_conditions;
     struct reason          file_reason; /* why the file failed; under lock */
     struct realtime       *realtime;    /* NULL: not a real-time session, or an early program's */
     struct reason          realtime_reason; /* why a buffer was dropped; under lock */
@@ -288,6 +292,9 @@ void session_user_left(struct session *s, uint32_t uid);
 void session_users_trim(struct session *s);
 /* The same, and conditions say what programs did that the library does not. The controlling thread, without the lock. */
 void session_users_look(struct session *s);
+/* A condition of the session that a user's doings are the cause of. The first of each `number` and `once` counts; there are
+ * SESSION_USER_CONDITIONS at most, and one that says that there were more. The controlling thread. */
+void session_user_condition(struct session *s, wstatus number, bool note, const char *once, const char *item, const char *advice, const char *what);
 static inline unsigned session_places_used(const struct session *s)
 {
     unsigned used = 0;

@@ -45,6 +45,8 @@ static void pass_on(struct condition_list *to, const struct condition *c)
 
 /* ---- notes ---- */
 
+enum { UPDATES_TOLD = 32 };
+
 /* What was asked for stands in the declaration; what is in force, and since when, is a note of the session. */
 __attribute__((format(printf, 2, 3))) static void note_change(struct session *s, const char *format, ...)
 {
@@ -53,7 +55,12 @@ __attribute__((format(printf, 2, 3))) static void note_change(struct session *s,
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    s->state->updates++;
+    if (s->state->updates++ >= UPDATES_TOLD) { /* a program may change its session each second, for months */
+        if (s->state->updates == UPDATES_TOLD + 1)
+            condition_add(&s->conditions, W_REVISION_MISMATCH, true, "more updates", "", 0, "autologger query says what is in force",
+                          "changed more than %d times while the session ran: the first ones are listed", UPDATES_TOLD);
+        return;
+    }
     snprintf(item, sizeof item, "update %u", s->state->updates);
     condition_add(&s->conditions, W_REVISION_MISMATCH, true, item, "", 0, "nothing: it was asked for", "changed while the session ran: %s", text);
 }

@@ -184,11 +184,15 @@ static void place_clear(struct session *s, unsigned n)
 
 static void user_refused(struct session *s, uint32_t uid, bool has_place)
 {
-    condition_add(&s->conditions, W_NOT_ENOUGH_MEMORY, false, "users", "", 0,
-                  has_place ? "end programs that need memory" : "end the programs of users that need not be traced: their places are given to others then",
-                  has_place ? "there is no memory for the streams of the programs of uid %u: their events are lost"
-                            : "programs of 255 users are being traced, so there is no place for uid %u: the events of its programs are lost",
-                  uid);
+    char text[200];
+    snprintf(text, sizeof text,
+             has_place ? "there is no memory for the streams of the programs of uid %u: their events are lost"
+                       : "programs of 255 users are being traced, so there is no place for uid %u: the events of its programs are lost",
+             uid);
+    session_user_condition(s, W_NOT_ENOUGH_MEMORY, false, text, "users",
+                           has_place ? "end programs that need memory"
+                                     : "end the programs of users that need not be traced: their places are given to others then",
+                           text);
 }
 
 /* A place and streams for who has none. NULL: no memory. */
@@ -262,11 +266,12 @@ void session_user_left(struct session *s, uint32_t uid)
 /* Once for each user and each kind. */
 static void note(struct session *s, struct session_uid *u, bool *noted, wstatus number, const char *what)
 {
+    char text[200];
     if (*noted)
         return;
     *noted = true;
-    condition_add(&s->conditions, number, true, "users", "", 0, "look at the programs of this user: the provider library does no such thing",
-                  "programs of uid %u %s", u->uid, what);
+    snprintf(text, sizeof text, "programs of uid %u %s", u->uid, what);
+    session_user_condition(s, number, true, text, "users", "look at the programs of this user: the provider library does no such thing", text);
 }
 
 void session_users_trim(struct session *s)

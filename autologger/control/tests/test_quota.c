@@ -1,5 +1,6 @@
 /* What all share: each row of control/quota.def by its rule, the buckets by the clock, and the tables of a server that one user floods. */
 // timeout: 180
+#include "autologger/control/places.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/control/tests/server_fixture.h"
 
@@ -340,13 +341,41 @@ static void refusals_are_told(void **state)
     server_fixture_finish(&f);
 }
 
+/* A user has the names of 65,536 subordinate users: what is said of them fills no memory, says that there were more, and leaves room for what the
+ * session itself finds. */
+static void users_of_no_end_fill_no_list(void **state)
+{
+    struct server_fixture f;
+    unsigned              more = 0, first = 0;
+    (void)state;
+    assert_true(server_fixture_init(&f));
+    struct session              *s    = f.table.slot[0];
+    const struct condition_list *list = &s->conditions;
+    const unsigned               before = (unsigned)list->count;
+    for (unsigned round = 0; round < 2; round++) {
+        for (uint32_t uid = 100000; uid < 100000 + 65536; uid++)
+            places_refuse(f.server, uid, uid);
+        quota_refuse(f.server, QUOTA_WAITS, 7);
+        assert_int_equal(list->count, before + SESSION_USER_CONDITIONS + 1);
+    }
+    for (unsigned i = 0; i < list->count; i++) {
+        more += strcmp(list->items[i].item, "more users") == 0;
+        first += strcmp(list->items[i].item, "programs of uid 100000") == 0;
+    }
+    assert_int_equal(more, 1);
+    assert_int_equal(first, 1);
+    condition_add(&s->conditions, W_NOT_SUPPORTED, true, "own", "", 0, "", "the session's own");
+    assert_int_equal(list->count, before + SESSION_USER_CONDITIONS + 2);
+    server_fixture_finish(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_share_leaves_half_of_the_rest),     cmocka_unit_test(each_rate_gives_its_burst_and_then_so_many_a_second),
         cmocka_unit_test(a_user_takes_half_of_the_provider_places), cmocka_unit_test(a_user_takes_half_of_the_registrations),
         cmocka_unit_test(waits_are_counted_and_end),              cmocka_unit_test(who_says_hello_and_goes_is_not_kept), cmocka_unit_test(a_library_of_an_earlier_version_is_told),
-        cmocka_unit_test(refusals_are_told),
+        cmocka_unit_test(refusals_are_told),                      cmocka_unit_test(users_of_no_end_fill_no_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -540,6 +540,12 @@ static void the_flush_timer_changes(void **state)
     session_info(s, &info);
     assert_true(info.events_written == 1 && info.flush_timer == 0);
     assert_true(s->conditions.count == 2 && s->conditions.items[0].note && strstr(s->conditions.items[0].reason, "FlushTimer is 20 ms"));
+    for (uint32_t k = 0; k < 1000; k++) /* a program that changes it each second, for months */
+        assert_int_equal(session_update(s, &(struct session_terms){.timer = true, .flush_timer = k % 2 + 1}, &found, &why), 0);
+    assert_int_equal(s->conditions.count, 33);
+    assert_string_equal(s->conditions.items[32].item, "more updates");
+    session_info(s, &info);
+    assert_int_equal(info.updates, 1002);
     session_stop(s);
     assert_int_equal(session_update(s, &(struct session_terms){.timer = true, .flush_timer = 5}, &found, &why), W_NOT_READY);
     session_info(s, &info);
