@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 enum { PAGE = 4096, ANONYMOUS = 500, ZERO_READ = 100, PRIVATE_WRITTEN = 100, BLOCKS = 30, AROUND = 16, VIOLATIONS = 10, HARD = 50, STRIDE = 64 };
-struct regions { char *anonymous, *zero, *private_file, *shared_file, *none; };
+struct regions { char *anonymous, *zero, *private_file, *shared_file, *none; size_t copied; };
 
 static char *memory(size_t pages, int prot)
 {
@@ -51,6 +52,7 @@ static void violate(volatile char *none)
 
 static void workload(int fd, int out)
 {
+    struct rusage     before, after;
     struct regions    r = {.anonymous = memory(ANONYMOUS, PROT_READ | PROT_WRITE), .zero = memory(ZERO_READ, PROT_READ | PROT_WRITE),
                            .none = memory(1, PROT_NONE)};
     r.private_file        = mmap(NULL, PRIVATE_WRITTEN * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
@@ -61,8 +63,11 @@ static void workload(int fd, int out)
         r.anonymous[i * PAGE] = 1;
     for (int i = 0; i < ZERO_READ; i++)
         look(&r.zero[i * PAGE]);
+    getrusage(RUSAGE_SELF, &before);
     for (int i = 0; i < ZERO_READ; i++)
         r.zero[i * PAGE] = 1;
+    getrusage(RUSAGE_SELF, &after);
+    r.copied = (size_t)(after.ru_minflt - before.ru_minflt);
     for (int i = 0; i < PRIVATE_WRITTEN; i++)
         r.private_file[i * PAGE] = 1;
     for (int i = 0; i < BLOCKS; i++)
@@ -137,7 +142,10 @@ static void ALL_FAULTS_by_class(void **state)
     assert_count(pages_faulted(&c, 0x020B, pid, r.zero, ZERO_READ), ZERO_READ, n);
     assert_count(faults(&c, 0x020A, pid, r.shared_file, BLOCKS * AROUND), BLOCKS, n);
     if (c.conditions == 0) { /* the error code, of x86 alone, tells of writing */
-        assert_count(pages_faulted(&c, 0x020C, pid, r.zero, ZERO_READ), ZERO_READ, n);
+        /* a kernel that has no page of zeros for who only reads has nothing to copy when it is written */
+        const size_t copied = r.copied < ZERO_READ / 2 ? 0 : ZERO_READ;
+        printf("  %zu of %d pages that had been read were copied when they were written\n", r.copied, ZERO_READ);
+        assert_count(pages_faulted(&c, 0x020C, pid, r.zero, ZERO_READ), copied, n);
         assert_count(pages_faulted(&c, 0x020C, pid, r.private_file, PRIVATE_WRITTEN), PRIVATE_WRITTEN, n);
         assert_count(faults(&c, 0x020F, pid, r.none, 1), VIOLATIONS, n);
         assert_count(faults(&c, 0x020F, pid, NULL, SIZE_MAX / PAGE), VIOLATIONS, n);

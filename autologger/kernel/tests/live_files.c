@@ -2,6 +2,7 @@
  * events alone must tell exactly those. Proves: LEG-08, and the sources of issue 4. Needs CAP_PERFMON and CAP_BPF; else skipped. */
 // timeout: 60
 #include "autologger/kernel/tests/klog_fixture.h"
+#include "autologger/kernel/tests/narrow.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -502,6 +503,8 @@ static void FILE_IO_of_32_bits(void **state)
     size_t                  seen[FSCONTROL + 2 - CREATE] = {0}, far = 0, cut = 0, parts = 0, gone = 0;
     char                    path[1024];
     (void)state;
+    if (!narrow_calls_here())
+        skip();
     if (access(AL_BINARY_DIR "/tests/narrow_files", X_OK) != 0) {
         print_message("skipped: the compiler makes no programs of 32 bits\n");
         skip();

@@ -2,6 +2,7 @@
  * and what they do to memory is told; whether the program began before the trace or in it, and with the kernel's own filter or without.
  * Proves: issue 4, SYSCALL and VIRT_ALLOC of 32-bit programs. Needs CAP_PERFMON; else skipped. */
 #include "autologger/kernel/tests/keyword_fixture.h"
+#include "autologger/kernel/tests/narrow.h"
 
 #include <sys/wait.h>
 
@@ -147,6 +148,8 @@ static void memory_alone(void **state)
 
 int main(void)
 {
+    if (!narrow_calls_here())
+        return 77;
     const struct CMUnitTest tests[] = {cmocka_unit_test(begun_in_the_trace), cmocka_unit_test(begun_before_the_trace), cmocka_unit_test(memory_alone)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
