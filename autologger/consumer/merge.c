@@ -60,11 +60,6 @@ struct merge {
     struct merge_counts counts;
 };
 
-static bool is_header(const struct etl_event *e)
-{
-    return e->kind == ETL_KIND_SYSTEM && e->hook == 0 && e->file_offset == HEAD;
-}
-
 /* Does the file say, or do its first events show, that it is a kernel session's? */
 static bool is_kernel(const struct input *in)
 {
@@ -356,7 +351,7 @@ static void advance(struct merge *m, struct input *in)
 {
     while ((in->has_event = etl_next(in->reader, &in->event))) {
         m->counts.in++;
-        if (!is_header(&in->event)) {
+        if (!etl_event_is_header(&in->event)) {
             in->events++;
             return;
         }

@@ -218,8 +218,8 @@ static bool collect(struct collector *c, struct etl_reader *r, const struct summ
             return false;
         c->s->undecoded += decoded_fields(&e, &names, &c->sink, &used) != DECODE_OK;
         c->s->inversions += e.raw_time < last;
-        last = e.raw_time;
-        if (c->s->events++ == 0)
+        last = etl_event_is_header(&e) ? INT64_MIN : e.raw_time; /* units that systemd started before the session have the time at which it did */
+        if (c->s->events++ == 0 || e.filetime < c->s->first_time)
             c->s->first_time = e.filetime;
         c->s->last_time = e.filetime;
     }

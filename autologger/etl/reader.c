@@ -161,6 +161,21 @@ static int by_stream(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* What the file says of itself comes first, also where others were told of a time before it: the stream that has it is the heap's top until that
+ * is handed out. False: there is none. */
+static bool headed_begin(struct etl_reader *r)
+{
+    for (size_t i = 0; i < r->heap_count; i++) {
+        struct stream *s = r->heap[i];
+        if (s->offset == 0 && s->pos == sizeof(struct etl_buffer_header)) {
+            r->heap[i] = r->heap[0];
+            r->heap[0] = s;
+            return true;
+        }
+    }
+    return false;
+}
+
 static wstatus make_streams(struct etl_reader *r)
 {
     struct etl_buffers *b = &r->buffers;
@@ -186,7 +201,8 @@ static wstatus make_streams(struct etl_reader *r)
     for (size_t i = 0; i < r->stream_count; i++)
         if (stream_fill(r, &r->streams[i]))
             r->heap[r->heap_count++] = &r->streams[i];
-    for (size_t i = r->heap_count; i-- > 0;)
+    const bool headed = headed_begin(r);
+    for (size_t i = r->heap_count; i-- > headed;)
         heap_sink(r, i);
     return W_SUCCESS;
 }

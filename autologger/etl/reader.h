@@ -82,6 +82,11 @@ void etl_reader_follow(struct etl_reader *r, const struct etl_file_header *to);
 void etl_readers_join(struct etl_reader *const *readers, unsigned count);
 /* By the headers of its buffers: those of a CPU, and the bytes of events in them. */
 void etl_reader_cpu(const struct etl_reader *r, uint16_t cpu, uint64_t *buffers, uint64_t *bytes);
+/* The first event of the file, which says what the file is. It is handed out first, whatever its time; all others are in time order. */
+static inline bool etl_event_is_header(const struct etl_event *e)
+{
+    return e->kind == ETL_KIND_SYSTEM && e->hook == 0 && e->file_offset == sizeof(struct etl_buffer_header);
+}
 /* Next event in time order (equal stamps: lower CPU, then sequence). False at the end. */
 bool etl_next(struct etl_reader *r, struct etl_event *event);
 /* Damage seen so far; *count gets the number. A damaged file still ends normally. */

@@ -232,6 +232,24 @@ static void a_full_disk_is_reported(void **state)
     image_free(&m);
 }
 
+static void summary_of_what_was_before_the_session(void **state)
+{
+    struct etl_file_info info = build_info(4096);
+    struct image         m    = image_start(&info);
+    struct etl_reader   *r;
+    struct summary      *s;
+    (void)state;
+    image_buffer(&m, 0, 2); /* a merged file has it in one row with the header */
+    image_event(&m, 500000, 1);
+    image_event(&m, 2000000, 2);
+    assert_int_equal(etl_reader_open_memory(m.data, m.size, &r, NULL), W_SUCCESS);
+    assert_int_equal(summary_create(r, &s, NULL), W_SUCCESS);
+    assert_true(s->events == 3 && s->inversions == 0 && s->first_time == BUILD_START_TIME - 500000);
+    summary_destroy(s);
+    etl_reader_close(r);
+    image_free(&m);
+}
+
 static void summary(void **state)
 {
     struct image       m = the_file();
@@ -295,6 +313,6 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(text_lines), cmocka_unit_test(json_lines),
                                        cmocka_unit_test(filters), cmocka_unit_test(events_of_a_process),
                                        cmocka_unit_test(a_full_disk_is_reported),
-                                       cmocka_unit_test(summary)};
+                                       cmocka_unit_test(summary), cmocka_unit_test(summary_of_what_was_before_the_session)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,31 @@ static void order_over_cpus_and_sequences(void **state)
     image_free(&m);
 }
 
+/* A session that began when systemd ran already has its units with their own times, which are before the session's. */
+static void the_header_comes_first(void **state)
+{
+    static const int64_t times[] = {1000000, 400000, 500000, 2000000};
+    struct etl_file_info info    = build_info(4096);
+    struct image         m       = image_start(&info);
+    struct etl_reader   *r;
+    struct etl_event     e;
+    (void)state;
+    image_buffer(&m, 0, 2);
+    image_event(&m, 500000, 1);
+    image_buffer(&m, 3, 3);
+    image_event(&m, 400000, 2);
+    image_event(&m, 2000000, 3);
+    assert_int_equal(etl_reader_open_memory(m.data, m.size, &r, NULL), W_SUCCESS);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        assert_true(etl_next(r, &e));
+        assert_int_equal(e.raw_time, times[i]);
+        assert_int_equal(etl_event_is_header(&e), i == 0);
+    }
+    assert_false(etl_next(r, &e));
+    etl_reader_close(r);
+    image_free(&m);
+}
+
 static void one_stream_without_per_processor_buffers(void **state)
 {
     struct etl_file_info info = build_info(1024);
@@ -501,7 +526,7 @@ static void record_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_over_cpus_and_sequences), cmocka_unit_test(one_stream_without_per_processor_buffers),
+        cmocka_unit_test(order_over_cpus_and_sequences), cmocka_unit_test(the_header_comes_first), cmocka_unit_test(one_stream_without_per_processor_buffers),
         cmocka_unit_test(windows_7_layout), cmocka_unit_test(header_event_of_32_bit),
         cmocka_unit_test(every_header_kind), cmocka_unit_test(extended_items), cmocka_unit_test(clocks),
         cmocka_unit_test(compressed_buffers), cmocka_unit_test(damage_is_reported_and_reading_goes_on),
