@@ -1,7 +1,13 @@
 #include "tools/base/read_only.h"
 
 #include "autologger/sandbox/sandbox.h"
+#include "registry-sim/base/visible_print.h"
+#include "tools/base/verb.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #if defined __has_feature
@@ -26,4 +32,25 @@ void read_only(void)
 {
     if (read_only_is())
         sandbox_enter(&(struct sandbox){.kind = SANDBOX_READER});
+}
+
+int read_apart(const char *verb, const char *about, int (*body)(void *), void *arg)
+{
+    int status = 0;
+
+    fflush(NULL);
+    const pid_t pid = geteuid() == 0 ? fork() : -1;
+    if (pid < 0) /* another user's; or no process is to be had, and it is read all the same */
+        return body(arg);
+    if (pid == 0) {
+        read_only();
+        const int code = body(arg);
+        _exit(fflush(stdout) ? VERB_REFUSED : code);
+    }
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    visible_printf(stderr, "%s: the process that read %s was ended by the signal %d (%s)\n", verb, about, WTERMSIG(status), strsignal(WTERMSIG(status)));
+    return VERB_FAILED;
 }

@@ -3,6 +3,7 @@
 
 #include "autologger/report/compare_view.h"
 #include "registry-sim/base/visible_print.h"
+#include "tools/base/read_only.h"
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
 #include "tools/files/report_run.h"
@@ -67,8 +68,9 @@ static wstatus json_print(const struct compared *c, struct reason *why)
     return W_SUCCESS;
 }
 
-int compare_run(const struct compare_run *a)
+static int text_print(void *arg)
 {
+    const struct compare_run        *a     = arg;
     static const struct boot_options quick = {.no_stacks = true};
     const char                      *after = a->files[a->file_count - 1], *before[2 * COMPARE_FILES];
     unsigned                         n     = a->file_count - 1;
@@ -89,14 +91,19 @@ int compare_run(const struct compare_run *a)
         st = json_print(&c, &why);
     else if (!st)
         compare_text(c.comparison, c.before, c.after, stdout);
-    int code = st ? failure_print_about(ABOUT_TRACE, "autologger compare", st, &why) : VERB_FINE;
-    if (!st && a->page) {
-        struct report_run page = {.common = a->common, .file = after, .page = a->page, .before = before, .before_count = n, .quiet = true};
-        page.common.json       = false;
-        code                   = report_run(&page);
-    }
+    const int code = st ? failure_print_about(ABOUT_TRACE, "autologger compare", st, &why) : VERB_FINE;
     compared_finish(&c);
     report_store_finish(&store);
     boot_destroy(boot);
     return code;
+}
+
+int compare_run(const struct compare_run *a)
+{
+    const char       *after = a->files[a->file_count - 1];
+    struct report_run page  = {.common = a->common, .file = after, .page = a->page, .before = a->files, .before_count = a->file_count - 1,
+                               .last = a->last, .quiet = true};
+    page.common.json        = false;
+    const int code          = read_apart("autologger compare", after, text_print, (void *)(uintptr_t)a);
+    return code == VERB_FINE && a->page ? report_run(&page) : code;
 }

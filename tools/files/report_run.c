@@ -19,7 +19,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 struct made {
@@ -186,26 +185,15 @@ static int run(const struct report_run *a, const struct page *page)
 
 /* ---- who reads ---- */
 
-/* Root reads in a process of its own, which has only the page to write to: the one that is left goes on with what it has to do. */
-static int run_apart(const struct report_run *a, const struct page *page)
+/* Root reads in a process of its own, which has only the page to write to. */
+struct reading {
+    const struct report_run *run;
+    const struct page       *page;
+};
+static int run_reading(void *arg)
 {
-    int status = 0;
-
-    fflush(NULL);
-    const pid_t pid = fork();
-    if (pid < 0)
-        return run(a, page);
-    if (pid == 0) {
-        read_only();
-        const int code = run(a, page);
-        _exit(fflush(stdout) ? VERB_REFUSED : code);
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (WIFEXITED(status))
-        return WEXITSTATUS(status);
-    visible_printf(stderr, "autologger report: the process that read %s was ended by the signal %d (%s)\n", a->file, WTERMSIG(status), strsignal(WTERMSIG(status)));
-    return VERB_FAILED;
+    const struct reading *r = arg;
+    return run(r->run, r->page);
 }
 
 int report_run(const struct report_run *a)
@@ -217,7 +205,7 @@ int report_run(const struct report_run *a)
     wstatus st = a->page ? page_open(a->page, &page, &why) : W_SUCCESS;
     if (st)
         return failure_print_about(ABOUT_TRACE, "autologger report", st, &why);
-    const int code = geteuid() == 0 && shared != MAP_FAILED ? run_apart(a, &page) : run(a, &page);
+    const int code = shared != MAP_FAILED ? read_apart("autologger report", a->file, run_reading, &(struct reading){a, &page}) : run(a, &page);
     if (a->page)
         page_close(a->page, &page);
     if (shared != MAP_FAILED)
