@@ -80,6 +80,8 @@ wstatus control_state(struct control_client *c, struct ctl_state_answer *out, st
 wstatus control_providers(struct control_client *c, struct ctl_provider_row **rows, unsigned *count, struct reason *why);
 /* The users whose programs write to the session, or did; *rows: free(). W_NOT_SUPPORTED: an older daemon. */
 wstatus control_users(struct control_client *c, const char *name, struct ctl_user_row **rows, unsigned *count, struct reason *why);
+/* What the session found while it ran; *rows: free(). W_NOT_SUPPORTED: an older daemon, or an early program. */
+wstatus control_conditions(struct control_client *c, const char *name, struct ctl_condition_row **rows, unsigned *count, struct reason *why);
 /* Each registration of each program: malloc, *count of them. W_NOT_SUPPORTED the daemon is too old. */
 wstatus control_registrations(struct control_client *c, struct ctl_registration_row **rows, unsigned *count, struct reason *why);
 /* One provider: who has it registered, which sessions enable it. *out, with its programs behind it, is borrowed until the next call.

@@ -147,6 +147,21 @@ wstatus control_users(struct control_client *c, const char *name, struct ctl_use
     return st;
 }
 
+wstatus control_conditions(struct control_client *c, const char *name, struct ctl_condition_row **rows, unsigned *count, struct reason *why)
+{
+    void   *all = NULL;
+    wstatus st  = pages(c, CTL_CONDITIONS, name, sizeof(struct ctl_conditions_answer), sizeof **rows, &all, count, why);
+    if (st)
+        return st;
+    *rows = all;
+    for (unsigned i = 0; i < *count; i++) {
+        (*rows)[i].item[sizeof(*rows)[i].item - 1]     = 0;
+        (*rows)[i].reason[sizeof(*rows)[i].reason - 1] = 0;
+        (*rows)[i].advice[sizeof(*rows)[i].advice - 1] = 0;
+    }
+    return W_SUCCESS;
+}
+
 wstatus control_provider(struct control_client *c, const struct guid *provider, const struct ctl_provider_answer **out, struct reason *why)
 {
     struct ctl_provider_request r  = {.header = {.size = sizeof r, .type = CTL_PROVIDER}, .provider = *provider};

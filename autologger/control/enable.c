@@ -3,6 +3,7 @@
  * Invariants: a wait holds tickets of living connections alone, and has a time by which it ends, so that every wait ends. A connection has few of
  * them, a user as many as quota.def says. Threads: one. See server.h. */
 #include "autologger/control/access.h"
+#include "autologger/control/conditions.h"
 #include "autologger/control/registrations.h"
 #include "autologger/control/users.h"
 #include "autologger/control/server_parts.h"
@@ -400,7 +401,7 @@ static void adopted(struct control_server *v)
     }
 }
 
-const struct control_enabling control_enabling = {request, acknowledged, gone, expired, provider, registrations_page, users_page, registered, adopted, parts_of, parts_living};
+const struct control_enabling control_enabling = {request, acknowledged, gone, expired, provider, registrations_page, users_page, conditions_page, registered, adopted, parts_of, parts_living};
 
 void server_session_begun(struct control_server *v, struct session *s)
 {

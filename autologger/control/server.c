@@ -281,6 +281,7 @@ static const struct request {
     {CTL_PROVIDER, sizeof(struct ctl_provider_request), ALWAYS, false, 1, server_on_provider},
     {CTL_REGISTRATIONS, sizeof(struct ctl_session_request), ALWAYS, false, 4, server_on_registrations},
     {CTL_USERS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_users},
+    {CTL_CONDITIONS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_conditions},
     {CTL_DECLARATION, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_declaration},
     {CTL_TERMS, sizeof(struct ctl_session_request), ACCESS_QUERY, false, 1, server_on_terms},
     {CTL_CONSUME, sizeof(struct ctl_session_request), ACCESS_REALTIME, false, 1, server_on_consume},

@@ -19,6 +19,7 @@ struct control_enabling {
     wstatus (*provider)(struct control_server *v, unsigned c, const void *message, size_t size);
     wstatus (*registrations)(struct control_server *v, unsigned c, const void *message, size_t size);
     wstatus (*users)(struct control_server *v, unsigned c, const void *message, size_t size);
+    wstatus (*conditions)(struct control_server *v, unsigned c, const void *message, size_t size);
     void (*registered)(struct control_server *v, unsigned registration, const struct guid *group); /* that its traits name; NULL: none */
     void (*adopted)(struct control_server *v); /* an early program knew no rights: who may write to secure sessions is let in now */
     /* private sessions of several processes (parts.c): the part that the program of connection `c` writes to, NULL: none; and the numbers of the

@@ -95,6 +95,11 @@ wstatus server_on_users(struct control_server *v, unsigned c, const void *messag
     return v->hooks.enabling ? v->hooks.enabling->users(v, c, message, size) : W_NOT_SUPPORTED;
 }
 
+wstatus server_on_conditions(struct control_server *v, unsigned c, const void *message, size_t size)
+{
+    return v->hooks.enabling ? v->hooks.enabling->conditions(v, c, message, size) : W_NOT_SUPPORTED;
+}
+
 wstatus server_on_registrations(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     return v->hooks.enabling ? v->hooks.enabling->registrations(v, c, message, size) : W_NOT_SUPPORTED;

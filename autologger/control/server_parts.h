@@ -168,7 +168,7 @@ struct session *parts_of(struct control_server *v, unsigned c, struct session *w
 void            parts_living(const struct control_server *v, const struct session *s, struct ctl_session_info *out);
 
 /* ---- server_controllers.c ---- */
-server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_users, server_on_registrations, server_on_snapshot, server_on_next_file,
+server_request server_on_query, server_on_stop, server_on_flush, server_on_fs_ready, server_on_shutdown, server_on_end_boot, server_on_update, server_on_start, server_on_enable_provider, server_on_provider, server_on_users, server_on_conditions, server_on_registrations, server_on_snapshot, server_on_next_file,
     server_on_state, server_on_providers, server_on_declaration, server_on_terms, server_on_access;
 
 /* ---- server_consumers.c ---- */

@@ -43,6 +43,7 @@ enum ctl_type {
     CTL_TERMS = 33,    /* one session with all of its terms, and one of the providers that it enables (ctl_session_request) */
     CTL_REGISTRATIONS = 34, /* a page of the registrations of all programs (ctl_session_request without a name) */
     CTL_USERS = 35,    /* a page of the users whose programs write to one session (ctl_session_request) */
+    CTL_CONDITIONS = 36, /* a page of what one session found while it ran (ctl_session_request) */
     CTL_ACCESS = 40,   /* who may do what with a session or a provider: ask, change (ctl_access_request) */
     CTL_ATTACH = 64,    /* daemon -> provider library: a session's streams, 3 descriptors: data, control, eventfd */
     CTL_DETACH = 65,    /* the session is gone: forget its streams */
@@ -348,6 +349,17 @@ struct ctl_users_answer {
     struct ctl_header   header;
     uint32_t            total, count; /* there are, follow */
     struct ctl_user_row row[];
+};
+/* CTL_CONDITIONS: one of them. */
+struct ctl_condition_row {
+    uint32_t number; /* a Status */
+    uint32_t note;   /* 1: harmless */
+    char     item[64], reason[256], advice[192];
+};
+struct ctl_conditions_answer {
+    struct ctl_header        header;
+    uint32_t                 total, count; /* there are, follow */
+    struct ctl_condition_row row[];
 };
 /* CTL_DECLARATION, asked with ctl_session_request: what the session was made of. */
 struct ctl_enabled_row {

@@ -66,9 +66,9 @@ def turns(before, after, cycles):
         moments.append(event(m, 2))
         m.tool("start", "late", "-o", "late.etl", "--provider", PROVIDER, "--set", "ClockType=CPUCycle")
         moments.append(event(m, 3))
-        for name in ("kept", "late"):
-            m.tool("flush", name)
-        m.tool("stop", "late")
+        for verb in ("query", "stop"):
+            told = [c for c in json.loads(m.tool(verb, "--json", "late").stdout)["conditions"] if c["item"] == "ClockType"]
+            check(len(told) == (0 if cycles else 1) and all(c["number"] == 50 and "QPC stands in" in c["reason"] for c in told), before, after, verb, told)
         m.shutdown()
         for name, wanted in (("kept.etl", moments), ("late.etl", moments[2:])):
             info = json.loads(m.tool("summary", "--json", os.path.join(m.logs, name)).stdout)["header"]

@@ -27,7 +27,7 @@ static wstatus next_file(struct control_client *c, const char *name, struct ctl_
 static void report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     if (c->json)
-        session_view_show(s, true);
+        session_view_show(s, NULL, true);
     else
         visible_printf(stdout, "flushed \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost%s%s\n", s->name, s->events_written, plural(s->events_written),
                ctl_events_lost(s), *s->log_path ? "; file: " : "", s->log_path);

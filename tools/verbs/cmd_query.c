@@ -17,6 +17,7 @@ static struct {
 static struct result_list rows_now; /* the session's, and its providers' */
 static struct ctl_state_answer daemon_state;
 static struct session_users users;
+static struct session_conditions conditions;
 
 /* What the session enables of this provider, if it does. */
 static wstatus provider_take(struct control_client *c, const struct ctl_provider_row *row, const char *name, struct reason *why)
@@ -47,6 +48,7 @@ static wstatus ask(struct control_client *c, const char *name, struct ctl_sessio
             st = provider_take(c, &rows[i], out->name, why);
     free(rows);
     st = st ? st : session_users_take(c, out->name, &users, why);
+    st = st ? st : session_conditions_take(c, out->name, &conditions, why);
     if (!st && (st = live_rows_add(&rows_now, c, out, why)) == W_NOT_SUPPORTED)
         st = W_SUCCESS; /* an older daemon: no notes */
     return st ? st : control_state(c, &daemon_state, why);
@@ -72,12 +74,13 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     struct condition *notes;
     const unsigned    count = notes_take(&notes);
-    session_view_show_enabled(s, &users, enabled.at, enabled.count, notes, count, c->json);
+    session_view_show_enabled(s, &users, &conditions, enabled.at, enabled.count, notes, count, c->json);
     free(notes);
     session_refused_print(&daemon_state, c->json ? stderr : stdout);
     quota_print(&daemon_state, c->json ? stderr : stdout);
     free(enabled.at);
     session_users_finish(&users);
+    session_conditions_finish(&conditions);
     result_list_finish(&rows_now);
 }
 

@@ -21,6 +21,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 struct running {
     struct ctl_session_info *rows;
     struct session_users    *users;
+    struct session_conditions *conditions;
     unsigned                 count;
     struct ctl_state_answer  state;
 };
@@ -35,6 +36,14 @@ static void losses_print(struct text_table *t, const struct ctl_session_info *s,
         if (user_misuse(&users->row[i], misuse, sizeof misuse))
             text_table_line(t, "    note %u uid %u: %s. Do: look at the programs of this user", W_INVALID_DATA, users->row[i].uid, misuse);
     }
+}
+
+static void conditions_print(struct text_table *t, const struct session_conditions *conditions)
+{
+    char text[sizeof(struct ctl_condition_row) + 32];
+    for (unsigned i = 0; i < conditions->count; i++)
+        if (session_condition_line(&conditions->row[i], text, sizeof text))
+            text_table_line(t, "    %s", text);
 }
 
 static void table_print(const struct running *r)
@@ -53,6 +62,7 @@ static void table_print(const struct running *r)
         if (s->overwritten)
             text_table_line(&t, OVERWRITTEN_TEXT, s->overwritten, s->events_written);
         losses_print(&t, s, &r->users[i]);
+        conditions_print(&t, &r->conditions[i]);
     }
     text_table_print(&t, stdout);
     visible_printf(stdout, "\n(%s)\n", SESSION_WRITTEN_NOTE);
@@ -67,7 +77,7 @@ static int rows_json(const struct running *r)
     json_object(j, NULL);
     json_array(j, "sessions");
     for (unsigned i = 0; i < r->count; i++)
-        session_view_json(&r->rows[i], &r->users[i], NULL, j);
+        session_view_json(&r->rows[i], &r->users[i], &r->conditions[i], NULL, j);
     json_array_end(j);
     session_refused_json(&r->state, j);
     quota_json(&r->state, j);
@@ -81,10 +91,12 @@ static wstatus take(const char *runtime_dir, struct running *r, struct reason *w
     struct control_client *client = NULL;
     wstatus                st     = control_open(runtime_dir, &client, why);
     st                            = st ? st : control_query_all(client, &r->rows, &r->count, why);
-    if (!st && !(r->users = calloc(r->count + 1, sizeof *r->users)))
+    if (!st && (!(r->users = calloc(r->count + 1, sizeof *r->users)) || !(r->conditions = calloc(r->count + 1, sizeof *r->conditions))))
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the users of %u sessions", r->count);
-    for (unsigned i = 0; i < r->count && !st; i++)
+    for (unsigned i = 0; i < r->count && !st; i++) {
         st = session_users_take(client, r->rows[i].name, &r->users[i], why);
+        st = st ? st : session_conditions_take(client, r->rows[i].name, &r->conditions[i], why);
+    }
     st = st ? st : control_state(client, &r->state, why);
     control_close(client);
     return st;
@@ -94,6 +106,9 @@ static void finish(struct running *r)
 {
     for (unsigned i = 0; r->users && i < r->count; i++)
         session_users_finish(&r->users[i]);
+    for (unsigned i = 0; r->conditions && i < r->count; i++)
+        session_conditions_finish(&r->conditions[i]);
+    free(r->conditions);
     free(r->users);
     free(r->rows);
 }

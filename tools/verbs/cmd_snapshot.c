@@ -54,7 +54,7 @@ static void report(const struct ctl_update_answer *answer, bool as_json)
     }
     json_object(j, NULL);
     json_text(j, "file", answer->text);
-    session_view_json(&answer->session, NULL, "session", j);
+    session_view_json(&answer->session, NULL, NULL, "session", j);
     json_object_end(j);
     json_destroy(j);
 }

@@ -137,7 +137,7 @@ static void started(const struct ctl_update_answer *answer, struct json *j)
 {
     if (j) {
         json_object(j, NULL);
-        session_view_json(&answer->session, NULL, "session", j);
+        session_view_json(&answer->session, NULL, NULL, "session", j);
         json_text(j, "conditions", answer->text);
         json_object_end(j);
     } else {

@@ -17,10 +17,19 @@
                 "itself; where no session of a boot runs, the sessions with kernel events. With NAMEs: stop these, and merge their files.", \
                 "  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl")
 
+static struct session_conditions conditions; /* of the session, asked before it ends: then nobody knows them any more */
+
+static wstatus ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
+{
+    wstatus st = session_conditions_take(c, name, &conditions, why);
+    return st ? st : control_stop(c, name, out, why);
+}
+
 static void report(const struct ctl_session_info *s, const struct cmdline *c)
 {
     if (c->json) {
-        session_view_show(s, true);
+        session_view_show(s, &conditions, true);
+        session_conditions_finish(&conditions);
         return;
     }
     visible_printf(stdout, "stopped \"%s\": %" PRIu64 " event%s written, %" PRIu64 " lost\n", s->name, s->events_written, plural(s->events_written), ctl_events_lost(s));
@@ -28,6 +37,8 @@ static void report(const struct ctl_session_info *s, const struct cmdline *c)
         printf(OVERWRITTEN_TEXT "\n", s->overwritten, s->events_written);
     if (s->log_path[0])
         visible_printf(stdout, "file: %s\n", s->log_path);
+    session_conditions_print(&conditions, stdout);
+    session_conditions_finish(&conditions);
 }
 
 /* ---- stop --merge: the end of the machine's boot, now; or that of sessions that controllers started ---- */
@@ -205,6 +216,6 @@ int cmd_stop(int argc, char **argv)
         CMDLINE_DOC("Stop a running session. Its file is complete when the command returns. With --merge: stop all sessions of the "
                     "machine's boot, or those that are named, and merge their files into one (autologger stop --merge --help).",
                     "  autologger stop web\n  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl"),
-        control_stop, report, NULL, NULL};
+        ask, report, NULL, NULL};
     return asks_for_merge(argc, argv) ? merge_run(argc, argv) : session_request_run(&request, argc, argv);
 }

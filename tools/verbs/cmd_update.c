@@ -125,7 +125,7 @@ static void report(const struct ctl_update_answer *answer, bool as_json)
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (j) {
         json_object(j, NULL);
-        session_view_json(&answer->session, NULL, "session", j);
+        session_view_json(&answer->session, NULL, NULL, "session", j);
         json_text(j, "conditions", answer->text);
         json_object_end(j);
         json_destroy(j);

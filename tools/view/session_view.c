@@ -133,12 +133,15 @@ static void members_json(const struct ctl_session_info *s, struct json *j)
     json_number(j, "events_lost", ctl_events_lost(s));
 }
 
-void session_view_json(const struct ctl_session_info *s, const struct session_users *users, const char *name, struct json *j)
+void session_view_json(const struct ctl_session_info *s, const struct session_users *users, const struct session_conditions *conditions, const char *name,
+                       struct json *j)
 {
     json_object(j, name);
     members_json(s, j);
     if (users)
         session_users_json(s, users, j);
+    if (conditions)
+        session_conditions_json(conditions, j);
     json_object_end(j);
 }
 
@@ -175,8 +178,8 @@ static void losses_print(const struct ctl_session_info *s, const struct session_
     }
 }
 
-void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_enabled *enabled, unsigned count,
-                               const struct condition *notes, unsigned note_count, bool as_json)
+void session_view_show_enabled(const struct ctl_session_info *s, const struct session_users *users, const struct session_conditions *conditions,
+                               const struct session_enabled *enabled, unsigned count, const struct condition *notes, unsigned note_count, bool as_json)
 {
     struct json *j = as_json ? json_create(stdout, true) : NULL;
     if (!as_json)
@@ -187,11 +190,13 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
         visible_printf(stdout, "note %u %s: %s. Do: %s\n", notes[i].number, notes[i].item, notes[i].reason, notes[i].advice);
     if (!j) {
         losses_print(s, users);
+        session_conditions_print(conditions, stdout);
         return;
     }
     json_object(j, NULL);
     members_json(s, j);
     session_users_json(s, users, j);
+    session_conditions_json(conditions, j);
     json_array(j, "enables");
     for (unsigned i = 0; i < count; i++)
         enabled_json(&enabled[i], j);
@@ -210,7 +215,7 @@ void session_view_show_enabled(const struct ctl_session_info *s, const struct se
     json_destroy(j);
 }
 
-void session_view_show(const struct ctl_session_info *s, bool as_json)
+void session_view_show(const struct ctl_session_info *s, const struct session_conditions *conditions, bool as_json)
 {
     if (!as_json) {
         session_view_print(s, stdout);
@@ -218,7 +223,7 @@ void session_view_show(const struct ctl_session_info *s, bool as_json)
     }
     struct json *j = json_create(stdout, true);
     if (j)
-        session_view_json(s, NULL, NULL, j);
+        session_view_json(s, NULL, conditions, NULL, j);
     json_destroy(j);
 }
 
