@@ -95,8 +95,8 @@ def named(m):
         for user in HOSTILE:
             check(f"limit: uid {user} " in text and "provider places" in text and "    do:  " in text, verb, "does not name", user, text[-2000:])
     told = [c["item"] for c in json.loads(m.tool("query", "--json", "taken").stdout)["conditions"]]
-    for user in HOSTILE:
-        check(f"provider places of uid {user}" in told, "the session does not say that", user, "is at its limit:", told)
+    for user, limit in MET:
+        check(f"{limit} of uid {user}" in told, "the session does not say that", user, "is at its limit of", limit, told)
     return found
 
 
