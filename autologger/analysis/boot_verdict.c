@@ -1,15 +1,18 @@
 #include "autologger/analysis/boot_verdict.h"
 
+#include "autologger/analysis/boot_reason.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_NS = 300000000 };
+enum { LEAST_NS = 300000000, VERDICT_NS = 500000000, VERDICT_PART = 20 /* of the boot */, UNITS_MOST = 3 };
 
 struct look { /* what a rule gets, and where it writes */
     const struct boot      *b;
     const struct boot_path *p;
     struct boot_finding    *f;
+    unsigned                rank; /* of a rule that has several findings: 0 is the worst */
 };
 
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
@@ -20,12 +23,18 @@ static int64_t between(int64_t a, int64_t b, int64_t from, int64_t to)
     return end > start ? end - start : 0;
 }
 
-/* What lies on the path in full; what does not, a quarter: it took others' time at most. */
+/* What of it lies on the path: nobody waited for the rest. Where there is no path, a quarter. */
 static int64_t cost_of(const struct look *l, int unit, int process, int64_t start, int64_t end)
 {
-    const int64_t whole = between(start, end, 0, l->b->finish);
-    const int64_t on    = boot_path_overlap(l->b, l->p, unit, process, start, end);
-    return on > whole / 4 ? on : whole / 4;
+    return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end) : between(start, end, 0, l->b->finish) / 4;
+}
+
+/* Of a process: where the path goes through its unit only, that counts as far as the process was there. */
+static int64_t process_cost(const struct look *l, int process)
+{
+    const struct boot_process *p  = &l->b->process[process];
+    const int64_t              on = cost_of(l, BOOT_NONE, process, p->start, p->end);
+    return on || p->unit == BOOT_NONE ? on : cost_of(l, p->unit, BOOT_NONE, p->start, p->end);
 }
 
 static const char *unit_name(const struct boot *b, int unit) { return unit == BOOT_NONE ? NULL : b->unit[unit].name; }
@@ -73,7 +82,7 @@ static bool finding_process(const struct look *l, int at)
     if (at == BOOT_NONE)
         return false;
     const struct boot_process *p = &l->b->process[at];
-    place(l->f, p->unit, at, p->start, p->end, cost_of(l, BOOT_NONE, at, p->start, p->end));
+    place(l->f, p->unit, at, p->start, p->end, process_cost(l, at));
     return true;
 }
 
@@ -205,7 +214,8 @@ static bool initramfs_script(const struct look *l)
             child = (int)i;
     const int64_t most = child == BOOT_NONE ? 0 : b->process[child].end - b->process[child].start;
     if (most * 2 > p->end - p->start)
-        SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, seconds(p->end - p->start), b->process[child].command);
+        SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, seconds(p->end - p->start),
+            *b->process[child].command ? b->process[child].command : b->process[child].label);
     else
         SAY(l->f, "The initramfs script %s took %.1f s.", p->label, seconds(p->end - p->start));
     numbers(l, "the script", p->end - p->start);
@@ -266,15 +276,15 @@ static bool module(const struct look *l)
         return false;
     const struct boot_process *p   = &b->process[at];
     const int64_t              sum = modules_of(b, at, names, sizeof names, &running);
-    int64_t                    start = p->start, end = p->end;
+    int64_t                    start = p->start, end = p->end, cost = 0;
     for (unsigned i = 0; i < b->processes; i++)
         if (is_loader(b, &b->process[i]) && same_place(b, at, (int)i)) {
             start = b->process[i].start < start ? b->process[i].start : start;
             end   = b->process[i].end > end ? b->process[i].end : end;
+            cost += b->process[i].lives ? 0 : process_cost(l, (int)i);
         }
-    place(l->f, p->unit, at, start, end, cost_of(l, p->unit, at, start, end));
-    if (l->f->cost > sum)
-        l->f->cost = sum;
+    const int64_t on = cost_of(l, p->unit, p->unit == BOOT_NONE ? at : BOOT_NONE, start, end); /* two at one time count once */
+    place(l->f, p->unit, at, start, end, p->unit != BOOT_NONE && cost > on ? on : cost);
     SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", seconds(sum), in_unit(b, p, unit), names);
     numbers(l, "loading", sum);
     NUMBER(l->f, 2, "of it on a processor", "%.1f s", seconds(running));
@@ -326,26 +336,51 @@ static bool timeout(const struct look *l)
             who = unit_name(b, l->p->step[i].unit);
     SAY(l->f, "%s %s: its start was given up after a timeout%s%s.", name, dot && strcmp(dot, ".device") == 0 ? "never appeared" : "did not come up",
         who ? ", and meanwhile it held up " : "", who ? who : "");
-    numbers(l, "waited for it", l->f->cost);
+    l->f->next = dot && strcmp(dot, ".device") == 0 ? l->f->next : "See its state and its log (systemctl status, journalctl -u): why it did not come up; or lower TimeoutStartSec=.";
+    numbers(l, "waited for it", l->f->end - l->f->start);
     NUMBER(l->f, 2, "given up at", "%.1f s", seconds(l->f->end));
     return true;
 }
 
+/* The unit whose steps take most of the path, but for those that take more: rank 0 is the first. The longest of its steps. */
+static const struct boot_step *path_unit(const struct look *l, unsigned rank, int64_t *all)
+{
+    const struct boot_path *p = l->p;
+    const struct boot_step *taken[UNITS_MOST] = {NULL};
+    for (unsigned r = 0; r <= rank && r < UNITS_MOST; r++) {
+        const struct boot_step *most = NULL;
+        for (unsigned i = 0; i < p->steps; i++) {
+            const struct boot_step *s    = &p->step[i];
+            bool                    used = s->kind != STEP_UNIT;
+            for (unsigned k = 0; k < r; k++)
+                used |= s->unit == taken[k]->unit;
+            if (!used && (!most || s->end - s->start > most->end - most->start))
+                most = s;
+        }
+        if (!(taken[r] = most))
+            return NULL;
+    }
+    *all = taken[rank]->end - taken[rank]->start;
+    return taken[rank];
+}
+
 static bool slow_unit(const struct look *l)
 {
-    const struct boot *b = l->b;
-    const struct boot_step *most = NULL;
-    for (unsigned i = 0; i < l->p->steps; i++) {
-        const struct boot_step *s = &l->p->step[i];
-        if (s->kind == STEP_UNIT && (!most || s->end - s->start > most->end - most->start))
-            most = s;
-    }
+    const struct boot      *b = l->b;
+    struct boot_reason      why;
+    int64_t                 all;
+    const struct boot_step *most = path_unit(l, l->rank, &all);
     if (!most)
         return false;
     const struct boot_unit *u = &b->unit[most->unit];
-    place(l->f, most->unit, BOOT_NONE, most->start, most->end, most->end - most->start);
-    SAY(l->f, "%s held up the boot for %.1f s.", u->name, seconds(most->end - most->start));
-    numbers(l, "its start", most->end - most->start);
+    place(l->f, most->unit, BOOT_NONE, most->start, most->end, all);
+    if (boot_reason_find(b, most->unit, most->start, most->end, &why)) {
+        SAY(l->f, "%s held up the boot for %.1f s: %s.", u->name, seconds(all), why.text);
+        l->f->next    = why.next;
+        l->f->process = why.process;
+    } else
+        SAY(l->f, "%s held up the boot for %.1f s.", u->name, seconds(all));
+    numbers(l, "its start", all);
     NUMBER(l->f, 2, "its processes ran", "%.1f s", seconds(u->time[BOOT_RUNNING]));
     return true;
 }
@@ -484,20 +519,27 @@ static int by_score(const void *a, const void *b)
     return (x->score < y->score) - (x->score > y->score);
 }
 
-/* A unit that held up the boot says less than what its processes did meanwhile. */
-static void explained(struct boot_verdict *v)
+/* A unit that held up the boot says less than a finding of what was done in its place on the path. That something else happened at the same time
+ * says nothing of it. */
+static void explained(const struct boot *b, const struct boot_path *p, struct boot_verdict *v)
 {
     for (unsigned i = 0; i < v->findings; i++)
         for (unsigned k = 0; k < v->findings; k++) {
             const struct boot_finding *part = &v->finding[k];
             struct boot_finding       *f    = &v->finding[i];
-            if (i != k && strcmp(f->rule, "slow-unit") == 0 && part->cost * 3 > f->cost &&
-                (part->unit == f->unit || between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start)) {
+            if (strcmp(f->rule, "slow-unit") != 0 || strcmp(part->rule, "slow-unit") == 0 || part->cost * 3 <= f->cost)
+                continue;
+            const bool whole = part->unit == BOOT_NONE && part->process == BOOT_NONE; /* of the machine: a disk */
+            const bool its   = part->unit == f->unit || (part->process != BOOT_NONE && b->process[part->process].unit == f->unit) ||
+                             (strcmp(part->rule, "timeout") == 0 && boot_path_overlap(b, p, part->unit, BOOT_NONE, f->start, f->end) * 3 > f->cost);
+            const bool shared = strcmp(part->rule, "cpu-hog") == 0 || whole;
+            if (its || (shared && between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start))
                 f->score = (double)part->cost * 0.5;
-                return;
-            }
         }
 }
+
+/* Under half a second and a twentieth of the boot nothing is a verdict. */
+static bool stands_out(const struct boot *b, const struct boot_finding *f) { return f->cost >= VERDICT_NS || f->cost >= b->finish / VERDICT_PART; }
 
 /* What slows down a machine that runs, too; the other rules are about what a boot waits for. */
 static bool holds_live(const char *rule) { return strcmp(rule, "cpu-hog") == 0 || strcmp(rule, "slow-disk") == 0 || strcmp(rule, "fsck") == 0; }
@@ -511,22 +553,27 @@ void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct b
     };
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && out->findings < BOOT_FINDINGS_MOST; i++) {
+        const unsigned ranks = rules[i].find == slow_unit ? UNITS_MOST : 1;
         if (b->live && !holds_live(rules[i].word))
             continue;
-        struct boot_finding *f = &out->finding[out->findings];
-        *f                     = (struct boot_finding){.rule = rules[i].word, .next = rules[i].next, .unit = BOOT_NONE, .process = BOOT_NONE};
-        if (!rules[i].find(&(struct look){b, p, f}) || f->cost < LEAST_NS)
-            continue;
-        f->score = (double)f->cost * rules[i].weight;
-        out->findings++;
+        for (unsigned rank = 0; rank < ranks && out->findings < BOOT_FINDINGS_MOST; rank++) {
+            struct boot_finding *f = &out->finding[out->findings];
+            *f                     = (struct boot_finding){.rule = rules[i].word, .next = rules[i].next, .unit = BOOT_NONE, .process = BOOT_NONE};
+            if (!rules[i].find(&(struct look){b, p, f, rank}) || f->cost < LEAST_NS)
+                break;
+            f->score = (double)f->cost * rules[i].weight;
+            out->findings++;
+        }
     }
-    explained(out);
+    explained(b, p, out);
     qsort(out->finding, out->findings, sizeof *out->finding, by_score);
+    if (out->findings && !stands_out(b, &out->finding[0]))
+        out->findings = 0;
     if (out->findings)
         memcpy(out->sentence, out->finding[0].sentence, sizeof out->sentence);
     else if (!b->switches && !b->units)
         snprintf(out->sentence, sizeof out->sentence, "The trace has neither context switches (CSWITCH) nor units: nothing tells who waited for whom.");
     else
-        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s or more of %s.", (double)LEAST_NS / 1e9,
+        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s and a twentieth of %s.", (double)VERDICT_NS / 1e9,
                  b->live ? "the time that was recorded" : "this boot");
 }

@@ -1,0 +1,227 @@
+#include "autologger/analysis/boot_reason.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { POLLS_LEAST = 3, PROGRAMS_LEAST = 40, DEEP_MOST = 16 };
+
+struct reason_look {
+    const struct boot  *b;
+    int                 unit;
+    int64_t             start, end;
+    struct boot_reason *out;
+};
+/* What the program's first thread did in the time. */
+struct reason_times {
+    int64_t                 sum[BOOT_STATES];
+    unsigned                sleeps;
+    const struct boot_wait *longest;
+};
+
+static double seconds(int64_t ns) { return (double)ns / 1e9; }
+
+static int64_t within(const struct reason_look *l, int64_t start, int64_t end)
+{
+    const int64_t from = start > l->start ? start : l->start, to = end < l->end ? end : l->end;
+    return to > from ? to - from : 0;
+}
+static int64_t life_in(const struct reason_look *l, int process) { return within(l, l->b->process[process].start, l->b->process[process].end); }
+
+__attribute__((format(printf, 5, 6))) static void say(const struct reason_look *l, enum boot_reason_kind kind, int process, int64_t length, const char *format, ...)
+{
+    static const char *const next[] = {
+#define R(name, text) text,
+#include "autologger/analysis/boot_reasons.def"
+#undef R
+    };
+    va_list args;
+    va_start(args, format);
+    vsnprintf(l->out->text, sizeof l->out->text, format, args);
+    va_end(args);
+    l->out->kind    = kind;
+    l->out->process = process;
+    l->out->length  = length;
+    l->out->next    = next[kind];
+}
+
+/* Its arguments where there are some, else its name. */
+static const char *words_of(const struct boot_process *p) { return p->command && *p->command ? p->command : p->label; }
+
+/* The program that fills the time: from the one that is there longest down to who does it for that one. */
+static int who_fills(const struct reason_look *l)
+{
+    const struct boot *b  = l->b;
+    int                at = BOOT_NONE;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].unit == l->unit && life_in(l, (int)i) > 0 && (at == BOOT_NONE || life_in(l, (int)i) > life_in(l, at)))
+            at = (int)i;
+    for (unsigned deep = 0; at != BOOT_NONE && deep < DEEP_MOST; deep++) {
+        int child = BOOT_NONE;
+        for (unsigned i = 0; i < b->processes; i++)
+            if (b->process[i].parent == at && (int)i != at && life_in(l, (int)i) * 10 > life_in(l, at) * 6 &&
+                (child == BOOT_NONE || life_in(l, (int)i) > life_in(l, child)))
+                child = (int)i;
+        if (child == BOOT_NONE)
+            break;
+        at = child;
+    }
+    return at;
+}
+
+static void times_find(const struct reason_look *l, int process, struct reason_times *t)
+{
+    const struct boot         *b = l->b;
+    const struct boot_process *p = &b->process[process];
+    int64_t                    waited = 0;
+
+    *t = (struct reason_times){0};
+    for (unsigned i = 0; i < b->waits; i++) {
+        const struct boot_wait *w = &b->wait[i];
+        const int64_t           n = w->process == process && w->thread == p->pid ? within(l, w->start, w->end) : 0;
+        if (!n)
+            continue;
+        t->sum[w->state] += n;
+        t->sleeps += w->state == BOOT_SLEEP;
+        waited += n;
+        if (!t->longest || n > within(l, t->longest->start, t->longest->end))
+            t->longest = w;
+    }
+    /* the rest of the time it was on a processor, or ready */
+    const int64_t rest = life_in(l, process) > waited ? life_in(l, process) - waited : 0;
+    t->sum[BOOT_RUNNING]  = p->time[BOOT_RUNNING] < rest ? p->time[BOOT_RUNNING] : rest;
+    const int64_t ready   = rest - t->sum[BOOT_RUNNING];
+    t->sum[BOOT_RUNNABLE] = p->time[BOOT_RUNNABLE] < ready ? p->time[BOOT_RUNNABLE] : ready;
+}
+
+/* "sleep 0.2" again and again, or a program that sleeps by itself. */
+static bool polls(const struct reason_look *l)
+{
+    const struct boot *b    = l->b;
+    int64_t            slept = 0;
+    unsigned           times = 0;
+    int                one   = BOOT_NONE;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].unit == l->unit && life_in(l, (int)i) > 0 && strcmp(b->process[i].label, "sleep") == 0) {
+            slept += life_in(l, (int)i);
+            times++;
+            one = (int)i;
+        }
+    if (times < POLLS_LEAST || slept * 2 < l->end - l->start)
+        return false;
+    say(l, REASON_POLLS, one, slept, "it looked again and again for something, with \"%.80s\" %u times between", words_of(&b->process[one]), times);
+    return true;
+}
+
+/* No program of it is there long, and there are many. */
+static bool many_programs(const struct reason_look *l, int longest)
+{
+    const struct boot *b    = l->b;
+    unsigned           many = 0;
+    int64_t            ran  = 0;
+    for (unsigned i = 0; i < b->processes; i++) {
+        const struct boot_process *p = &b->process[i];
+        if (p->unit != l->unit || p->start < l->start || p->start >= l->end)
+            continue;
+        many++;
+        ran += p->time[BOOT_RUNNING];
+    }
+    if (many < PROGRAMS_LEAST)
+        return false;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].parent == longest && life_in(l, (int)i) * 4 > l->end - l->start)
+            return false;
+    say(l, REASON_PROGRAMS, longest, l->end - l->start, "it ran %u programs one after another, %.1f s of it on a processor", many, seconds(ran));
+    return true;
+}
+
+static bool by_systemctl(const struct reason_look *l)
+{
+    const struct boot *b  = l->b;
+    int                at = BOOT_NONE;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].unit == l->unit && strcmp(b->process[i].label, "systemctl") == 0 && (at == BOOT_NONE || life_in(l, (int)i) > life_in(l, at)))
+            at = (int)i;
+    if (at == BOOT_NONE || life_in(l, at) * 2 < l->end - l->start)
+        return false;
+    say(l, REASON_SYSTEMCTL, at, life_in(l, at), "it waited %.1f s for \"%.120s\"", seconds(life_in(l, at)), words_of(&b->process[at]));
+    return true;
+}
+
+/* Share of the processors that were busy meanwhile. */
+static double busy_share(const struct reason_look *l)
+{
+    const struct boot_lane *lane = &l->b->lane[BOOT_LANE_CPU];
+    double                  sum  = 0;
+    if (!lane->width || l->end <= l->start || !l->b->cpus)
+        return 1;
+    for (int64_t i = l->start / lane->width; i <= (l->end - 1) / lane->width && i < LANE_BINS; i++)
+        sum += lane->bin[i];
+    return sum / ((double)(l->end - l->start) * l->b->cpus);
+}
+
+/* "dbus-daemon (dbus.service)", of who ended the longest wait; false: nobody knows. */
+static bool waker_text(const struct reason_look *l, const struct reason_times *t, char *out, size_t size)
+{
+    if (!t->longest || t->longest->waker == BOOT_NONE)
+        return false;
+    const struct boot_process *w    = &l->b->process[t->longest->waker];
+    const char                *unit = w->unit == BOOT_NONE ? NULL : l->b->unit[w->unit].name;
+    snprintf(out, size, "%.60s%s%.90s%s", w->label, unit ? " (" : "", unit ? unit : "", unit ? ")" : "");
+    return true;
+}
+
+static void by_state(const struct reason_look *l, int process, const struct reason_times *t, enum boot_state state)
+{
+    const char *const words = words_of(&l->b->process[process]);
+    const double      n     = seconds(t->sum[state]);
+    char              who[200] = "somebody unknown";
+    const bool        known    = waker_text(l, t, who, sizeof who);
+    switch (state) {
+    case BOOT_RUNNING: say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;
+    case BOOT_RUNNABLE:
+        if (busy_share(l) < 0.75)
+            say(l, REASON_QUOTA, process, t->sum[state], "\"%.120s\" was ready and got no processor for %.1f s, while processors were idle", words, n);
+        else
+            say(l, REASON_SHARED, process, t->sum[state], "\"%.120s\" waited %.1f s for a processor that others had", words, n);
+        break;
+    case BOOT_DISK: say(l, REASON_DISK, process, t->sum[state], "\"%.120s\" waited %.1f s for a disk", words, n); break;
+    case BOOT_LOCK: say(l, REASON_LOCK, process, t->sum[state], "\"%.120s\" waited %.1f s for a lock that %s held", words, n, who); break;
+    case BOOT_SLEEP:
+        if (t->sleeps >= POLLS_LEAST)
+            say(l, REASON_POLLS, process, t->sum[state], "\"%.120s\" slept %u times, %.1f s in all: it looks again and again for something", words, t->sleeps, n);
+        else
+            say(l, REASON_SLEEPS, process, t->sum[state], "\"%.120s\" slept for %.1f s", words, n);
+        break;
+    case BOOT_NETWORK: say(l, REASON_SOCKET, process, t->sum[state], "\"%.120s\" waited %.1f s for an answer%s%s", words, n, known ? " of " : "", known ? who : ""); break;
+    case BOOT_CHILD:
+    case BOOT_OTHER:
+    default:
+        say(l, known ? REASON_WOKEN : REASON_UNKNOWN, process, t->sum[state], "\"%.120s\" waited %.1f s%s%s%s", words, n, known ? ", until " : "", known ? who : "",
+            known ? " woke it" : "");
+    }
+}
+
+bool boot_reason_find(const struct boot *b, int unit, int64_t start, int64_t end, struct boot_reason *out)
+{
+    const struct reason_look l = {b, unit, start, end, out};
+    struct reason_times      t;
+    enum boot_state          most = BOOT_RUNNING;
+
+    *out = (struct boot_reason){.process = BOOT_NONE};
+    if (!b->switches || end <= start)
+        return false;
+    const int at = who_fills(&l);
+    if (at == BOOT_NONE) {
+        say(&l, REASON_NO_PROGRAM, BOOT_NONE, 0, "no program of it ran meanwhile");
+        return true;
+    }
+    if (polls(&l) || by_systemctl(&l) || many_programs(&l, at))
+        return true;
+    times_find(&l, at, &t);
+    for (int s = 0; s < BOOT_STATES; s++)
+        if (t.sum[s] > t.sum[most])
+            most = (enum boot_state)s;
+    by_state(&l, at, &t, most);
+    return true;
+}

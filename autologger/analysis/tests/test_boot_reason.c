@@ -1,0 +1,182 @@
+/* Why a unit's start took long: each kind of the table, from a boot made by hand. What another unit did meanwhile is never its reason. */
+#include "autologger/analysis/boot_reason.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define S INT64_C(1000000000)
+enum { UNIT, OTHER_UNIT, PROCESSES = 64, WAITS = 16, START = 10, END = 20 };
+
+struct made {
+    struct boot         b;
+    struct boot_unit    unit[2];
+    struct boot_process process[PROCESSES];
+    struct boot_wait    wait[WAITS];
+};
+
+static void begin(struct made *m, double busy)
+{
+    memset(m, 0, sizeof *m);
+    m->unit[UNIT].name       = (char *)(uintptr_t)"slow.service";
+    m->unit[OTHER_UNIT].name = (char *)(uintptr_t)"other.service";
+    m->b = (struct boot){.unit = m->unit, .units = 2, .process = m->process, .wait = m->wait, .switches = true, .cpus = 2, .finish = 30 * S};
+    m->b.lane[BOOT_LANE_CPU].width = S;
+    for (int i = 0; i < 40; i++)
+        m->b.lane[BOOT_LANE_CPU].bin[i] = busy * 2 * S;
+}
+
+static int program(struct made *m, int unit, int parent, const char *label, const char *command, double start, double end)
+{
+    const int at = (int)m->b.processes++;
+    assert_true(at < PROCESSES);
+    m->process[at] = (struct boot_process){.pid = 100 + (uint32_t)at, .unit = unit, .parent = parent, .exec_of = BOOT_NONE, .label = (char *)(uintptr_t)label,
+                                           .command = (char *)(uintptr_t)command, .start = (int64_t)(start * S), .end = (int64_t)(end * S)};
+    return at;
+}
+
+static void waits(struct made *m, int process, enum boot_state state, int waker, double start, double end)
+{
+    assert_true(m->b.waits < WAITS);
+    m->wait[m->b.waits++] = (struct boot_wait){.process = process, .waker = waker, .thread = m->process[process].pid, .start = (int64_t)(start * S),
+                                               .end = (int64_t)(end * S), .state = state, .stack = BOOT_NONE};
+    m->process[process].time[state] += (int64_t)((end - start) * S);
+}
+
+/* ---- one a row of the table ---- */
+
+static void running(struct made *m)
+{
+    begin(m, 0.5);
+    const int p = program(m, UNIT, BOOT_NONE, "counts", "counts --all", START, END);
+    m->process[p].time[BOOT_RUNNING] = 9 * S;
+}
+static void shared(struct made *m)
+{
+    begin(m, 1.0);
+    const int p = program(m, UNIT, BOOT_NONE, "counts", "counts", START, END);
+    m->process[p].time[BOOT_RUNNABLE] = 8 * S;
+}
+static void quota(struct made *m)
+{
+    begin(m, 0.2);
+    const int p = program(m, UNIT, BOOT_NONE, "counts", "counts", START, END);
+    m->process[p].time[BOOT_RUNNABLE] = 8 * S;
+}
+static void disk(struct made *m)
+{
+    begin(m, 0.2);
+    waits(m, program(m, UNIT, BOOT_NONE, "reads", "reads /big", START, END), BOOT_DISK, BOOT_NONE, START, END - 1);
+}
+static void lock(struct made *m)
+{
+    begin(m, 0.2);
+    const int holder = program(m, OTHER_UNIT, BOOT_NONE, "holder", "holder", 0, END);
+    waits(m, program(m, UNIT, BOOT_NONE, "flock", "flock x true", START, END), BOOT_LOCK, holder, START, END - 1);
+}
+static void socket(struct made *m)
+{
+    begin(m, 0.2);
+    const int server = program(m, OTHER_UNIT, BOOT_NONE, "named", "named", 0, 30);
+    waits(m, program(m, UNIT, BOOT_NONE, "asks", "asks host", START, END), BOOT_NETWORK, server, START, END - 1);
+}
+static void sleeps(struct made *m) /* a shell that waits for it says less */
+{
+    begin(m, 0.2);
+    const int shell = program(m, UNIT, BOOT_NONE, "sh", "sh -c 'sleep 9'", START, END), p = program(m, UNIT, shell, "sleep", "sleep 9", START, END - 1);
+    waits(m, shell, BOOT_CHILD, p, START, END - 1);
+    waits(m, p, BOOT_SLEEP, BOOT_NONE, START, END - 1);
+}
+static void polls(struct made *m)
+{
+    begin(m, 0.2);
+    const int shell = program(m, UNIT, BOOT_NONE, "sh", "sh -c 'until ...'", START, END);
+    for (int i = 0; i < 9; i++)
+        program(m, UNIT, shell, "sleep", "sleep 0.9", START + i, START + i + 0.9);
+}
+static void programs(struct made *m)
+{
+    begin(m, 0.5);
+    const int shell = program(m, UNIT, BOOT_NONE, "sh", "sh loop", START, END);
+    for (int i = 0; i < 50; i++)
+        program(m, UNIT, shell, "true", "true", START + i * 0.2, START + i * 0.2 + 0.2);
+}
+static void systemctl(struct made *m)
+{
+    begin(m, 0.2);
+    program(m, UNIT, BOOT_NONE, "systemctl", "systemctl start other.service", START, END);
+    program(m, OTHER_UNIT, BOOT_NONE, "sleep", "sleep 9", START, END);
+}
+static void woken(struct made *m)
+{
+    begin(m, 0.2);
+    const int other = program(m, OTHER_UNIT, BOOT_NONE, "worker", "worker", 0, 30);
+    waits(m, program(m, UNIT, BOOT_NONE, "waits", "waits", START, END), BOOT_OTHER, other, START, END - 1);
+}
+static void unknown(struct made *m)
+{
+    begin(m, 0.2);
+    waits(m, program(m, UNIT, BOOT_NONE, "waits", "waits", START, END), BOOT_OTHER, BOOT_NONE, START, END - 1);
+}
+static void no_program(struct made *m)
+{
+    begin(m, 0.2);
+    program(m, OTHER_UNIT, BOOT_NONE, "loud", "loud", START, END);
+    program(m, UNIT, BOOT_NONE, "early", "early", 1, START); /* over before */
+}
+
+static const struct {
+    enum boot_reason_kind kind;
+    void (*make)(struct made *m);
+    const char *text;
+} rows[] = {
+    {REASON_RUNNING, running, "\"counts --all\" ran for 9.0 s on a processor"},
+    {REASON_SHARED, shared, "\"counts\" waited 8.0 s for a processor that others had"},
+    {REASON_QUOTA, quota, "\"counts\" was ready and got no processor for 8.0 s, while processors were idle"},
+    {REASON_DISK, disk, "\"reads /big\" waited 9.0 s for a disk"},
+    {REASON_LOCK, lock, "\"flock x true\" waited 9.0 s for a lock that holder (other.service) held"},
+    {REASON_SOCKET, socket, "\"asks host\" waited 9.0 s for an answer of named (other.service)"},
+    {REASON_SLEEPS, sleeps, "\"sleep 9\" slept for 9.0 s"},
+    {REASON_POLLS, polls, "it looked again and again for something, with \"sleep 0.9\" 9 times between"},
+    {REASON_PROGRAMS, programs, "it ran 51 programs one after another, 0.0 s of it on a processor"},
+    {REASON_SYSTEMCTL, systemctl, "it waited 10.0 s for \"systemctl start other.service\""},
+    {REASON_WOKEN, woken, "\"waits\" waited 9.0 s, until worker (other.service) woke it"},
+    {REASON_UNKNOWN, unknown, "\"waits\" waited 9.0 s"},
+    {REASON_NO_PROGRAM, no_program, "no program of it ran meanwhile"},
+};
+_Static_assert(sizeof rows / sizeof *rows == REASONS, "a row for each reason");
+
+static void each_reason(void **state)
+{
+    static struct made m;
+    struct boot_reason r;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        rows[i].make(&m);
+        assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+        assert_string_equal(r.text, rows[i].text);
+        assert_int_equal(r.kind, rows[i].kind);
+        assert_non_null(r.next);
+    }
+}
+
+static void a_trace_without_switches_tells_none(void **state)
+{
+    static struct made m;
+    struct boot_reason r;
+    (void)state;
+    running(&m);
+    m.b.switches = false;
+    assert_false(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+    m.b.switches = true;
+    assert_false(boot_reason_find(&m.b, UNIT, START * S, START * S, &r));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(a_trace_without_switches_tells_none)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
