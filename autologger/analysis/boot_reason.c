@@ -171,6 +171,26 @@ static bool waker_text(const struct reason_look *l, const struct reason_times *t
     return true;
 }
 
+/* It runs one program after another, of which none takes most of the time. */
+static void by_children(const struct reason_look *l, int process, int64_t waited)
+{
+    const struct boot *b = l->b;
+    int                most = BOOT_NONE;
+    unsigned           many = 0;
+    for (unsigned i = 0; i < b->processes; i++) {
+        if (b->process[i].parent != process || !life_in(l, (int)i))
+            continue;
+        many++;
+        if (most == BOOT_NONE || life_in(l, (int)i) > life_in(l, most))
+            most = (int)i;
+    }
+    if (most == BOOT_NONE)
+        say(l, REASON_UNKNOWN, process, waited, "\"%.120s\" waited %.1f s for a program that it started", words_of(&b->process[process]), seconds(waited));
+    else
+        say(l, REASON_PROGRAMS, most, waited, "its %u programs took %.1f s, the longest \"%.80s\" %.1f s", many, seconds(waited), words_of(&b->process[most]),
+            seconds(life_in(l, most)));
+}
+
 static void by_state(const struct reason_look *l, int process, const struct reason_times *t, enum boot_state state)
 {
     const char *const words = words_of(&l->b->process[process]);
@@ -194,7 +214,7 @@ static void by_state(const struct reason_look *l, int process, const struct reas
             say(l, REASON_SLEEPS, process, t->sum[state], "\"%.120s\" slept for %.1f s", words, n);
         break;
     case BOOT_NETWORK: say(l, REASON_SOCKET, process, t->sum[state], "\"%.120s\" waited %.1f s for an answer%s%s", words, n, known ? " of " : "", known ? who : ""); break;
-    case BOOT_CHILD:
+    case BOOT_CHILD: by_children(l, process, t->sum[state]); break;
     case BOOT_OTHER:
     default:
         say(l, known ? REASON_WOKEN : REASON_UNKNOWN, process, t->sum[state], "\"%.120s\" waited %.1f s%s%s%s", words, n, known ? ", until " : "", known ? who : "",

@@ -1,7 +1,7 @@
 """Who reads the bytes of other users has no rights: the process of the daemon that merges a boot, under the shipped unit's rights, and autologger-unwind,
 by the kernel's own account of them while they run. What is merged so, kernel events with copied stacks and names of functions, is what a merge with
 all rights makes of the same files. A merge that crashes is said in the boot's rows, its files stay, and the daemon goes on.
-dump, analyse, summary, report, compare, merge, relog, convert and tracerpt, run by root, give up what reading does not need.
+dump, analyse, summary, why, report, compare, merge, relog, convert and tracerpt, run by root, give up what reading does not need.
 Proves: issue 15, finding F12."""
 import json
 import os
@@ -148,6 +148,8 @@ def merged():
             either = set(with_rights) ^ set(without)
             check(False, "another merge:", len(with_rights), len(without), [x for x in zip(with_rights, without) if x[0] != x[1]][:2], list(either)[:4])
         print(len(without), "events are the same,", r["user_stacks"])
+        front = json.loads(m.tool("why", "--json", "--store", m.store).stdout)
+        check(front["trace"] == s["merged"] and front["sentence"], "why finds another trace:", front)
         reads(s["merged"], os.path.join(m.dir, "page.html"))
         m.shutdown()
 
@@ -155,7 +157,7 @@ def merged():
 def reads(trace, page):
     """The commands that read a file of somebody, run by root: they keep CAP_DAC_READ_SEARCH and CAP_SYSLOG alone. What they make is written all the same."""
     made = [page + end for end in ("", ".etl", ".part", ".pftrace", ".csv", ".compared.html")]
-    for words in (["dump", "--symbols", trace], ["analyse", "stats", trace], ["summary", "--symbols", trace], ["report", trace, "-o", page, "--text"],
+    for words in (["dump", "--symbols", trace], ["analyse", "stats", trace], ["summary", "--symbols", trace], ["why", trace], ["report", trace, "-o", page, "--text"],
                   ["merge", trace, "-o", made[1]], ["relog", trace, "-o", made[2]], ["convert", trace, "--to", "perfetto", "-o", made[3]],
                   ["tracerpt", trace, "-of", "CSV", "-o", made[4]], ["compare", trace, trace, "-o", made[5]]):
         p = subprocess.Popen([os.path.join(BUILD, "autologger"), *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -163,6 +163,19 @@ static void each_reason(void **state)
     }
 }
 
+static void children_of_one_program(void **state)
+{
+    static struct made m;
+    struct boot_reason r;
+    (void)state;
+    begin(&m, 0.2);
+    const int shell = program(&m, UNIT, BOOT_NONE, "sh", "sh", START, END);
+    waits(&m, shell, BOOT_CHILD, program(&m, UNIT, shell, "insmod", "insmod a.ko", START, START + 5), START, START + 5);
+    waits(&m, shell, BOOT_CHILD, program(&m, UNIT, shell, "insmod", "insmod b.ko", START + 5, END), START + 5, END);
+    assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+    assert_string_equal(r.text, "its 2 programs took 10.0 s, the longest \"insmod a.ko\" 5.0 s");
+}
+
 static void a_trace_without_switches_tells_none(void **state)
 {
     static struct made m;
@@ -177,6 +190,6 @@ static void a_trace_without_switches_tells_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(a_trace_without_switches_tells_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(children_of_one_program), cmocka_unit_test(a_trace_without_switches_tells_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

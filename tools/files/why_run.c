@@ -1,0 +1,169 @@
+/* why_run.c - see why_run.h. */
+#include "tools/files/why_run.h"
+
+#include "autologger/analysis/boot_verdict.h"
+#include "registry-sim/base/visible_print.h"
+#include "tools/base/json_out.h"
+#include "tools/base/progress.h"
+#include "tools/base/read_only.h"
+#include "tools/base/store_access.h"
+#include "tools/base/verb.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { BESIDES_SHOWN = 4, DOUBTS_MOST = 8, DOUBT = 160 };
+
+struct why_look {
+    const char *file;
+    bool        as_json;
+};
+/* What may hide the cause, or another one. */
+struct doubts {
+    char     text[DOUBTS_MOST][DOUBT];
+    unsigned count;
+    bool     lost; /* of what was to be recorded */
+};
+
+static double seconds(int64_t ns) { return (double)ns / 1e9; }
+
+/* The next finding that is no other word for the verdict, at `*i` or behind it; NULL: there is none. */
+static const struct boot_finding *another(const struct boot_verdict *v, unsigned *i)
+{
+    for (; *i < v->findings; ++*i)
+        if (strcmp(v->finding[*i].rule, "slow-unit") != 0 || v->finding[*i].unit != v->finding[0].unit)
+            return &v->finding[(*i)++];
+    return NULL;
+}
+
+#define DOUBT_ADD(d, ...) snprintf((d)->text[(d)->count++], DOUBT, __VA_ARGS__)
+
+static void doubts_find(const struct boot *b, struct doubts *d)
+{
+    const struct boot_trust *t = &b->trust;
+
+    *d      = (struct doubts){0};
+    d->lost = t->lost || t->buffers_lost || t->damaged;
+    if (t->lost || t->buffers_lost)
+        DOUBT_ADD(d, "%" PRIu64 " events and %" PRIu64 " buffers were lost: the cause may be among them", t->lost, t->buffers_lost);
+    if (t->damaged)
+        DOUBT_ADD(d, "the file is damaged in %" PRIu64 " place%s", t->damaged, plural(t->damaged));
+    if (!b->switches)
+        DOUBT_ADD(d, "no context switches (CSWITCH) were recorded: nothing tells who ran and who waited");
+    else if (!b->wakeups)
+        DOUBT_ADD(d, "no wake-ups (DISPATCHER) were recorded: nothing tells who ended a wait");
+    if (!b->units && !b->live)
+        DOUBT_ADD(d, "no units were recorded: the path is told by processes alone");
+    if (b->left_out)
+        DOUBT_ADD(d, "%" PRIu64 " moments had no place in memory", b->left_out);
+    if (b->live)
+        DOUBT_ADD(d, "this is no boot, but some time of a machine that runs");
+}
+
+/* ---- as text ---- */
+
+static void text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d)
+{
+    const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
+
+    visible_printf(stdout, "%s\n\n", v->sentence);
+    visible_printf(stdout, "  %-8s %.1f s%s%s\n", b->live ? "time" : "boot", seconds(b->finish), b->release && *b->release ? ", kernel " : "",
+                   b->release ? b->release : "");
+    if (f) {
+        visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this\n", "gain", seconds(f->cost), b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
+        visible_printf(stdout, "  %-8s %s\n", "do", f->next);
+    }
+    for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
+        visible_printf(stdout, "  %-8s %.1f s  %s\n", shown ? "" : "besides", seconds(f->cost), f->sentence);
+    for (unsigned i = 0; i < d->count; i++)
+        visible_printf(stdout, "  %-8s %s\n", i ? "" : "unsure", d->text[i]);
+    if (!d->count)
+        visible_printf(stdout, "  %-8s yes: nothing was lost; who ran, who waited and who ended it was recorded\n", "sure");
+    visible_printf(stdout, "  %-8s autologger report %s -o boot.html\n", "more", l->file);
+}
+
+/* ---- as JSON: the manual page has the members ---- */
+
+static void finding_json(const struct boot *b, const struct boot_finding *f, const char *name, struct json *j)
+{
+    json_object(j, name);
+    json_text(j, "rule", f->rule);
+    json_text(j, "sentence", f->sentence);
+    json_number(j, "gain_ms", (uint64_t)(f->cost / 1000000));
+    json_number(j, "start_ms", (uint64_t)(f->start > 0 ? f->start / 1000000 : 0));
+    json_number(j, "end_ms", (uint64_t)(f->end > 0 ? f->end / 1000000 : 0));
+    json_text(j, "unit", f->unit == BOOT_NONE ? NULL : b->unit[f->unit].name);
+    json_text(j, "command", f->process == BOOT_NONE ? NULL : b->process[f->process].command);
+    json_text(j, "do", f->next);
+    json_object_end(j);
+}
+
+static void json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d)
+{
+    struct json *j = json_create(stdout, true);
+    if (!j)
+        return;
+    json_object(j, NULL);
+    json_number(j, "version", 1);
+    json_text(j, "sentence", v->sentence);
+    json_text(j, "boot_id", b->boot_id);
+    json_text(j, "kernel", b->release);
+    json_text(j, "trace", l->file);
+    json_number(j, "boot_ms", (uint64_t)(b->finish / 1000000));
+    if (v->findings)
+        finding_json(b, &v->finding[0], "verdict", j);
+    json_array(j, "besides");
+    const struct boot_finding *f;
+    for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
+        finding_json(b, f, NULL, j);
+    json_array_end(j);
+    json_array(j, "phases");
+    for (unsigned i = 0; i < b->phases; i++) {
+        json_object(j, NULL);
+        json_text(j, "name", b->phase[i].name);
+        json_number(j, "ms", (uint64_t)((b->phase[i].end - b->phase[i].start) / 1000000));
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_flag(j, "sure", d->count == 0);
+    json_array(j, "doubts");
+    for (unsigned i = 0; i < d->count; i++)
+        json_text(j, NULL, d->text[i]);
+    json_array_end(j);
+    json_object_end(j);
+    json_destroy(j);
+}
+
+static void tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
+
+static int look(void *arg)
+{
+    const struct why_look    *l    = arg;
+    struct progress           bar  = progress_start("reading");
+    const struct boot_options o    = {.progress = tell, .progress_ctx = &bar};
+    struct boot              *b    = NULL;
+    struct boot_path         *p    = NULL;
+    struct boot_verdict       v;
+    struct doubts             d;
+    struct reason             why = {0};
+    wstatus                   st  = boot_read(l->file, &o, &b, &why);
+
+    progress_end(&bar);
+    st = st ? st : boot_path_create(b, &p, &why);
+    if (!st) {
+        boot_verdict_make(b, p, &v);
+        doubts_find(b, &d);
+        (l->as_json ? json_print : text_print)(l, b, &v, &d);
+    }
+    const bool lost = !st && d.lost;
+    boot_path_destroy(p);
+    boot_destroy(b);
+    return st ? failure_print_about(ABOUT_TRACE, "autologger why", st, &why) : lost ? VERB_FAILED : VERB_FINE;
+}
+
+int why_run(const char *file, bool as_json)
+{
+    struct why_look l = {file, as_json};
+    return read_apart("autologger why", file, look, &l);
+}
