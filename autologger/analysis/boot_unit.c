@@ -103,7 +103,7 @@ void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
     } else if (strcmp(event, "UnitRundown") == 0 && *boot_field(w, "After")) {
         keep(w, &u->after, boot_field(w, "After"));
     }
-    if (*boot_field(w, "Result"))
+    if (*boot_field(w, "Result") && strncmp(event, "UnitJob", 7) != 0) /* a job that failed says less than its unit, which timed out */
         keep(w, &u->result, boot_field(w, "Result"));
     if (*boot_field(w, "ActiveState"))
         keep(w, &u->state, boot_field(w, "ActiveState"));
