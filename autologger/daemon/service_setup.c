@@ -246,6 +246,8 @@ void service_env_fill(struct service *v, bool adopted)
         if (!v->env.machine.tsc_usable && !v->env.machine.why_not[0])
             snprintf(v->env.machine.why_not, sizeof v->env.machine.why_not, "the processor's counter could not be used when this boot's sessions began");
         v->env.machine.tsc_hz = anchor->tsc_hz;
+        if (v->env.machine.tsc_usable) /* the frequency that files of CPUCycle have in their headers */
+            v->env.machine.cpu_mhz = clock_mhz(anchor->tsc_hz);
         v->env.clock_gone     = of_another_boot(v);
         if (v->env.machine.tsc_usable && !v->env.clock_gone)
             clock_kept_write(clock_kept_path(), anchor->tsc_hz);

@@ -318,15 +318,12 @@ int main(int argc, char **argv)
                                                  {"reach", OPTION_REACH, "FD", OPTION_HIDDEN, "a socket to who has the rights that it needs", 0}, {0}};
     const struct argp argp = {options, parse, NULL, "Writes what processes do as events of Microsoft-Windows-Kernel-Process. The daemon starts it.",
                               NULL, NULL, NULL};
-    struct clock_machine machine;
-    struct reason        why = {0};
+    struct reason why = {0};
 
     argp_err_exit_status = EXIT_WRONG_CALL;
     argp_parse(&argp, argc, argv, 0, NULL, NULL);
-    clock_machine_find(&machine);
-    p.tsc = machine.tsc_usable;
-    if (p.tsc)
-        clockmap_init(&p.map, machine.tsc_hz);
+    clockmap_init(&p.map, clock_boot_hz());
+    p.tsc = p.map.tsc_hz != 0;
     p.exits.fd = -1;
     p.asked_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ULONG status = p.asked_fd < 0 ? ERROR_NOT_ENOUGH_MEMORY : (ULONG)_tlgRegister(&p.provider, on_enable, NULL);

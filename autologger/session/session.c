@@ -117,13 +117,14 @@ wstatus session_setup(struct session *s, struct reason *why)
     if (s->wake_fd < 0 || s->epoll_fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->wake_fd, &wake) < 0)
         return reason_set(why, wstatus_from_errno(errno), "cannot create the session's descriptors: %s", strerror(errno));
     s->clock = clock_for_type(st->clock_type, &s->env->machine, &slow);
-    if (slow)
+    const bool instead = s->clock.type != st->clock_type;
+    if (slow && !instead)
         condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0,
                       "expect a higher cost per event, or choose ClockType 2",
                       "this clock needs more than the CPU's time-stamp counter: %s", s->env->machine.why_not);
-    if (s->clock.type != st->clock_type)
-        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0, "nothing: times are right; or declare ClockType QPC",
-                      "CPUCycle cannot be had, QPC stands in: %s", s->env->machine.why_not);
+    if (instead)
+        condition_add(&s->conditions, W_NOT_SUPPORTED, true, "ClockType", "", 0, slow ? "expect a higher cost per event, or choose ClockType 2" : "nothing: times are right; or declare ClockType QPC",
+                      "CPUCycle cannot be used here, so QPC is used: %s", s->env->machine.why_not);
     s->chunk_shift   = stream_chunk_shift(st->buffer_kb * 1024u);
     s->budget_chunks = session_budget(st, s->chunk_shift);
     wstatus status = s->env->realtime && st->log_file_mode & ETL_MODE_REAL_TIME ? s->env->realtime->create(s, &s->realtime, why) : W_SUCCESS;

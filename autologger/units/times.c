@@ -16,11 +16,8 @@ static uint64_t read_ns(clockid_t clock)
 
 void times_init(struct times *t)
 {
-    struct clock_machine machine;
     memset(t, 0, sizeof *t);
-    clock_machine_find(&machine);
-    if (machine.tsc_usable)
-        clockmap_init(&t->map, machine.tsc_hz);
+    clockmap_init(&t->map, clock_boot_hz());
     times_sync(t);
 }
 

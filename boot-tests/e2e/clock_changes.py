@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import signal
+import struct
 import subprocess
 import time
 from datetime import datetime
@@ -22,6 +23,7 @@ FileName = kept.etl
 Guid = {PROVIDER}
 """
 CLONE_NEWNS = 0x20000
+BUFFER, HEADER_AT_CPU_MHZ = 4096, 72 + 32 + 52  # buffer's header, event's header, TRACE_LOGFILE_HEADER.CpuSpeedInMHz
 
 if os.getuid() != 0:
     skip("needs root, for a mount namespace")
@@ -68,11 +70,16 @@ def turns(before, after, cycles):
         moments.append(event(m, 3))
         for verb in ("query", "stop"):
             told = [c for c in json.loads(m.tool(verb, "--json", "late").stdout)["conditions"] if c["item"] == "ClockType"]
-            check(len(told) == (0 if cycles else 1) and all(c["number"] == 50 and "QPC stands in" in c["reason"] for c in told), before, after, verb, told)
+            check(len(told) == (0 if cycles else 1) and all(c["number"] == 50 and "so QPC is used" in c["reason"] for c in told), before, after, verb, told)
+        with open(os.path.join(m.dir, "clock"), encoding="ascii") if cycles else open(os.devnull, encoding="ascii") as f:
+            kept = int((f.read().split() or [0, 0])[1])
         m.shutdown()
         for name, wanted in (("kept.etl", moments), ("late.etl", moments[2:])):
             info = json.loads(m.tool("summary", "--json", os.path.join(m.logs, name)).stdout)["header"]
             check(info["clockType"] == (3 if cycles else 1), before, after, name, "clock", info["clockType"])
+            with open(os.path.join(m.logs, name), "rb") as f:
+                mhz, = struct.unpack_from("<I", f.read(BUFFER), HEADER_AT_CPU_MHZ)
+            check(not cycles or mhz == round(kept / 1e6), before, after, name, mhz, "MHz, the TSC has", kept)
             times = seconds(m, name)
             check(len(times) == len(wanted), before, after, name, times)
             for at, (first, last) in zip(times, wanted):

@@ -119,6 +119,8 @@ static void tsc_check(struct clock_machine *out, const char *cpuinfo)
 #endif
 }
 
+uint32_t clock_mhz(uint64_t hz) { return (uint32_t)((hz + 500000) / 1000000); }
+
 void clock_machine_find(struct clock_machine *out)
 {
     char cpuinfo[8192]; /* the first CPU is enough */
@@ -131,7 +133,7 @@ void clock_machine_find(struct clock_machine *out)
             out->tsc_hz = hz_from_perf();
         if (!out->tsc_hz)
             out->tsc_hz = hz_from_fit();
-        out->cpu_mhz = (uint32_t)((out->tsc_hz + 500000) / 1000000);
+        out->cpu_mhz = clock_mhz(out->tsc_hz);
     } else {
         const char *p = strstr(cpuinfo, "cpu MHz");
         p             = p ? strchr(p, ':') : NULL;
@@ -139,6 +141,13 @@ void clock_machine_find(struct clock_machine *out)
     }
     if (!out->cpu_mhz)
         out->cpu_mhz = 1000;
+}
+
+uint64_t clock_boot_hz(void)
+{
+    struct clock_machine machine;
+    clock_machine_find(&machine);
+    return machine.tsc_usable ? machine.tsc_hz : clock_kept_read(clock_kept_path());
 }
 
 /* Does reading CLOCK_MONOTONIC_RAW leave user space? The vDSO reads only these sources. */

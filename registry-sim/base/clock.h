@@ -28,6 +28,10 @@ struct clock_machine {
     char     why_not[128]; /* when not usable: the reason in words */
 };
 void clock_machine_find(struct clock_machine *out);
+/* Hz as it stands in a file's header. */
+uint32_t clock_mhz(uint64_t hz);
+/* The frequency of the TSC where sessions of this boot have it, also if the kernel's clocksource is another one by now; 0: none can have it. */
+uint64_t clock_boot_hz(void);
 /* The clock for a declared ClockType. A type that needs a system call says so: `*slow` (may be NULL). */
 struct session_clock clock_for_type(uint32_t clock_type, const struct clock_machine *machine, bool *slow);
 uint64_t clock_read(const struct session_clock *clock);

@@ -102,7 +102,7 @@ static void says_which_clock_it_has(void **state)
         assert_int_equal(s->state->clock_type, type); /* what was declared stays: a profile of the session has it */
         unsigned told = 0;
         for (unsigned i = 0; i < s->conditions.count; i++)
-            told += strcmp(s->conditions.items[i].item, "ClockType") == 0 && strstr(s->conditions.items[i].reason, "QPC stands in") && strstr(s->conditions.items[i].reason, "hpet");
+            told += strcmp(s->conditions.items[i].item, "ClockType") == 0 && strstr(s->conditions.items[i].reason, "so QPC is used") && strstr(s->conditions.items[i].reason, "hpet");
         assert_int_equal(told, type == 3);
         nap(300);
         session_stop(s);
