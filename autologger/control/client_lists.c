@@ -39,6 +39,9 @@ static wstatus pages(struct control_client *c, enum ctl_type type, const char *n
     return W_SUCCESS;
 }
 
+/* A daemon that does not know a request says that of it. */
+static wstatus known(wstatus st) { return st == W_INVALID_FUNCTION ? W_NOT_SUPPORTED : st; }
+
 wstatus control_query_all(struct control_client *c, struct ctl_session_info **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
@@ -142,7 +145,7 @@ wstatus control_registrations(struct control_client *c, struct ctl_registration_
 wstatus control_users(struct control_client *c, const char *name, struct ctl_user_row **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_USERS, name, sizeof(struct ctl_users_answer), sizeof **rows, &all, count, why);
+    wstatus st  = known(pages(c, CTL_USERS, name, sizeof(struct ctl_users_answer), sizeof **rows, &all, count, why));
     *rows       = all;
     return st;
 }
@@ -150,10 +153,10 @@ wstatus control_users(struct control_client *c, const char *name, struct ctl_use
 wstatus control_conditions(struct control_client *c, const char *name, struct ctl_condition_row **rows, unsigned *count, struct reason *why)
 {
     void   *all = NULL;
-    wstatus st  = pages(c, CTL_CONDITIONS, name, sizeof(struct ctl_conditions_answer), sizeof **rows, &all, count, why);
+    wstatus st  = known(pages(c, CTL_CONDITIONS, name, sizeof(struct ctl_conditions_answer), sizeof **rows, &all, count, why));
+    *rows       = all;
     if (st)
         return st;
-    *rows = all;
     for (unsigned i = 0; i < *count; i++) {
         (*rows)[i].item[sizeof(*rows)[i].item - 1]     = 0;
         (*rows)[i].reason[sizeof(*rows)[i].reason - 1] = 0;

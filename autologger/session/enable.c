@@ -74,6 +74,10 @@ void session_provider_clear(struct session *s, const struct guid *provider)
         return;
     directory_disable(s->directory, e->slot, e->entry);
     __atomic_store_n(&e->in_use, 0, __ATOMIC_RELEASE);
-    if (s->uid_count && quiesce_all_cpus(&why) != W_SUCCESS)
-        condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
+    if (!s->uid_count || quiesce_all_cpus(&why) == W_SUCCESS)
+        return;
+    for (unsigned i = 0; i < s->conditions.count; i++) /* a provider may be enabled and disabled each second */
+        if (strcmp(s->conditions.items[i].item, "quiesce") == 0)
+            return;
+    condition_add(&s->conditions, why.status, false, "quiesce", "", 0, "run the daemon without a cpuset", "%s", why.text);
 }

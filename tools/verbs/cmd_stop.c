@@ -21,8 +21,8 @@ static struct session_conditions conditions; /* of the session, asked before it 
 
 static wstatus ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
 {
-    wstatus st = session_conditions_take(c, name, &conditions, why);
-    return st ? st : control_stop(c, name, out, why);
+    session_conditions_take(c, name, &conditions, why); /* who may stop it need not be allowed to ask */
+    return control_stop(c, name, out, why);
 }
 
 static void report(const struct ctl_session_info *s, const struct cmdline *c)
