@@ -83,6 +83,9 @@ static void redact(struct trace *t, struct schema_set *schemas)
     e->record = t->changed;
 }
 
+/* A file's header comes before all else, whatever its time: it may have events from before its session. */
+static uint64_t when(const struct source *s) { return etl_event_is_header(&s->next) ? 0 : s->next.filetime; }
+
 bool trace_next(struct trace *t, const struct trace_event **out)
 {
     struct source *least = NULL;
@@ -91,7 +94,7 @@ bool trace_next(struct trace *t, const struct trace_event **out)
         t->source[t->last].has_next = etl_next(t->source[t->last].reader, &t->source[t->last].next);
     for (unsigned i = 0; i < t->count; i++) {
         struct source *s = &t->source[i];
-        if (s->has_next && (!least || s->next.filetime < least->next.filetime))
+        if (s->has_next && (!least || when(s) < when(least)))
             least = s;
     }
     if (!least) {

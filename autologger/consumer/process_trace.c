@@ -231,12 +231,15 @@ static wstatus process_live(struct trace *t)
     return st == W_CANCELLED ? W_SUCCESS : st; /* CloseTrace */
 }
 
+/* A file's header comes before all else, whatever its time: it may have events from before its session. */
+static uint64_t when(const struct trace *t) { return etl_event_is_header(&t->event) ? 0 : t->event.filetime; }
+
 /* The trace whose next event is the oldest. */
 static struct trace *oldest(struct trace **traces, unsigned count)
 {
     struct trace *best = NULL;
     for (unsigned i = 0; i < count; i++)
-        if (traces[i]->has_event && !atomic_load(&traces[i]->closing) && (!best || traces[i]->event.filetime < best->event.filetime))
+        if (traces[i]->has_event && !atomic_load(&traces[i]->closing) && (!best || when(traces[i]) < when(best)))
             best = traces[i];
     return best;
 }
@@ -264,7 +267,7 @@ static bool buffers_end(struct trace *t)
 static wstatus process_files(struct trace **traces, unsigned count, uint64_t from, uint64_t to)
 {
     wstatus st = W_SUCCESS;
-    for (struct trace *t; (t = oldest(traces, count)) && t->event.filetime <= to;) {
+    for (struct trace *t; (t = oldest(traces, count)) && when(t) <= to;) {
         if (buffer_changes(t) && !buffer_told(t, 1))
             return W_CANCELLED;
         if (t->event.filetime >= from)

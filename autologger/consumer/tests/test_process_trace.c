@@ -117,6 +117,52 @@ static void two_files_in_order(void **state)
     assert_int_equal(ProcessTrace(h, 1, NULL, NULL), ERROR_INVALID_HANDLE);
 }
 
+/* A file whose session began later than what it was told of: its header keeps back neither that nor the other file's events. */
+static struct {
+    unsigned headers, count;
+    int64_t  time[8];
+} early;
+
+static VOID on_early(PEVENT_RECORD r)
+{
+    if (r->EventHeader.EventDescriptor.Id != 7)
+        early.headers++;
+    else if (early.count < 8)
+        early.time[early.count++] = r->EventHeader.TimeStamp.QuadPart - (int64_t)BUILD_START_TIME;
+}
+
+static void events_from_before_a_session_in_order(void **state)
+{
+    static const int64_t times[2][2] = {{-500000, 200000}, {-400000, -300000}}, wanted[] = {-500000, -400000, -300000, 200000};
+    static char          name[2][64];
+    TRACEHANDLE          h[2];
+    (void)state;
+    early.headers = early.count = 0;
+    for (int file = 0; file < 2; file++) {
+        struct etl_file_info info = build_info(4096);
+        info.start_raw -= file * 450000;
+        info.start_time -= (uint64_t)file * 450000;
+        struct image m = image_start(&info);
+        image_buffer(&m, 0, 1);
+        for (int i = 0; i < 2; i++)
+            image_event(&m, 1000000 + times[file][i], 1);
+        snprintf(name[file], sizeof name[file], "%s/early-%d.etl", folder, file);
+        save(&m, name[file], m.size);
+        image_free(&m);
+        EVENT_TRACE_LOGFILEA l = {.LogFileName = name[file], .ProcessTraceMode = PROCESS_TRACE_MODE_EVENT_RECORD, .EventRecordCallback = on_early};
+        h[file]                = OpenTraceA(&l);
+    }
+    assert_int_equal(ProcessTrace(h, 2, NULL, NULL), 0);
+    assert_int_equal(early.headers, 2);
+    assert_int_equal(early.count, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(early.time[i], wanted[i]);
+    for (int file = 0; file < 2; file++) {
+        CloseTrace(h[file]);
+        unlink(name[file]);
+    }
+}
+
 /* CON-02: eight processors whose buffers lie in the file in any order, their times interleaved: one event at a time, each as old as the one before
  * or younger, and those of a processor in the order in which it wrote them. */
 enum { PROCESSORS = 8, BUFFERS_EACH = 5, EVENTS_EACH = 40 };
@@ -325,7 +371,7 @@ static void sessions_that_do_not_run(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_files_in_order), cmocka_unit_test(eight_processors_in_order), cmocka_unit_test(wide_names_and_raw_times),
+        cmocka_unit_test(two_files_in_order), cmocka_unit_test(events_from_before_a_session_in_order), cmocka_unit_test(eight_processors_in_order), cmocka_unit_test(wide_names_and_raw_times),
         cmocka_unit_test(a_part_by_time),
         cmocka_unit_test(whoever_has_enough_says_so), cmocka_unit_test(damage_is_said), cmocka_unit_test(mistakes),
         cmocka_unit_test(a_classic_consumer), cmocka_unit_test(sessions_that_do_not_run),
