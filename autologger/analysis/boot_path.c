@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MOST = 400, CHILD_LEAST_NS = 2000000, DEPTH_MOST = 12 };
+enum { STEPS_MOST = 8000, NESTED_MOST = 200 /* below one step */, CHILD_LEAST_NS = 2000000, DEPTH_MOST = 12 };
 
 struct walk {
     const struct boot *b;
     struct boot_path  *p;
+    unsigned           nested; /* below the last step of depth 0 */
     bool               failed;
 };
 
@@ -27,7 +28,9 @@ __attribute__((format(printf, 2, 3))) static char *say(struct walk *w, const cha
 
 static struct boot_step *add(struct walk *w, struct boot_step s)
 {
-    if (w->p->steps == STEPS_MOST || s.end <= s.start) {
+    w->nested = s.depth ? w->nested + 1 : 0;
+    if (w->p->steps == STEPS_MOST || w->nested > NESTED_MOST || s.end <= s.start) {
+        w->p->left_out += s.end > s.start;
         free(s.what);
         free(s.why);
         return NULL;
@@ -259,7 +262,8 @@ static void systemd_begins(struct walk *w)
     s.why  = say(w, "process 1 reads its configuration and all units before it starts the first one");
     if (one != BOOT_NONE)
         times_of(b, one, s.start, s.end, s.time);
-    add(w, s);
+    if (add(w, s) && one != BOOT_NONE)
+        processes(w, one, s.start, s.end, 1); /* generators */
 }
 
 static void units(struct walk *w)

@@ -22,6 +22,7 @@ struct boot_step {
 struct boot_path {
     struct boot_step *step;
     unsigned          steps;
+    unsigned          left_out; /* a step has at most 200 below it, the last ones */
 };
 wstatus boot_path_create(const struct boot *b, struct boot_path **out, struct reason *why);
 void    boot_path_destroy(struct boot_path *p); /* NULL is fine */

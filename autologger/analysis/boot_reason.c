@@ -16,7 +16,7 @@ struct reason_look {
 struct reason_times {
     int64_t                 sum[BOOT_STATES];
     unsigned                sleeps;
-    const struct boot_wait *longest;
+    const struct boot_wait *longest[BOOT_STATES];
 };
 
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
@@ -84,8 +84,9 @@ static void times_find(const struct reason_look *l, int process, struct reason_t
         t->sum[w->state] += n;
         t->sleeps += w->state == BOOT_SLEEP;
         waited += n;
-        if (!t->longest || n > within(l, t->longest->start, t->longest->end))
-            t->longest = w;
+        const struct boot_wait *longest = t->longest[w->state];
+        if (!longest || n > within(l, longest->start, longest->end))
+            t->longest[w->state] = w;
     }
     /* the rest of the time it was on a processor, or ready */
     const int64_t rest = life_in(l, process) > waited ? life_in(l, process) - waited : 0;
@@ -109,11 +110,11 @@ static bool polls(const struct reason_look *l)
         }
     if (times < POLLS_LEAST || slept * 2 < l->end - l->start)
         return false;
-    say(l, REASON_POLLS, one, slept, "it looked again and again for something, with \"%.80s\" %u times between", words_of(&b->process[one]), times);
+    say(l, REASON_POLLS, one, slept, "it looked for something again and again, and ran \"%.80s\" %u times meanwhile", words_of(&b->process[one]), times);
     return true;
 }
 
-/* No program of it is there long, and there are many. */
+/* Below the one that is there longest there are many, and none of these is there long. */
 static bool many_programs(const struct reason_look *l, int longest)
 {
     const struct boot *b    = l->b;
@@ -121,16 +122,15 @@ static bool many_programs(const struct reason_look *l, int longest)
     int64_t            ran  = 0;
     for (unsigned i = 0; i < b->processes; i++) {
         const struct boot_process *p = &b->process[i];
-        if (p->unit != l->unit || p->start < l->start || p->start >= l->end)
+        if ((int)i == longest || p->start < l->start || p->start >= l->end || !boot_is_below(b, (int)i, longest))
             continue;
+        if (life_in(l, (int)i) * 4 > l->end - l->start)
+            return false;
         many++;
         ran += p->time[BOOT_RUNNING];
     }
     if (many < PROGRAMS_LEAST)
         return false;
-    for (unsigned i = 0; i < b->processes; i++)
-        if (b->process[i].parent == longest && life_in(l, (int)i) * 4 > l->end - l->start)
-            return false;
     say(l, REASON_PROGRAMS, longest, l->end - l->start, "it ran %u programs one after another, %.1f s of it on a processor", many, seconds(ran));
     return true;
 }
@@ -161,11 +161,11 @@ static double busy_share(const struct reason_look *l)
 }
 
 /* "dbus-daemon (dbus.service)", of who ended the longest wait; false: nobody knows. */
-static bool waker_text(const struct reason_look *l, const struct reason_times *t, char *out, size_t size)
+static bool waker_text(const struct reason_look *l, const struct boot_wait *longest, char *out, size_t size)
 {
-    if (!t->longest || t->longest->waker == BOOT_NONE)
+    if (!longest || longest->waker == BOOT_NONE)
         return false;
-    const struct boot_process *w    = &l->b->process[t->longest->waker];
+    const struct boot_process *w    = &l->b->process[longest->waker];
     const char                *unit = w->unit == BOOT_NONE ? NULL : l->b->unit[w->unit].name;
     snprintf(out, size, "%.60s%s%.90s%s", w->label, unit ? " (" : "", unit ? unit : "", unit ? ")" : "");
     return true;
@@ -187,8 +187,8 @@ static void by_children(const struct reason_look *l, int process, int64_t waited
     if (most == BOOT_NONE)
         say(l, REASON_UNKNOWN, process, waited, "\"%.120s\" waited %.1f s for a program that it started", words_of(&b->process[process]), seconds(waited));
     else
-        say(l, REASON_PROGRAMS, most, waited, "its %u programs took %.1f s, the longest \"%.80s\" %.1f s", many, seconds(waited), words_of(&b->process[most]),
-            seconds(life_in(l, most)));
+        say(l, REASON_CHILDREN, most, waited, "it waited %.1f s for %u program%s, the longest: \"%.80s\", %.1f s", seconds(waited), many, many == 1 ? "" : "s",
+            words_of(&b->process[most]), seconds(life_in(l, most)));
 }
 
 static void by_state(const struct reason_look *l, int process, const struct reason_times *t, enum boot_state state)
@@ -196,7 +196,7 @@ static void by_state(const struct reason_look *l, int process, const struct reas
     const char *const words = words_of(&l->b->process[process]);
     const double      n     = seconds(t->sum[state]);
     char              who[200] = "somebody unknown";
-    const bool        known    = waker_text(l, t, who, sizeof who);
+    const bool        known    = waker_text(l, t->longest[state], who, sizeof who);
     switch (state) {
     case BOOT_RUNNING: say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;
     case BOOT_RUNNABLE:
@@ -209,7 +209,7 @@ static void by_state(const struct reason_look *l, int process, const struct reas
     case BOOT_LOCK: say(l, REASON_LOCK, process, t->sum[state], "\"%.120s\" waited %.1f s for a lock that %s held", words, n, who); break;
     case BOOT_SLEEP:
         if (t->sleeps >= POLLS_LEAST)
-            say(l, REASON_POLLS, process, t->sum[state], "\"%.120s\" slept %u times, %.1f s in all: it looks again and again for something", words, t->sleeps, n);
+            say(l, REASON_POLLS, process, t->sum[state], "\"%.120s\" slept %u times, %.1f s in all: it looks for something again and again", words, t->sleeps, n);
         else
             say(l, REASON_SLEEPS, process, t->sum[state], "\"%.120s\" slept for %.1f s", words, n);
         break;

@@ -223,6 +223,27 @@ static bool initramfs_script(const struct look *l)
     return true;
 }
 
+/* systemd runs them before all units, and waits for each. */
+static bool is_generator(const struct boot *b, const struct boot_process *p)
+{
+    (void)b;
+    return strstr(p->command, "/system-generators/") || strstr(p->command, "/system-environment-generators/");
+}
+
+static bool generator(const struct look *l)
+{
+    const struct boot *b = l->b;
+    if (!finding_process(l, longest_process(b, is_generator)))
+        return false;
+    const struct boot_process *p    = &b->process[l->f->process];
+    const char                *path = strstr(p->command, "-generators/");
+    int                        name = (int)strcspn(path + 12, " ");
+    SAY(l->f, "systemd waited %.1f s for the generator %.*s, before it started any unit.", seconds(p->end - p->start), name < 80 ? name : 80, path + 12);
+    numbers(l, "the generator", p->end - p->start);
+    NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(p->time[BOOT_RUNNING]));
+    return true;
+}
+
 static bool is_loader(const struct boot *b, const struct boot_process *p)
 {
     (void)b;
@@ -342,8 +363,8 @@ static bool timeout(const struct look *l)
     return true;
 }
 
-/* The unit whose steps take most of the path, but for those that take more: rank 0 is the first. The longest of its steps. */
-static const struct boot_step *path_unit(const struct look *l, unsigned rank, int64_t *all)
+/* The longest step of a unit on the path; with a rank: but for so many longer ones, of other units. */
+static const struct boot_step *path_unit(const struct look *l, unsigned rank)
 {
     const struct boot_path *p = l->p;
     const struct boot_step *taken[UNITS_MOST] = {NULL};
@@ -360,7 +381,6 @@ static const struct boot_step *path_unit(const struct look *l, unsigned rank, in
         if (!(taken[r] = most))
             return NULL;
     }
-    *all = taken[rank]->end - taken[rank]->start;
     return taken[rank];
 }
 
@@ -368,10 +388,10 @@ static bool slow_unit(const struct look *l)
 {
     const struct boot      *b = l->b;
     struct boot_reason      why;
-    int64_t                 all;
-    const struct boot_step *most = path_unit(l, l->rank, &all);
+    const struct boot_step *most = path_unit(l, l->rank);
     if (!most)
         return false;
+    const int64_t           all = most->end - most->start;
     const struct boot_unit *u = &b->unit[most->unit];
     place(l->f, most->unit, BOOT_NONE, most->start, most->end, all);
     if (boot_reason_find(b, most->unit, most->start, most->end, &why)) {
@@ -533,13 +553,29 @@ static void explained(const struct boot *b, const struct boot_path *p, struct bo
             const bool its   = part->unit == f->unit || (part->process != BOOT_NONE && b->process[part->process].unit == f->unit) ||
                              (strcmp(part->rule, "timeout") == 0 && boot_path_overlap(b, p, part->unit, BOOT_NONE, f->start, f->end) * 3 > f->cost);
             const bool shared = strcmp(part->rule, "cpu-hog") == 0 || whole;
-            if (its || (shared && between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start))
-                f->score = (double)part->cost * 0.5;
+            const double score = (double)(part->cost < f->cost ? part->cost : f->cost) * 0.5;
+            if ((its || (shared && between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start)) && score < f->score)
+                f->score = score;
         }
 }
 
 /* Under half a second and a twentieth of the boot nothing is a verdict. */
 static bool stands_out(const struct boot *b, const struct boot_finding *f) { return f->cost >= VERDICT_NS || f->cost >= b->finish / VERDICT_PART; }
+
+/* The first that stands out becomes the verdict; the others keep their order. Where none does there is nothing to say. */
+static void verdict_choose(const struct boot *b, struct boot_verdict *v)
+{
+    unsigned i = 0;
+    while (i < v->findings && !stands_out(b, &v->finding[i]))
+        i++;
+    if (i == v->findings) {
+        v->findings = 0;
+        return;
+    }
+    const struct boot_finding first = v->finding[i];
+    memmove(&v->finding[1], &v->finding[0], i * sizeof first);
+    v->finding[0] = first;
+}
 
 /* What slows down a machine that runs, too; the other rules are about what a boot waits for. */
 static bool holds_live(const char *rule) { return strcmp(rule, "cpu-hog") == 0 || strcmp(rule, "slow-disk") == 0 || strcmp(rule, "fsck") == 0; }
@@ -567,13 +603,12 @@ void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct b
     }
     explained(b, p, out);
     qsort(out->finding, out->findings, sizeof *out->finding, by_score);
-    if (out->findings && !stands_out(b, &out->finding[0]))
-        out->findings = 0;
+    verdict_choose(b, out);
     if (out->findings)
         memcpy(out->sentence, out->finding[0].sentence, sizeof out->sentence);
     else if (!b->switches && !b->units)
         snprintf(out->sentence, sizeof out->sentence, "The trace has neither context switches (CSWITCH) nor units: nothing tells who waited for whom.");
     else
-        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s and a twentieth of %s.", (double)VERDICT_NS / 1e9,
+        snprintf(out->sentence, sizeof out->sentence, "Nothing stands out: no single cause took %.1f s, nor a twentieth of %s.", (double)VERDICT_NS / 1e9,
                  b->live ? "the time that was recorded" : "this boot");
 }

@@ -70,6 +70,8 @@ static void path(const struct boot_path *p, FILE *out)
             continue;
         visible_printf(out, "%10.3f %9.3f  %*s%s: %s\n", s(t->start), s(t->end - t->start), (int)t->depth * 2, "", t->what, t->why);
     }
+    if (p->left_out)
+        visible_printf(out, "           %u earlier step%s of programs had no place\n", p->left_out, p->left_out == 1 ? "" : "s");
 }
 
 struct row { const char *name; int64_t length; const int64_t *time; uint64_t bytes; };

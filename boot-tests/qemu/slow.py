@@ -2,7 +2,7 @@
 
 A folder of boot-tests/slow is a scenario with a file `cause`:
   rule   the rule of the verdict that has to come first (autologger/analysis/boot_rules.def)
-  names  a text that the verdict's sentence has to have
+  names  texts that the verdict's sentence has to have, with " & " between them
   seconds  how long it takes at least: in a boot that took six times as long because the host was busy, nobody can be asked to see it
 `keep`: the traces and what systemd-analyze said are copied there, by name."""
 import configparser
@@ -52,8 +52,9 @@ def judge(found):
     found.busy = found.report.get("finish", 0) / 1e3 > BUSY * seconds
     if found.verdict.get("rule") != rule:
         found.missed.append(f"the verdict's rule is {found.verdict.get('rule')}, not {rule}")
-    if names not in found.verdict.get("sentence", ""):
-        found.missed.append(f"'{names}' is not in: {found.verdict.get('sentence')}")
+    for name in names.split(" & "):
+        if name not in found.verdict.get("sentence", ""):
+            found.missed.append(f"'{name}' is not in: {found.verdict.get('sentence')}")
     if len(found.verdict.get("numbers", [])) != 3:
         found.wrong.append(f"there are {len(found.verdict.get('numbers', []))} numbers, not 3")
     if not found.verdict.get("next"):

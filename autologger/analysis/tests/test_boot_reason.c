@@ -128,6 +128,14 @@ static void no_program(struct made *m)
     program(m, UNIT, BOOT_NONE, "early", "early", 1, START); /* over before */
 }
 
+static void children(struct made *m)
+{
+    begin(m, 0.2);
+    const int shell = program(m, UNIT, BOOT_NONE, "sh", "sh", START, END);
+    waits(m, shell, BOOT_CHILD, program(m, UNIT, shell, "insmod", "insmod a.ko", START, START + 5), START, START + 5);
+    waits(m, shell, BOOT_CHILD, program(m, UNIT, shell, "insmod", "insmod b.ko", START + 5, END), START + 5, END);
+}
+
 static const struct {
     enum boot_reason_kind kind;
     void (*make)(struct made *m);
@@ -140,8 +148,9 @@ static const struct {
     {REASON_LOCK, lock, "\"flock x true\" waited 9.0 s for a lock that holder (other.service) held"},
     {REASON_SOCKET, socket, "\"asks host\" waited 9.0 s for an answer of named (other.service)"},
     {REASON_SLEEPS, sleeps, "\"sleep 9\" slept for 9.0 s"},
-    {REASON_POLLS, polls, "it looked again and again for something, with \"sleep 0.9\" 9 times between"},
-    {REASON_PROGRAMS, programs, "it ran 51 programs one after another, 0.0 s of it on a processor"},
+    {REASON_POLLS, polls, "it looked for something again and again, and ran \"sleep 0.9\" 9 times meanwhile"},
+    {REASON_PROGRAMS, programs, "it ran 50 programs one after another, 0.0 s of it on a processor"},
+    {REASON_CHILDREN, children, "it waited 10.0 s for 2 programs, the longest: \"insmod a.ko\", 5.0 s"},
     {REASON_SYSTEMCTL, systemctl, "it waited 10.0 s for \"systemctl start other.service\""},
     {REASON_WOKEN, woken, "\"waits\" waited 9.0 s, until worker (other.service) woke it"},
     {REASON_UNKNOWN, unknown, "\"waits\" waited 9.0 s"},
@@ -163,17 +172,34 @@ static void each_reason(void **state)
     }
 }
 
-static void children_of_one_program(void **state)
+/* One long program behind many short ones: it is the long one. */
+static void a_long_one_behind_short_ones(void **state)
 {
     static struct made m;
     struct boot_reason r;
     (void)state;
     begin(&m, 0.2);
     const int shell = program(&m, UNIT, BOOT_NONE, "sh", "sh", START, END);
-    waits(&m, shell, BOOT_CHILD, program(&m, UNIT, shell, "insmod", "insmod a.ko", START, START + 5), START, START + 5);
-    waits(&m, shell, BOOT_CHILD, program(&m, UNIT, shell, "insmod", "insmod b.ko", START + 5, END), START + 5, END);
+    for (int i = 0; i < 45; i++)
+        program(&m, UNIT, shell, "true", "true", START + i * 0.02, START + i * 0.02 + 0.02);
+    waits(&m, program(&m, UNIT, shell, "nap", "nap 9", START + 1, END), BOOT_SLEEP, BOOT_NONE, START + 1, END);
     assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
-    assert_string_equal(r.text, "its 2 programs took 10.0 s, the longest \"insmod a.ko\" 5.0 s");
+    assert_string_equal(r.text, "\"nap 9\" slept for 9.0 s");
+}
+
+/* Who ended a wait of another kind is not who held the lock. */
+static void the_waker_is_of_the_wait_that_counts(void **state)
+{
+    static struct made m;
+    struct boot_reason r;
+    (void)state;
+    begin(&m, 0.2);
+    const int holder = program(&m, OTHER_UNIT, BOOT_NONE, "holder", "holder", 0, END), p = program(&m, UNIT, BOOT_NONE, "waits", "waits", START, END);
+    waits(&m, p, BOOT_OTHER, BOOT_NONE, START, START + 3);
+    for (int i = 0; i < 3; i++)
+        waits(&m, p, BOOT_LOCK, holder, START + 3 + 2 * i, START + 5 + 2 * i);
+    assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+    assert_string_equal(r.text, "\"waits\" waited 6.0 s for a lock that holder (other.service) held");
 }
 
 static void a_trace_without_switches_tells_none(void **state)
@@ -190,6 +216,6 @@ static void a_trace_without_switches_tells_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(children_of_one_program), cmocka_unit_test(a_trace_without_switches_tells_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(a_long_one_behind_short_ones), cmocka_unit_test(the_waker_is_of_the_wait_that_counts), cmocka_unit_test(a_trace_without_switches_tells_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
