@@ -1,21 +1,20 @@
-/* autologger why: the front door. What made the last boot slow; or, where none was traced yet, the offer to trace the next one. */
-#include "autologger/boot/result.h"
+/* autologger why: the first command to run. What made the last boot slow; or, where none was traced yet, the offer to trace the next one. */
 #include "registry-sim/base/visible_print.h"
+#include "registry-sim/store/key_names.h"
 #include "registry-sim/text/winpath.h"
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
+#include "tools/files/report_store.h"
 #include "tools/files/why_run.h"
 
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 struct why_args {
     struct cmdline common;
     const char    *file;
 };
-enum traced { TRACED_NEVER, TRACED_NEXT /* declared, and not booted yet */, TRACED_NOW /* its files are not merged yet */, TRACED_DONE };
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct why_args *a = state->input;
@@ -27,33 +26,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     return 0;
 }
 
-/* What the store knows of the last boot; `file`: its trace. */
-static wstatus last_boot(const struct why_args *a, enum traced *traced, char file[1024], struct reason *why)
+static bool starts(struct regstore *store, const char *key)
 {
-    struct regstore   *store = NULL;
-    struct result_list rows  = {0};
-    uint32_t           start = 0;
+    uint32_t start = 0;
+    return regstore_get_dword(store, key, "Start", &start, NULL) == W_SUCCESS && start;
+}
 
-    *traced = TRACED_NEVER;
-    if (!a->common.store_given && access(a->common.store, F_OK) != 0)
-        return W_SUCCESS;
-    wstatus st = store_access_open(&a->common, false, &store, why);
-    if (st)
-        return st;
-    if ((st = result_load(store, &rows, why)) == W_SUCCESS) {
-        *traced = TRACED_NOW;
-        for (unsigned i = 0; i < rows.count && *traced != TRACED_DONE; i++)
-            if (*rows.rows[i].merged_path) {
-                snprintf(file, 1024, "%s", rows.rows[i].merged_path);
-                *traced = TRACED_DONE;
-            }
-    } else if (st == W_FILE_NOT_FOUND) {
-        st      = W_SUCCESS;
-        *traced = regstore_get_dword(store, WINPATH_WMI "\\GlobalLogger", "Start", &start, NULL) == W_SUCCESS && start ? TRACED_NEXT : TRACED_NEVER;
-    }
-    result_list_finish(&rows);
-    regstore_close(store);
-    return st;
+/* Does the store declare a session for a boot? */
+static bool declared(struct regstore *store)
+{
+    struct key_names names = {0};
+    bool             found = starts(store, WINPATH_WMI "\\GlobalLogger");
+    if (!key_names_load(store, WINPATH_WMI "\\Autologger", &names))
+        for (unsigned i = 0; i < names.count && !found; i++) {
+            char *key = NULL;
+            if (asprintf(&key, WINPATH_WMI "\\Autologger\\%s", names.names[i]) >= 0)
+                found = starts(store, key);
+            free(key);
+        }
+    key_names_finish(&names);
+    return found;
 }
 
 static bool yes(const char *question)
@@ -90,24 +82,27 @@ int cmd_why(int argc, char **argv)
                     "that is. Where no boot was traced yet it offers to trace the next one. FILE: of this trace.",
                     "  autologger why\n  autologger why --json boot.etl"),
         NULL, NULL, NULL};
-    struct why_args a   = {0};
-    struct reason   why = {0};
-    enum traced     traced;
-    char            file[1024];
-    int             code;
+    struct why_args     a     = {0};
+    struct report_store store = {0};
+    struct reason       why   = {0};
+    const char         *file  = NULL;
+    int                 code;
 
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     if (a.file)
         return why_run(a.file, a.common.json);
-    const wstatus st = last_boot(&a, &traced, file, &why);
+    const wstatus st = report_store_open(&store, &a.common, NULL, &why);
     if (st)
-        return failure_print_about(ABOUT_STORE, "autologger why", st, &why);
-    switch (traced) {
-    case TRACED_DONE: return why_run(file, a.common.json);
-    case TRACED_NEXT: visible_printf(stderr, "autologger why: the next boot is traced, and was not booted yet. Do: reboot, then autologger why\n"); return VERB_FAILED;
-    case TRACED_NOW: visible_printf(stderr, "autologger why: the last boot has no merged trace yet. Do: autologger status --wait, which says what became of it\n"); return VERB_FAILED;
-    case TRACED_NEVER:
-    default: return offer(&a);
-    }
+        code = failure_print_about(ABOUT_STORE, "autologger why", st, &why);
+    else if (report_store_files(&store, NULL, 1, &file))
+        code = why_run(file, a.common.json);
+    else if (store.store && declared(store.store)) {
+        visible_printf(stderr, "autologger why: a boot is declared to be traced, and there is no trace of one yet. Do: reboot, if this machine was not rebooted since; "
+                               "else autologger status, which says what became of it\n");
+        code = VERB_FAILED;
+    } else
+        code = offer(&a);
+    report_store_finish(&store);
+    return code;
 }
