@@ -83,8 +83,7 @@ static void redact(struct trace *t, struct schema_set *schemas)
     e->record = t->changed;
 }
 
-/* A file's header comes before all else, whatever its time: it may have events from before its session. */
-static uint64_t when(const struct source *s) { return etl_event_is_header(&s->next) ? 0 : s->next.filetime; }
+static uint64_t when(const struct source *s) { return etl_event_turn(s->reader, &s->next); }
 
 bool trace_next(struct trace *t, const struct trace_event **out)
 {

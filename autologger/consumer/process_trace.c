@@ -231,8 +231,7 @@ static wstatus process_live(struct trace *t)
     return st == W_CANCELLED ? W_SUCCESS : st; /* CloseTrace */
 }
 
-/* A file's header comes before all else, whatever its time: it may have events from before its session. */
-static uint64_t when(const struct trace *t) { return etl_event_is_header(&t->event) ? 0 : t->event.filetime; }
+static uint64_t when(const struct trace *t) { return etl_event_turn(t->reader, &t->event); }
 
 /* The trace whose next event is the oldest. */
 static struct trace *oldest(struct trace **traces, unsigned count)

@@ -34,6 +34,7 @@ struct time_line {
 };
 struct etl_reader {
     struct etl_file_header header;
+    int64_t                first; /* the earliest time of all events, where there is a header event */
     struct etl_buffers     buffers;
     struct stream         *streams;
     size_t                 stream_count;
@@ -161,19 +162,48 @@ static int by_stream(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* The time of the record that follows the one at s->pos, in its buffer or the next one; INT64_MAX: there is none. */
+static int64_t next_time(struct etl_reader *r, const struct stream *s)
+{
+    const uint32_t pos  = (s->pos + s->size + 7) & ~7u, head = sizeof(struct etl_buffer_header);
+    int64_t        time = INT64_MAX;
+
+    if (pos < s->filled) {
+        const int size = etl_record_size(s->data + pos, s->filled - pos);
+        return size > 0 ? etl_record_time(s->data + pos, (uint32_t)size, s->before) : INT64_MAX;
+    }
+    if (s->next == s->end)
+        return time;
+    struct etl_room room   = {NULL, 0};
+    const unsigned  damage = r->buffers.damage_count; /* said when the buffer has its turn */
+    const uint32_t  filled = r->buffers.list[s->next].filled;
+    uint8_t        *data   = etl_buffers_load(&r->buffers, s->next, &room);
+    const int       size   = data && filled > head ? etl_record_size(data + head, filled - head) : 0;
+    if (size > 0)
+        time = etl_record_time(data + head, (uint32_t)size, s->before);
+    etl_buffers_unload(&r->buffers, s->next, data);
+    r->buffers.damage_count = damage;
+    free(room.data);
+    return time;
+}
+
 /* What the file says of itself comes first, also where others were told of a time before it: the stream that has it is the heap's top until that
  * is handed out. False: there is none. */
 static bool headed_begin(struct etl_reader *r)
 {
-    for (size_t i = 0; i < r->heap_count; i++) {
-        struct stream *s = r->heap[i];
-        if (s->offset == 0 && s->pos == sizeof(struct etl_buffer_header)) {
-            r->heap[i] = r->heap[0];
-            r->heap[0] = s;
-            return true;
-        }
-    }
-    return false;
+    size_t at = 0;
+    while (at < r->heap_count && (r->heap[at]->offset != 0 || r->heap[at]->pos != sizeof(struct etl_buffer_header)))
+        at++;
+    if (at == r->heap_count)
+        return false;
+    struct stream *head = r->heap[at];
+    const int64_t  next = next_time(r, head);
+    r->heap[at]         = r->heap[0];
+    r->heap[0]          = head;
+    r->first            = next < head->time ? next : head->time;
+    for (size_t i = 1; i < r->heap_count; i++)
+        r->first = r->heap[i]->time < r->first ? r->heap[i]->time : r->first;
+    return true;
 }
 
 static wstatus make_streams(struct etl_reader *r)
@@ -364,6 +394,11 @@ bool etl_next(struct etl_reader *r, struct etl_event *event)
         return false;
     stream_decode(r, r->heap[0], event);
     return true;
+}
+
+uint64_t etl_event_turn(const struct etl_reader *r, const struct etl_event *event)
+{
+    return etl_event_is_header(event) ? etl_filetime(&r->header, r->first) : event->filetime;
 }
 
 void etl_reader_cpu(const struct etl_reader *r, uint16_t cpu, uint64_t *buffers, uint64_t *bytes)

@@ -87,6 +87,8 @@ static inline bool etl_event_is_header(const struct etl_event *e)
 {
     return e->kind == ETL_KIND_SYSTEM && e->hook == 0 && e->file_offset == sizeof(struct etl_buffer_header);
 }
+/* The time at which `event`, the reader's last one, has its turn among those of other files: its own; of the header that of the file's earliest. */
+uint64_t etl_event_turn(const struct etl_reader *r, const struct etl_event *event);
 /* Next event in time order (equal stamps: lower CPU, then sequence). False at the end. */
 bool etl_next(struct etl_reader *r, struct etl_event *event);
 /* Damage seen so far; *count gets the number. A damaged file still ends normally. */
