@@ -84,6 +84,30 @@ void report_store_json(const struct report_store *s, struct yajl_gen_t *gen)
     json_destroy(j);
 }
 
+static bool is_there(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size > 0;
+}
+
+/* The boot's merged file; where it has none, the last one that was made. NULL: no file is there. */
+static const char *trace_of(const struct report_store *s, const struct history_boot *b)
+{
+    struct result_list rows = {0};
+    struct reason      why;
+    const char        *found = NULL;
+
+    if (result_load_number(s->store, b->list.number, &rows, &why) == W_SUCCESS)
+        for (unsigned i = 0; i < rows.count && !found; i++)
+            for (unsigned k = 0; k < b->file_count && !found; k++)
+                if (*rows.rows[i].merged_path && strcmp(rows.rows[i].merged_path, b->files[k]) == 0 && is_there(b->files[k]))
+                    found = b->files[k];
+    result_list_finish(&rows);
+    for (unsigned k = b->file_count; k-- > 0 && !found;)
+        found = is_there(b->files[k]) ? b->files[k] : NULL;
+    return found;
+}
+
 unsigned report_store_files(const struct report_store *s, const char *boot_id, unsigned most, const char **out)
 {
     unsigned n = 0;
@@ -91,13 +115,8 @@ unsigned report_store_files(const struct report_store *s, const char *boot_id, u
         const struct history_boot *b = &s->history.boots[i];
         if (b->list.rehearsal || (boot_id && strcmp(b->list.boot_id, boot_id) == 0))
             continue;
-        for (unsigned k = b->file_count; k-- > 0;) { /* the merged file is the last one that was made */
-            struct stat st;
-            if (stat(b->files[k], &st) == 0 && st.st_size > 0) {
-                out[n++] = b->files[k];
-                break;
-            }
-        }
+        if ((out[n] = trace_of(s, b)))
+            n++;
     }
     return n;
 }
