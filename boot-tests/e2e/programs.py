@@ -152,8 +152,8 @@ with Machine() as m:
     wait_refused(m, {60000: 172, 0: 204}, commands=20)
     for verb in (["sessions"], ["query", "listening"]):
         said = ask(m, *verb)
-        roots_said = re.search(r"(\d+) programs of uid 0\b", said)
-        check("172 programs of uid 60000" in said and roots_said and 204 <= int(roots_said.group(1)) <= 224 and "LimitNOFILE" in said, *verb, "said", said)
+        roots_said = re.search(r"not recorded: (\d+) programs of uid 0\b", said)
+        check("not recorded: 172 programs of uid 60000" in said and roots_said and 204 <= int(roots_said.group(1)) <= 224 and "LimitNOFILE" in said, *verb, "said", said)
     users.end()
     wait_registered(m, 224)  # root's that waited
     roots.end()
