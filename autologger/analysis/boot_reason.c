@@ -160,7 +160,7 @@ static double busy_share(const struct reason_look *l)
     return sum / ((double)(l->end - l->start) * l->b->cpus);
 }
 
-/* "dbus-daemon (dbus.service)", of who ended the longest wait; false: nobody knows. */
+/* The process that ended the longest wait, as "dbus-daemon (dbus.service)". False: it is not known. */
 static bool waker_text(const struct reason_look *l, const struct boot_wait *longest, char *out, size_t size)
 {
     if (!longest || longest->waker == BOOT_NONE)

@@ -162,7 +162,7 @@ static int by_stream(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* The time of the record that follows the one at s->pos, in its buffer or the next one; INT64_MAX: there is none. */
+/* The time of the record after the one at s->pos, in the same buffer or the next. INT64_MAX: no record follows. */
 static int64_t next_time(struct etl_reader *r, const struct stream *s)
 {
     const uint32_t pos  = (s->pos + s->size + 7) & ~7u, head = sizeof(struct etl_buffer_header);
@@ -187,8 +187,8 @@ static int64_t next_time(struct etl_reader *r, const struct stream *s)
     return time;
 }
 
-/* What the file says of itself comes first, also where others were told of a time before it: the stream that has it is the heap's top until that
- * is handed out. False: there is none. */
+/* The header event comes first, also before events with an earlier time. Its stream is the top of the heap until the event is handed out.
+ * False: the file has no header event. */
 static bool headed_begin(struct etl_reader *r)
 {
     size_t at = 0;

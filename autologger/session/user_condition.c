@@ -1,5 +1,5 @@
-/* See session.h. What users do makes conditions, and a user can have 65,536 names (subordinate ids), each of which may be at some limit: these
- * are bounded apart from the session's own, which nobody can push out. What was said stays known when the conditions went to a row.
+/* See session.h. Users cause conditions, and one user can have 65,536 subordinate ids. These conditions have a bound of their own, so they cannot
+ * displace the session's. A condition stays known after a boot's row has copied it.
  * Threads: the controlling thread, with or without the session's lock. */
 #include "autologger/session/session.h"
 

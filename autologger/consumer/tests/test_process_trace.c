@@ -117,7 +117,7 @@ static void two_files_in_order(void **state)
     assert_int_equal(ProcessTrace(h, 1, NULL, NULL), ERROR_INVALID_HANDLE);
 }
 
-/* A file whose session began later than what it was told of: its header keeps back neither that nor the other file's events. */
+/* Both files have events from before their session. The headers do not delay these events, and all files stay in time order. */
 static struct {
     unsigned headers, count;
     int64_t  time[8];

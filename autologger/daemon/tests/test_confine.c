@@ -191,7 +191,7 @@ static void descendants_test(void **state)
     assert_int_equal(confined(descendants), 0);
 }
 
-/* Where the kernel has no calls of 32 bits nobody can make one. */
+/* A kernel without 32-bit calls ends the caller by itself: the confined process must end in the same way. */
 static void architecture_test(void **state)
 {
     int   free = 0;
