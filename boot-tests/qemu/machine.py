@@ -53,13 +53,19 @@ class Boot:
         return None
 
 
+def threads():
+    """How the emulator runs a guest's processors: by turns in one thread, or with AL_QEMU_PARALLEL each in its own. In threads of their own
+    (QEMU 7.2) about one boot of a hundred on a busy machine stands still: a processor gets no interrupt any more, or both are in soft lockup."""
+    return "multi" if os.environ.get("AL_QEMU_PARALLEL") else "single"
+
+
 def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limit="", cpu=""):
     line = [need("qemu-system-x86_64", "qemu-system-x86"), "-machine", "q35", "-m", str(memory), "-nographic", "-nodefaults",
             "-serial", "mon:stdio", "-no-reboot", "-kernel", str(kernel)]
     if exact:
         line += ["-accel", "tcg,thread=single", "-smp", "1", "-icount", "shift=0,sleep=off", "-rtc", "base=2026-01-01,clock=vm"]
     else:
-        line += ["-accel", "tcg,thread=multi", "-smp", str(cpus)]
+        line += ["-accel", f"tcg,thread={threads()}", "-smp", str(cpus)]
     if cpu:
         line += ["-cpu", cpu]
     if initramfs:
@@ -77,10 +83,10 @@ PATIENCE = 2  # a scenario's timeout is that of a fast machine
 
 
 def boot(line, serial_path, timeout, cut_after=None, cut_at=None):
-    """Runs the machine until it switches itself off. Stuck when its kernel stands still: on a busy machine about one boot of a hundred
-    under multi-threaded emulation (QEMU 7.2) ends with a processor that halts, with interrupts on, and that no interrupt reaches any
-    more: neither its timer's ("rcu_preempt kthread timer wakeup didn't happen") nor the serial line's; or its clock has jumped. cut_after:
-    seconds after which its power is cut; cut_at: a text on the serial line at which (cut_after seconds later) it is."""
+    """Runs the machine until it switches itself off. Stuck when its kernel stands still (threads()): a processor halts, with interrupts
+    on, and no interrupt reaches it any more, neither its timer's ("rcu_preempt kthread timer wakeup didn't happen") nor the serial line's;
+    or its clock has jumped. cut_after: seconds after which its power is cut; cut_at: a text on the serial line at which (cut_after seconds
+    later) it is."""
     with turn(), open(serial_path, "wb") as serial:
         begun = time.monotonic()
         guest = subprocess.Popen(line, stdin=subprocess.PIPE, stdout=serial, stderr=subprocess.STDOUT)
