@@ -1,12 +1,14 @@
 /* untrue_times - a program that writes its user's part of a session by hand: whole chunks of events with times of its own making.
  * untrue_times PROVIDER_NUMBER TIME CHUNKS: TIME is a number of the session's clock (18446744073709551615: as late as there is), or "-" for one
- * that goes back with each event, or "fill": it takes all memory that is mapped, and writes nothing. Registers by the library, finds what that has mapped, and writes past it until CHUNKS were written or, for
- * 2 s, no chunk could be taken. Prints how many events; holds its connection until standard input ends. */
+ * that goes back with each event, or "fill": it takes all memory that is mapped, and writes nothing, or "counts": it writes counts of lost and overwritten events, again and
+ * again others. Registers by the library, finds what that has mapped, and writes past it until CHUNKS were written or, for 2 s, no chunk could be
+ * taken. Prints how many events; holds its connection until standard input ends. */
 #include "autologger/wire/etl.h"
 #include "autologger/wire/shm.h"
 #include "boot-tests/storm_write.h"
 
 #include <evntprov.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,19 @@ static bool write_chunk(struct place *p)
     return true;
 }
 
+/* Until standard input ends. */
+static void write_counts(struct place *p)
+{
+    struct shm_stream *st    = (struct shm_stream *)(void *)((uint8_t *)p->data + p->data->stream_offset);
+    struct pollfd      input = {.fd = 0, .events = POLLIN};
+
+    for (uint64_t turn = 0; poll(&input, 1, 1) == 0; turn++)
+        for (uint32_t i = 0; i < p->data->stream_count; i++) {
+            __atomic_store_n(&st[i].lost, turn * 7919 % 1024 << 33, __ATOMIC_RELAXED); /* each step is no small one */
+            __atomic_store_n(&st[i].oldest, shm_oldest(turn, turn * 7919 % 64 << 33), __ATOMIC_RELAXED);
+        }
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 4)
@@ -103,6 +118,12 @@ int main(int argc, char **argv)
         fflush(stdout);
         while (read(0, &byte, 1) > 0)
             ;
+        return 0;
+    }
+    if (strcmp(argv[2], "counts") == 0) {
+        puts("wrote 0");
+        fflush(stdout);
+        write_counts(&p);
         return 0;
     }
     p.time = p.back ? UINT64_MAX / 4 : strtoull(argv[2], NULL, 10);

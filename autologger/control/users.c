@@ -36,15 +36,16 @@ wstatus users_page(struct control_server *v, unsigned c, const void *message, si
         struct stream_counters    n;
         if (!row)
             continue;
-        stream_counters(user->streams, &n);
+        stream_counters(user->streams, session_now_ns(s), &n);
         const uint32_t            busy = stream_set_busy(user->streams), granted = stream_set_granted(user->streams);
         *row = (struct ctl_user_row){.uid          = user->uid,
                                      .programs     = programs_of(v, s, user->uid),
                                      .busy_bytes   = (uint64_t)busy << s->chunk_shift,
                                      .free_bytes   = (uint64_t)(granted - busy) << s->chunk_shift,
-                                     .lost         = stream_set_lost(user->streams),
+                                     .lost         = n.lost - n.abandoned,
                                      .untrue_times = n.adjusted,
-                                     .took_memory  = user->trimmed};
+                                     .took_memory  = user->trimmed,
+                                     .false_counts = n.falsified != 0};
     }
     struct ctl_user_row *gone = s->totals.gone_lost ? next_row(answer, m->start) : NULL;
     if (gone)

@@ -138,14 +138,15 @@ static int reopen_readonly(int fd)
     return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static void fill_headers(struct stream_set *s, const struct stream_config *c, const struct layout *l)
+static void fill_headers(struct stream_set *s, const struct stream_config *c, const struct layout *l, uint64_t now_ns)
 {
     *s->control = (struct shm_control){
         .header = {SHM_MAGIC_CONTROL, SHM_MAJOR, SHM_MINOR, sizeof(struct shm_control), 0, l->control_size},
         .clock_kind = c->clock_kind, .session = c->session, .session_generation = c->session_generation,
         .stream_count = c->cpus + 1, .chunk_shift = c->chunk_shift, .chunk_count = c->chunk_count,
         .max_event = c->max_event, .pool_offset = (uint32_t)l->pool, .uid = c->uid, .state_offset = (uint32_t)l->states,
-        .pool_wake = SHM_WAKE_NEVER, .overwrite = c->overwrite, .claim_offset = (uint32_t)l->claims};
+        .pool_wake = SHM_WAKE_NEVER, .overwrite = c->overwrite, .claim_offset = (uint32_t)l->claims,
+        .lost.at_ns = now_ns, .overwritten.at_ns = now_ns};
     const struct shm_data d = data_header(s, l);
     memcpy(s->data, &d, sizeof d);
     s->pool_index = c->chunk_count;
@@ -181,7 +182,7 @@ wstatus stream_set_create(struct os *os, const struct stream_config *config, str
     }
     if ((status = map_both(s, l.control_size, l.data_size, why)) != W_SUCCESS)
         goto out;
-    fill_headers(s, config, &l);
+    fill_headers(s, config, &l, os->raw_ns(os));
     if ((status = set_streams(s, &l, why)) != W_SUCCESS)
         goto out;
     while (s->free_count < config->chunk_count) { /* chunk 0 on top */

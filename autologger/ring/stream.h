@@ -60,10 +60,11 @@ uint32_t stream_set_pool(struct stream_set *s, uint32_t want);
 /* Of a set that overwrites. Takes up to `chunks` chunks from it, from the pool first, then the oldest of its streams, whose events count as
  * overwritten; chunks that come back go on leaving it while it has more than `most`. Returns how many it took. */
 uint32_t stream_set_yield(struct stream_set *s, uint32_t chunks, uint32_t most);
-/* Events that were overwritten before they were read; any thread. From what time on (on the session's clock)
+/* Events that were overwritten before they were read, by the clients' own count, where it can be true. now_ns: CLOCK_MONOTONIC_RAW. */
+uint64_t stream_set_overwritten(struct stream_set *s, uint64_t now_ns);
+/* Of a set that overwrites: from what time on (on the session's clock)
  * nothing is missing between events that were read; `now` at the latest. And whether so many chunks wait to be released that writers may find none: what is held in buffers
  * should be written, or must be, before another is read. */
-uint64_t stream_set_overwritten(const struct stream_set *s);
 uint64_t stream_set_complete_from(struct stream_set *s, uint64_t now);
 /* The same of what the reader has passed so far, in the middle of its work: what is read next may bring an earlier time. */
 uint64_t stream_set_gap(const struct stream_set *s, uint64_t now);
@@ -134,18 +135,19 @@ uint64_t stream_position(const struct stream_set *s, unsigned index); /* next re
 uint64_t stream_released(const struct stream_set *s, unsigned index);
 
 struct stream_counters {
-    uint64_t lost;    /* by the clients' own count: no room, too large */
+    uint64_t lost;    /* by the clients' own count, where it can be true: no room, too large */
     uint64_t corrupt; /* records or positions that made no sense */
     uint64_t abandoned; /* fallback reservations given up; each is one lost event, in `lost` too */
     uint64_t aborts;
     uint64_t events; /* popped or copied */
     uint64_t filtered; /* by the clients' own count: kept out by filters */
     uint64_t adjusted; /* events whose time could not be true, by a second and more */
+    uint64_t falsified; /* how many times a client's count grew by more than can be: such a step is not counted */
 };
-void stream_counters(const struct stream_set *s, struct stream_counters *out);
-
-/* Events that found no room or were too large, as of now: by the clients' own count. Any thread. */
-uint64_t stream_set_lost(const struct stream_set *s);
+/* now_ns: CLOCK_MONOTONIC_RAW. */
+void stream_counters(struct stream_set *s, uint64_t now_ns, struct stream_counters *out);
+/* Events that found no room or were too large, as of now: by the clients' own count, where it can be true. now_ns: as above. */
+uint64_t stream_set_lost(struct stream_set *s, uint64_t now_ns);
 
 /* What the clients say that the provider in directory slot `slot` tried to write in vain: adds it to *out. */
 struct stream_refused {

@@ -201,14 +201,6 @@ bool stream_claims_looked(const struct stream_set *s)
     return all;
 }
 
-uint64_t stream_set_overwritten(const struct stream_set *s)
-{
-    uint64_t events = 0;
-    for (unsigned i = 0; stream_overwrites(s) && i < s->count; i++)
-        events += shm_oldest_events(__atomic_load_n(&s->stream[i].shared->oldest, __ATOMIC_RELAXED));
-    return events;
-}
-
 /* Where no record has come behind a gap: from what time on the stream is whole. */
 static uint64_t gap_ends_at(const struct stream *st, uint64_t now)
 {

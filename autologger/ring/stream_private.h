@@ -54,7 +54,7 @@ struct stream_set {
     uint32_t            granted;    /* in the pool, taken or linked */
     uint32_t            linked;
     uint32_t            pool_index; /* of the head, as last seen: the daemon alone lowers it */
-    uint64_t            corrupt, abandoned, events, adjusted;
+    uint64_t            corrupt, abandoned, events, adjusted, falsified;
     uint64_t            floor, limit, stamp; /* stream_set_times */
     /* of a set that overwrites; else NULL */
     uint64_t           *claim; /* [chunk_count], in the control memfd */

@@ -420,22 +420,3 @@ bool stream_fallback_blocked(struct stream_set *s, uint64_t now_ns)
         s->abandoned++;
     return false;
 }
-
-uint64_t stream_set_lost(const struct stream_set *s)
-{
-    uint64_t lost = 0;
-    for (unsigned i = 0; i < s->count; i++)
-        lost += __atomic_load_n(&s->stream[i].shared->lost, __ATOMIC_RELAXED);
-    return lost;
-}
-
-void stream_counters(const struct stream_set *s, struct stream_counters *out)
-{
-    *out = (struct stream_counters){
-        .corrupt = s->corrupt, .abandoned = s->abandoned, .lost = s->abandoned, .events = s->events, .adjusted = s->adjusted};
-    for (unsigned i = 0; i < s->count; i++) {
-        out->lost += __atomic_load_n(&s->stream[i].shared->lost, __ATOMIC_RELAXED);
-        out->aborts += __atomic_load_n(&s->stream[i].shared->aborts, __ATOMIC_RELAXED);
-        out->filtered += __atomic_load_n(&s->stream[i].shared->filtered, __ATOMIC_RELAXED);
-    }
-}

@@ -37,11 +37,12 @@ bool session_provider(struct session *s, unsigned i, struct session_provider *ou
     return true;
 }
 
-uint64_t session_overwritten(const struct session *s)
+uint64_t session_overwritten(struct session *s)
 {
-    uint64_t events = s->totals.gone_overwritten;
+    const uint64_t now_ns = session_now_ns(s);
+    uint64_t       events = s->totals.gone_overwritten;
     for (unsigned u = 0; u < s->uid_count; u++)
-        events += stream_set_overwritten(s->uid[u].streams);
+        events += stream_set_overwritten(s->uid[u].streams, now_ns);
     return events;
 }
 
@@ -51,7 +52,7 @@ static void info_streams(struct session *s, struct ctl_session_info *out)
     const uint64_t used = s->totals.used, busy = s->totals.busy;
     out->lost_ring = s->totals.lost_settled;
     for (unsigned u = 0; u < s->uid_count; u++) /* as of now, not of the logger's last pass */
-        out->lost_ring += stream_set_lost(s->uid[u].streams);
+        out->lost_ring += stream_set_lost(s->uid[u].streams, session_now_ns(s));
     const uint64_t overwritten = session_overwritten(s); /* in the programs' memory: written, and no longer there */
     out->events_written += overwritten;
     out->overwritten += overwritten;

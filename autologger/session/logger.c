@@ -142,7 +142,8 @@ uint32_t logger_share(struct logger *l)
 
 void logger_totals(struct logger *l)
 {
-    struct session *s = l->s;
+    struct session *s      = l->s;
+    const uint64_t  now_ns = session_now_ns(s);
     memset(&s->totals, 0, sizeof s->totals);
     s->totals.corrupt  = l->corrupt_before;
     s->totals.filtered = l->master->gone_filtered;
@@ -152,7 +153,7 @@ void logger_totals(struct logger *l)
     s->state->stream_abandoned = l->abandoned_before;
     for (unsigned u = 0; u < l->uids; u++) {
         struct stream_counters c;
-        stream_counters(l->streams[u], &c);
+        stream_counters(l->streams[u], now_ns, &c);
         s->totals.lost += c.lost;
         s->totals.lost_settled += c.abandoned;
         s->totals.corrupt += c.corrupt;

@@ -37,7 +37,7 @@ static bool may_go(const struct logger *l, unsigned u, bool few)
     struct stream_counters    n;
     if (user->gone || user->live || !user->admitted || user->streams != l->streams[u] || !all_read(l, u))
         return false;
-    stream_counters(user->streams, &n);
+    stream_counters(user->streams, session_now_ns(l->s), &n);
     return few || (!n.lost && !n.adjusted && !user->trimmed);
 }
 
@@ -61,12 +61,13 @@ static unsigned close_idle(struct logger *l, bool *closed)
 static void counts_move(struct logger *l, unsigned u)
 {
     struct stream_counters n;
-    stream_counters(l->streams[u], &n);
+    const uint64_t         now_ns = session_now_ns(l->s);
+    stream_counters(l->streams[u], now_ns, &n);
     l->corrupt_before += n.corrupt;
     l->abandoned_before += n.abandoned;
     l->master->gone_lost += n.lost - n.abandoned;
     l->master->gone_filtered += n.filtered;
-    l->master->gone_overwritten += stream_set_overwritten(l->streams[u]);
+    l->master->gone_overwritten += stream_set_overwritten(l->streams[u], now_ns);
     l->master->gone_epoch[u] = l->s->state->uid_epoch[u];
 }
 

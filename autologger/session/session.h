@@ -36,7 +36,7 @@ struct session_uid {
     int                event_fd; /* programs of this UID signal half-full streams with it; never read: theirs to spoil */
     bool               admitted; /* has chunks, or may have */
     bool               trimmed; /* it took memory that it may not have. Under lock */
-    bool               memory_noted, times_noted; /* that, or that it writes untrue times, became a condition */
+    bool               memory_noted, times_noted, counts_noted; /* that, or that it writes untrue times or counts, became a condition */
     bool               live;     /* a program of it is attached: it gets a part of the memory. Under lock */
     bool               gone;     /* nobody has the place (S6): `streams` is the session's empty set. Under lock */
     struct stream_set *streams;
@@ -295,6 +295,8 @@ void session_users_look(struct session *s);
 /* A condition of the session that a user's doings are the cause of. The first of each `number` and `once` counts; there are
  * SESSION_USER_CONDITIONS at most, and one that says that there were more. The controlling thread. */
 void session_user_condition(struct session *s, wstatus number, bool note, const char *once, const char *item, const char *advice, const char *what);
+/* CLOCK_MONOTONIC_RAW. */
+static inline uint64_t session_now_ns(const struct session *s) { return s->env->os->raw_ns(s->env->os); }
 static inline unsigned session_places_used(const struct session *s)
 {
     unsigned used = 0;
@@ -310,7 +312,7 @@ uint32_t session_share(struct session *s);
 bool session_watch(struct session *s, int event_fd);
 void session_info(struct session *s, struct ctl_session_info *out);
 /* Events that programs overwrote before the logger had read them. As of now; under lock, or once the session has stopped. */
-uint64_t session_overwritten(const struct session *s);
+uint64_t session_overwritten(struct session *s);
 /* Slots are copied in words: the logger writes one while others may read it, who then see that it was published since, and read again. */
 static inline uint64_t slot_word(const struct state_slot *slot, size_t i) { return __atomic_load_n((const uint64_t *)(const void *)slot + i, __ATOMIC_RELAXED); }
 /* The published part that counts now. */

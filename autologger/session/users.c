@@ -290,9 +290,11 @@ void session_users_look(struct session *s)
         struct stream_counters c;
         if (u->gone)
             continue;
-        stream_counters(u->streams, &c);
+        stream_counters(u->streams, session_now_ns(s), &c);
         if (c.adjusted)
             note(s, u, &u->times_noted, W_INVALID_DATA, "wrote events with times of the future or of the past: these have the time at which they were read");
+        if (c.falsified)
+            note(s, u, &u->counts_noted, W_INVALID_DATA, "wrote counts of lost events that cannot be true: they are not counted");
         if (u->trimmed)
             note(s, u, &u->memory_noted, W_NOT_ENOUGH_MEMORY, "took memory that is no part of the session's buffers: it was taken back");
     }

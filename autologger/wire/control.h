@@ -343,7 +343,7 @@ struct ctl_user_row {
     uint64_t lost;       /* events that found no room, or were too large */
     uint64_t untrue_times; /* events with times of the future or of the past, which the library does not write: they have the time of the look */
     uint32_t took_memory;  /* 1: programs took memory that is no part of the buffers; it was taken back */
-    uint32_t reserved;
+    uint32_t false_counts; /* 1: programs wrote counts of lost events that cannot be true; they are not counted */
 };
 struct ctl_users_answer {
     struct ctl_header   header;

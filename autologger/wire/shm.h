@@ -33,8 +33,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SHM_MAJOR = 3, SHM_MINOR = 0 }; /* 2.0: writers take chunks from a pool; 2.1: and, of a set that says so, the oldest from a stream; 3.0: events are
-    counted where they are written */
+enum { SHM_MAJOR = 3, SHM_MINOR = 1 }; /* 2.0: writers take chunks from a pool; 2.1: and, of a set that says so, the oldest from a stream; 3.0: events are
+    counted where they are written; 3.1: what is believed of the writers' counts */
 #define SHM_MAGIC_DIRECTORY UINT32_C(0x44534C41) /* "ALSD" */
 #define SHM_MAGIC_CONTROL UINT32_C(0x43534C41)   /* "ALSC" */
 #define SHM_MAGIC_DATA UINT32_C(0x57534C41)      /* "ALSW" */
@@ -95,6 +95,12 @@ struct shm_directory {
 _Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory");
 
 /* ---- control: one per (session, UID) ---- */
+
+/* A count that writers keep in the data memory, as the daemon believes it. */
+struct shm_told {
+    uint64_t said, believed; /* by the writers together; of it what can be true */
+    uint64_t at_ns; /* when that was looked at, CLOCK_MONOTONIC_RAW; 0: never, all that is said then is believed */
+};
 struct shm_control {
     struct shm_header header;
     uint32_t open; /* 1 = may be written; tested inside the section. A page of zeros means closed */
@@ -111,7 +117,7 @@ struct shm_control {
     uint32_t pool_wake; /* who takes pool[i] with i + 1 >= this signals the session's eventfd; so does who finds no chunk. SHM_WAKE_NEVER: neither */
     uint32_t overwrite; /* 1: where the pool is empty the oldest chunk is overwritten (2.1) */
     uint32_t claim_offset; /* of uint64_t claim[chunk_count]: what the daemon has taken to read, for a successor: stream + 1, chunk number (32 bits) */
-    uint8_t  reserved[48];
+    struct shm_told lost, overwritten; /* for a successor (3.1) */
 };
 _Static_assert(sizeof(struct shm_control) == 128, "shm_control");
 

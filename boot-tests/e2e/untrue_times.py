@@ -114,6 +114,27 @@ def takes_memory(m):
     check(json.loads(m.tool("stop", "filled", "--json").stdout)["events_lost"] == 0, "lost")
 
 
+def writes_counts(m, mode):
+    """Counts of its lost and overwritten events that cannot be true: the session's are those of the others, and it says whose were left out."""
+    name = "counts-" + mode.lower()
+    m.tool("start", name, *(["-o", name + ".etl"] if mode == "SEQUENTIAL" else []), "--set", f"LogFileMode={mode}", "--provider", PROVIDER, "--set", "BufferSize=64KB",
+           "--set", "MaximumBuffers=64")
+    p, _ = attack(m, "counts")
+    refused = tally(honest(m, 0))[2]
+    query = m.tool("query", name)
+    live = json.loads(m.tool("query", name, "--json").stdout)
+    live = live.get("session", live)
+    users = {u["uid"]: u for u in live["users"]}
+    check(users[BAD]["false_counts"] == 1 and users[GOOD]["false_counts"] == 0, "who it was", users)
+    check(f"uid {BAD}: its programs wrote counts of lost events that cannot be true" in query.stdout, "who it was", query.stdout)
+    p.stdin.close()
+    check(p.wait(30) == 0, "the hostile program", p.returncode)
+    info = json.loads(m.tool("stop", name, "--json").stdout)
+    print(name, "lost", live["events_lost"], info["events_lost"], "overwritten", info["overwritten"], "refused", refused)
+    check(live["events_lost"] == info["events_lost"] == refused == 0, "the counts of a hostile program", live["events_lost"], info["events_lost"])
+    check(info["overwritten"] <= EVENTS, "overwritten", info["overwritten"])
+
+
 def main():
     with Machine() as m:
         os.chmod(m.dir, 0o755)
@@ -121,6 +142,8 @@ def main():
         for name, when in (("future", FUTURE), ("soon", 1 << 62), ("past", 1), ("back", "-")):
             one(m, name, when)
         takes_memory(m)
+        for mode in ("SEQUENTIAL", "BUFFERING"):
+            writes_counts(m, mode)
         m.shutdown()
 
 

@@ -44,14 +44,27 @@ bool user_loss(const struct ctl_session_info *s, const struct ctl_user_row *user
     return true;
 }
 
+/* What the library does not do, and what became of it; behind what is there. */
+static void misuse_add(char *out, size_t capacity, const char *what)
+{
+    const size_t length = strlen(out);
+    snprintf(out + length, capacity - length, "%s%s", length ? "; " : "its programs ", what);
+}
+
 bool user_misuse(const struct ctl_user_row *user, char *out, size_t capacity)
 {
+    char times[160];
+
+    *out = 0;
+    snprintf(times, sizeof times, "wrote %" PRIu64 " events with times of the future or of the past, past the library: they have the time at which they were read",
+             user->untrue_times);
     if (user->untrue_times)
-        snprintf(out, capacity, "its programs wrote %" PRIu64 " events with times of the future or of the past, past the library: they have the time at which they were read%s",
-                 user->untrue_times, user->took_memory ? "; and took memory that is no part of the buffers" : "");
-    else if (user->took_memory)
-        snprintf(out, capacity, "its programs took memory that is no part of the buffers, past the library: it was taken back");
-    return user->untrue_times || user->took_memory;
+        misuse_add(out, capacity, times);
+    if (user->false_counts)
+        misuse_add(out, capacity, "wrote counts of lost events that cannot be true, past the library: they are not counted");
+    if (user->took_memory)
+        misuse_add(out, capacity, "took memory that is no part of the buffers, past the library: it was taken back");
+    return *out;
 }
 
 void session_users_json(const struct ctl_session_info *s, const struct session_users *users, struct json *j)
@@ -69,6 +82,7 @@ void session_users_json(const struct ctl_session_info *s, const struct session_u
         json_number(j, "lost", u->lost);
         json_number(j, "untrue_times", u->untrue_times);
         json_number(j, "took_memory", u->took_memory);
+        json_number(j, "false_counts", u->false_counts);
         json_text(j, "advice", loss.advice);
         json_object_end(j);
     }

@@ -25,6 +25,8 @@
 
 enum { FAKE_CLIENTS = 16, FAKE_PROVIDERS = 64, FAKE_SESSIONS = 8, FAKE_REGS = 2048 };
 
+static inline uint64_t raw_now_ns(void) { return os_linux()->raw_ns(os_linux()); }
+
 struct fake_session {
     struct stream_set *set;
     int                eventfd;

@@ -98,7 +98,7 @@ static void enable(unsigned session, const GUID *guid, struct filter_block *b)
 static uint64_t filtered(unsigned session)
 {
     struct stream_counters c;
-    stream_counters(daemon_.session[session].set, &c);
+    stream_counters(daemon_.session[session].set, raw_now_ns(), &c);
     return c.filtered;
 }
 
@@ -529,9 +529,9 @@ static void too_long_with_the_stack(void **state)
     EventDescCreate(&d, 3, 0, 0, 4, 0, 0, 0);
     EventDataDescCreate(&data, bytes, sizeof bytes);
     enable(0, &provider_id, with_property(NULL, PROPERTY_STACK_TRACE | PROPERTY_SID));
-    stream_counters(daemon_.session[0].set, &before);
+    stream_counters(daemon_.session[0].set, raw_now_ns(), &before);
     assert_int_equal(EventWrite(handle, &d, 1, &data), ERROR_ARITHMETIC_OVERFLOW);
-    stream_counters(daemon_.session[0].set, &after);
+    stream_counters(daemon_.session[0].set, raw_now_ns(), &after);
     assert_int_equal(after.lost, before.lost + 1);
     assert_int_equal(fakedaemon_count(&daemon_, 0), 0);
     fakedaemon_disable(&daemon_, 0, &provider_id);
@@ -585,7 +585,7 @@ static void changes_miss_nothing(void **state)
     pthread_join(writer, NULL);
     while (fakedaemon_next(&daemon_, 0))
         seen[0] += daemon_.record.data[offsetof(struct etl_event_header, id)] == 0, seen[1] += daemon_.record.data[offsetof(struct etl_event_header, id)] == 1;
-    stream_counters(daemon_.session[0].set, &counters);
+    stream_counters(daemon_.session[0].set, raw_now_ns(), &counters);
     print_message("%u changes; %u, %u and %u events written, %u lost, %u filtered\n", changes, seen[0], seen[1], seen[2], (unsigned)counters.lost,
                   (unsigned)counters.filtered);
     assert_int_equal(seen[2], 0);

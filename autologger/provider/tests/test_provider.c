@@ -114,11 +114,11 @@ static void test_before_and_after(void **state)
     assert_false(EventProviderEnabled(h1, 0, 0));
     struct stream_counters before[2], after; /* COR-21: written nowhere, and nobody counts it */
     for (unsigned s = 0; s < 2; s++)
-        stream_counters(daemon_.session[s].set, &before[s]);
+        stream_counters(daemon_.session[s].set, raw_now_ns(), &before[s]);
     assert_int_equal(write_number(h1, 45), 0);
     for (unsigned s = 0; s < 2; s++) {
         assert_int_equal(fakedaemon_count(&daemon_, s), 0);
-        stream_counters(daemon_.session[s].set, &after);
+        stream_counters(daemon_.session[s].set, raw_now_ns(), &after);
         assert_memory_equal(&after, &before[s], sizeof after);
     }
     /* a stopped session and a new one at its index */
@@ -306,7 +306,7 @@ static void test_errors(void **state)
         lost += status == ERROR_NOT_ENOUGH_MEMORY;
     }
     struct stream_counters n;
-    stream_counters(daemon_.session[2].set, &n);
+    stream_counters(daemon_.session[2].set, raw_now_ns(), &n);
     assert_true(lost > 10);
     assert_int_equal(written + lost, 20);
     assert_int_equal(n.lost, lost + 1);

@@ -22,6 +22,7 @@ struct fixture {
     size_t             control_size, data_size;
 };
 
+static inline uint64_t raw_now_ns(void) { return os_linux()->raw_ns(os_linux()); }
 static inline struct stream_config fixture_config(unsigned cpus, uint32_t shift, uint32_t chunks, uint32_t pool)
 {
     uint32_t max = (1u << shift) - 72;

@@ -108,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_all(s);
     stream_set_open(s, false);
     read_all(s);
-    stream_counters(s, &n);
+    stream_counters(s, 1, &n);
     munmap(memory, bytes);
     stream_set_destroy(s);
     return 0;

@@ -171,8 +171,8 @@ static void run(unsigned fallbacks, bool kill_one, uint32_t chunks, unsigned ms)
         done += board->done[w];
         refused += board->refused[w];
     }
-    stream_counters(f.set, &n);
-    const uint64_t overwritten = stream_set_overwritten(f.set);
+    stream_counters(f.set, raw_now_ns(), &n);
+    const uint64_t overwritten = stream_set_overwritten(f.set, raw_now_ns());
     print_message("%lu written, %lu read, %lu overwritten, %lu refused, %lu aborts, %lu given up\n", (unsigned long)done, (unsigned long)t.events,
                   (unsigned long)overwritten, (unsigned long)refused, (unsigned long)n.aborts, (unsigned long)n.abandoned);
     assert_int_equal(t.bad, 0);

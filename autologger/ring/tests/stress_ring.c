@@ -184,7 +184,7 @@ static uint64_t drain(struct tally *t, unsigned round)
 static void print_state(void)
 {
     struct stream_counters n;
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     print_message("granted %u, busy %u; events %lu, damaged %lu, given up %lu, lost %lu\n", stream_set_granted(f.set), stream_set_busy(f.set),
                   (unsigned long)n.events, (unsigned long)n.corrupt, (unsigned long)n.abandoned, (unsigned long)n.lost);
     for (unsigned i = 0; i < stream_set_count(f.set); i++)
@@ -260,7 +260,7 @@ static void run_load(bool kill_one, bool timer, unsigned ms)
         free(seen[w]);
     }
     struct stream_counters n;
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     print_message("%lu events, %lu refused, %lu aborts, %lu unreturned\n", (unsigned long)t.events,
                   (unsigned long)refused, (unsigned long)n.aborts, (unsigned long)more);
     assert_int_equal(t.bad, 0);
@@ -345,7 +345,7 @@ static void stops(unsigned count)
     for (unsigned p = 0; p < 3; p++)
         waitpid(pid[p], NULL, 0);
     struct stream_counters n;
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     print_message("%u stops, %lu events, %lu late\n", count, (unsigned long)n.events, (unsigned long)late);
     if (n.events != board->done[0] + board->done[1] + board->done[2])
         print_state();

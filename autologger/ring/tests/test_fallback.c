@@ -72,7 +72,7 @@ static void test_killed(void **state)
     assert_int_equal(drain(9), 0); /* behind the hole */
     assert_false(stream_fallback_blocked(f.set, 1)); /* the thread is gone: at once */
     assert_int_equal(drain(9), 5);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.abandoned, 1);
     assert_int_equal(n.lost, 1);
     assert_int_equal(n.corrupt, 0);
@@ -104,7 +104,7 @@ static void test_stopped(void **state)
         assert_int_equal(drain(9), 1);
     }
     assert_int_equal(stream_set_granted(f.set), granted);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.abandoned, 1);
     assert_int_equal(n.lost, 1);
     assert_int_equal(n.corrupt, 0);
@@ -125,7 +125,7 @@ static void test_unmarked(void **state)
     assert_true(stream_fallback_blocked(f.set, 5));
     assert_false(stream_fallback_blocked(f.set, 1000000006));
     assert_int_equal(drain(9), 5);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.abandoned, 1);
     assert_int_equal(n.lost, 1);
     /* and across the end of a chunk: the filler is missing */

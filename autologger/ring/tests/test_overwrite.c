@@ -102,9 +102,9 @@ static void check_window(struct stream_set *set, uint32_t last)
     struct stream_counters c;
     const uint64_t         from  = stream_set_complete_from(set, UINT64_MAX);
     uint32_t               first = last + 1;
-    stream_counters(set, &c);
+    stream_counters(set, raw_now_ns(), &c);
     assert_int_equal(c.lost + c.corrupt + c.abandoned, 0);
-    assert_int_equal(seen_until(last) + stream_set_overwritten(set), last);
+    assert_int_equal(seen_until(last) + stream_set_overwritten(set, raw_now_ns()), last);
     for (uint32_t n = last; n >= 1 && seen[n] && time_of[n] >= from; n--)
         first = n;
     assert_true(first <= last);
@@ -157,7 +157,7 @@ static void test_beside_a_reader(void **state)
                 stream_release(f.set, i, stream_position(f.set, i));
         check_window(f.set, last);
     }
-    assert_true(stream_set_overwritten(f.set) > 1000);
+    assert_true(stream_set_overwritten(f.set, raw_now_ns()) > 1000);
     assert_true(seen_until(last) > 10000);
     fixture_finish(&f);
 }
@@ -238,7 +238,7 @@ static void test_adopted(void **state)
         memset(seen, 0, sizeof seen);
         memcpy(seen, before, sizeof before);
         read_all(next, step % 3 == 1, true);
-        assert_int_equal(seen_until(last) + stream_set_overwritten(next), last);
+        assert_int_equal(seen_until(last) + stream_set_overwritten(next, raw_now_ns()), last);
         write_numbers(&f, last + 1, last + 1000);
         last += 1000;
         read_all(next, false, true);

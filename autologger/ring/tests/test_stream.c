@@ -108,7 +108,7 @@ static void test_laps(void **state)
         read++;
     }
     struct stream_counters n;
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(written, read);
     assert_int_equal(n.events, read);
     assert_int_equal(n.lost, refused);
@@ -133,7 +133,7 @@ static void test_full(void **state)
         in++;
     assert_int_equal(in, 2 * 8); /* 8 records of 512 fill a chunk to the last byte */
     assert_int_equal(fixture_write(&f, payload, 512 - 80), W_NOT_ENOUGH_MEMORY);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.lost, 2);
     stream_snapshot(f.set);
     assert_int_equal(stream_set_used(f.set), 2 * 4096);
@@ -154,7 +154,7 @@ static void test_full(void **state)
     assert_int_equal(stream_set_granted(f.set), 3);
     assert_int_equal(fixture_write(&f, payload, 100), 0);
     assert_int_equal(fixture_write(&f, payload, 4096 - 79), W_MORE_DATA);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.lost, 2 + 8 + 1 + 1);
     fixture_finish(&f);
 }
@@ -204,7 +204,7 @@ static void test_memory_goes(void **state)
     assert_int_equal(stream_set_pool(f.set, 1), 1);
     assert_int_equal(fixture_write(&f, payload, 100), 0);
     struct stream_counters n;
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.corrupt, 0);
     fixture_finish(&f);
 }
@@ -233,7 +233,7 @@ static void test_reclaim(void **state)
         written++;
     assert_int_equal(written, fallback ? 5 : 7);
     stream_snapshot(f.set);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.corrupt, 0);
     assert_int_equal(n.lost, 1);
     fixture_finish(&f);
@@ -248,7 +248,7 @@ static void test_nothing_granted(void **state)
     fixture_init(&f, &c, -1);
     for (int i = 0; i < 5; i++)
         assert_int_equal(fixture_write(&f, "x", 1), W_NOT_ENOUGH_MEMORY);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.lost, 5);
     fixture_finish(&f);
 }
@@ -271,7 +271,7 @@ static void test_closed(void **state)
     bool                    written;
     assert_int_equal(ring_write(&f.view, f.enable, ticket, &h, NULL, 0, 0, &written), 0);
     assert_false(written);
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.lost, 0);
     fixture_finish(&f);
 }
@@ -440,7 +440,7 @@ static void test_copy(void **state)
     for (unsigned i = 0; i < COPY_PROVIDERS; i++)
         assert_int_equal(seen.told[i], seen.seen[i]);
     struct stream_counters n;
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.events, EVENTS);
     assert_int_equal(n.corrupt + n.abandoned, 0);
     fixture_finish(&f);
@@ -464,7 +464,7 @@ static void test_hostile(void **state)
         assert_true(stream_position(f.set, 0) == 0);
     }
     struct stream_counters n;
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_true(n.corrupt >= 5);
     assert_int_equal(n.events, 0);
     fixture_finish(&f);
@@ -479,7 +479,7 @@ static void test_hostile(void **state)
         assert_true(stream_peek(f.set, 0, &r));
         stream_pop(f.set, 0);
         assert_false(stream_peek(f.set, 0, &r));
-        stream_counters(f.set, &n);
+        stream_counters(f.set, raw_now_ns(), &n);
         assert_int_equal(n.corrupt, 1);
         fixture_finish(&f);
     }
@@ -507,7 +507,7 @@ static void test_hostile_pool(void **state)
     stream_snapshot(f.set);
     assert_false(stream_peek(f.set, 1 - mine(&f) % 2, &r));
     stream_release(f.set, 1 - mine(&f) % 2, stream_position(f.set, 1 - mine(&f) % 2));
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.corrupt, 4);
     assert_int_equal(stream_set_busy(f.set), 1);
     const uint64_t heads[] = {0, head - 1, 9, UINT32_MAX, UINT64_MAX};
@@ -517,7 +517,7 @@ static void test_hostile_pool(void **state)
         assert_true(stream_set_granted(f.set) <= 4);
         assert_true(stream_set_pool(f.set, 3) <= 3);
     }
-    stream_counters(f.set, &n);
+    stream_counters(f.set, raw_now_ns(), &n);
     assert_int_equal(n.corrupt, 4 + 5);
     assert_true(stream_peek(f.set, mine(&f), &r));
     assert_memory_equal(r.data + 80, "mine", 4);
@@ -621,7 +621,7 @@ static void adopt_scribbled(bool overwrite)
             found += r.data[80] == 77;
         assert_int_equal(found, 3);
         struct stream_counters n;
-        stream_counters(f.set, &n);
+        stream_counters(f.set, raw_now_ns(), &n);
         assert_true(n.corrupt || head <= c.chunk_count || head == 18); /* a beginning beyond the pool is counted; one within it may be the right one */
         fixture_finish(&f);
     }
@@ -711,7 +711,7 @@ static void test_adopt_between(void **state)
         const unsigned left = fallback && (moment == 1 || moment == 2) ? CHUNKS - 3 : CHUNKS - 2;
         assert_int_equal(stream_set_pool(f.set, 99), left);
         struct stream_counters n;
-        stream_counters(f.set, &n);
+        stream_counters(f.set, raw_now_ns(), &n);
         assert_int_equal(n.corrupt, 0);
         fixture_finish(&f);
     }
@@ -730,6 +730,40 @@ static int off_fallback(void **state)
     fallback = 0;
     ring_force_fallback(false);
     return 0;
+}
+
+/* A count that grows by more than can be is left out, and told of; what grows as it can counts on, with a successor too. */
+static void test_false_counts(void **state)
+{
+    static const uint64_t said[] = {UINT64_C(1) << 40, UINT32_MAX, UINT64_C(1) << 50, 0, UINT64_MAX / 2, 3};
+    struct fixture        f;
+    struct stream_config  c       = fixture_config(2, 12, 4, 2);
+    const uint64_t        rpos[3] = {0};
+    struct stream_counters n;
+    struct reason          why;
+    uint64_t               now, lost = 900;
+    (void)state;
+    fixture_init(&f, &c, -1);
+    now                    = raw_now_ns();
+    f.view.stream[0].lost  = lost;
+    assert_int_equal(stream_set_lost(f.set, now), lost);
+    for (unsigned i = 0; i < sizeof said / sizeof *said; i++) {
+        f.view.stream[i % 3].lost = said[i];
+        stream_counters(f.set, now += 1000000, &n);
+        assert_int_equal(n.lost, lost);
+        assert_int_equal(n.falsified, i + 1);
+        f.view.stream[i % 3].lost += 100000; /* in a millisecond it can be */
+        assert_int_equal(stream_set_lost(f.set, now += 1000000), lost += 100000);
+    }
+    struct stream_set *next;
+    assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
+    stream_set_destroy(f.set);
+    f.set = next;
+    f.view.stream[0].lost += UINT32_MAX; /* while nobody looked */
+    assert_int_equal(stream_set_lost(f.set, now), lost);
+    f.view.stream[0].lost++;
+    assert_int_equal(stream_set_lost(f.set, now), lost + 1);
+    fixture_finish(&f);
 }
 
 #define F(test)                                                                                                    \
@@ -753,7 +787,7 @@ int main(void)
         cmocka_unit_test(test_memory), cmocka_unit_test(test_shift), cmocka_unit_test(test_laps),
         cmocka_unit_test(test_full), cmocka_unit_test(test_nothing_granted), cmocka_unit_test(test_closed),
         cmocka_unit_test(test_wake), cmocka_unit_test(test_lost_wake), cmocka_unit_test(test_horizon), cmocka_unit_test(test_copy), cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_scribbled), cmocka_unit_test(test_adopt_between), cmocka_unit_test(test_memory_goes),
+        cmocka_unit_test(test_hostile_view), cmocka_unit_test(test_false_counts), cmocka_unit_test(test_adopt), cmocka_unit_test(test_adopt_scribbled), cmocka_unit_test(test_adopt_between), cmocka_unit_test(test_memory_goes),
         cmocka_unit_test(test_reclaim), cmocka_unit_test(test_hostile_pool),
         FT(test_laps), FT(test_full), FT(test_wake), FT(test_lost_wake), FT(test_adopt), FT(test_adopt_between), FT(test_closed),
         FT(test_memory_goes), FT(test_reclaim), FT(test_hostile_pool),
