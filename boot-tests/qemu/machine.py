@@ -11,6 +11,9 @@ from qemu.places import Failed, Stuck, need
 
 CONSOLE = "console=ttyS0 panic=-1 quiet edd=off sysrq_always_enabled"
 QUICK = "mitigations=off cryptomgr.notests no_timer_check"  # what only costs time under emulation
+# A busy machine stops the emulator for longer than the kernel's watchdog of clocks, and the early program's 90 s for a daemon, allow.
+PATIENT = "tsc=reliable"
+WAIT = "autologger.wait=600"
 EXACT = "nokaslr tsc=reliable"  # with -icount: the guest's clock counts instructions
 
 
@@ -75,7 +78,7 @@ def command(kernel, initramfs, disks, memory, cpus, arguments, exact=False, limi
         line += ["-drive", f"file={image},if=none,id=d{number},format=raw,cache=unsafe{throttled}",
                  "-device", f"nvme,drive=d{number},serial=disk{number}"]
     root = "root=LABEL=root ro" if initramfs else "root=/dev/nvme0n1 rootfstype=ext4 rootwait ro"
-    words = [CONSOLE, root, QUICK, EXACT if exact else "", arguments]
+    words = [CONSOLE, root, QUICK, PATIENT, "" if "autologger.wait" in arguments else WAIT, EXACT if exact else "", arguments]
     return line + ["-append", " ".join(w for w in words if w)]
 
 
