@@ -1,5 +1,5 @@
-"""Debian's kernels, unpacked below the cache without being installed: that of this machine's release, and the newer one that its
-backports have, for the same scenarios once more."""
+"""Debian's kernels, unpacked below the cache without being installed: that of this machine's release, the newer one that its backports
+have, and the one of the release before it (OLD), for the same scenarios once more."""
 import os
 import re
 import shutil
@@ -7,30 +7,35 @@ import shutil
 from qemu.places import CACHE, Failed, Missing, need, run, suite
 
 META = "linux-image-cloud-amd64"  # NVMe and ext4 are built in: no module is needed to reach the root
-KINDS = ("stable", "backports")
+KINDS = ("stable", "backports", "old")
+OLD = "bullseye"  # Linux 5.10
 # The newer kernel's 16-byte compare-and-swap in its allocator, under QEMU 7.2's multi-threaded emulation: 3 of 9 boots ended with a fault.
-CPU = {"stable": "", "backports": "max,cx16=off"}
+CPU = {"stable": "", "backports": "max,cx16=off", "old": ""}
 
 
 def _folder(kind):
     return CACHE / ("kernels" if kind == "stable" else f"kernels-{kind}")
 
 
+def _release(kind):
+    return OLD if kind == "old" else f"{suite()}-{kind}"
+
+
 def _apt(kind):
-    """Words for apt: for backports a configuration of its own, so that this machine's stays what it is."""
+    """Words for apt: for other releases a configuration of its own, so that this machine's stays what it is."""
     if kind == "stable":
         return []
     place = CACHE / f"apt-{kind}"
     for name in ("lists/partial", "cache/archives/partial"):
         (place / name).mkdir(parents=True, exist_ok=True)
     (place / "list").write_text("deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] "
-                                f"http://deb.debian.org/debian {suite()}-{kind} main\n")
+                                f"http://deb.debian.org/debian {_release(kind)} main\n")
     words = ["-o", f"Dir::Etc::sourcelist={place}/list", "-o", "Dir::Etc::sourceparts=-", "-o", f"Dir::State::lists={place}/lists",
              "-o", f"Dir::Cache={place}/cache", "-o", "APT::Update::Post-Invoke=", "-o", "APT::Update::Post-Invoke-Success="]
     try:
         run(need("apt-get", "apt"), "-q", *words, "update")
     except Failed as e:
-        raise Missing(f"the package lists of {suite()}-{kind} could not be fetched: {str(e).splitlines()[-1]}") from e
+        raise Missing(f"the package lists of {_release(kind)} could not be fetched: {str(e).splitlines()[-1]}") from e
     return words
 
 
