@@ -2,11 +2,12 @@
 """Turns what a command printed into a picture for the README.
 
 Usage: build/release/autologger status --store FILE | terminal_svg.py 'autologger status' > docs/status.svg
+       build/release/autologger why FILE | terminal_svg.py 'autologger why' 112 > docs/why.svg
 """
 import sys
 from xml.sax.saxutils import escape
 
-WIDTH, LINE, LEFT, TOP, MOST = 84, 18, 14, 34, 40
+LINE, LEFT, TOP, MOST = 18, 14, 34, 40
 COLOURS = (("failed", "#e06c75"), ("note ", "#e5c07b"), ("SESSION", "#61afef"), ("    ", "#9aa2b1"))
 
 
@@ -16,10 +17,11 @@ def colour(line):
 
 def main():
     command = sys.argv[1] if len(sys.argv) > 1 else ""
+    width = int(sys.argv[2]) if len(sys.argv) > 2 else 84
     lines = [f"$ {command}"] + [line.rstrip("\n") for line in sys.stdin][:MOST]
-    lines = [line if len(line) <= WIDTH else line[: WIDTH - 3] + "..." for line in lines]
+    lines = [line if len(line) <= width else line[: width - 3] + "..." for line in lines]
     height = TOP + LINE * len(lines) + 12
-    print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH * 8 + 2 * LEFT}" height="{height}" role="img" '
+    print(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width * 8 + 2 * LEFT}" height="{height}" role="img" '
           f'aria-label="{escape(command)} in a terminal">')
     print(f'<rect width="100%" height="100%" rx="8" fill="#282c34"/>')
     print('<g font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" font-size="13" xml:space="preserve">')

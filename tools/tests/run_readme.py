@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does what the README says for its use 2: its program, its configuration and its commands, as they stand there.
+"""Does what docs/USES.md says for use 2: its program, its configuration and its commands, as they stand there; the README shows lines of them.
 
 Usage: run_readme.py, with AL_BINARY_DIR and AL_SOURCE_DIR set. Exit codes: 0 passed, 1 failed, 77 skipped.
 Proves: the example compiles, the GUID in it is the one that check shows, and the event is in the file that is named.
@@ -42,8 +42,8 @@ def main():
         print("skipped: a sanitized library can't be linked to the plain program of the README")
         return 77
     source, binary = (pathlib.Path(os.environ[name]).resolve() for name in ("AL_SOURCE_DIR", "AL_BINARY_DIR"))
-    text = (source / "README.md").read_text(encoding="utf-8")
-    found = blocks(text[text.index("**2. "):text.index("**3. ")])
+    text = (source / "docs/USES.md").read_text(encoding="utf-8")
+    found = blocks(text[text.index("## 2. "):text.index("## 3. ")])
     program, commands = one(found, "#include"), one(found, "cc ").splitlines()
     with tempfile.TemporaryDirectory(prefix="al-readme-") as folder:
         work = pathlib.Path(folder)
@@ -53,6 +53,11 @@ def main():
         (work / "app.c").write_text(program, encoding="utf-8")
         (work / "web.ini").write_text(one(found, "[Autologger/web]"), encoding="utf-8")
         outputs = [run(line, work) for line in commands]
+    short = (source / "README.md").read_text(encoding="utf-8")
+    known = "\n".join(found)
+    foreign = [line for block in blocks(short[short.index("**2. "):short.index("**3. ")]) for line in block.splitlines() if line.strip() not in known]
+    if foreign:
+        sys.exit("the README has lines that docs/USES.md has not:\n" + "\n".join(foreign))
     shown = outputs[1][outputs[1].index("in C: (") + len("in C: "):].split("\n")[0]
     if shown not in program:
         sys.exit(f"check shows {shown}, the program has another GUID")
