@@ -1,9 +1,11 @@
-/* conditions.c - CTL_CONDITIONS: what a session found while it ran. A boot's are in its results too (boot/sequence.h); of a session that a
- * controller started this is the only place. Threads: one. See server.h. */
+/* conditions.c - CTL_CONDITIONS: what a session found while it ran, and at its end for who stopped it. A boot's are in its results too
+ * (boot/sequence.h); of a session that a controller started this is the only place. Threads: one. See server.h. */
 #include "autologger/control/conditions.h"
+#include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/session/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static void row_fill(const struct condition *c, struct ctl_condition_row *row)
@@ -14,19 +16,47 @@ static void row_fill(const struct condition *c, struct ctl_condition_row *row)
     session_copy_text(row->advice, sizeof row->advice, c->advice);
 }
 
+/* Of the session that this connection has stopped, as it ended; rows are as a page has them. */
+struct conditions_ended {
+    char                     session[CTL_NAME];
+    uint32_t                 count;
+    struct ctl_condition_row row[];
+};
+
+void conditions_keep(struct control_server *v, unsigned c, const struct session *s)
+{
+    struct conditions_ended *e = NULL;
+
+    if (server_may_control(v, c) || server_session_granted(v, c, s, ACCESS_QUERY))
+        e = malloc(sizeof *e + s->conditions.count * sizeof e->row[0]);
+    if (e) { /* else the answer is that there are none: the session has ended all the same */
+        session_copy_text(e->session, sizeof e->session, s->state->name);
+        e->count = (uint32_t)s->conditions.count;
+        for (uint32_t i = 0; i < e->count; i++)
+            row_fill(&s->conditions.items[i], &e->row[i]);
+    }
+    free(v->ended[c]);
+    v->ended[c] = e;
+}
+
 wstatus conditions_page(struct control_server *v, unsigned c, const void *message, size_t size)
 {
     const struct ctl_session_request *m      = message;
     struct ctl_conditions_answer     *answer = (void *)v->out;
     struct session                   *s      = server_named(v, m);
+    const struct conditions_ended    *e      = v->ended[c];
     const uint32_t                    room   = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
     (void)size;
     memset(answer, 0, sizeof *answer);
-    if (!s)
+    if (!s && (!e || strncmp(e->session, m->name, CTL_NAME - 1) != 0))
         return W_WMI_INSTANCE_NOT_FOUND;
-    session_users_look(s);
-    answer->total = s->conditions.count;
-    for (uint32_t i = m->start; i < answer->total && answer->count < room; i++)
-        row_fill(&s->conditions.items[i], &answer->row[answer->count++]);
+    if (s)
+        session_users_look(s);
+    answer->total = s ? (uint32_t)s->conditions.count : e->count;
+    for (uint32_t i = m->start; i < answer->total && answer->count < room; i++, answer->count++)
+        if (s)
+            row_fill(&s->conditions.items[i], &answer->row[answer->count]);
+        else
+            answer->row[answer->count] = e->row[i];
     return server_reply(v, c, m, answer, sizeof *answer + answer->count * sizeof answer->row[0], W_SUCCESS);
 }

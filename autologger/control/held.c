@@ -5,6 +5,7 @@
  * H3 nothing points to a session that is gone: server_session_stopped comes before that. H4 an update waits for those of the same session that came before
  * it: when these have ended it is as if it came then, and all that is asked of a request is asked once more.
  * Threads: one. The early program has server_none.c instead. See server.h, server_parts.h. */
+#include "autologger/control/conditions.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/control/update.h"
 
@@ -338,6 +339,8 @@ void server_session_stopped(struct control_server *v, struct session *s, const s
     server_held(v);
     for (struct held *h = v->held; h; h = h->next)
         if (h->s == s) {
+            if (h->header.type == CTL_STOP && h->connection != GONE)
+                conditions_keep(v, h->connection, s);
             h->info = *final;
             h->s    = NULL;
         }

@@ -59,6 +59,8 @@ void server_drop(struct control_server *v, unsigned c)
         message_hang_up(v->fd[c]);
     }
     v->fd[c] = -1;
+    free(v->ended[c]);
+    v->ended[c] = NULL;
     server_peer_drop(v, c);
     if (was_there)
         server_program_left(v, v->state->connection[c].uid, v->state->connection[c].attached);

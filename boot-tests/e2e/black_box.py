@@ -132,7 +132,9 @@ def little(m):
     writers = burst(m, 1500)
     found, info = kept(m, "little", writers, ended(writers))
     check(info["overwritten"] == 0 and sum(len(e) for e in found.values()) == 1500, info["overwritten"])
-    m.tool("stop", "little")
+    last = json.loads(m.tool("stop", "little", "--json").stdout)
+    gone = [c["reason"] for c in last["conditions"] if c["item"] == "LogFileMode"]
+    check(gone == ["BUFFERING: 1500 events were in memory alone, and are gone"], "what only its end can tell", last["conditions"])
 
 
 def in_the_middle(m):

@@ -17,12 +17,19 @@
                 "itself; where no session of a boot runs, the sessions with kernel events. With NAMEs: stop these, and merge their files.", \
                 "  autologger stop --merge\n  autologger stop --merge \"NT Kernel Logger\" web --output trace.etl")
 
-static struct session_conditions conditions; /* of the session, asked before it ends: then nobody knows them any more */
+static struct session_conditions conditions; /* of the session, as it ended */
 
 static wstatus ask(struct control_client *c, const char *name, struct ctl_session_info *out, struct reason *why)
 {
-    session_conditions_take(c, name, &conditions, why); /* who may stop it need not be allowed to ask */
-    return control_stop(c, name, out, why);
+    struct session_conditions ended;
+    struct reason             none;
+    session_conditions_take(c, name, &conditions, &none); /* who may stop it need not be allowed to ask */
+    const wstatus st = control_stop(c, name, out, why);
+    if (!st && session_conditions_take(c, name, &ended, &none) == W_SUCCESS && ended.count) { /* an earlier daemon has none of what has ended */
+        session_conditions_finish(&conditions);
+        conditions = ended;
+    }
+    return st;
 }
 
 static void report(const struct ctl_session_info *s, const struct cmdline *c)
@@ -86,10 +93,12 @@ static int sessions_merge(struct merging *m, struct control_client *client)
     struct reason why                   = {0};
     for (unsigned i = 0; i < m->count; i++) {
         struct ctl_session_info last;
-        wstatus                 st = control_stop(client, m->name[i], &last, &why);
+        wstatus                 st = ask(client, m->name[i], &last, &why);
         if (st)
             return failure_print("autologger stop", st, &why);
-        if (!m->common.json)
+        if (m->common.json)
+            session_conditions_finish(&conditions);
+        else
             report(&last, &m->common);
         if (!last.log_path[0]) {
             visible_printf(stderr, "autologger stop: session \"%s\" had no file, so there is nothing of it to merge\n", m->name[i]);
