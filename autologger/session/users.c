@@ -48,28 +48,33 @@ static uint32_t give(struct stream_set *set, uint32_t more, uint32_t room)
     return room > got ? room - got : 0;
 }
 
-/* Where writers overwrite, memory is never free by itself: each user has an equal part of all of it, but for what a user who comes needs. Who has
- * less than its streams need gets that at once, from what is set aside, and from the oldest events of who has more; the rest comes as it is read,
- * or from users whose programs have ended, when the pool is empty. */
+/* Where writers overwrite, memory is never free by itself: each user has an equal part of all of it, but for what a user who comes needs: for each
+ * processor a chunk that is filled while the logger reads another one. Who has less than it needs gets that at once, from what is set aside, and
+ * from the oldest events of who has more. Beyond that it gets what lies unused in the pools of who has more; the rest comes as it is read, or from
+ * users whose programs have ended, when the pool is empty. */
 static void share_all(struct session *s, unsigned writing)
 {
-    uint32_t       part[STATE_UIDS], need[STATE_UIDS], wanted = 0, granted = 0, ended = 0;
-    const uint32_t streams = s->state->cpus + 1, aside = s->budget_chunks >= 4 * streams ? streams : 0;
+    uint32_t       part[STATE_UIDS], need[STATE_UIDS], wanted = 0, granted = 0, ended = 0, poor = 0;
+    const uint32_t least = 2 * s->state->cpus + 1, streams = s->state->cpus + 1;
+    const uint32_t aside = s->budget_chunks >= 4 * least ? least : s->budget_chunks >= 4 * streams ? streams : 0;
     unsigned       before  = 0;
 
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams);
         part[u]            = part_of(s, u, s->budget_chunks - aside, writing, &before);
-        need[u]            = part[u] < streams ? part[u] : streams;
+        need[u]            = part[u] < least ? part[u] : least;
         if (has == stream_set_busy(s->uid[u].streams))
             ended += has < part[u] ? part[u] - has : 0;
         wanted += has < need[u] ? need[u] - has : 0;
+        poor += has < part[u] ? part[u] - has : 0;
         granted += has;
     }
     uint32_t room = s->budget_chunks > granted ? s->budget_chunks - granted : 0;
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams), more = has > part[u] ? has - part[u] : 0;
-        const uint32_t all = s->uid[u].live || ended < wanted ? wanted : ended, lack = all > room ? all - room : 0;
+        const uint32_t unused = has - stream_set_busy(s->uid[u].streams), idle = unused < poor ? unused : poor;
+        const uint32_t needed = s->uid[u].live || ended < wanted ? wanted : ended, free = room > aside ? room - aside : 0;
+        const uint32_t first = needed > room ? needed - room : 0, rest = idle > free ? idle - free : 0, lack = first > rest ? first : rest;
         room += stream_set_yield(s->uid[u].streams, more < lack ? more : lack, part[u]);
     }
     for (unsigned u = 0; u < s->uid_count; u++) {

@@ -118,7 +118,7 @@ def writes_counts(m, mode):
     """Counts of its lost and overwritten events that cannot be true: the session's are those of the others, and it says whose were left out."""
     name = "counts-" + mode.lower()
     m.tool("start", name, *(["-o", name + ".etl"] if mode == "SEQUENTIAL" else []), "--set", f"LogFileMode={mode}", "--provider", PROVIDER, "--set", "BufferSize=64KB",
-           "--set", "MaximumBuffers=64")
+           "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=64")
     p, _ = attack(m, "counts")
     refused = tally(honest(m, 0))[2]
     query = m.tool("query", name)
