@@ -9,9 +9,10 @@ import os
 import pathlib
 import signal
 import struct
+import subprocess
 import time
 
-from harness import FULL, Machine, check
+from harness import BUILD, FULL, Machine, check
 
 PROVIDER = "{5ca1ab1e-7e57-0001-8000-000000000001}"
 EVENTS = 100000
@@ -186,6 +187,26 @@ def several_users(m):
     m.tool("stop", "users")
 
 
+def beside_an_idle_user(m):
+    """Memory that an attached program has for a burst, and does not use, is the writer's: it has its part of the ring, and not what is set aside."""
+    os.chmod(m.dir, 0o755)
+    start(m, "idle")
+    idle = subprocess.Popen([os.path.join(BUILD, "tests", "untrue_times"), "1", "1", "0"], env=m.env, user=5004, group=5004, extra_groups=[],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    m.processes.append(idle)
+    check(idle.stdout.readline() == "wrote 0\n", "the idle program")
+    writer, _ = m.writer(0, 20000, rate=20000, user=5005, enabled=True)
+    best = 0
+    while writer.poll() is None:
+        users = {u["uid"]: u["busy_bytes"] + u["free_bytes"] for u in json.loads(m.tool("query", "idle", "--json").stdout)["users"]}
+        best = max(best, users.get(5005, 0))
+    print("parts of an idle and a writing user:", users[5004], best)
+    check(best >= BUFFERS * 65536 // 3, "what the writing user had of", BUFFERS * 65536, best)
+    idle.stdin.close()
+    idle.wait(10)
+    m.tool("stop", "idle")
+
+
 def users_after_another(m):
     """More users than there are places and buffers, one after another, and a successor now and then: small bursts do not push the large rest out."""
     users, events, least = 300, 50, 2500
@@ -226,6 +247,6 @@ def compressed(m):
 os.environ["EVENT_WRITER_FIXED"] = "1"
 with Machine() as m:
     m.start()
-    for part in (little, a_burst, in_the_middle, nobody_reads, killed, several_users, users_after_another, compressed):
+    for part in (little, a_burst, in_the_middle, nobody_reads, killed, several_users, beside_an_idle_user, users_after_another, compressed):
         part(m)
     m.shutdown()
