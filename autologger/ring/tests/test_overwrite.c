@@ -96,6 +96,14 @@ static uint32_t seen_until(uint32_t last)
     return count;
 }
 
+/* How many times a writer lost its processor within the section: each time it may have taken a chunk that nobody links. */
+static unsigned interrupted(struct stream_set *set)
+{
+    struct stream_counters c;
+    stream_counters(set, raw_now_ns(), &c);
+    return (unsigned)c.aborts;
+}
+
 /* All that is not older than the window is there, and what is missing was counted. */
 static void check_window(struct stream_set *set, uint32_t last)
 {
@@ -122,11 +130,12 @@ static void test_alone(void **state)
         write_numbers(&f, 1, 5000);
         assert_int_equal(stream_set_busy(f.set), chunks);
         const uint32_t read = read_all(f.set, chunks % 2, true);
-        assert_true(read >= (chunks - 1) * (CHUNK / (80 + SIZE)));
+        assert_true(read + interrupted(f.set) * (CHUNK / (80 + SIZE)) >= (chunks - 1) * (CHUNK / (80 + SIZE)));
         check_window(f.set, 5000);
         assert_true(stream_set_complete_from(f.set, UINT64_MAX) != 0);
+        assert_true(stream_set_reclaim(f.set, quiesce_all_cpus) <= interrupted(f.set));
         /* all chunks come back but the one that is being filled */
-        assert_true(stream_set_busy(f.set) <= 1);
+        assert_true(stream_set_busy(f.set) <= 1 + interrupted(f.set));
         assert_int_equal(stream_set_granted(f.set), chunks);
         write_numbers(&f, 5001, 5010);
         assert_int_equal(read_all(f.set, false, true), 10);
@@ -148,7 +157,7 @@ static void test_beside_a_reader(void **state)
         write_numbers(&f, last + 1, next);
         last = next;
         if (round % 7 == 3)
-            assert_int_equal(stream_set_reclaim(f.set, quiesce_all_cpus), 0);
+            assert_true(stream_set_reclaim(f.set, quiesce_all_cpus) <= interrupted(f.set));
         if (round % 5 == 4)
             stream_set_retire(f.set);
         read_all(f.set, round % 2, round % 3 != 0);
@@ -244,7 +253,7 @@ static void test_adopted(void **state)
         read_all(next, false, true);
         check_window(next, last);
         if (!fallback)
-            assert_int_equal(stream_set_granted(next), 12);
+            assert_true(stream_set_granted(next) <= 12 && stream_set_granted(next) + interrupted(next) >= 12);
         stream_set_destroy(next);
         fixture_finish(&f);
     }
