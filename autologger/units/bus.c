@@ -11,6 +11,7 @@
 #define SYSTEMD "org.freedesktop.systemd1"
 #define UNIT_PATH "/org/freedesktop/systemd1/unit/"
 #define JOB_PATH "/org/freedesktop/systemd1/job/"
+enum { GENTLE = 30, GENTLE_MOST_US = 1000000 }; /* while a boot is under way: the pause after a unit, of the time that its answer took */
 enum { WINDOW = 64, JOBS = 4096, STEP_MESSAGES = 1000, RECEIVED_MOST = 16 << 20, NAME_ROOM = 1024 };
 
 struct known_unit { /* unit first: found by its name */
@@ -33,9 +34,10 @@ struct bus {
     struct known_unit *first_wanted, **last_wanted;
     struct request     request[WINDOW];
     struct unit_job    job[JOBS];
-    unsigned           requests, jobs;
+    unsigned           requests, jobs, answers;
     uint64_t           marks[BUS_MARKS];
-    bool               asked, listed, no_memory;
+    uint64_t           asked_us, next_us; /* the last unit was asked for, the next one may be */
+    bool               asked, listed, no_memory, hurry;
 };
 
 static uint64_t now_us(void)
@@ -205,15 +207,32 @@ static void ask_unit(struct bus *b, struct known_unit *k)
         ask(b, (struct request){.kind = REQUEST_KIND, .name = strdup(name)}, path, PROPERTIES, "GetAll", kind, NULL);
 }
 
-/* As many questions at a time as systemd answers without anybody else waiting for long. */
+static bool about_units(enum request_kind kind) { return kind == REQUEST_LOADED || kind == REQUEST_UNIT || kind == REQUEST_KIND; }
+
+static bool units_asked(const struct bus *b)
+{
+    for (unsigned i = 0; i < b->requests; i++)
+        if (about_units(b->request[i].kind))
+            return true;
+    return false;
+}
+
+/* While systemd starts units, a boot waits for each of its answers: one unit is asked for at a time, and then it has a pause. Afterwards as many
+ * questions at a time as systemd answers without anybody else waiting for long. */
+static bool may_ask(const struct bus *b)
+{
+    return b->hurry ? b->requests + 2 <= WINDOW / 2 : !units_asked(b) && now_us() >= b->next_us;
+}
+
 static void ask_more(struct bus *b)
 {
-    while (b->first_wanted && b->requests + 2 <= WINDOW / 2 && !b->no_memory) {
+    while (b->first_wanted && !b->no_memory && may_ask(b)) {
         struct known_unit *k = b->first_wanted;
         b->first_wanted      = k->next_wanted;
         if (!b->first_wanted)
             b->last_wanted = &b->first_wanted;
-        k->wanted = false;
+        k->wanted   = false;
+        b->asked_us = now_us();
         ask_unit(b, k);
     }
     if (b->listed || !b->asked || b->requests || b->first_wanted)
@@ -331,6 +350,7 @@ static void take_mark(struct bus *b, void *to, const char *name, DBusMessageIter
 static void marks_take(struct bus *b, DBusMessageIter *at)
 {
     properties(b, at, take_mark, NULL);
+    b->hurry |= b->marks[BUS_FINISH] != 0;
     if (b->listed && b->sink.finished)
         b->sink.finished(b->sink.ctx, b->marks);
 }
@@ -400,6 +420,12 @@ static wstatus on_answer(struct bus *b, DBusMessage *m, struct reason *why)
             r             = b->request[i];
             b->request[i] = b->request[--b->requests];
         }
+    b->answers += r.kind != REQUEST_NONE;
+    b->hurry |= failed && r.kind == REQUEST_MARKS;
+    if (about_units(r.kind) && !units_asked(b)) {
+        const uint64_t now = now_us(), pause = GENTLE * (now - b->asked_us);
+        b->next_us         = now + (pause < GENTLE_MOST_US ? pause : GENTLE_MOST_US);
+    }
     if (failed && r.kind == REQUEST_LIST)
         return reason_set(why, W_ACCESS_DENIED, "systemd does not list its units: %s", dbus_message_get_error_name(m));
     bool               values = !failed && dbus_message_iter_init(m, &at);
@@ -503,8 +529,11 @@ static void on_signal(struct bus *b, DBusMessage *m)
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "UnitRemoved") &&
              dbus_message_get_args(m, NULL, DBUS_TYPE_STRING, &text, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_INVALID))
         unit_drop(b, text);
-    else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "StartupFinished") && b->requests < WINDOW)
-        ask_marks(b);
+    else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "StartupFinished")) {
+        b->hurry = true;
+        if (b->requests < WINDOW)
+            ask_marks(b);
+    }
     else if (dbus_message_is_signal(m, SYSTEMD ".Manager", "JobNew") &&
              dbus_message_get_args(m, NULL, DBUS_TYPE_UINT32, &id, DBUS_TYPE_OBJECT_PATH, &path, DBUS_TYPE_STRING, &text, DBUS_TYPE_INVALID))
         on_job_new(b, id, path, text);
@@ -574,6 +603,7 @@ wstatus bus_step(struct bus *b, struct reason *why)
         dbus_message_unref(m);
         ask_more(b);
     }
+    ask_more(b); /* a pause may be over */
     if (!st && b->no_memory)
         st = reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for what systemd says");
     if (!st && dbus_connection_get_is_connected(b->connection))
@@ -582,6 +612,18 @@ wstatus bus_step(struct bus *b, struct reason *why)
 }
 
 bool bus_waits(const struct bus *b) { return dbus_connection_get_dispatch_status(b->connection) == DBUS_DISPATCH_DATA_REMAINS; }
+
+int bus_wait_ms(const struct bus *b)
+{
+    const uint64_t now = now_us();
+    if (bus_waits(b))
+        return 0;
+    if (b->hurry || !b->first_wanted || units_asked(b))
+        return -1;
+    return b->next_us > now ? (int)((b->next_us - now) / 1000) + 1 : 0;
+}
+
+unsigned bus_answers(const struct bus *b) { return b->answers; }
 
 static __thread struct { void (*unit)(void *ctx, const struct unit *u); void *ctx; } each; /* twalk has no argument of ours */
 static void each_node(const void *node, VISIT visit, int depth)

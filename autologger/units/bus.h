@@ -1,5 +1,6 @@
 /* bus.h - listens to systemd over D-Bus: all units with their times, then every change. What it learns goes to a sink.
  * It speaks to process 1 directly (/run/systemd/private), so no message bus need run.
+ * While systemd has not finished the boot each unit is asked for by itself, with a pause of 30 times its answer's time: a boot waits for process 1.
  * Threads: one. Blocks only in bus_open, and in bus_step as long as its caller says. Ownership: open/close. Not for: what the
  * times mean (unit.h). The only file that sees libdbus is bus.c. */
 #ifndef AUTOLOGGER_UNITS_BUS_H
@@ -41,5 +42,8 @@ wstatus bus_step(struct bus *b, struct reason *why);
 void bus_each(const struct bus *b, void (*unit)(void *ctx, const struct unit *u), void *ctx);
 /* There are messages that bus_step has not taken yet, though nothing comes any more: call it again without waiting. */
 bool    bus_waits(const struct bus *b);
+/* How long bus_step may be left alone while nothing comes, ms; -1: for ever. */
+int      bus_wait_ms(const struct bus *b);
+unsigned bus_answers(const struct bus *b); /* answers so far */
 void bus_close(struct bus *b); /* NULL is fine */
 #endif

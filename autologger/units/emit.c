@@ -127,10 +127,10 @@ void emit_step(struct emitter *e, const struct unit_event *event)
     }
 }
 
-void emit_cgroup(struct emitter *e, const struct unit *u, uint64_t id)
+void emit_cgroup(struct emitter *e, const struct unit *u, const char *path, uint64_t id)
 {
     about(e, u->name, 0);
-    EMIT("UnitCgroup", INFORMATION, EMIT_CGROUP, TEXT(u->name, "Unit"), TraceLoggingUInt64(id, "CgroupId"), TEXT(u->cgroup, "ControlGroup"));
+    EMIT("UnitCgroup", INFORMATION, EMIT_CGROUP, TEXT(u->name, "Unit"), TraceLoggingUInt64(id, "CgroupId"), TEXT(path, "ControlGroup"));
 }
 
 void emit_job(struct emitter *e, const struct unit_job *j, const char *result, uint64_t us)

@@ -23,7 +23,7 @@ struct emitter;
 wstatus emit_create(const struct emit_row *rows, unsigned count, void (*asked)(void *ctx), void *ctx, struct emitter **out, struct reason *why);
 bool    emit_wanted(const struct emitter *e); /* a session has one of them enabled */
 void    emit_step(struct emitter *e, const struct unit_event *event);
-void    emit_cgroup(struct emitter *e, const struct unit *u, uint64_t id);
+void    emit_cgroup(struct emitter *e, const struct unit *u, const char *path, uint64_t id);
 /* `result` NULL: it was made, or runs. `us`: when we heard of it. */
 void    emit_job(struct emitter *e, const struct unit_job *job, const char *result, uint64_t us);
 void    emit_marks(struct emitter *e, const uint64_t marks[BUS_MARKS]);

@@ -85,11 +85,33 @@ static uint64_t now_us(void)
 
 /* ---- what systemd says ---- */
 
+/* Before systemd is asked: where it puts services that say nothing else. A service that lasts for a moment is gone before the question. */
+static const char *usual_cgroup(const struct unit *u, char *out, size_t size)
+{
+    const char *at = strchr(u->name, '@'), *dot = strrchr(u->name, '.');
+    size_t      n;
+
+    *out = 0;
+    if (!dot || strcmp(dot, ".service") != 0)
+        return out;
+    if (!at) {
+        snprintf(out, size, "/system.slice/%s", u->name);
+        return out;
+    }
+    n = (size_t)snprintf(out, size, "/system.slice/system-");
+    for (const char *c = u->name; c < at && n + 5 < size; c++) /* a '-' divides slices */
+        n += (size_t)snprintf(out + n, size - n, *c == '-' ? "\\x2d" : "%c", *c);
+    snprintf(out + n, size - n, ".slice/%s", u->name);
+    return out;
+}
+
 static void cgroup_tell(struct program *p, const struct unit *u)
 {
-    uint64_t id = emit_cgroup_id(u->cgroup);
+    char              usual[600];
+    const char *const path = u->cgroup && *u->cgroup ? u->cgroup : usual_cgroup(u, usual, sizeof usual);
+    const uint64_t    id   = emit_cgroup_id(path);
     if (id && unit_cgroup_news(p->known, u->name, id))
-        emit_cgroup(p->emitter, u, id);
+        emit_cgroup(p->emitter, u, path, id);
 }
 
 static void on_unit(void *ctx, const struct unit *u)
@@ -98,8 +120,10 @@ static void on_unit(void *ctx, const struct unit *u)
     struct unit_event events[UNIT_STEPS];
     bool              full;
 
-    if (!p->listed)
-        return; /* all at once, in order, when the list is complete */
+    if (!p->listed) { /* all at once, in order, when the list is complete; a cgroup may be gone by then */
+        cgroup_tell(p, u);
+        return;
+    }
     unsigned count = unit_news(p->known, u, events, &full);
     p->full |= full;
     for (unsigned i = 0; i < count; i++)
@@ -240,13 +264,16 @@ static void on_alarm(int signal)
 
 static int listen_to_systemd(struct program *p, struct reason *why)
 {
-    for (;;) {
+    for (unsigned answers = 0;;) {
         struct pollfd fds[2] = {{.fd = bus_fd(p->bus), .events = POLLIN}, {.fd = p->asked_fd, .events = POLLIN}};
         eventfd_t     count;
-        if (poll(fds, 2, bus_waits(p->bus) ? 0 : -1) < 0 && errno != EINTR)
+        if (poll(fds, 2, bus_wait_ms(p->bus)) < 0 && errno != EINTR)
             return failed(why, EXIT_REFUSED);
         if (bus_step(p->bus, why))
             return failed(why, EXIT_BUS);
+        if (!p->listed && bus_answers(p->bus) != answers)
+            alarm(ANSWER_S);
+        answers = bus_answers(p->bus);
         if (fds[1].revents && eventfd_read(p->asked_fd, &count) == 0 && p->listed) {
             emit_moment(p->emitter, now_us());
             bus_each(p->bus, rundown_unit, p);
@@ -274,7 +301,7 @@ int main(int argc, char **argv)
     eventfd_t before;
     eventfd_read(p.asked_fd, &before); /* the list that comes anyway is what they want */
     signal(SIGALRM, on_alarm);
-    alarm(ANSWER_S); /* until all units are there */
+    alarm(ANSWER_S); /* until all units are there: for each answer */
     if (bus_open(p.bus_address, &sink, &p.bus, &why))
         return failed(&why, EXIT_BUS);
     int code = listen_to_systemd(&p, &why);

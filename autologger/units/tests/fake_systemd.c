@@ -2,6 +2,7 @@
  * prints them, a blank line between two. Commands come on standard input, a line each:
  *   set UNIT, lines Name=Value, blank line   its properties change, as systemd signals it    new UNIT, gone UNIT
  *   job ID UNIT TYPE   run ID   end ID RESULT    flood COUNT UNIT   InactiveExitTimestampMonotonic from 1 to COUNT, a signal each
+ *   slow MS   each question for properties takes so long       unfinished   the boot is not finished, until "finished"
  *   pass UNIT   it is loaded and, because nothing needs it, unloaded       expect COUNT   at most so many units were asked for so far, each by
  *   its path; else the answer is "no: " and how many       refuse   from now on every question is answered with an error     die   all connections are closed      quit
  * Each is answered with "done" on standard output when its signals are on their way. A question for the properties of an unloaded unit loads and
@@ -29,6 +30,8 @@ static struct { unsigned id; char unit[256], type[32]; } jobs[JOBS];
 static DBusConnection  *connections[CONNECTIONS];
 static bool             refuses;
 static unsigned         asked; /* units, by their paths */
+static unsigned         slow_ms;
+static bool             unfinished;
 
 static struct fake_unit *unit_get(const char *name)
 {
@@ -275,7 +278,7 @@ static void get_all(DBusMessage *m, DBusMessageIter *at)
                                                    {"InitRDTimestampMonotonic", "600000"}, {"UserspaceTimestampMonotonic", "1234567"},
                                                    {"UnitsLoadStartTimestampMonotonic", "1300000"}, {"UnitsLoadFinishTimestampMonotonic", "1400000"},
                                                    {"FinishTimestampMonotonic", "5000000"}};
-            for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+            for (size_t i = 0; i < sizeof times / sizeof *times - unfinished; i++)
                 append_pair(&array, times[i][0], times[i][1]);
         } else {
             for (unsigned i = 0; i < JOBS; i++)
@@ -285,6 +288,7 @@ static void get_all(DBusMessage *m, DBusMessageIter *at)
         dbus_message_iter_close_container(at, &array);
         return;
     }
+    usleep(slow_ms * 1000);
     append_properties(at, unit_at(path), strcmp(interface, SYSTEMD ".Unit") != 0);
     asked += strcmp(interface, SYSTEMD ".Unit") == 0;
 }
@@ -407,7 +411,11 @@ static void command(char *line)
         unit_get(unit);
         manager_signal("UnitNew", 0, unit, NULL);
     } else if (strcmp(line, "finished") == 0) {
+        unfinished = false;
         manager_signal("StartupFinished", 0, "any.target", NULL);
+    } else if (strcmp(line, "unfinished") == 0) {
+        unfinished = true;
+    } else if (sscanf(line, "slow %u", &slow_ms) == 1) {
     } else if (sscanf(line, "gone %255s", unit) == 1) {
         struct fake_unit *u = unit_get(unit);
         *u                  = units[--unit_count];

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 struct heard {
@@ -194,6 +195,53 @@ static void a_unit_that_passes_is_left_alone(void **state)
     bus_close(b);
 }
 
+static void on_listed_later(void *ctx, const uint64_t marks[BUS_MARKS])
+{
+    (void)marks;
+    ((struct heard *)ctx)->listed++;
+}
+
+/* `ms` later; 0: once, without waiting. */
+static void turn_for(struct bus *b, int ms)
+{
+    struct timespec at, now;
+    struct reason   why;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    do {
+        struct pollfd p    = {.fd = bus_fd(b), .events = POLLIN};
+        const int     wait = bus_wait_ms(b);
+        poll(&p, 1, wait < 0 || wait > 10 ? 10 : wait);
+        assert_int_equal(bus_step(b, &why), W_SUCCESS);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - at.tv_sec) * 1000 + (now.tv_nsec - at.tv_nsec) / 1000000 < ms);
+}
+
+/* While systemd starts units it has a pause of 30 times its answer after each unit that it is asked for; then it is asked for all. */
+static void a_boot_is_not_held_up(void **state)
+{
+    struct fake          *f    = *state;
+    struct heard          h    = {0};
+    const struct bus_sink sink = {&h, on_unit, on_listed_later, on_gone, on_job, on_finished};
+    struct bus           *b;
+    struct reason         why;
+
+    say(f, "unfinished");
+    say(f, "slow 10");
+    assert_int_equal(bus_open(f->address, &sink, &b, &why), W_SUCCESS);
+    turn_for(b, 700); /* 20 ms and a pause of 600 for each */
+    say(f, "expect 2");
+    assert_true(h.units >= 1 && h.units <= 2);
+    assert_int_equal(h.listed, 0);
+    assert_true(bus_wait_ms(b) > 0 && bus_answers(b) >= 4); /* marks, list, and both kinds of a unit */
+
+    say(f, "finished");
+    turn_for(b, 400);
+    assert_int_equal(h.units, 5);
+    assert_int_equal(h.listed, 1);
+    assert_int_equal(bus_wait_ms(b), -1);
+    bus_close(b);
+}
+
 static void who_is_not_there_is_named(void **state)
 {
     struct bus_sink sink = {0};
@@ -232,6 +280,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN);
     const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(list_changes_and_jobs, set_up, tear_down),
                                        cmocka_unit_test_setup_teardown(a_unit_that_passes_is_left_alone, set_up, tear_down),
+                                       cmocka_unit_test_setup_teardown(a_boot_is_not_held_up, set_up, tear_down),
                                        cmocka_unit_test(who_is_not_there_is_named),
                                        cmocka_unit_test_setup_teardown(a_refusal_and_an_end_are_told, set_up, tear_down)};
     return cmocka_run_group_tests(tests, NULL, NULL);
