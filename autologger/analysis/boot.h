@@ -82,6 +82,9 @@ struct boot_stack { /* innermost frame first */
 /* How much of a stack there was, in a bin of time: ns on a processor (samples), ns waited. */
 struct boot_cell { int stack, process; unsigned bin; bool waiting; double weight; };
 
+/* How much of its time a process ran, or was ready, in a bin of time (boot_run.h). */
+struct boot_run { int process; unsigned bin; int64_t running, ready; };
+
 enum boot_lane_kind { BOOT_LANE_CPU, BOOT_LANE_QUEUE, BOOT_LANE_READ, BOOT_LANE_WRITE, BOOT_LANE_DISK, BOOT_LANES };
 
 struct boot_trust {
@@ -121,6 +124,9 @@ struct boot {
     struct boot_cell     *cell;
     unsigned              frames, stacks, cells;
     int64_t               cell_width; /* ns of a bin of the cells */
+    struct boot_run      *run;
+    unsigned              runs;
+    int64_t               run_width; /* ns of a bin of the runs */
     bool                  samples, wakeups, switches; /* what the file has of these */
     int64_t               seen_from; /* the first context switch: before it nothing tells who ran and who waited */
     int64_t               initrd, init, user, root, finish, settled; /* moments; 0: not known (phases have what is) */

@@ -58,7 +58,7 @@ struct boot_builder {
     double              tick; /* ns of one of the clock's */
     struct idmap        threads, pids; /* tid + 1, pid + 1 -> thread, index + 1 */
     struct idmap        units; /* hash of name -> index + 1 */
-    struct idmap        raw_stacks, stacks, frames, cells; /* keys -> index + 1 */
+    struct idmap        raw_stacks, stacks, frames, cells, runs; /* keys -> index + 1 */
     struct boot_cpu    *cpu;
     unsigned            cpus;
     struct boot_fields  fields;
@@ -67,7 +67,7 @@ struct boot_builder {
     uint64_t            mark[4]; /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
     int64_t             disk_until[64]; /* by number: end of the busy span */
     size_t              room_process, room_unit, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_image, room_frame,
-        room_stack, room_cell, room_pair;
+        room_stack, room_cell, room_run, room_pair;
     struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid, merged_guid;
     bool                failed; /* no memory */
 };
@@ -98,6 +98,8 @@ struct boot_cpu *boot_cpu_at(struct boot_builder *w, unsigned cpu);
 /* boot_stack.c */
 void boot_stack_see(struct boot_builder *w, const struct etl_event *e);
 void boot_cell_add(struct boot_builder *w, int stack, int process, int64_t at, bool waiting, double weight);
+/* boot_run.c: the process ran, or was ready. */
+void boot_run_add(struct boot_builder *w, int process, bool running, int64_t from, int64_t to);
 /* boot_unit.c */
 int  boot_unit_get(struct boot_builder *w, const char *name);
 void boot_unit_see(struct boot_builder *w, const char *event, int64_t at);

@@ -1,5 +1,7 @@
 #include "autologger/analysis/boot_path.h"
 
+#include "autologger/analysis/boot_queue.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +268,15 @@ static void systemd_begins(struct walk *w)
         processes(w, one, s.start, s.end, 1); /* generators */
 }
 
+static void queue_step(struct walk *w, int unit, int64_t ready, int64_t begin)
+{
+    struct boot_queue q;
+    char              text[500];
+    boot_queue_find(w->b, ready, begin, &q);
+    add(w, (struct boot_step){STEP_QUEUE, unit, BOOT_NONE, ready, begin, say(w, "%s, not started yet", w->b->unit[unit].name),
+                              say(w, "what it is ordered after was done: %s", boot_queue_text(w->b, &q, text, sizeof text)), 0, {0}});
+}
+
 static void units(struct walk *w)
 {
     const struct boot *b    = w->b;
@@ -290,8 +301,7 @@ static void units(struct walk *w)
             begin = limit;
         unit_step(w, unit, begin, done, next, told);
         if (before != BOOT_NONE && begin - ready > 50000000)
-            add(w, (struct boot_step){STEP_QUEUE, unit, BOOT_NONE, ready, begin, say(w, "%s, not started yet", u->name),
-                                      say(w, "what it is ordered after was done: systemd itself, or a busy machine"), 0, {0}});
+            queue_step(w, unit, ready, begin);
         next  = u->name;
         told  = order;
         limit = begin < ready ? begin : ready;

@@ -246,7 +246,7 @@ static void builder_finish(struct boot_builder *w)
 {
     for (size_t i = 0; i < w->threads.capacity; i++)
         free(w->threads.slot[i].value);
-    struct idmap *maps[] = {&w->threads, &w->pids, &w->units, &w->raw_stacks, &w->stacks, &w->frames, &w->cells};
+    struct idmap *maps[] = {&w->threads, &w->pids, &w->units, &w->raw_stacks, &w->stacks, &w->frames, &w->cells, &w->runs};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         idmap_finish(maps[i]);
     fields_clear(&w->fields);
@@ -381,6 +381,6 @@ void boot_destroy(struct boot *b)
     parts_free(b);
     free(b->boot_id), free(b->release), free(b->command_line), free(b->session);
     free(b->process), free(b->unit), free(b->wait), free(b->initcall), free(b->module), free(b->text);
-    free(b->disk), free(b->memory), free(b->image), free(b->frame), free(b->stack), free(b->cell);
+    free(b->disk), free(b->memory), free(b->image), free(b->frame), free(b->stack), free(b->cell), free(b->run);
     free(b);
 }

@@ -29,6 +29,8 @@ static void charge(struct boot_builder *w, int process, enum boot_state state, i
         return;
     int64_t *sum = &w->b->process[process].time[state];
     *sum += *sum < INT64_MAX / 2 ? to - from : 0; /* else the file's times are nonsense */
+    if (state == BOOT_RUNNING || state == BOOT_RUNNABLE)
+        boot_run_add(w, process, state == BOOT_RUNNING, from, to);
 }
 
 static void waker_count(struct boot_process *p, int waker, int64_t waited)

@@ -1,5 +1,6 @@
 #include "autologger/analysis/boot_verdict.h"
 
+#include "autologger/analysis/boot_queue.h"
 #include "autologger/analysis/boot_reason.h"
 
 #include <stdio.h>
@@ -485,6 +486,23 @@ static bool cpu_hog(const struct look *l)
         b->live ? "the others" : "the boot");
     numbers(l, "processor time it took", u->time[BOOT_RUNNING]);
     NUMBER(l->f, 2, "processors busy meanwhile", "%.0f %%", 100 * busy);
+    return true;
+}
+
+/* What remains where no unit was waited for: systemd itself. */
+static bool by_systemd(const struct look *l)
+{
+    const struct boot      *b = l->b;
+    const struct boot_step *longest;
+    struct boot_queue       q;
+    const unsigned          places = boot_queue_sum(b, l->p, &q, &longest);
+    if (!places)
+        return false;
+    place(l->f, BOOT_NONE, q.process, longest->start, longest->end, q.ran + q.ready < q.length ? q.ran + q.ready : q.length);
+    SAY(l->f, "systemd itself was waited for %u times, %.1f s in all: it ran for %.1f s, and waited %.1f s for a processor; the longest time, %.1f s, was before %s.", places,
+        seconds(q.length), seconds(q.ran), seconds(q.ready), seconds(longest->end - longest->start), unit_name(b, longest->unit));
+    numbers(l, "systemd was waited for", q.length);
+    NUMBER(l->f, 2, "it waited for a processor", "%.1f s", seconds(q.ready));
     return true;
 }
 

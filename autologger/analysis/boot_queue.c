@@ -1,0 +1,103 @@
+/* See boot_queue.h. */
+#include "autologger/analysis/boot_queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { RUNNER_LEAST = 10 /* part of the time that a runner has to have */ };
+
+static double seconds(int64_t ns) { return (double)ns / 1e9; }
+
+static int process_one(const struct boot *b, int64_t at)
+{
+    int one = BOOT_NONE;
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].pid == 1 && b->process[i].start <= at && (one == BOOT_NONE || b->process[i].start >= b->process[one].start))
+            one = (int)i;
+    return one;
+}
+
+static int64_t disk_of(const struct boot *b, int process, int64_t from, int64_t to)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < b->waits; i++) {
+        const struct boot_wait *t     = &b->wait[i];
+        const int64_t           start = t->start > from ? t->start : from, end = t->end < to ? t->end : to;
+        if (t->process == process && t->state == BOOT_DISK && end > start)
+            sum += end - start;
+    }
+    return sum;
+}
+
+void boot_queue_find(const struct boot *b, int64_t from, int64_t to, struct boot_queue *out)
+{
+    *out = (struct boot_queue){.process = BOOT_NONE, .length = to - from};
+    if (!b->switches || to <= from || from < b->seen_from)
+        return;
+    if ((out->process = process_one(b, from)) == BOOT_NONE)
+        return;
+    const struct boot_ran ran = boot_ran(b, out->process, from, to);
+    out->ran                  = ran.running;
+    out->ready                = ran.ready;
+    out->disk                 = disk_of(b, out->process, from, to);
+    out->runners              = boot_runners(b, from, to, out->process, out->runner, BOOT_QUEUE_RUNNERS);
+}
+
+unsigned boot_queue_sum(const struct boot *b, const struct boot_path *p, struct boot_queue *sum, const struct boot_step **longest)
+{
+    struct boot_queue one;
+    unsigned          count = 0;
+
+    *sum     = (struct boot_queue){.process = BOOT_NONE};
+    *longest = NULL;
+    for (unsigned i = 0; i < p->steps; i++) {
+        const struct boot_step *s = &p->step[i];
+        if (s->kind != STEP_QUEUE)
+            continue;
+        boot_queue_find(b, s->start, s->end, &one);
+        if (one.process == BOOT_NONE)
+            continue;
+        count++;
+        sum->process = one.process;
+        sum->length += one.length;
+        sum->ran += one.ran;
+        sum->ready += one.ready;
+        sum->disk += one.disk;
+        if (*longest && s->end - s->start <= (*longest)->end - (*longest)->start)
+            continue;
+        *longest     = s;
+        sum->runners = one.runners;
+        memcpy(sum->runner, one.runner, sizeof one.runner);
+    }
+    return count;
+}
+
+char *boot_queue_runners(const struct boot *b, const struct boot_queue *q, char *out, size_t size)
+{
+    *out = 0;
+    for (unsigned i = 0; i < q->runners && q->runner[i].ran * RUNNER_LEAST >= q->length; i++) {
+        const struct boot_runner *r    = &q->runner[i];
+        const size_t              used = strlen(out);
+        snprintf(out + used, size - used, "%s%.80s%s %.1f s", i ? ", " : "", r->unit == BOOT_NONE ? b->process[r->process].label : b->unit[r->unit].name,
+                 i ? "" : " ran", seconds(r->ran));
+    }
+    return out;
+}
+
+char *boot_queue_text(const struct boot *b, const struct boot_queue *q, char *out, size_t size)
+{
+    char        who[300];
+    const char *also = *boot_queue_runners(b, q, who, sizeof who) ? "; meanwhile " : "";
+
+    if (q->process == BOOT_NONE)
+        snprintf(out, size, "systemd itself, or a busy machine");
+    else if ((q->ran + q->ready) * 2 < q->length && q->disk * 2 > q->length)
+        snprintf(out, size, "systemd waited %.1f s for a disk", seconds(q->disk));
+    else if ((q->ran + q->ready) * 2 < q->length)
+        snprintf(out, size, "nothing tells what it waited for: systemd itself was idle%s%s", also, who);
+    else if (q->ready > q->ran)
+        snprintf(out, size, "systemd waited %.1f s for a processor, and ran %.1f s%s%s", seconds(q->ready), seconds(q->ran), also, who);
+    else
+        snprintf(out, size, "systemd itself ran %.1f s, and waited %.1f s for a processor%s%s", seconds(q->ran), seconds(q->ready), also, who);
+    return out;
+}
