@@ -138,6 +138,7 @@ static void bpf_too(void **state)
          "locked down (confidentiality), which forbids it even to root (Argument list too long)", "boot without lockdown=confidentiality"},
         {{ALL, FIRST, "3\n", NULL, "lockdown=confidentiality\n"}, "5.10.0\n", "65536", EPERM, W_PRIVILEGE_NOT_HELD, "locked down", "lockdown=integrity"},
         {{ALL, FIRST, "3\n", "none [integrity] confidentiality\n", NULL}, "6.1.0\n", "65536", E2BIG, W_NOT_SUPPORTED, "it fails: Argument list", "else"},
+        {{ALL, FIRST, "3\n", NULL, NULL}, "5.10.0\n", "unlimited", E2BIG, W_NOT_SUPPORTED, "it fails: this kernel is too old for it", "use Linux 5.17 or newer"},
         {{ALL, FIRST, "3\n", NULL, NULL}, "5.10.0\n", "65536", ENOMEM, W_NOT_ENOUGH_MEMORY, "it fails: Cannot allocate memory", "else"},
     };
     (void)state;
