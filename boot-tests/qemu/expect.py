@@ -34,7 +34,7 @@
   serial has TEXT | serial lacks TEXT
   nothing-below                    no trace lies in the root below the mount point of the log disk
   clean                            the root was unmounted in order
-  only KERNEL ...                  one of the others, where that kernel was booted (stable, backports)
+  only KERNEL ...                  one of the others, where that kernel was booted (stable, backports, old)
 OP: = != < <= > >= has lacks. `has` with a list: an element (conditions: the number of one, or a text of its reason)."""
 import json
 import operator
