@@ -11,7 +11,9 @@
 #define SYSTEMD "org.freedesktop.systemd1"
 #define UNIT_PATH "/org/freedesktop/systemd1/unit/"
 #define JOB_PATH "/org/freedesktop/systemd1/job/"
-enum { GENTLE = 30, GENTLE_MOST_US = 1000000 }; /* while a boot is under way: the pause after a unit, of the time that its answer took */
+/* While a boot is under way: the pause after a unit, of the time that its answer took. Some boots never finish by systemd's word: then it ends after
+ * two minutes. */
+enum { GENTLE = 30, GENTLE_MOST_US = 250000, GENTLE_FOR_US = 120000000 };
 enum { WINDOW = 64, JOBS = 4096, STEP_MESSAGES = 1000, RECEIVED_MOST = 16 << 20, NAME_ROOM = 1024 };
 
 struct known_unit { /* unit first: found by its name */
@@ -36,7 +38,7 @@ struct bus {
     struct unit_job    job[JOBS];
     unsigned           requests, jobs, answers;
     uint64_t           marks[BUS_MARKS];
-    uint64_t           asked_us, next_us; /* the last unit was asked for, the next one may be */
+    uint64_t           opened_us, asked_us, next_us; /* the last unit was asked for, the next one may be */
     bool               asked, listed, no_memory, hurry;
 };
 
@@ -219,9 +221,12 @@ static bool units_asked(const struct bus *b)
 
 /* While systemd starts units, a boot waits for each of its answers: one unit is asked for at a time, and then it has a pause. Afterwards as many
  * questions at a time as systemd answers without anybody else waiting for long. */
+static bool gently(const struct bus *b, uint64_t now) { return !b->hurry && now - b->opened_us < GENTLE_FOR_US; }
+
 static bool may_ask(const struct bus *b)
 {
-    return b->hurry ? b->requests + 2 <= WINDOW / 2 : !units_asked(b) && now_us() >= b->next_us;
+    const uint64_t now = now_us();
+    return gently(b, now) ? !units_asked(b) && now >= b->next_us : b->requests + 2 <= WINDOW / 2;
 }
 
 static void ask_more(struct bus *b)
@@ -551,7 +556,7 @@ static void on_signal(struct bus *b, DBusMessage *m)
 
 /* ---- the connection ---- */
 
-wstatus bus_open(const char *address, const struct bus_sink *sink, struct bus **out, struct reason *why)
+wstatus bus_open(const char *address, const struct bus_sink *sink, bool boots, struct bus **out, struct reason *why)
 {
     DBusError   error = DBUS_ERROR_INIT;
     struct bus *b     = calloc(1, sizeof *b);
@@ -559,6 +564,8 @@ wstatus bus_open(const char *address, const struct bus_sink *sink, struct bus **
     if (!b)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory to listen to systemd");
     b->sink        = *sink;
+    b->opened_us   = now_us();
+    b->hurry       = !boots;
     b->last_wanted = &b->first_wanted;
     b->connection  = dbus_connection_open_private(address, &error);
     if (!b->connection) {
@@ -618,7 +625,11 @@ int bus_wait_ms(const struct bus *b)
     const uint64_t now = now_us();
     if (bus_waits(b))
         return 0;
-    if (b->hurry || !b->first_wanted || units_asked(b))
+    if (!b->first_wanted || units_asked(b))
+        return -1;
+    if (may_ask(b))
+        return 0;
+    if (!gently(b, now))
         return -1;
     return b->next_us > now ? (int)((b->next_us - now) / 1000) + 1 : 0;
 }

@@ -1,6 +1,7 @@
 /* bus.h - listens to systemd over D-Bus: all units with their times, then every change. What it learns goes to a sink.
  * It speaks to process 1 directly (/run/systemd/private), so no message bus need run.
- * While systemd has not finished the boot each unit is asked for by itself, with a pause of 30 times its answer's time: a boot waits for process 1.
+ * While systemd has not finished the boot, for two minutes at most, each unit is asked for by itself, with a pause of 30 times its answer's time: a
+ * boot waits for process 1.
  * Threads: one. Blocks only in bus_open, and in bus_step as long as its caller says. Ownership: open/close. Not for: what the
  * times mean (unit.h). The only file that sees libdbus is bus.c. */
 #ifndef AUTOLOGGER_UNITS_BUS_H
@@ -33,8 +34,8 @@ struct bus_sink {
 };
 struct bus;
 
-/* Connects and asks for everything; answers come with bus_step. W_ACCESS_DENIED, W_FILE_NOT_FOUND, W_TIMEOUT ... with the reason. */
-wstatus bus_open(const char *address, const struct bus_sink *sink, struct bus **out, struct reason *why);
+/* Connects and asks for everything; answers come with bus_step. `boots`: gently, as said above. W_ACCESS_DENIED, W_FILE_NOT_FOUND, W_TIMEOUT ... with the reason. */
+wstatus bus_open(const char *address, const struct bus_sink *sink, bool boots, struct bus **out, struct reason *why);
 int     bus_fd(const struct bus *b); /* readable: bus_step has something to do */
 /* Takes what is there. Not 0: the connection is over, or its answers make no sense. */
 wstatus bus_step(struct bus *b, struct reason *why);
