@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNNER_LEAST = 10 /* part of the time that a runner has to have */ };
+enum { RUNNER_LEAST = 10 /* part of the time that a runner has to have */, SHOWN_NS = 50000000 /* less would be 0.0 s */ };
 
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 
@@ -75,7 +75,7 @@ unsigned boot_queue_sum(const struct boot *b, const struct boot_path *p, struct 
 char *boot_queue_runners(const struct boot *b, const struct boot_queue *q, char *out, size_t size)
 {
     *out = 0;
-    for (unsigned i = 0; i < q->runners && q->runner[i].ran * RUNNER_LEAST >= q->length; i++) {
+    for (unsigned i = 0; i < q->runners && q->runner[i].ran * RUNNER_LEAST >= q->length && q->runner[i].ran >= SHOWN_NS; i++) {
         const struct boot_runner *r    = &q->runner[i];
         const size_t              used = strlen(out);
         snprintf(out + used, size - used, "%s%.80s%s %.1f s", i ? ", " : "", r->unit == BOOT_NONE ? b->process[r->process].label : b->unit[r->unit].name,
@@ -86,7 +86,7 @@ char *boot_queue_runners(const struct boot *b, const struct boot_queue *q, char 
 
 char *boot_queue_text(const struct boot *b, const struct boot_queue *q, char *out, size_t size)
 {
-    char        who[300];
+    char        who[300], more[60] = "";
     const char *also = *boot_queue_runners(b, q, who, sizeof who) ? "; meanwhile " : "";
 
     if (q->process == BOOT_NONE)
@@ -95,9 +95,14 @@ char *boot_queue_text(const struct boot *b, const struct boot_queue *q, char *ou
         snprintf(out, size, "systemd waited %.1f s for a disk", seconds(q->disk));
     else if ((q->ran + q->ready) * 2 < q->length)
         snprintf(out, size, "nothing tells what it waited for: systemd itself was idle%s%s", also, who);
-    else if (q->ready > q->ran)
-        snprintf(out, size, "systemd waited %.1f s for a processor, and ran %.1f s%s%s", seconds(q->ready), seconds(q->ran), also, who);
-    else
-        snprintf(out, size, "systemd itself ran %.1f s, and waited %.1f s for a processor%s%s", seconds(q->ran), seconds(q->ready), also, who);
+    else if (q->ready > q->ran) {
+        if (q->ran >= SHOWN_NS)
+            snprintf(more, sizeof more, ", and ran %.1f s", seconds(q->ran));
+        snprintf(out, size, "systemd waited %.1f s for a processor%s%s%s", seconds(q->ready), more, also, who);
+    } else {
+        if (q->ready >= SHOWN_NS)
+            snprintf(more, sizeof more, ", and waited %.1f s for a processor", seconds(q->ready));
+        snprintf(out, size, "systemd itself ran %.1f s%s%s%s", seconds(q->ran), more, also, who);
+    }
     return out;
 }
