@@ -182,7 +182,8 @@ wstatus stream_set_create(struct os *os, const struct stream_config *config, str
     }
     if ((status = map_both(s, l.control_size, l.data_size, why)) != W_SUCCESS)
         goto out;
-    fill_headers(s, config, &l, os->raw_ns(os));
+    const uint64_t now_ns = os->raw_ns(os);
+    fill_headers(s, config, &l, now_ns > STREAM_SAVED_NS ? now_ns - STREAM_SAVED_NS : 1);
     if ((status = set_streams(s, &l, why)) != W_SUCCESS)
         goto out;
     while (s->free_count < config->chunk_count) { /* chunk 0 on top */

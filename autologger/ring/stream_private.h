@@ -81,6 +81,10 @@ static inline uint8_t *stream_at(const struct stream_set *s, const struct stream
     const uint32_t chunk = *stream_slot(s, st, pos);
     return chunk == SHM_NO_CHUNK ? NULL : stream_chunk(s, chunk) + (pos & (stream_chunk_size(s) - 1));
 }
+/* ---- stream_count.c ---- */
+
+enum { STREAM_SAVED_NS = 50000000 };
+
 /* ---- stream_claim.c ---- */
 
 static inline bool stream_overwrites(const struct stream_set *s) { return s->claim != NULL; }

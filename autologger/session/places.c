@@ -38,7 +38,7 @@ static bool may_go(const struct logger *l, unsigned u, bool few)
     if (user->gone || user->live || !user->admitted || user->streams != l->streams[u] || !all_read(l, u))
         return false;
     stream_counters(user->streams, session_now_ns(l->s), &n);
-    return few || (!n.lost && !n.adjusted && !user->trimmed);
+    return few || (!n.lost && !n.adjusted && !n.falsified && !user->trimmed);
 }
 
 /* Nothing may come to its streams after this. Returns how many users it is. */
