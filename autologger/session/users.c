@@ -56,13 +56,13 @@ static void share_all(struct session *s, unsigned writing)
 {
     uint32_t       part[STATE_UIDS], need[STATE_UIDS], wanted = 0, granted = 0, ended = 0, poor = 0;
     const uint32_t least = 2 * s->state->cpus + 1, streams = s->state->cpus + 1;
-    const uint32_t aside = s->budget_chunks >= 4 * least ? least : s->budget_chunks >= 4 * streams ? streams : 0;
+    const uint32_t aside = s->budget_chunks >= 8 * least ? least : s->budget_chunks >= 4 * streams ? streams : 0;
     unsigned       before  = 0;
 
     for (unsigned u = 0; u < s->uid_count; u++) {
         const uint32_t has = stream_set_granted(s->uid[u].streams);
         part[u]            = part_of(s, u, s->budget_chunks - aside, writing, &before);
-        need[u]            = part[u] < least ? part[u] : least;
+        need[u]            = part[u] >= 2 * least ? least : part[u] < streams ? part[u] : streams;
         if (has == stream_set_busy(s->uid[u].streams))
             ended += has < part[u] ? part[u] - has : 0;
         wanted += has < need[u] ? need[u] - has : 0;
