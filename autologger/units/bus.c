@@ -172,7 +172,7 @@ static bool ask(struct bus *b, struct request what, const char *path, const char
 {
     DBusMessage  *m = dbus_message_new_method_call(SYSTEMD, path, interface, member);
     dbus_uint32_t serial;
-    bool          sent = m && (!argument || dbus_message_append_args(m, DBUS_TYPE_STRING, &argument, DBUS_TYPE_INVALID)) &&
+    bool          sent = m && (!what.kind || b->requests < WINDOW) && (!argument || dbus_message_append_args(m, DBUS_TYPE_STRING, &argument, DBUS_TYPE_INVALID)) &&
                 (!argument2 || dbus_message_append_args(m, DBUS_TYPE_STRING, &argument2, DBUS_TYPE_INVALID)) &&
                 (what.kind || (dbus_message_set_no_reply(m, TRUE), true)) && dbus_connection_send(b->connection, m, &serial);
     if (m)
@@ -226,7 +226,7 @@ static bool gently(const struct bus *b, uint64_t now) { return !b->hurry && now 
 static bool may_ask(const struct bus *b)
 {
     const uint64_t now = now_us();
-    return gently(b, now) ? !units_asked(b) && now >= b->next_us : b->requests + 2 <= WINDOW / 2;
+    return b->requests + 2 <= WINDOW / 2 && (!gently(b, now) || (!units_asked(b) && now >= b->next_us));
 }
 
 static void ask_more(struct bus *b)
@@ -625,7 +625,7 @@ int bus_wait_ms(const struct bus *b)
     const uint64_t now = now_us();
     if (bus_waits(b))
         return 0;
-    if (!b->first_wanted || units_asked(b))
+    if (!b->first_wanted || units_asked(b) || b->requests + 2 > WINDOW / 2) /* an answer comes */
         return -1;
     if (may_ask(b))
         return 0;

@@ -18,6 +18,22 @@ void unit_finish(struct unit *u)
     *u = (struct unit){0};
 }
 
+bool unit_copy(const struct unit *u, struct unit *out)
+{
+    const char *const from[] = {u->name, u->active, u->sub, u->result, u->cgroup, u->after};
+    bool              all    = true;
+
+    *out            = *u;
+    char **const to[] = {&out->name, &out->active, &out->sub, &out->result, &out->cgroup, &out->after};
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+        *to[i] = from[i] ? strdup(from[i]) : NULL;
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++)
+        all &= !from[i] || *to[i];
+    if (!all)
+        unit_finish(out);
+    return all;
+}
+
 /* ---- properties ---- */
 
 static const struct { const char *property; size_t offset; } texts[] = {

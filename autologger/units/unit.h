@@ -24,6 +24,8 @@ struct unit {
     uint64_t queued;             /* when its job was made, as far as somebody listened then; 0 = not known */
 };
 void unit_finish(struct unit *u);
+/* For unit_finish. False: out of memory, and there is no copy. */
+bool unit_copy(const struct unit *u, struct unit *out);
 
 /* One property in systemd's words ("ActiveState", "ExecMainPID" ...): text for strings, number for the rest. Names that mean nothing
  * here are passed over. False: out of memory. */

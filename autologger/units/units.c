@@ -40,6 +40,9 @@ struct program {
     bool               listed, full;
     struct unit_event *first; /* of all units, to be sorted */
     size_t             first_count, first_room;
+    struct unit_known *held; /* until then: as `known`, with what is in `first` */
+    struct unit      **copy; /* what units were when their events were heard: some are gone, or start once more, before the list is complete */
+    size_t             copies;
     struct early_job  *jobs;
     size_t             job_count, job_done;
 };
@@ -106,13 +109,60 @@ static const char *usual_cgroup(const struct unit *u, char *out, size_t size)
     return out;
 }
 
+enum { CGROUP_ROOM = 600 };
+static const char *cgroup_of(const struct unit *u, char usual[CGROUP_ROOM])
+{
+    return u->cgroup && *u->cgroup ? u->cgroup : usual_cgroup(u, usual, CGROUP_ROOM);
+}
+
 static void cgroup_tell(struct program *p, const struct unit *u)
 {
-    char              usual[600];
-    const char *const path = u->cgroup && *u->cgroup ? u->cgroup : usual_cgroup(u, usual, sizeof usual);
+    char              usual[CGROUP_ROOM];
+    const char *const path = cgroup_of(u, usual);
     const uint64_t    id   = emit_cgroup_id(path);
     if (id && unit_cgroup_news(p->known, u->name, id))
         emit_cgroup(p->emitter, u, path, id);
+}
+
+static void news_unit(void *ctx, const struct unit *u)
+{
+    struct program *p = ctx;
+    bool            full;
+
+    if (p->first_count + UNIT_STEPS > p->first_room) {
+        size_t             room  = p->first_room ? 2 * p->first_room : 1024;
+        struct unit_event *grown = realloc(p->first, room * sizeof *grown);
+        if (!grown) {
+            p->full = true;
+            return;
+        }
+        p->first      = grown;
+        p->first_room = room;
+    }
+    p->first_count += unit_news(p->held, u, p->first + p->first_count, &full);
+    p->full |= full;
+}
+
+/* Before the list is complete: its events wait, so that all come in order. */
+static void unit_hold(struct program *p, const struct unit *u)
+{
+    const size_t  before = p->first_count;
+    struct unit **grown  = realloc(p->copy, (p->copies + 1) * sizeof *grown);
+    struct unit  *copy   = grown ? malloc(sizeof *copy) : NULL;
+
+    p->copy = grown ? grown : p->copy;
+    if (!copy || !unit_copy(u, copy)) {
+        free(copy);
+        return; /* it is told as it is when the list is complete */
+    }
+    news_unit(p, copy);
+    if (p->first_count == before) {
+        unit_finish(copy);
+        free(copy);
+        return;
+    }
+    p->copy[p->copies++] = copy;
+    unit_told(p->held, copy);
 }
 
 static void on_unit(void *ctx, const struct unit *u)
@@ -121,8 +171,9 @@ static void on_unit(void *ctx, const struct unit *u)
     struct unit_event events[UNIT_STEPS];
     bool              full;
 
-    if (!p->listed) { /* all at once, in order, when the list is complete; a cgroup may be gone by then */
+    if (!p->listed) {
         cgroup_tell(p, u);
+        unit_hold(p, u);
         return;
     }
     unsigned count = unit_news(p->known, u, events, &full);
@@ -133,7 +184,13 @@ static void on_unit(void *ctx, const struct unit *u)
     cgroup_tell(p, u);
 }
 
-static void on_gone(void *ctx, const char *name) { unit_forget(((struct program *)ctx)->known, name); }
+static void on_gone(void *ctx, const char *name)
+{
+    struct program *p = ctx;
+    unit_forget(p->known, name);
+    if (p->held)
+        unit_forget(p->held, name);
+}
 
 static void job_keep(struct program *p, const struct unit_job *job, const char *result, uint64_t us)
 {
@@ -172,31 +229,13 @@ static void on_job(void *ctx, const struct unit_job *job, const char *result)
 static void rundown_unit(void *ctx, const struct unit *u)
 {
     struct program *p = ctx;
-    emit_rundown(p->emitter, u, emit_cgroup_id(u->cgroup));
+    char            usual[CGROUP_ROOM];
+    emit_rundown(p->emitter, u, emit_cgroup_id(cgroup_of(u, usual)));
 }
 
 static void cgroup_unit(void *ctx, const struct unit *u) { cgroup_tell(ctx, u); }
 
 static void told_unit(void *ctx, const struct unit *u) { unit_told(((struct program *)ctx)->known, u); }
-
-static void news_unit(void *ctx, const struct unit *u)
-{
-    struct program *p = ctx;
-    bool            full;
-
-    if (p->first_count + UNIT_STEPS > p->first_room) {
-        size_t             room  = p->first_room ? 2 * p->first_room : 1024;
-        struct unit_event *grown = realloc(p->first, room * sizeof *grown);
-        if (!grown) {
-            p->full = true;
-            return;
-        }
-        p->first      = grown;
-        p->first_room = room;
-    }
-    p->first_count += unit_news(p->known, u, p->first + p->first_count, &full);
-    p->full |= full;
-}
 
 static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
 {
@@ -213,9 +252,19 @@ static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
         emit_step(p->emitter, &p->first[i]);
     }
     jobs_write(p, UINT64_MAX);
+    for (size_t i = 0; i < p->copies; i++) {
+        unit_told(p->known, p->copy[i]);
+        unit_finish(p->copy[i]);
+        free(p->copy[i]);
+    }
     bus_each(p->bus, told_unit, p);
+    free(p->held);
+    free(p->copy);
     free(p->jobs);
     free(p->first);
+    p->held        = NULL;
+    p->copy        = NULL;
+    p->copies      = 0;
     p->jobs        = NULL;
     p->first       = NULL;
     p->first_count = p->first_room = 0;
@@ -245,7 +294,10 @@ static bool known_map(struct program *p)
         p->known = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fd >= 0)
         close(fd);
-    return p->known && p->known != MAP_FAILED;
+    if (!p->known || p->known == MAP_FAILED || !(p->held = malloc(size)))
+        return false;
+    memcpy(p->held, p->known, size);
+    return true;
 }
 
 static int failed(const struct reason *why, int code)
