@@ -76,6 +76,8 @@ struct boot_builder {
 int64_t     boot_time(const struct boot_builder *w, const struct etl_event *e);
 /* A length or time from the file, `scale` ns each: never more than BOOT_LONGEST_NS, so that sums and differences fit. */
 #define BOOT_LONGEST_NS INT64_C(1000000000000000)
+/* And no sum of them: some tens of these, and ten times one, still fit. */
+#define BOOT_SUM_MOST (INT64_MAX / 128)
 int64_t     boot_ns(uint64_t value, uint64_t scale);
 const char *boot_field(const struct boot_builder *w, const char *name); /* "" when there is none */
 uint64_t    boot_field_number(const struct boot_builder *w, const char *name);

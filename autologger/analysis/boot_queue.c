@@ -32,7 +32,7 @@ static int64_t disk_of(const struct boot *b, int process, int64_t from, int64_t 
 void boot_queue_find(const struct boot *b, int64_t from, int64_t to, struct boot_queue *out)
 {
     *out = (struct boot_queue){.process = BOOT_NONE, .length = to - from};
-    if (!b->switches || to <= from || from < b->seen_from)
+    if (!b->switches || to <= from || from < b->seen_from || to - from < 2 * b->run_width) /* shorter than what the bins tell apart */
         return;
     if ((out->process = process_one(b, from)) == BOOT_NONE)
         return;
@@ -93,8 +93,10 @@ char *boot_queue_text(const struct boot *b, const struct boot_queue *q, char *ou
         snprintf(out, size, "systemd itself, or a busy machine");
     else if ((q->ran + q->ready) * 2 < q->length && q->disk * 2 > q->length)
         snprintf(out, size, "systemd waited %.1f s for a disk", seconds(q->disk));
+    else if (!b->wakeups && q->ran * 2 < q->length)
+        snprintf(out, size, "systemd itself ran %.1f s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor%s%s", seconds(q->ran), also, who);
     else if ((q->ran + q->ready) * 2 < q->length)
-        snprintf(out, size, "nothing tells what it waited for: systemd itself was idle%s%s", also, who);
+        snprintf(out, size, "systemd itself ran %.1f s, and nothing tells what it waited for%s%s", seconds(q->ran), also, who);
     else if (q->ready > q->ran) {
         if (q->ran >= SHOWN_NS)
             snprintf(more, sizeof more, ", and ran %.1f s", seconds(q->ran));

@@ -105,7 +105,7 @@ unsigned boot_runners(const struct boot *b, int64_t from, int64_t to, int but, s
         }
         if (!units[unit].ran || ran[i] > ran[units[unit].process])
             units[unit].process = (int)i;
-        units[unit].ran += ran[i];
+        units[unit].ran += units[unit].ran < BOOT_SUM_MOST ? ran[i] : 0;
     }
     for (unsigned u = 0; ran && units && u < b->units; u++)
         if (units[u].ran)

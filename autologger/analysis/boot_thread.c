@@ -28,7 +28,9 @@ static void charge(struct boot_builder *w, int process, enum boot_state state, i
     if (process == BOOT_NONE || to <= from)
         return;
     int64_t *sum = &w->b->process[process].time[state];
-    *sum += *sum < INT64_MAX / 2 ? to - from : 0; /* else the file's times are nonsense */
+    if (*sum > BOOT_SUM_MOST)
+        return; /* the file's times are nonsense */
+    *sum += to - from;
     if (state == BOOT_RUNNING || state == BOOT_RUNNABLE)
         boot_run_add(w, process, state == BOOT_RUNNING, from, to);
 }

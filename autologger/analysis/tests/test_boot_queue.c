@@ -31,7 +31,7 @@ static void begin(struct made *m)
                                               .exec_of = BOOT_NONE, .label = labels[i], .command = labels[i], .end = 40 * S, .lives = true};
     for (int i = 0; i < UNITS; i++)
         m->unit[i].name = units[i];
-    m->b = (struct boot){.process = m->process, .processes = PROCESSES, .unit = m->unit, .units = UNITS, .wait = m->wait, .switches = true, .cpus = 2,
+    m->b = (struct boot){.process = m->process, .processes = PROCESSES, .unit = m->unit, .units = UNITS, .wait = m->wait, .switches = true, .wakeups = true, .cpus = 2,
                          .user = 5 * S, .finish = 30 * S, .last = 40 * S};
     m->w.b = &m->b;
 }
@@ -129,7 +129,11 @@ static void what_systemd_did_is_told(void **state)
     says(&m, "systemd waited 9.0 s for a disk");
     begin(&m);
     ran(&m, UDEV, true, 10, 14);
-    says(&m, "nothing tells what it waited for: systemd itself was idle; meanwhile udevd.service ran 4.0 s");
+    says(&m, "systemd itself ran 0.0 s, and nothing tells what it waited for; meanwhile udevd.service ran 4.0 s");
+    begin(&m);
+    m.b.wakeups = false; /* then what waits for a processor looks like any wait */
+    ran(&m, ONE, true, 10, 12);
+    says(&m, "systemd itself ran 2.0 s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor");
     begin(&m);
     m.b.seen_from = 15 * S; /* nobody looked before */
     says(&m, "systemd itself, or a busy machine");

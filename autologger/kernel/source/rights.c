@@ -102,7 +102,7 @@ wstatus rights_bpf(const struct rights *r, int error, const char *what, struct r
     if (refused)
         return reason_set(why, W_PRIVILEGE_NOT_HELD, "%s although CAP_BPF is held. Do: allow bpf in the seccomp filter or security module", what);
     if (error == E2BIG && r->counts_bpf) /* so old that it does not know all arguments of bpf() that the program needs */
-        return reason_set(why, W_NOT_SUPPORTED, "%s: this kernel is too old for it. Do: use Linux 5.17 or newer", what);
+        return reason_set(why, W_NOT_SUPPORTED, "%s: this kernel is too old for it (%s). Do: use Linux 5.17 or newer", what, strerror(error));
     return reason_set(why, error == ENOMEM ? W_NOT_ENOUGH_MEMORY : W_NOT_SUPPORTED, "%s: %s", what, strerror(error));
 }
 
