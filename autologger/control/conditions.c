@@ -4,7 +4,9 @@
 #include "autologger/control/access.h"
 #include "autologger/control/server_parts.h"
 #include "autologger/session/internal.h"
+#include "registry-sim/win32/utf16.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,10 +25,11 @@ struct conditions_ended {
     struct ctl_condition_row row[];
 };
 
-void conditions_keep(struct control_server *v, unsigned c, const struct session *s)
+void conditions_keep(struct control_server *v, unsigned c, struct session *s)
 {
     struct conditions_ended *e = NULL;
 
+    session_users_look(s);
     if (server_may_control(v, c) || server_session_granted(v, c, s, ACCESS_QUERY))
         e = malloc(sizeof *e + s->conditions.count * sizeof e->row[0]);
     if (e) { /* else the answer is that there are none: the session has ended all the same */
@@ -46,9 +49,11 @@ wstatus conditions_page(struct control_server *v, unsigned c, const void *messag
     struct session                   *s      = server_named(v, m);
     const struct conditions_ended    *e      = v->ended[c];
     const uint32_t                    room   = (uint32_t)((CTL_MAX - sizeof *answer) / sizeof answer->row[0]);
+    char                              name[CTL_NAME];
     (void)size;
     memset(answer, 0, sizeof *answer);
-    if (!s && (!e || strncmp(e->session, m->name, CTL_NAME - 1) != 0))
+    snprintf(name, sizeof name, "%.*s", CTL_NAME - 1, m->name);
+    if (!s && (!e || name_compare(e->session, name) != 0))
         return W_WMI_INSTANCE_NOT_FOUND;
     if (s)
         session_users_look(s);

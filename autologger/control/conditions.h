@@ -6,5 +6,5 @@
 /* Of the session that the message names: a living one, or the last one that this connection has stopped. */
 wstatus conditions_page(struct control_server *v, unsigned c, const void *message, size_t size);
 /* The session has ended, and connection `c` had asked for that. Kept until the connection ends, or stops another one. */
-void conditions_keep(struct control_server *v, unsigned c, const struct session *s);
+void conditions_keep(struct control_server *v, unsigned c, struct session *s);
 #endif
