@@ -116,6 +116,16 @@ with Machine() as m:
             readers[name] = subprocess.Popen([os.path.join(BUILD, "autologger"), "watch", "live", "--json"], env=m.env, stdout=f)
         m.processes.append(readers[name])
 
+    def connected(reader):
+        fds = f"/proc/{reader.pid}/fd"
+        return any(os.readlink(os.path.join(fds, fd)).startswith("socket:") for fd in os.listdir(fds))
+
+    for _ in range(200):  # who comes first gets what waited, and the other one nothing of it
+        if all(connected(r) for r in readers.values()):
+            break
+        time.sleep(0.05)
+    time.sleep(0.5)
+
     def write_live(number, count):
         p, _ = m.writer(number, count, enabled=True)
         p.communicate(timeout=60)

@@ -11,7 +11,7 @@ import statistics
 import subprocess
 import sys
 
-from harness import BUILD, SOURCE, Machine, check
+from harness import BUILD, FULL, SOURCE, Machine, check
 
 RUNS, RUN_MS, RATE = 40, 25, 10000
 MOST_NOISE, TURNS = 0.006, 12  # what is less certain than that shows neither 3 % nor nothing: 40 more runs are measured with those before
@@ -53,6 +53,7 @@ def measured(m, enabled):
         if max(noise, other) <= MOST_NOISE:
             return cost, noise, itself, events[-RUNS:], written
         print(f"{len(events)} runs, uncertain by {100 * max(noise, other):.2f} %: {RUNS} more")
+    check(not FULL, "the times scatter too much: after", len(events), "runs uncertain by", noise, other)
     print(f"SKIP: the times of this machine scatter too much: after {len(events)} runs uncertain by {100 * max(noise, other):.2f} %")
     sys.exit(77)
 

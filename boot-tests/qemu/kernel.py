@@ -1,5 +1,5 @@
 """Debian's kernels, unpacked below the cache without being installed: that of this machine's release, the newer one that its backports
-have, and the one of the release before it (OLD), for the same scenarios once more."""
+have, and an old one (OLD), for the same scenarios once more."""
 import os
 import re
 import shutil

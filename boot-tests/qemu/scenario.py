@@ -11,7 +11,7 @@ scenario.ini:
   early      no = the initramfs has no early program;  snapshot  no = there is no sealed snapshot
   initramfs  no = there is none: the kernel mounts the root, which has the early program (busybox)
   early-run  programs of this build that the initramfs has, too
-  kernel     stable | backports | old: the release's own, the newer one of its backports, or the one of the release before (boot-tests/run --kernel: any scenario with it)
+  kernel     stable | backports | old: the release's own, the newer one of its backports, or Linux 5.10 (boot-tests/run --kernel: any scenario with it)
   memory     MB (512);  cpus (2);  timeout  seconds of one boot (120);  disks  NAME:MB of further disks
   arguments  added to the kernel's command line
   entry      yes = the first boot is the one of the boot entry that apply made (KernelPhase), with its words
