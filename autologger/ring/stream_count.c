@@ -1,8 +1,8 @@
 /* See stream.h. What the programs of a set say of events that were lost or overwritten, as far as it can be true. They count in memory that
  * is theirs to write, so a program can write there what it likes.
  * Invariants
- *   C1 each event takes some of the time that has passed since the set was made, LEAST_NS of one stream's; time that no event took is kept for
- *      SAVED_NS. A step that there is no time for is left out, and counted as falsified.
+ *   C1 each event takes some of the time that has passed, LEAST_NS of one stream's; a step that there was no time for is left out, and counted as
+ *      falsified. Of the time that no event took, STREAM_SAVED_NS are there at the next look: clock and counts are not read at one moment.
  *   C2 what was believed lies in the control memory: a successor goes on from it. */
 #include "autologger/ring/stream_private.h"
 
@@ -10,19 +10,21 @@
 
 enum { LEAST_NS = 5 /* an attempt that finds no room takes 10 and more */, OVERWRITTEN_BITS = 64 - SHM_OLDEST_BITS };
 
-/* shm_told.at_ns is the time up to which events took all of it. */
+/* shm_told.at_ns is the time up to which events took all of it, or it was let go. */
 static uint64_t believe(struct stream_set *s, struct shm_told *told, uint64_t said, uint64_t grown, uint64_t now_ns)
 {
-    const uint64_t saved = now_ns > STREAM_SAVED_NS ? now_ns - STREAM_SAVED_NS : 0;
-    const uint64_t from  = told->at_ns > saved ? told->at_ns : saved, room = now_ns > from ? now_ns - from : 0;
+    const uint64_t room = now_ns > told->at_ns ? now_ns - told->at_ns : 0, saved = now_ns > STREAM_SAVED_NS ? now_ns - STREAM_SAVED_NS : 1;
+    const bool     may  = !told->at_ns || grown / s->count <= room / LEAST_NS;
 
     told->said = said;
-    if (told->at_ns && grown / s->count > room / LEAST_NS) {
+    if (may) {
+        told->believed += grown;
+        told->at_ns += told->at_ns ? grown / s->count * LEAST_NS : 0;
+    } else {
         s->falsified++;
-        return told->believed;
     }
-    told->believed += grown;
-    told->at_ns = told->at_ns ? from + grown / s->count * LEAST_NS : now_ns;
+    if (told->at_ns < saved)
+        told->at_ns = saved;
     return told->believed;
 }
 

@@ -755,6 +755,10 @@ static void test_false_counts(void **state)
         f.view.stream[i % 3].lost += 100000; /* in a millisecond it can be */
         assert_int_equal(stream_set_lost(f.set, now += 1000000), lost += 100000);
     }
+    f.view.stream[0].lost += 200000000; /* nobody has looked for 10 s: a logger that waits for its storage */
+    assert_int_equal(stream_set_lost(f.set, now += UINT64_C(10000000000)), lost += 200000000);
+    f.view.stream[0].lost += 200000000; /* and at once again */
+    assert_int_equal(stream_set_lost(f.set, now += 1000000), lost);
     struct stream_set *next;
     assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
     stream_set_destroy(f.set);
