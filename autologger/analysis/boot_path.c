@@ -57,14 +57,6 @@ static int64_t overlap(int64_t a, int64_t b, int64_t from, int64_t to)
     return end > start ? end - start : 0;
 }
 
-/* What a process waited for within [from, to), by its long waits; the rest of it is not told here. */
-static void times_of(const struct boot *b, int process, int64_t from, int64_t to, int64_t time[BOOT_STATES])
-{
-    for (unsigned i = 0; i < b->waits; i++)
-        if (b->wait[i].process == process)
-            time[b->wait[i].state] += overlap(b->wait[i].start, b->wait[i].end, from, to);
-}
-
 /* ---- processes ---- */
 
 /* The child of `parent` whose end is the latest in (from, to]; BOOT_NONE: none that took long enough. */
@@ -129,7 +121,7 @@ static void processes(struct walk *w, int process, int64_t from, int64_t to, uns
         const struct boot_process *p     = &w->b->process[child];
         const int64_t              start = p->start > from ? p->start : from, end = p->end < to ? p->end : to;
         struct boot_step           s     = {STEP_PROCESS, p->unit, child, start, end, NULL, NULL, depth, {0}};
-        times_of(w->b, child, start, end, s.time);
+        boot_waited(w->b, child, start, end, s.time);
         const char *waited = longest_wait(s.time, end - start);
         const int   holder = holder_of(w->b, child, start, end);
         const char *parent = w->b->process[process].label;
@@ -212,7 +204,7 @@ static void unit_processes(struct walk *w, int unit, int64_t from, int64_t to)
         const struct boot_process *p     = &b->process[found];
         const int64_t              start = p->start > from ? p->start : from, end = p->end < to ? p->end : to;
         struct boot_step           s     = {STEP_PROCESS, unit, found, start, end, say(w, "%s", p->label), NULL, 1, {0}};
-        times_of(b, found, start, end, s.time);
+        boot_waited(b, found, start, end, s.time);
         const char *waited = longest_wait(s.time, end - start);
         const int   holder = holder_of(b, found, start, end);
         s.why = holder != BOOT_NONE ? say(w, "it does the unit's work; it waited for a lock that %s held", whose(b, holder, text))
@@ -231,7 +223,7 @@ static void unit_step(struct walk *w, int unit, int64_t begin, int64_t done, con
     struct boot_step        s = {STEP_UNIT, unit, BOOT_NONE, begin, done, say(w, "%s", u->name), NULL, 0, {0}};
     for (unsigned i = 0; i < w->b->processes; i++)
         if (w->b->process[i].unit == unit)
-            times_of(w->b, (int)i, begin, done, s.time);
+            boot_waited(w->b, (int)i, begin, done, s.time);
     const char *ends = u->job_result && strcmp(u->job_result, "done") != 0 ? u->job_result : u->failed ? "failed" : NULL;
     if (!next)
         s.why = say(w, "it is the end of the boot");
@@ -263,7 +255,7 @@ static void systemd_begins(struct walk *w)
     s.what = say(w, "systemd begins");
     s.why  = say(w, "process 1 reads its configuration and all units before it starts the first one");
     if (one != BOOT_NONE)
-        times_of(b, one, s.start, s.end, s.time);
+        boot_waited(b, one, s.start, s.end, s.time);
     if (add(w, s) && one != BOOT_NONE)
         processes(w, one, s.start, s.end, 1); /* generators */
 }

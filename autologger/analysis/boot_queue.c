@@ -17,29 +17,20 @@ static int process_one(const struct boot *b, int64_t at)
     return one;
 }
 
-static int64_t disk_of(const struct boot *b, int process, int64_t from, int64_t to)
-{
-    int64_t sum = 0;
-    for (unsigned i = 0; i < b->waits; i++) {
-        const struct boot_wait *t     = &b->wait[i];
-        const int64_t           start = t->start > from ? t->start : from, end = t->end < to ? t->end : to;
-        if (t->process == process && t->state == BOOT_DISK && end > start)
-            sum += end - start;
-    }
-    return sum;
-}
-
 void boot_queue_find(const struct boot *b, int64_t from, int64_t to, struct boot_queue *out)
 {
+    int64_t waited[BOOT_STATES] = {0};
+
     *out = (struct boot_queue){.process = BOOT_NONE, .length = to - from};
     if (!b->switches || to <= from || from < b->seen_from || to - from < 2 * b->run_width) /* shorter than what the bins tell apart */
         return;
     if ((out->process = process_one(b, from)) == BOOT_NONE)
         return;
     const struct boot_ran ran = boot_ran(b, out->process, from, to);
+    boot_waited(b, out->process, from, to, waited);
+    out->disk                 = waited[BOOT_DISK];
     out->ran                  = ran.running;
     out->ready                = ran.ready;
-    out->disk                 = disk_of(b, out->process, from, to);
     out->runners              = boot_runners(b, from, to, out->process, out->runner, BOOT_QUEUE_RUNNERS);
 }
 

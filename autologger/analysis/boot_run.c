@@ -74,6 +74,16 @@ struct boot_ran boot_ran(const struct boot *b, int process, int64_t from, int64_
     return sum;
 }
 
+void boot_waited(const struct boot *b, int process, int64_t from, int64_t to, int64_t time[BOOT_STATES])
+{
+    for (unsigned i = 0; i < b->waits; i++) {
+        const struct boot_wait *t     = &b->wait[i];
+        const int64_t           start = t->start > from ? t->start : from, end = t->end < to ? t->end : to;
+        if (t->process == process && end > start)
+            time[t->state] += end - start;
+    }
+}
+
 /* In place of `most` runners, in order; `process` of a unit stays the one that ran most. */
 static unsigned runner_put(struct boot_runner *out, unsigned count, unsigned most, struct boot_runner r)
 {
