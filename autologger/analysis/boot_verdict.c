@@ -24,7 +24,7 @@ static int64_t between(int64_t a, int64_t b, int64_t from, int64_t to)
     return end > start ? end - start : 0;
 }
 
-/* Its time on the path: nobody waited for the rest. Without a path: a quarter of its length. */
+/* Its time on the path; the rest held up nothing. Without a path: a quarter of its length. */
 static int64_t cost_of(const struct look *l, int unit, int process, int64_t start, int64_t end)
 {
     return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end) : between(start, end, 0, l->b->finish) / 4;

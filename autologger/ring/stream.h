@@ -146,7 +146,8 @@ struct stream_counters {
 };
 /* now_ns: CLOCK_MONOTONIC_RAW. */
 void stream_counters(struct stream_set *s, uint64_t now_ns, struct stream_counters *out);
-/* Events that found no room or were too large, as of now: by the clients' own count, where it can be true. now_ns: as above. */
+/* Events that found no room or were too large, as of now: by the clients' own count, where it can be true. now_ns: as above.
+ * Like stream_counters it notes what it believes: the caller serialises them. */
 uint64_t stream_set_lost(struct stream_set *s, uint64_t now_ns);
 
 /* What the clients say that the provider in directory slot `slot` tried to write in vain: adds it to *out. */

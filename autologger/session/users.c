@@ -50,8 +50,8 @@ static uint32_t give(struct stream_set *set, uint32_t more, uint32_t room)
 
 /* Where writers overwrite, memory is never free by itself: each user has an equal part of all of it, but for what a user who comes needs: for each
  * processor a chunk that is filled while the logger reads another one. Who has less than it needs gets that at once, from what is set aside, and
- * from the oldest events of who has more. Beyond that it gets what lies unused in the pools of who has more; the rest comes as it is read, or from
- * users whose programs have ended, when the pool is empty. */
+ * from the oldest events of who has more. Beyond that it gets unused chunks of richer users' pools. The rest comes with reading, or, when the pool
+ * is empty, from users without programs. */
 static void share_all(struct session *s, unsigned writing)
 {
     uint32_t       part[STATE_UIDS], need[STATE_UIDS], wanted = 0, granted = 0, ended = 0, poor = 0;

@@ -153,7 +153,7 @@ static void unit_hold(struct program *p, const struct unit *u)
     p->copy = grown ? grown : p->copy;
     if (!copy || !unit_copy(u, copy)) {
         free(copy);
-        return; /* it is told as it is when the list is complete */
+        return; /* the complete list has its last state */
     }
     news_unit(p, copy);
     if (p->first_count == before) {

@@ -99,7 +99,7 @@ _Static_assert(offsetof(struct shm_directory, provider) == 256, "shm_directory")
 /* A count that writers keep in the data memory, as the daemon believes it. */
 struct shm_told {
     uint64_t said, believed; /* by the writers together; of it what can be true */
-    uint64_t at_ns; /* the time that it took ends here, CLOCK_MONOTONIC_RAW; 0: nobody has looked, all that is said then is believed */
+    uint64_t at_ns; /* its events took the time up to here, CLOCK_MONOTONIC_RAW; 0: before the first look, which believes all */
 };
 struct shm_control {
     struct shm_header header;

@@ -135,7 +135,7 @@ static void what_systemd_did_is_told(void **state)
     ran(&m, ONE, true, 10, 12);
     says(&m, "systemd itself ran 2.0 s; without wake-ups (DISPATCHER) nothing tells whether it waited for a processor");
     begin(&m);
-    m.b.seen_from = 15 * S; /* nobody looked before */
+    m.b.seen_from = 15 * S; /* no context switch is known before */
     says(&m, "systemd itself, or a busy machine");
 }
 

@@ -96,7 +96,7 @@ static uint32_t seen_until(uint32_t last)
     return count;
 }
 
-/* How many times a writer lost its processor within the section: each time it may have taken a chunk that nobody links. */
+/* The interruptions of writers within the section: each can cost the set a chunk, taken and not linked. */
 static unsigned interrupted(struct stream_set *set)
 {
     struct stream_counters c;

@@ -755,7 +755,7 @@ static void test_false_counts(void **state)
         f.view.stream[i % 3].lost += 100000; /* in a millisecond it can be */
         assert_int_equal(stream_set_lost(f.set, now += 1000000), lost += 100000);
     }
-    f.view.stream[0].lost += 200000000; /* nobody has looked for 10 s: a logger that waits for its storage */
+    f.view.stream[0].lost += 200000000; /* 10 s without a look: the logger waits for its storage */
     assert_int_equal(stream_set_lost(f.set, now += UINT64_C(10000000000)), lost += 200000000);
     f.view.stream[0].lost += 200000000; /* and at once again */
     assert_int_equal(stream_set_lost(f.set, now += 1000000), lost);
@@ -763,7 +763,7 @@ static void test_false_counts(void **state)
     assert_int_equal(stream_set_adopt(dup(stream_set_data_fd(f.set)), dup(stream_set_control_fd(f.set)), rpos, &next, &why), 0);
     stream_set_destroy(f.set);
     f.set = next;
-    f.view.stream[0].lost += UINT32_MAX; /* while nobody looked */
+    f.view.stream[0].lost += UINT32_MAX; /* between the two daemons */
     assert_int_equal(stream_set_lost(f.set, now), lost);
     f.view.stream[0].lost++;
     assert_int_equal(stream_set_lost(f.set, now), lost + 1);
