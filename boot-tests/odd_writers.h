@@ -15,5 +15,5 @@ enum odd_writer {
     ODD_WRITERS
 };
 #define ODD_BOARD "ODD_BOARD" /* in the environment: the board's path */
-enum { ODD_EVENTS = 500, ODD_LIBRARY_EVENTS = 50, ODD_LOADS = 5 };
+enum { ODD_EVENTS = 500, ODD_LIBRARY_EVENTS = 50, ODD_LOADS = 5, ODD_CLOSES = 25 };
 #endif

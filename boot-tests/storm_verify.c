@@ -57,6 +57,20 @@ static void look(const struct storm_board *b, uint8_t **seen, const struct etl_e
     }
 }
 
+/* Which ones, in runs, on standard error. */
+static unsigned long long missing_of(uint64_t writer, const uint8_t *seen, uint64_t done)
+{
+    unsigned long long n = 0;
+    for (uint64_t i = 0, begin; i < done; i++) {
+        for (begin = i; i < done && !seen[i]; i++)
+            n++;
+        if (i > begin)
+            fprintf(stderr, "writer %llu: %llu to %llu of %llu are missing\n", (unsigned long long)writer, (unsigned long long)begin, (unsigned long long)i - 1,
+                    (unsigned long long)done);
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     static int64_t            last[CPUS_MAX];
@@ -86,8 +100,7 @@ int main(int argc, char **argv)
     for (uint64_t w = 0; w < b->writers; w++) {
         attempted += b->entry[w].attempted;
         refused += b->entry[w].refused;
-        for (uint64_t i = 0; i < b->entry[w].done; i++)
-            t.missing += !seen[w][i];
+        t.missing += missing_of(w, seen[w], b->entry[w].done);
         extra += seen[w][b->entry[w].done];
         free(seen[w]);
     }

@@ -25,6 +25,10 @@ static struct {
 
 /* The daemon had no place for this program. */
 static bool refused;
+/* The program closed the connection: sessions and directory of before are still in use. They are the daemon's, so nothing that is written meanwhile
+ * is lost; which of them hold is known when the new connection has answered for every registration. */
+static bool doubting;
+static void let_go(void);
 
 struct message {
     union {
@@ -257,6 +261,7 @@ static void on_enable(const struct ctl_enable *m)
             registration_recompute(m->index);
             const bool tell = told_code(r, m, &code);
             r->enabled_for  = code == 0 ? r->enabled_for & ~bit : r->enabled_for | bit;
+            r->doubted &= ~bit;
             if (tell && r->classic)
                 run_classic(m->index, code, m->enable_index, m->level, m->any);
             else if (tell)
@@ -276,6 +281,8 @@ static bool on_hello(struct message *m)
         return false;
     int fd   = m->fd[0];
     m->fd[0] = -1;
+    if (doubting && !attach_is_directory(fd)) /* another daemon */
+        let_go();
     if (!attach_directory(fd))
         return false;
     LIFE.state = AGENT_CONNECTED;
@@ -371,28 +378,74 @@ static int receive(struct message *m)
     return n == 0 ? -1 : 1;
 }
 
-/* The daemon is gone for good: everything is detached, the registrations stay. Lock held. */
-static void disconnect(void)
+static void tell_disabled(unsigned index)
 {
     static const struct guid         nobody;
     static const struct enable_terms none;
+    const struct registration       *r = &al_table[index];
+    if (r->handle && r->classic)
+        run_classic(index, 0, r->classic->entry, 0, 0);
+    else if (r->handle)
+        run_callback(index, &nobody, 0, &none, NULL);
+}
+
+/* Everything is detached, the registrations stay. Lock held. */
+static void let_go(void)
+{
+    doubting = false;
+    attach_drop_all();
+    for (unsigned i = 0; i < al_used; i++) {
+        struct registration *r    = &al_table[i];
+        const uint32_t       told = r->enabled_for;
+        r->enabled_for            = 0;
+        __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
+        registration_recompute(i);
+        if (told)
+            tell_disabled(i);
+    }
+}
+
+static void doubt(void)
+{
+    doubting = true;
+    attach_doubt_all();
+    for (unsigned i = 0; i < al_used; i++)
+        al_table[i].doubted = al_table[i].enabled_for;
+}
+
+/* What the new connection has not said again is over: it ended while there was none. Lock held. */
+static void doubts_settle(void)
+{
+    for (unsigned i = 0; i < al_used; i++)
+        if (al_table[i].handle && (!al_table[i].answered || al_table[i].owed))
+            return;
+    doubting = false;
+    attach_drop_doubted();
+    for (unsigned i = 0; i < al_used; i++) {
+        struct registration *r    = &al_table[i];
+        const bool           over = r->doubted && !(r->enabled_for &= ~r->doubted);
+        r->doubted                = 0;
+        registration_recompute(i);
+        if (over)
+            tell_disabled(i);
+    }
+}
+
+/* The connection is over. `keep`: because the program closed it. Lock held. */
+static void disconnect(bool keep)
+{
     known_fd_close(&LIFE.socket);
     process_keep_socket();
-    attach_drop_all();
     LIFE.state   = AGENT_NO_DAEMON;
     outbox.count = 0;
     for (unsigned i = 0; i < al_used; i++) {
-        struct registration *r = &al_table[i];
-        uint32_t             told = r->enabled_for;
-        r->announced              = 0;
-        r->answered = r->owed = r->enabled_for = 0;
-        __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
-        registration_recompute(i);
-        if (told && r->handle && r->classic)
-            run_classic(i, 0, r->classic->entry, 0, 0);
-        else if (told && r->handle)
-            run_callback(i, &nobody, 0, &none, NULL);
+        al_table[i].announced = 0;
+        al_table[i].answered = al_table[i].owed = 0;
     }
+    if (keep)
+        doubt();
+    else
+        let_go();
     pthread_cond_broadcast(&LIFE.changed);
 }
 
@@ -416,6 +469,8 @@ static bool serve(struct message *m)
             return false;
     }
     outbox.blocked = false;
+    if (doubting && LIFE.state == AGENT_CONNECTED)
+        doubts_settle();
     return got == 0 && (LIFE.state != AGENT_CONNECTED || (send_acks() != SENT_NEVER && announce() != SENT_NEVER && send_threads() != SENT_NEVER));
 }
 
@@ -437,10 +492,15 @@ void *agent_main(void *unused)
     process_lock();
     LIFE.agent   = pthread_self();
     outbox.count = 0; /* a parent's */
+    doubting     = false;
     identity_read();
     for (;;) {
-        if (!connect_daemon(&LIFE.socket) && !connect_or_wait(&LIFE.socket))
-            continue;
+        if (!connect_daemon(&LIFE.socket)) {
+            if (doubting)
+                let_go();
+            if (!connect_or_wait(&LIFE.socket))
+                continue;
+        }
         process_keep_socket();
         if (al_near.near.pid != LIFE.pid) { /* another daemon may be in another namespace */
             identity_foreign(LIFE.pid);
@@ -452,8 +512,9 @@ void *agent_main(void *unused)
         if (say_hello())
             while (serve(&message))
                 wait_connected();
-        refused |= LIFE.state != AGENT_CONNECTED; /* it hung up at once */
-        disconnect();
+        const bool closed = !known_fd_ok(&LIFE.socket); /* by the program */
+        refused |= !closed && LIFE.state != AGENT_CONNECTED; /* the daemon hung up at once */
+        disconnect(closed && (doubting || LIFE.state == AGENT_CONNECTED));
         refusals = refused ? refusals + 1 : 0;
         if (refused)
             connect_pause(refusals);

@@ -17,6 +17,7 @@ struct attachment {
     struct attachment *next; /* all there ever were: late writers may hold a view */
     struct ring_view   view;
     uint32_t           session, generation;
+    bool               doubted; /* not attached again since the program closed the connection */
     void              *control, *data; /* NULL after the detach */
     size_t             control_size, data_size;
 };
@@ -28,6 +29,8 @@ static struct known_fd wake_fd[SHM_SESSIONS];
 static struct {
     const struct shm_directory *map;
     size_t                      size;
+    dev_t                       device; /* of the file that it is */
+    ino_t                       inode;
     const uint8_t              *filters; /* set behind filter_bytes; stays where a directory was (P2) */
     size_t                      filter_bytes;
 } directory;
@@ -53,10 +56,22 @@ static void map_zeros(void *map, size_t size, int protection)
     (void)syscall(SYS_mmap, map, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0L);
 }
 
+bool attach_is_directory(int fd)
+{
+    struct stat st;
+    return directory.map && fstat(fd, &st) == 0 && st.st_dev == directory.device && st.st_ino == directory.inode;
+}
+
 bool attach_directory(int fd)
 {
-    size_t                      size = 0;
-    const struct shm_directory *d    = map_sealed(fd, PROT_READ, &size);
+    if (attach_is_directory(fd)) {
+        close(fd);
+        return true;
+    }
+    struct stat                 st    = {0};
+    size_t                      size  = 0;
+    const bool                  known = fstat(fd, &st) == 0;
+    const struct shm_directory *d     = known ? map_sealed(fd, PROT_READ, &size) : NULL;
     close(fd);
     if (!d)
         return false;
@@ -66,8 +81,10 @@ bool attach_directory(int fd)
         munmap((void *)(uintptr_t)d, size);
         return false;
     }
-    directory.map  = d;
-    directory.size = size;
+    directory.map    = d;
+    directory.size   = size;
+    directory.device = st.st_dev;
+    directory.inode  = st.st_ino;
     const bool filters = d->filter_bytes && d->filter_offset % 8 == 0 && d->filter_offset <= size && size - d->filter_offset >= d->filter_bytes;
     __atomic_store_n(&directory.filters, NULL, __ATOMIC_RELEASE);
     __atomic_store_n(&directory.filter_bytes, filters ? d->filter_bytes : 0, __ATOMIC_RELEASE);
@@ -120,6 +137,20 @@ void attach_drop_all(void)
     directory.map = NULL;
 }
 
+void attach_doubt_all(void)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (attached[i])
+            attached[i]->doubted = true;
+}
+
+void attach_drop_doubted(void)
+{
+    for (unsigned i = 0; i < SHM_SESSIONS; i++)
+        if (attached[i] && attached[i]->doubted)
+            detach(attached[i]);
+}
+
 /* First touches cost as much as twenty events each: those of the chunks that are taken next are made here. */
 static void populate(const struct ring_view *v)
 {
@@ -152,6 +183,13 @@ static int keep_eventfd(uint32_t session, int fd)
 void attach_session(uint32_t session, uint32_t generation, const int fd[3])
 {
     struct attachment *a = NULL;
+    if (session < SHM_SESSIONS && attached[session] && attached[session]->doubted && attached[session]->generation == generation) {
+        attached[session]->doubted = false;
+        __atomic_store_n(&attached[session]->view.eventfd, keep_eventfd(session, fd[2]), __ATOMIC_RELAXED); /* the old one may be closed, too */
+        close(fd[0]);
+        close(fd[1]);
+        return;
+    }
     if (session >= SHM_SESSIONS || (attached[session] && attached[session]->generation == generation))
         goto refuse;
     if (attached[session])

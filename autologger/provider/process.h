@@ -106,6 +106,7 @@ struct registration {
     uint32_t                   denied;    /* why REGISTERED refused it for good: W_ACCESS_DENIED, W_INVALID_NAME; 0 */
     uint32_t                   owed;      /* CTL_ENABLE messages still to come after REGISTERED */
     uint32_t                   enabled_for; /* callbacks said enabled - disabled: bit per enable index */
+    uint32_t                   doubted; /* of these: said by a connection that the program closed, and by the new one not yet */
     uint64_t                   scope[SHM_PROVIDER_SESSIONS]; /* whether this program is meant: generation << 8 | 1 yes, 2 no; 0: not looked at */
 } __attribute__((aligned(128)));
 _Static_assert(offsetof(struct registration, slot_number) == 64, "one line");
@@ -217,6 +218,10 @@ bool attach_directory(int fd); /* takes the descriptor */
 void attach_session(uint32_t session, uint32_t generation, const int fd[3]); /* takes the descriptors */
 void attach_detach(uint32_t session, uint32_t generation);
 void attach_drop_all(void); /* sessions and directory */
+/* The program closed the connection: what is attached is written to until a new connection has said what still holds. */
+void attach_doubt_all(void);
+void attach_drop_doubted(void); /* sessions that were not attached again since */
+bool attach_is_directory(int fd); /* it is the one that is there already */
 const struct shm_provider *attach_slot(uint32_t slot);
 const void *attach_filter(uint32_t offset, size_t *room); /* where it lies in the directory, and how much is there at most; NULL. Any thread */
 

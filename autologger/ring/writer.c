@@ -221,13 +221,13 @@ static enum place_found find_place(const struct ring_view *view, unsigned index,
 static void wake_after_take(const struct ring_view *view, uint32_t index)
 {
     if (index + 1 >= __atomic_load_n(&view->control->pool_wake, __ATOMIC_RELAXED))
-        ring_wake(view->eventfd);
+        ring_wake(__atomic_load_n(&view->eventfd, __ATOMIC_RELAXED));
 }
 
 static void wake_if_empty(const struct ring_view *view)
 {
     if (__atomic_load_n(&view->control->pool_wake, __ATOMIC_RELAXED) != SHM_WAKE_NEVER)
-        ring_wake(view->eventfd);
+        ring_wake(__atomic_load_n(&view->eventfd, __ATOMIC_RELAXED));
 }
 
 /* The chunk on top of the pool. False: it is empty. */
@@ -458,7 +458,7 @@ static wstatus write_fallback(const struct ring_view *view, const struct shm_ena
                 continue;
             wake_if_empty(view);
             if (told && !told->count_loss) {
-                ring_wake(view->eventfd); /* it waits, and asks often; who writes does not */
+                ring_wake(__atomic_load_n(&view->eventfd, __ATOMIC_RELAXED)); /* it waits, and asks often; who writes does not */
                 return W_NOT_ENOUGH_MEMORY;
             }
             return still_enabled(view, enable, ticket) ? fallback_lost(view, W_NOT_ENOUGH_MEMORY) : W_SUCCESS;

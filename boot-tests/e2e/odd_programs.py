@@ -23,7 +23,7 @@ with Machine() as m:
         check(r.returncode == 0, "odd_program -> exit", r.returncode, r.stderr)
     m.tool("stop", "odd")
     r = subprocess.run([os.path.join(BUILD, "tests", "storm_verify"), os.path.join(m.logs, "odd.etl"), board], capture_output=True, text=True)
-    print(r.stdout.strip())
+    print(r.stdout.strip(), r.stderr.strip(), sep="\n")
     check(r.returncode == 0, "storm_verify -> exit", r.returncode, r.stderr)
     got = {k: int(v) for k, v in (pair.split("=") for pair in r.stdout.split())}
     check(got["events"] == got["attempted"] - got["refused"] and got["events_lost"] == got["refused"], "attempted = written + lost", got)
