@@ -493,6 +493,7 @@ bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out)
 }
 void klog_pop(struct klog *k, unsigned cpu) { convert_pop(&k->convert, cpu); }
 uint64_t klog_horizon(const struct klog *k) { return convert_horizon(&k->convert); }
+size_t   klog_queued(const struct klog *k) { return k->convert.queued; }
 
 void klog_release(struct klog *k, unsigned cpu, uint64_t time)
 {

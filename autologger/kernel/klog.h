@@ -127,6 +127,8 @@ bool klog_peek(struct klog *k, unsigned cpu, struct klog_record *out);
 void klog_pop(struct klog *k, unsigned cpu);
 /* No later record of any CPU will have a time before this. */
 uint64_t klog_horizon(const struct klog *k);
+/* Bytes of events that are converted and not taken yet: a CPU has none for the moment when there is enough for the others. */
+size_t klog_queued(const struct klog *k);
 /* What is in the rings may stay there until they want draining: all that only then could be known is kept elsewhere. */
 bool klog_patient(const struct klog *k);
 /* More than half of the memory for raw records is in use: what is converted should go to the file, also in parts. */

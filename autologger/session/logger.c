@@ -282,10 +282,12 @@ bool logger_pass(struct logger *l, bool final, bool flush)
     bool all = logger_collect(l, s->env->os->raw_ns(s->env->os));
     if (horizon > l->collected_to)
         l->horizon = horizon = l->collected_to;
-    if (s->klog && !final)
-        logger_merge_kernel(l, horizon);
-    else
+    if (!s->klog)
         logger_merge(l, horizon);
+    else if (final)
+        logger_merge_last(l, horizon);
+    else
+        logger_merge_kernel(l, horizon);
     logger_merge_told(l, final);
     bool tight = s->klog && klog_tight(s->klog);
     if (l->delivers)

@@ -46,6 +46,7 @@ struct logger {
     uint64_t           collected_to; /* fallback records of this time and younger wait for the next pass; UINT64_MAX: none */
     bool               hurry;  /* half of the memory for events is used */
     uint32_t           full;   /* buffers written since the last flush */
+    uint64_t           kernel_taken; /* events of the kernel logger so far */
     uint64_t           retired_ns; /* when CPUs were last visited for memory */
     bool               sids;   /* an enablement asked for users' SIDs or for times: items of the events are looked at (G5) */
     uint64_t           corrupt_before, abandoned_before; /* by predecessors */
@@ -137,6 +138,7 @@ uint64_t logger_oldest(struct logger *l, unsigned cpu, uint64_t horizon);
 void     logger_take(struct logger *l, unsigned cpu, uint64_t horizon);
 /* A record that no source has: into the buffer of `cpu`, counted as an event. */
 void logger_put(struct logger *l, unsigned cpu, const struct klog_record *r);
+void logger_merge_last(struct logger *l, uint64_t horizon); /* all that there is, when nothing more comes */
 void logger_merge_kernel(struct logger *l, uint64_t clock); /* as far as the kernel logger is, at most to `clock` */
 void logger_merge_told(struct logger *l, bool final);       /* G4 */
 /* Chunks were ended (stream_set_retire): goes over what fills them up, publishes, and gives them back. All buffers are empty. */

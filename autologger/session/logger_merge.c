@@ -219,6 +219,7 @@ static void take(struct logger *l, unsigned cpu, int from, const struct stream_r
     if (from == SOURCE_KERNEL) {
         append(l, cpu, k->data, k->size, k->time, false);
         f->kernel_time = k->time;
+        l->kernel_taken++;
         klog_pop(s->klog, cpu);
     } else if (from == SOURCE_FALLBACK) {
         append_pending(l, cpu);
@@ -351,6 +352,18 @@ void logger_merge(struct logger *l, uint64_t horizon)
         else
             merge_cpu(l, c, horizon);
     }
+}
+
+/* One merge does not do: the turn of a CPU is over when enough is converted for the others, and what is converted in the turn of the last one may be
+ * of the first. The last turn brings nothing, and finds nothing that waits. */
+void logger_merge_last(struct logger *l, uint64_t horizon)
+{
+    uint64_t taken, queued;
+    do {
+        taken  = l->kernel_taken;
+        queued = klog_queued(l->s->klog);
+        logger_merge(l, horizon);
+    } while (l->kernel_taken != taken || klog_queued(l->s->klog) != queued);
 }
 
 /* The converter moves its horizon as it is read: one drain pass at a time, until it has caught up with the drainer. */
