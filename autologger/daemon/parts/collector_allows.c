@@ -41,9 +41,11 @@ static bool may_open(const char *path)
     return false
 #define REACH_FILE(pattern) || fits(pattern, path)
 #define REACH_TARGET(pattern)
+#define REACH_SHOWN(pattern)
 #include "autologger/daemon/parts/reach_paths.def"
 #undef REACH_FILE
 #undef REACH_TARGET
+#undef REACH_SHOWN
         ;
 }
 
@@ -52,9 +54,24 @@ static bool may_tell(const char *path)
     return false
 #define REACH_FILE(pattern)
 #define REACH_TARGET(pattern) || fits(pattern, path)
+#define REACH_SHOWN(pattern)
 #include "autologger/daemon/parts/reach_paths.def"
 #undef REACH_FILE
 #undef REACH_TARGET
+#undef REACH_SHOWN
+        ;
+}
+
+static bool may_show(const char *path)
+{
+    return false
+#define REACH_FILE(pattern)
+#define REACH_TARGET(pattern)
+#define REACH_SHOWN(pattern) || fits(pattern, path)
+#include "autologger/daemon/parts/reach_paths.def"
+#undef REACH_FILE
+#undef REACH_TARGET
+#undef REACH_SHOWN
         ;
 }
 
@@ -79,6 +96,7 @@ bool collector_allows(const struct reach_request *q)
     case REACH_PERF: return may_record(q);
     case REACH_OPEN: return may_open(q->text);
     case REACH_LINK: return may_tell(q->text);
+    case REACH_SHOW: return may_show(q->text);
     case REACH_LOAD: return q->program < REACH_PROGRAM_KINDS && q->number <= COLLECTOR_CPUS;
     case REACH_HELPER: return q->number <= 1;
     case REACH_AGAIN:

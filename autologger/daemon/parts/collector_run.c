@@ -58,6 +58,18 @@ static int target(const struct reach_request *q, struct reach_reply *reply, int 
     return n < 0 ? -errno : 0;
 }
 
+static int shown(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
+{
+    (void)fd;
+    const int     file  = openat(collector.proc, q->text, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const ssize_t n     = file < 0 ? -1 : read(file, reply->text, sizeof reply->text);
+    const int     error = errno;
+    if (file >= 0)
+        close(file);
+    reply->size = n < 0 ? 0 : (uint32_t)n;
+    return n < 0 ? -error : 0;
+}
+
 static int processes(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS])
 {
     (void)q, (void)reply;
@@ -139,7 +151,8 @@ static int again(const struct reach_request *q, struct reach_reply *reply, int f
 
 static int (*const doing[REACH_WHATS])(const struct reach_request *q, struct reach_reply *reply, int fd[REACH_FDS]) = {
     [REACH_LAUNCH] = launch, [REACH_AGAIN] = again, [REACH_PERF] = kernel_events, [REACH_OPEN] = file, [REACH_LINK] = target,
-    [REACH_PROC] = processes, [REACH_TRACEFS] = tracefs, [REACH_LOAD] = programs, [REACH_HELPER] = helper};
+    [REACH_PROC] = processes, [REACH_TRACEFS] = tracefs, [REACH_LOAD] = programs, [REACH_HELPER] = helper,
+    [REACH_SHOW] = shown};
 
 /* ---- messages ---- */
 

@@ -89,10 +89,11 @@ static void words(void **state)
 static void files(void **state)
 {
     static const char *const none[] = {
-        "", ".", "..", "1", "1/mem", "1/environ", "1/root", "1/root/etc/shadow", "1/cwd", "1/fd/3", "self/maps", "thread-self/maps", "0/maps", "01/maps",
+        "", ".", "..", "1", "1/mem", "1/environ", "1/root", "1/root/etc/shadow", "1/cwd", "1/fd/3", "1/fd/", "1/fd/x", "1/fdinfo/3", "1/syscall", "1/wchan", "self/maps", "thread-self/maps", "0/maps", "01/maps",
         "1/maps/", "1//maps", "/1/maps", "1/../1/maps", "1/./maps", "1/mapsx", "1/map", "-1/maps", "+1/maps", " 1/maps", "1 /maps", "99999999999/maps", "1/ns/mnt",
         "1/task/1/maps", "1/exe", "kmsg", "sysrq-trigger", "sys/kernel/core_pattern", "../etc/shadow", "kallsyms/", "kcore\n"};
     static const char *const known[] = {"maps", "auxv", "ns/user", "ns/pid", "status", "stat", "cmdline"};
+    static const char *const shown[] = {"syscall", "wchan"};
     const int                fd      = self_start(COLLECTOR_WORD);
     (void)state;
     assert_true(fd >= 0);
@@ -101,7 +102,10 @@ static void files(void **state)
         if (said(fd, &q) != -EPERM)
             fail_msg("\"%s\" was opened", none[i]);
         q.what = REACH_LINK;
-        if (strcmp(none[i], "1/exe") != 0)
+        if (strcmp(none[i], "1/exe") != 0 && strcmp(none[i], "1/fd/3") != 0)
+            assert_int_equal(said(fd, &q), -EPERM);
+        q.what = REACH_SHOW;
+        if (strcmp(none[i], "1/syscall") != 0 && strcmp(none[i], "1/wchan") != 0)
             assert_int_equal(said(fd, &q), -EPERM);
     }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
@@ -109,6 +113,14 @@ static void files(void **state)
         snprintf(path, sizeof path, "%d/%s", (int)getpid(), known[i]);
         struct reach_request q = request(REACH_OPEN, path);
         assert_int_equal(said(fd, &q), 0);
+    }
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        char path[40];
+        snprintf(path, sizeof path, "%d/%s", (int)getpid(), shown[i]);
+        struct reach_request q = request(REACH_SHOW, path);
+        assert_int_equal(said(fd, &q), 0);
+        q.what = REACH_OPEN;
+        assert_int_equal(said(fd, &q), -EPERM);
     }
     struct reach_request all = request(REACH_OPEN, "kallsyms"), gone = request(REACH_OPEN, "4194305/maps"), full = {.what = REACH_OPEN};
     assert_int_equal(said(fd, &all), 0);

@@ -194,23 +194,43 @@ int reach_addresses(int proc, const char *path)
     return fd == -EPERM ? reach_open(proc, path) : fd;
 }
 
+static ssize_t far_text(enum reach_what what, const char *path, char *out, size_t size)
+{
+    struct reach_request q = {.what = what};
+    struct reach_reply   reply;
+    int                  fd[REACH_FDS], r = text_set(&q, path);
+
+    *out = 0;
+    r    = r < 0 ? r : ask(&q, &reply, fd);
+    if (r < 0)
+        return r;
+    fds_close(fd);
+    const size_t n = reply.size < size ? reply.size : size - 1;
+    memcpy(out, reply.text, n);
+    out[n] = 0;
+    return (ssize_t)n;
+}
+
 ssize_t reach_link(int proc, const char *path, char *out, size_t size)
 {
-    ssize_t n = readlinkat(proc, path, out, size - 1);
-    if (n < 0 && is_refused(errno)) {
-        struct reach_request q = {.what = REACH_LINK};
-        struct reach_reply   reply;
-        int                  fd[REACH_FDS], r = text_set(&q, path);
-        r = r < 0 ? r : ask(&q, &reply, fd);
-        if (r >= 0) {
-            fds_close(fd);
-            n = reply.size < size ? (ssize_t)reply.size : (ssize_t)size - 1;
-            memcpy(out, reply.text, (size_t)n);
-        } else {
-            errno = -r;
-        }
-    }
+    const ssize_t n = readlinkat(proc, path, out, size - 1);
+    if (n < 0 && is_refused(errno))
+        return far_text(REACH_LINK, path, out, size);
     const int error = errno;
+    out[n > 0 ? n : 0] = 0;
+    return n < 0 ? -error : n;
+}
+
+/* Some of them say nothing, and no error, to who may not see it: so this process' own try would not tell. */
+ssize_t reach_text(int proc, const char *path, char *out, size_t size)
+{
+    if (far.fd >= 0)
+        return far_text(REACH_SHOW, path, out, size);
+    const int     fd    = openat(proc, path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    const ssize_t n     = fd < 0 ? -1 : read(fd, out, size - 1);
+    const int     error = errno;
+    if (fd >= 0)
+        close(fd);
     out[n > 0 ? n : 0] = 0;
     return n < 0 ? -error : n;
 }

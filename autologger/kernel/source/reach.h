@@ -28,6 +28,9 @@ int reach_open(int proc, const char *path);
 int reach_addresses(int proc, const char *path);
 /* The target of a link there; its length, `out` ends with a NUL. Or -errno. */
 ssize_t reach_link(int proc, const char *path, char *out, size_t size);
+/* What a file there says, at most `size` - 1 bytes of it: of files that the kernel shows to whom reads them, not to whom opened them. Its length,
+ * `out` ends with a NUL. Or -errno. */
+ssize_t reach_text(int proc, const char *path, char *out, size_t size);
 /* /proc, with the processes of all users, also where its mount hides them. O_PATH; or -errno. */
 int reach_proc(void);
 /* A detached mount of tracefs; or -errno. */
@@ -42,7 +45,7 @@ int reach_launch(const char *word);
 int reach_again(void);
 
 /* Between the two processes. */
-enum reach_what { REACH_LAUNCH, REACH_AGAIN, REACH_PERF, REACH_OPEN, REACH_LINK, REACH_PROC, REACH_TRACEFS, REACH_LOAD, REACH_HELPER, REACH_WHATS };
+enum reach_what { REACH_LAUNCH, REACH_AGAIN, REACH_PERF, REACH_OPEN, REACH_LINK, REACH_PROC, REACH_TRACEFS, REACH_LOAD, REACH_HELPER, REACH_SHOW, REACH_WHATS };
 struct reach_request {
     uint32_t what, number, program, reserved; /* number: the CPU, how many CPUs, whether it dares */
     char     text[REACH_PATH];                /* a word, or a path; ends with a NUL */
