@@ -395,21 +395,44 @@ static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter 
     }
 }
 
-/* a(ssssssouso): the first string of each is the unit's name. */
+/* A row of a(ssssssouso): name, description, load state, active state ... False: it is none. */
+static bool row_read(DBusMessageIter *row, const char **name, bool *starts)
+{
+    enum { NAME, ACTIVE = 3 };
+    DBusMessageIter cell;
+    const char     *text;
+
+    dbus_message_iter_recurse(row, &cell);
+    for (int i = NAME; i <= ACTIVE; i++, dbus_message_iter_next(&cell)) {
+        if (dbus_message_iter_get_arg_type(&cell) != DBUS_TYPE_STRING)
+            return false;
+        dbus_message_iter_get_basic(&cell, &text);
+        if (i == NAME)
+            *name = text;
+    }
+    *starts = strcmp(text, "activating") == 0;
+    return true;
+}
+
+/* Those that are being started are asked for first. */
 static void take_list(struct bus *b, DBusMessageIter *at)
 {
-    DBusMessageIter row, cell;
+    DBusMessageIter row;
     const char     *name;
+    bool            starts;
 
     if (dbus_message_iter_get_arg_type(at) != DBUS_TYPE_ARRAY)
         return;
-    for (dbus_message_iter_recurse(at, &row); dbus_message_iter_get_arg_type(&row) == DBUS_TYPE_STRUCT; dbus_message_iter_next(&row)) {
-        dbus_message_iter_recurse(&row, &cell);
-        if (dbus_message_iter_get_arg_type(&cell) != DBUS_TYPE_STRING)
-            return;
-        dbus_message_iter_get_basic(&cell, &name);
-        unit_want_loaded(b, name);
-    }
+    for (int first = 1; first >= 0; first--)
+        for (dbus_message_iter_recurse(at, &row); dbus_message_iter_get_arg_type(&row) == DBUS_TYPE_STRUCT; dbus_message_iter_next(&row)) {
+            if (!row_read(&row, &name, &starts))
+                return;
+            if (starts != first)
+                continue;
+            unit_want_loaded(b, name);
+            if (starts && b->sink.starts)
+                b->sink.starts(b->sink.ctx, name);
+        }
     b->asked = true;
 }
 

@@ -24,6 +24,8 @@ struct bus_sink {
     void *ctx;
     /* A unit as it is now; borrowed. Before `listed` for every unit once, then whenever it changed. */
     void (*unit)(void *ctx, const struct unit *u);
+    /* It is being started, by the first list; all else of it comes with `unit`, some time later. May be NULL. */
+    void (*starts)(void *ctx, const char *name);
     /* All units have been told once. */
     void (*listed)(void *ctx, const uint64_t marks[BUS_MARKS]);
     void (*gone)(void *ctx, const char *name);

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define PROVIDER_NAME "systemd-Units"
@@ -149,6 +148,14 @@ void emit_job(struct emitter *e, const struct unit_job *j, const char *result, u
         EMIT("UnitJobQueued", INFORMATION, EMIT_JOB, JOB_FIELDS);
 }
 
+void emit_waiting(struct emitter *e, const char *unit, uint64_t since_us, uint32_t pid, const struct waiting *w)
+{
+    about(e, unit, 0);
+    EMIT("UnitWaiting", INFORMATION, EMIT_WAITING, TEXT(unit, "Unit"), TraceLoggingUInt64(since_us, "SinceUs"), TraceLoggingPid(pid, "ProcessId"),
+         TEXT(w->name, "Name"), TEXT(waiting_word(w->kind), "Kind"), TEXT(w->object, "Object"), TraceLoggingUInt8(w->guessed, "Guessed"),
+         TraceLoggingPid(w->holder, "HolderProcessId"), TEXT(w->call, "Call"), TEXT(w->function, "Function"));
+}
+
 void emit_marks(struct emitter *e, const uint64_t m[BUS_MARKS])
 {
     about(e, NULL, 0);
@@ -167,18 +174,6 @@ void emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id)
          TraceLoggingUInt64(u->time[UNIT_INACTIVE], "InactiveEnterMonotonicUs"), TraceLoggingPid(u->main_pid, "MainProcessId"),
          TraceLoggingUInt64(cgroup_id, "CgroupId"), TEXT(u->cgroup, "ControlGroup"), TraceLoggingUtf8String(u->invocation, "InvocationId"),
          TEXT(u->after, "After"));
-}
-
-uint64_t emit_cgroup_id(const char *path)
-{
-    static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup"}; /* the first where version 1 is there too */
-    char                     full[4096];
-    struct stat              st;
-
-    for (unsigned i = 0; path && *path && i < 2; i++)
-        if (snprintf(full, sizeof full, "%s%s", roots[i], path) < (int)sizeof full && stat(full, &st) == 0)
-            return st.st_ino;
-    return 0;
 }
 
 /* ---- providers ---- */

@@ -6,10 +6,11 @@
 #ifndef AUTOLOGGER_UNITS_EMIT_H
 #define AUTOLOGGER_UNITS_EMIT_H
 #include "autologger/units/bus.h"
+#include "autologger/units/waiting.h"
 #include "registry-sim/win32/guid.h"
 
 enum { EMIT_PATIENCE_MS = 10000 };
-enum emit_keyword { EMIT_STATE = 0x1, EMIT_PROCESS = 0x2, EMIT_JOB = 0x4, EMIT_CGROUP = 0x8, EMIT_BOOT = 0x10, EMIT_RUNDOWN = 0x20 };
+enum emit_keyword { EMIT_STATE = 0x1, EMIT_PROCESS = 0x2, EMIT_JOB = 0x4, EMIT_CGROUP = 0x8, EMIT_BOOT = 0x10, EMIT_RUNDOWN = 0x20, EMIT_WAITING = 0x40 };
 
 /* One declared provider. */
 struct emit_row {
@@ -26,12 +27,12 @@ void    emit_step(struct emitter *e, const struct unit_event *event);
 void    emit_cgroup(struct emitter *e, const struct unit *u, const char *path, uint64_t id);
 /* `result` NULL: it was made, or runs. `us`: when we heard of it. */
 void    emit_job(struct emitter *e, const struct unit_job *job, const char *result, uint64_t us);
+/* A process of a unit that starts since `since_us` waits, now. */
+void    emit_waiting(struct emitter *e, const char *unit, uint64_t since_us, uint32_t pid, const struct waiting *w);
 void    emit_marks(struct emitter *e, const uint64_t marks[BUS_MARKS]);
 void    emit_rundown(struct emitter *e, const struct unit *u, uint64_t cgroup_id);
 /* From now on "now" is this moment (us, CLOCK_MONOTONIC); 0: now again. What tells of one moment and takes long to write has one time, so
  * that what happens meanwhile is younger. */
 void emit_moment(struct emitter *e, uint64_t us);
-/* The cgroup's id, as the kernel's events have it; 0: it is not there. */
-uint64_t emit_cgroup_id(const char *path);
 void    emit_destroy(struct emitter *e); /* NULL is fine */
 #endif

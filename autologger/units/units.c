@@ -2,7 +2,10 @@
  * which never waits for it. It listens to systemd (bus.h), finds out what is new (unit.h) and writes events (emit.h) like any program.
  * It ends with the thread that started it; when the connection to systemd ends it says why and ends, and is started again: what
  * was told is kept in memory of the daemon's (--known). */
+#include "autologger/kernel/source/reach.h"
+#include "autologger/units/cgroup.h"
 #include "autologger/units/emit.h"
+#include "autologger/units/starting.h"
 
 #include <argp.h>
 #include <errno.h>
@@ -19,8 +22,8 @@
 #include <unistd.h>
 
 enum { BOOT_US = 600000000 /* a machine that is up for longer starts no units that somebody waits for */ };
-enum { ROWS_MOST = 256, ANSWER_S = 60, EXIT_BUS = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_BUS = 1000, OPTION_PROVIDER, OPTION_KNOWN,
-       OPTION_RUNTIME_DIR };
+enum { ROWS_MOST = 256, ANSWER_S = 60, PROCESSES_MOST = 16, EXIT_BUS = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_BUS = 1000,
+       OPTION_PROVIDER, OPTION_KNOWN, OPTION_RUNTIME_DIR, OPTION_REACH };
 
 /* What became of a job before the list was complete: written in its place among the units' times. */
 struct early_job {
@@ -45,12 +48,15 @@ struct program {
     size_t             copies;
     struct early_job  *jobs;
     size_t             job_count, job_done;
+    struct starting    starting;
+    int                proc; /* a descriptor of /proc; -1: nobody is looked at */
 };
 
 static const struct argp_option options[] = {
     {"bus", OPTION_BUS, "ADDRESS", 0, "where systemd listens (default " BUS_SYSTEMD ")", 0},
     {"provider", OPTION_PROVIDER, "{GUID}[,SESSION[,UNITS]]", 0, "a provider: its GUID, the session that it is for, which units", 0},
     {"runtime-dir", OPTION_RUNTIME_DIR, "DIR", 0, "of the daemon", 0},
+    {"reach", OPTION_REACH, "FD", OPTION_HIDDEN, "a socket to who has the rights that it needs", 0},
     {"known", OPTION_KNOWN, "FILE", 0, "memory that says what was told before", 0},
     {0},
 };
@@ -63,6 +69,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
     switch (key) {
     case OPTION_BUS: p->bus_address = arg; return 0;
     case OPTION_RUNTIME_DIR: setenv("AUTOLOGGER_RUNTIME_DIR", arg, 1); return 0; /* no other thread yet */
+    case OPTION_REACH:
+        fcntl(atoi(arg), F_SETFD, FD_CLOEXEC);
+        reach_through(atoi(arg), false);
+        return 0;
     case OPTION_KNOWN: p->known_path = arg; return 0;
     case OPTION_PROVIDER: {
         struct emit_row *r     = &p->rows[p->row_count];
@@ -90,39 +100,89 @@ static uint64_t now_us(void)
 /* ---- what systemd says ---- */
 
 /* Before systemd is asked: where it puts services that say nothing else. A service that lasts for a moment is gone before the question. */
-static const char *usual_cgroup(const struct unit *u, char *out, size_t size)
+static const char *usual_cgroup(const char *name, char *out, size_t size)
 {
-    const char *at = strchr(u->name, '@'), *dot = strrchr(u->name, '.');
+    const char *at = strchr(name, '@'), *dot = strrchr(name, '.');
     size_t      n;
 
     *out = 0;
     if (!dot || strcmp(dot, ".service") != 0)
         return out;
     if (!at) {
-        snprintf(out, size, "/system.slice/%s", u->name);
+        snprintf(out, size, "/system.slice/%s", name);
         return out;
     }
     n = (size_t)snprintf(out, size, "/system.slice/system-");
-    for (const char *c = u->name; c < at && n + 5 < size; c++) /* a '-' divides slices */
+    for (const char *c = name; c < at && n + 5 < size; c++) /* a '-' divides slices */
         n += (size_t)snprintf(out + n, size - n, *c == '-' ? "\\x2d" : "%c", *c);
-    snprintf(out + n, size - n, ".slice/%s", u->name);
+    snprintf(out + n, size - n, ".slice/%s", name);
     return out;
 }
 
 enum { CGROUP_ROOM = 600 };
 static const char *cgroup_of(const struct unit *u, char usual[CGROUP_ROOM])
 {
-    return u->cgroup && *u->cgroup ? u->cgroup : usual_cgroup(u, usual, CGROUP_ROOM);
+    return u->cgroup && *u->cgroup ? u->cgroup : usual_cgroup(u->name, usual, CGROUP_ROOM);
 }
 
 static void cgroup_tell(struct program *p, const struct unit *u)
 {
     char              usual[CGROUP_ROOM];
     const char *const path = cgroup_of(u, usual);
-    const uint64_t    id   = emit_cgroup_id(path);
+    const uint64_t    id   = cgroup_id(path);
     if (id && unit_cgroup_news(p->known, u->name, id))
         emit_cgroup(p->emitter, u, path, id);
 }
+
+/* ---- units whose start takes long ---- */
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t n = strlen(name), m = strlen(end);
+    return n > m && strcmp(name + n - m, end) == 0;
+}
+
+/* Of those that have programs. */
+static void starting_unit(struct program *p, const char *name, const char *cgroup, uint64_t since_us)
+{
+    char usual[CGROUP_ROOM];
+    if (!ends_with(name, ".service") && !ends_with(name, ".mount") && !ends_with(name, ".swap"))
+        return;
+    if (!cgroup || !*cgroup)
+        cgroup = usual_cgroup(name, usual, sizeof usual);
+    if (!*cgroup) {
+        snprintf(usual, sizeof usual, "/system.slice/%s", name);
+        cgroup = usual;
+    }
+    starting_see(&p->starting, name, cgroup, since_us, now_us());
+}
+
+static void on_starts(void *ctx, const char *name) { starting_unit(ctx, name, NULL, now_us()); }
+
+/* One that failed and will be started again waits for that, and runs no program meanwhile. */
+static void starting_follow(struct program *p, const struct unit *u)
+{
+    if (u->active && strcmp(u->active, "activating") == 0 && !(u->sub && strcmp(u->sub, "auto-restart") == 0))
+        starting_unit(p, u->name, u->cgroup, u->time[UNIT_ACTIVATING] ? u->time[UNIT_ACTIVATING] : now_us());
+    else
+        starting_over(&p->starting, u->name);
+}
+
+static void starting_look(struct program *p)
+{
+    const struct starting_unit *u;
+    struct waiting              w;
+    uint32_t                    pid[PROCESSES_MOST];
+
+    while (p->proc >= 0 && (u = starting_due(&p->starting, now_us()))) {
+        const unsigned n = cgroup_processes(u->cgroup, pid, PROCESSES_MOST);
+        for (unsigned i = 0; i < n; i++)
+            if (waiting_look(p->proc, pid[i], &w))
+                emit_waiting(p->emitter, u->name, u->since_us, pid[i], &w);
+    }
+}
+
+/* ---- their events ---- */
 
 static void news_unit(void *ctx, const struct unit *u)
 {
@@ -171,6 +231,7 @@ static void on_unit(void *ctx, const struct unit *u)
     struct unit_event events[UNIT_STEPS];
     bool              full;
 
+    starting_follow(p, u);
     if (!p->listed) {
         cgroup_tell(p, u);
         unit_hold(p, u);
@@ -187,6 +248,7 @@ static void on_unit(void *ctx, const struct unit *u)
 static void on_gone(void *ctx, const char *name)
 {
     struct program *p = ctx;
+    starting_over(&p->starting, name);
     unit_forget(p->known, name);
     if (p->held)
         unit_forget(p->held, name);
@@ -230,7 +292,7 @@ static void rundown_unit(void *ctx, const struct unit *u)
 {
     struct program *p = ctx;
     char            usual[CGROUP_ROOM];
-    emit_rundown(p->emitter, u, emit_cgroup_id(cgroup_of(u, usual)));
+    emit_rundown(p->emitter, u, cgroup_id(cgroup_of(u, usual)));
 }
 
 static void cgroup_unit(void *ctx, const struct unit *u) { cgroup_tell(ctx, u); }
@@ -320,8 +382,10 @@ static int listen_to_systemd(struct program *p, struct reason *why)
     for (unsigned answers = 0;;) {
         struct pollfd fds[2] = {{.fd = bus_fd(p->bus), .events = POLLIN}, {.fd = p->asked_fd, .events = POLLIN}};
         eventfd_t     count;
-        if (poll(fds, 2, bus_wait_ms(p->bus)) < 0 && errno != EINTR)
+        const int bus_ms = bus_wait_ms(p->bus), look_ms = p->proc < 0 ? -1 : starting_wait_ms(&p->starting, now_us());
+        if (poll(fds, 2, bus_ms < 0 || (look_ms >= 0 && look_ms < bus_ms) ? look_ms : bus_ms) < 0 && errno != EINTR)
             return failed(why, EXIT_REFUSED);
+        starting_look(p);
         if (bus_step(p->bus, why))
             return failed(why, EXIT_BUS);
         if (!p->listed && bus_answers(p->bus) != answers)
@@ -339,7 +403,7 @@ int main(int argc, char **argv)
 {
     static struct program p    = {.bus_address = BUS_SYSTEMD};
     const struct argp     argp = {options, parse, NULL, "Writes what systemd's units do as events. The daemon starts it.", NULL, NULL, NULL};
-    const struct bus_sink sink = {&p, on_unit, on_listed, on_gone, on_job, on_finished};
+    const struct bus_sink sink = {&p, on_unit, on_starts, on_listed, on_gone, on_job, on_finished};
     struct reason         why  = {0};
 
     argp_err_exit_status = EXIT_WRONG_CALL;
@@ -351,6 +415,7 @@ int main(int argc, char **argv)
     }
     if (emit_create(p.rows, p.row_count, on_asked, &p, &p.emitter, &why))
         return failed(&why, EXIT_REFUSED);
+    p.proc = reach_proc();
     eventfd_t before;
     eventfd_read(p.asked_fd, &before); /* the list that comes anyway is what they want */
     signal(SIGALRM, on_alarm);
@@ -359,6 +424,7 @@ int main(int argc, char **argv)
         return failed(&why, EXIT_BUS);
     int code = listen_to_systemd(&p, &why);
     bus_close(p.bus);
+    starting_finish(&p.starting);
     emit_destroy(p.emitter);
     munmap(p.known, sizeof *p.known);
     return code;

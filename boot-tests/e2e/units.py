@@ -1,12 +1,14 @@
 """Units as a provider, with a systemd that a test leads: what was before and what comes later has its original times, once, over kills of
 the provider and of the daemon; Unit= narrows it; a systemd that refuses, dies or floods takes nothing with it; without systemd a
 condition says so. Proves: LEG-12."""
+import fcntl
 import json
 import os
 import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 
 from harness import BUILD, SOURCE, Machine, check, tool
@@ -117,9 +119,45 @@ def run_told(m):
                 ActiveExitTimestampMonotonic=at, ExecMainExitTimestampMonotonic=at + 1, InactiveEnterTimestampMonotonic=at + 2)
     expected["late.service"].update({("UnitDeactivating", at), ("UnitMainProcessExit", at + 1), ("UnitInactive", at + 2)})
     time.sleep(0.3)
+    waiting = run_waiting(m, systemd, expected)
     ended = us_now()
     m.shutdown()
-    return expected, began, ended
+    return expected, began, ended, waiting
+
+
+def run_waiting(m, systemd, expected):
+    """A unit whose start takes long, with two processes that wait: {pid: what has to be said of it}."""
+    folder = os.path.join("/sys/fs/cgroup/unified" if os.path.isdir("/sys/fs/cgroup/unified") else "/sys/fs/cgroup", f"al-units-{os.getpid()}")
+    path = os.path.join(m.dir, "lock")
+    with open(path, "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        children = [subprocess.Popen(["flock", path, "true"]),
+                    subprocess.Popen([sys.executable, "-c", "import select, socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                                      "s.connect(('127.0.0.1', 53))\nt = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+                                      "t.connect(('127.0.0.1', 9))\np = select.poll()\np.register(s, select.POLLIN)\np.poll()"])]
+        m.processes.extend(children)
+        try:
+            os.mkdir(folder)
+            for child in children:
+                pathlib.Path(folder, "cgroup.procs").write_text(str(child.pid), encoding="ascii")
+            at = us_now()
+            systemd.set("slow.service", ActiveState="activating", SubState="start", Result="success", ControlGroup="/" + os.path.basename(folder),
+                        InactiveExitTimestampMonotonic=at)
+            expected["slow.service"] = {("UnitActivating", at)}
+            time.sleep(1.7)
+        finally:
+            for child in children:
+                child.kill()
+                child.wait()
+            for _ in range(100):  # until the kernel has let go of them
+                try:
+                    os.rmdir(folder)
+                    break
+                except OSError:
+                    time.sleep(0.05)
+    return {children[0].pid: {"Unit": "slow.service", "SinceUs": at, "Name": "flock", "Kind": "lock", "Object": path, "Guessed": 0,
+                              "HolderProcessId": os.getpid(), "Call": "flock"},
+            children[1].pid: {"Unit": "slow.service", "SinceUs": at, "Kind": "dns", "Object": "127.0.0.1:53", "Guessed": 1, "HolderProcessId": 0, "Call": "poll"}}
 
 
 def provider_pid(m):
@@ -171,7 +209,7 @@ def check_classes(found):
 
 
 def check_told(m):
-    expected, began, ended = run_told(m)
+    expected, began, ended, waiting = run_told(m)
     expected = {unit: e for unit, e in expected.items() if e}
     everything = events(os.path.join(m.logs, "xboot.etl"))
     found, count = times_of(everything)
@@ -182,6 +220,10 @@ def check_told(m):
     check_classes(everything)
     jobs = [(e["event"], e["fields"]["JobId"], e["fields"].get("Result")) for e in everything if e["event"].startswith("UnitJob")]
     check(jobs == [("UnitJobQueued", 7, None), ("UnitJobRunning", 7, None), ("UnitJobEnd", 7, "done")], "jobs:", jobs)
+    seen = {e["fields"]["ProcessId"]: e["fields"] for e in everything if e["event"] == "UnitWaiting"}
+    check(set(seen) == set(waiting) and len([e for e in everything if e["event"] == "UnitWaiting"]) == len(waiting), "looked at:", seen, "not", waiting)
+    for pid, fields in waiting.items():
+        check(fields.items() <= seen[pid].items(), "what is said of", pid, seen[pid], fields)
     first = [e["fields"] for e in everything if e["event"] == "UnitActivating" and e["fields"]["Unit"] == "late.service"][0]
     # 0: on a busy machine the job was heard of after the unit had begun
     check(0 <= first["JobWaitUs"] < ended - began, "the job of late.service waited", first)

@@ -17,7 +17,7 @@ static void row(const struct session *s, const struct state_enable *e, char out[
 }
 
 const struct companion_kind unit_provider = {
-    .program = "autologger-units", .what = "units", .item = UNITS_ITEM, .row_option = "--provider", .keeps = "units",
+    .program = "autologger-units", .what = "units", .item = UNITS_ITEM, .row_option = "--provider", .keeps = "units", .reaches = true,
     .needs_reason = "units are not known: systemd does not run here; what there is of services is their processes",
     .needs_advice = "run it where systemd is process 1; until then kernel events (PROC_THREAD) show the processes",
     .ended_advice = "see whether systemctl answers", .wants = wants, .row = row};

@@ -15,8 +15,9 @@
 
 struct heard {
     unsigned units, listed, gone, jobs, finished;
+    unsigned started;
     uint64_t exit_time, running;
-    char     last[128], result[32], type[32], end[32];
+    char     last[128], starts[128], result[32], type[32], end[32];
 };
 struct fake {
     pid_t  pid;
@@ -32,6 +33,13 @@ static void on_unit(void *ctx, const struct unit *u)
     snprintf(h->last, sizeof h->last, "%s", u->name);
     snprintf(h->result, sizeof h->result, "%s", u->result ? u->result : "");
 }
+static void on_starts(void *ctx, const char *name)
+{
+    struct heard *h = ctx;
+    snprintf(h->starts, sizeof h->starts, "%s", name);
+    h->started++;
+}
+
 static void on_listed(void *ctx, const uint64_t marks[BUS_MARKS])
 {
     ((struct heard *)ctx)->listed++;
@@ -133,7 +141,7 @@ static void list_changes_and_jobs(void **state)
 {
     struct fake          *f = *state;
     struct heard          h = {0};
-    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job, on_finished};
+    const struct bus_sink sink = {&h, on_unit, on_starts, on_listed, on_gone, on_job, on_finished};
     struct bus           *b;
     struct reason         why;
 
@@ -170,7 +178,7 @@ static void a_unit_that_passes_is_left_alone(void **state)
 {
     struct fake          *f = *state;
     struct heard          h = {0};
-    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job, NULL};
+    const struct bus_sink sink = {&h, on_unit, on_starts, on_listed, on_gone, on_job, NULL};
     struct bus           *b;
     struct reason         why;
 
@@ -213,7 +221,7 @@ static void a_boot_is_not_held_up(void **state)
 {
     struct fake          *f    = *state;
     struct heard          h    = {0};
-    const struct bus_sink sink = {&h, on_unit, on_listed_later, on_gone, on_job, on_finished};
+    const struct bus_sink sink = {&h, on_unit, NULL, on_listed_later, on_gone, on_job, on_finished};
     struct bus           *b;
     struct reason         why;
 
@@ -257,7 +265,7 @@ static void a_refusal_and_an_end_are_told(void **state)
 {
     struct fake          *f = *state;
     struct heard          h = {0};
-    const struct bus_sink sink = {&h, on_unit, on_listed, on_gone, on_job, NULL};
+    const struct bus_sink sink = {&h, on_unit, on_starts, on_listed, on_gone, on_job, NULL};
     struct bus           *b;
     struct reason         why;
 
