@@ -48,6 +48,22 @@ struct boot_wait { /* of a thread, 1 ms or more */
     enum boot_state state;
     int             stack; /* index or BOOT_NONE */
 };
+/* What a process of a unit that took long was seen waiting for, at one moment. */
+enum boot_look_kind {
+#define K(name, word) LOOK_##name,
+#include "autologger/wire/wait_kinds.def"
+#undef K
+    LOOK_KINDS
+};
+extern const char *const boot_look_words[LOOK_KINDS];
+struct boot_look {
+    int                 unit;
+    uint32_t            pid, holder; /* of a lock; 0: not known */
+    int64_t             at;
+    enum boot_look_kind kind;
+    bool                guessed; /* the likeliest of several */
+    char               *object; /* "" where there is none */
+};
 struct boot_unit {
     char    *name, *result, *state; /* Result, ActiveState at the end; may be NULL */
     char    *after; /* names with blanks between them; NULL: not told */
@@ -108,6 +124,7 @@ struct boot {
     int64_t               firmware, loader; /* ns before the time 0; 0: not told */
     struct boot_process  *process;
     struct boot_unit     *unit;
+    struct boot_look     *look;
     struct boot_wait     *wait; /* by end */
     struct boot_initcall *initcall;
     struct boot_module   *module;
@@ -115,7 +132,7 @@ struct boot {
     struct boot_disk     *disk;
     struct boot_memory   *memory;
     struct boot_image    *image; /* files that programs ran; none where stacks were not asked for */
-    unsigned              processes, units, waits, initcalls, modules, texts, disks, memories, images;
+    unsigned              processes, units, looks, waits, initcalls, modules, texts, disks, memories, images;
     int64_t               wait_least; /* shorter waits are not in `wait` */
     uint64_t              left_out;
     struct boot_lane      lane[BOOT_LANES];

@@ -66,7 +66,7 @@ struct boot_builder {
     unsigned            pairs;
     uint64_t            mark[4]; /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
     int64_t             disk_until[64]; /* by number: end of the busy span */
-    size_t              room_process, room_unit, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_image, room_frame,
+    size_t              room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_image, room_frame,
         room_stack, room_cell, room_run, room_pair;
     struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid, merged_guid;
     bool                failed; /* no memory */

@@ -360,6 +360,8 @@ static void parts_free(struct boot *b)
         struct boot_unit *u = &b->unit[i];
         free(u->name), free(u->result), free(u->state), free(u->after), free(u->job_result);
     }
+    for (unsigned i = 0; i < b->looks; i++)
+        free(b->look[i].object);
     for (unsigned i = 0; i < b->initcalls; i++)
         free(b->initcall[i].name);
     for (unsigned i = 0; i < b->modules; i++)
@@ -380,7 +382,7 @@ void boot_destroy(struct boot *b)
         return;
     parts_free(b);
     free(b->boot_id), free(b->release), free(b->command_line), free(b->session);
-    free(b->process), free(b->unit), free(b->wait), free(b->initcall), free(b->module), free(b->text);
+    free(b->process), free(b->unit), free(b->look), free(b->wait), free(b->initcall), free(b->module), free(b->text);
     free(b->disk), free(b->memory), free(b->image), free(b->frame), free(b->stack), free(b->cell), free(b->run);
     free(b);
 }

@@ -191,12 +191,96 @@ static void by_children(const struct reason_look *l, int process, int64_t waited
             words_of(&b->process[most]), seconds(life_in(l, most)));
 }
 
+/* ---- what it was seen waiting for ---- */
+
+struct look_words {
+    enum boot_look_kind   kind;
+    enum boot_reason_kind reason;
+    const char           *text;
+};
+static const struct look_words *look_words_of(const struct boot_look *k)
+{
+    static const struct look_words rows[] = {
+#define L(kind, reason, text) {LOOK_##kind, REASON_##reason, text},
+#include "autologger/analysis/boot_looks.def"
+#undef L
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kind == k->kind && (*k->object || !strstr(rows[i].text, "%s")))
+            return &rows[i];
+    return NULL;
+}
+
+static bool same_look(const struct boot_look *a, const struct boot_look *b) { return a->kind == b->kind && strcmp(a->object, b->object) == 0; }
+
+/* The last look that is in the longest wait; where none is, what it was seen waiting for most often. NULL: nothing that has words. */
+static const struct boot_look *look_of(const struct reason_look *l, int process, const struct boot_wait *longest)
+{
+    const struct boot      *b    = l->b;
+    const struct boot_look *best = NULL;
+    unsigned                most = 0;
+
+    for (unsigned i = 0; i < b->looks; i++) {
+        const struct boot_look *k = &b->look[i];
+        unsigned                n = 0;
+        if (k->unit != l->unit || k->pid != b->process[process].pid || k->at < l->start || k->at > l->end || !look_words_of(k))
+            continue;
+        if (longest && k->at >= longest->start && k->at <= longest->end)
+            n = b->looks; /* more than all others */
+        else
+            for (unsigned j = 0; j < b->looks; j++)
+                n += b->look[j].unit == k->unit && b->look[j].pid == k->pid && same_look(&b->look[j], k);
+        if (n >= most) {
+            most = n;
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* The process that had the id then, as "name (unit)". */
+static bool holder_text(const struct reason_look *l, const struct boot_look *k, char *out, size_t size)
+{
+    const struct boot *b = l->b;
+    for (unsigned i = 0; k->holder && i < b->processes; i++)
+        if (b->process[i].pid == k->holder && b->process[i].start <= k->at && b->process[i].end >= k->at)
+            return waker_text(l, &(struct boot_wait){.waker = (int)i}, out, size);
+    return false;
+}
+
+/* `longest`: the wait of the state that took most; NULL: it is not known. */
+static bool by_look(const struct reason_look *l, int process, int64_t waited, const struct boot_wait *longest)
+{
+    const struct boot_look *k = look_of(l, process, longest);
+    char                    what[300], who[200] = "";
+    if (!k)
+        return false;
+    if (k->kind == LOOK_CHILD) { /* that one is known from the processes */
+        by_children(l, process, waited);
+        return true;
+    }
+    const struct look_words *w      = look_words_of(k);
+    const char *const        hole   = strstr(w->text, "%s");
+    const bool               holder = k->kind == LOOK_LOCK && holder_text(l, k, who, sizeof who);
+    const bool               woken  = !holder && w->reason == REASON_SOCKET && waker_text(l, longest, who, sizeof who);
+    if (hole)
+        snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, k->object, hole + 2);
+    else
+        snprintf(what, sizeof what, "%s", w->text);
+    say(l, w->reason, process, waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s", words_of(&l->b->process[process]), seconds(waited), what,
+        k->guessed ? ", the likeliest of what it watched" : "", holder ? " that " : woken ? ", until " : "", who, holder ? " held" : woken ? " woke it" : "");
+    return true;
+}
+
 static void by_state(const struct reason_look *l, int process, const struct reason_times *t, enum boot_state state)
 {
     const char *const words = words_of(&l->b->process[process]);
     const double      n     = seconds(t->sum[state]);
     char              who[200] = "somebody unknown";
     const bool        known    = waker_text(l, t->longest[state], who, sizeof who);
+    if (state != BOOT_RUNNING && state != BOOT_RUNNABLE && state != BOOT_SLEEP && state != BOOT_DISK && state != BOOT_CHILD &&
+        by_look(l, process, t->sum[state], t->longest[state]))
+        return;
     switch (state) {
     case BOOT_RUNNING: say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;
     case BOOT_RUNNABLE:

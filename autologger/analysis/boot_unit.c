@@ -74,6 +74,28 @@ static void manager(struct boot_builder *w)
             w->mark[i] = (uint64_t)boot_ns(boot_field_number(w, names[i]), 1000) / 1000;
 }
 
+const char *const boot_look_words[LOOK_KINDS] = {
+#define K(name, word) word,
+#include "autologger/wire/wait_kinds.def"
+#undef K
+};
+
+static void look_add(struct boot_builder *w, int unit, int64_t at)
+{
+    unsigned kind = 0;
+    while (kind < LOOK_KINDS && strcmp(boot_look_words[kind], boot_field(w, "Kind")) != 0)
+        kind++;
+    struct boot_look *l = kind < LOOK_KINDS ? BOOT_GROW(w, look, looks, room_look) : NULL;
+    if (l)
+        *l = (struct boot_look){.unit   = unit,
+                                .pid     = (uint32_t)boot_field_number(w, "ProcessId"),
+                                .holder  = (uint32_t)boot_field_number(w, "HolderProcessId"),
+                                .at      = at,
+                                .kind    = (enum boot_look_kind)kind,
+                                .guessed = boot_field_number(w, "Guessed") != 0,
+                                .object  = boot_keep(w, boot_field(w, "Object"))};
+}
+
 void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
 {
     if (strcmp(event, "ManagerTimes") == 0) {
@@ -84,6 +106,10 @@ void boot_unit_see(struct boot_builder *w, const char *event, int64_t at)
     if (i == BOOT_NONE || !*boot_field(w, "Unit"))
         return;
     struct boot_unit *u = &w->b->unit[i];
+    if (strcmp(event, "UnitWaiting") == 0) {
+        look_add(w, i, at);
+        return;
+    }
     pair_add(w, at);
     if (strncmp(event, "UnitJob", 7) == 0) {
         job(w, u, event, at);

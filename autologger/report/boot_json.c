@@ -172,6 +172,25 @@ static void units(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
+/* What processes of units that took long were seen waiting for. */
+static void looks(yajl_gen g, const struct boot *b)
+{
+    jw_list(g, "seenWaiting");
+    for (unsigned i = 0; i < b->looks; i++) {
+        const struct boot_look *k = &b->look[i];
+        jw_open(g, NULL);
+        jw_int(g, "unit", k->unit);
+        jw_int(g, "pid", k->pid);
+        jw_ms(g, "at", k->at);
+        jw_text(g, "for", boot_look_words[k->kind]);
+        jw_text(g, "object", k->object);
+        jw_flag(g, "guessed", k->guessed);
+        jw_int(g, "holder", k->holder);
+        jw_close(g);
+    }
+    jw_end(g);
+}
+
 static void processes(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "processes");
@@ -394,6 +413,7 @@ char *boot_json(const struct report *r, bool all, size_t *size)
     phases(g, r->boot);
     path(g, r);
     units(g, r->boot);
+    looks(g, r->boot);
     processes(g, r->boot);
     moments(g, r->boot);
     disks(g, r->boot);

@@ -65,6 +65,12 @@ static inline void facts_write(FILE *out, const struct boot *b)
             facts_numbers(out, (const int64_t[]){b->wait[i].start, b->wait[i].end}, 2);
             fputc('\n', out);
         }
+    for (unsigned i = 0; i < b->looks; i++) {
+        const struct boot_look *k = &b->look[i];
+        fprintf(out, "k\t%d\t%u\t%u\t%s\t%d\t", k->unit, k->pid, k->holder, boot_look_words[k->kind], k->guessed);
+        facts_numbers(out, &k->at, 1);
+        fprintf(out, "\t%s\n", k->object);
+    }
     for (unsigned i = 0; i < b->disks; i++) {
         const struct boot_disk *d = &b->disk[i];
         fprintf(out, "d\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", d->number, d->reads, d->writes, d->read, d->written);
@@ -129,6 +135,17 @@ static inline void facts_process(struct boot *b, char **f)
     facts_times(f[12], p->time, BOOT_STATES);
 }
 
+static inline void facts_look(struct boot *b, char **f)
+{
+    b->look             = facts_grow(b->look, &b->looks, sizeof *b->look);
+    struct boot_look *k = &b->look[b->looks - 1];
+    *k                  = (struct boot_look){.unit = atoi(f[1]), .pid = (uint32_t)atoi(f[2]), .holder = (uint32_t)atoi(f[3]), .guessed = atoi(f[5]) != 0,
+                                             .object = strdup(f[7] ? f[7] : "")};
+    while (k->kind < LOOK_KINDS - 1 && strcmp(boot_look_words[k->kind], f[4]) != 0)
+        k->kind++;
+    facts_times(f[6], &k->at, 1);
+}
+
 static inline void facts_line(struct boot *b, char **f)
 {
     int64_t at[7];
@@ -141,6 +158,7 @@ static inline void facts_line(struct boot *b, char **f)
         break;
     case 'u': facts_unit(b, f); break;
     case 'p': facts_process(b, f); break;
+    case 'k': facts_look(b, f); break;
     case 'w':
         b->wait = facts_grow(b->wait, &b->waits, sizeof *b->wait);
         facts_times(f[5], at, 2);

@@ -9,13 +9,14 @@
 #include <cmocka.h>
 
 #define S INT64_C(1000000000)
-enum { UNIT, OTHER_UNIT, PROCESSES = 64, WAITS = 16, START = 10, END = 20 };
+enum { UNIT, OTHER_UNIT, PROCESSES = 64, WAITS = 16, LOOKS = 8, START = 10, END = 20 };
 
 struct made {
     struct boot         b;
     struct boot_unit    unit[2];
     struct boot_process process[PROCESSES];
     struct boot_wait    wait[WAITS];
+    struct boot_look    look[LOOKS];
 };
 
 static void begin(struct made *m, double busy)
@@ -23,7 +24,7 @@ static void begin(struct made *m, double busy)
     memset(m, 0, sizeof *m);
     m->unit[UNIT].name       = (char *)(uintptr_t)"slow.service";
     m->unit[OTHER_UNIT].name = (char *)(uintptr_t)"other.service";
-    m->b = (struct boot){.unit = m->unit, .units = 2, .process = m->process, .wait = m->wait, .switches = true, .cpus = 2, .finish = 30 * S};
+    m->b = (struct boot){.unit = m->unit, .units = 2, .process = m->process, .wait = m->wait, .look = m->look, .switches = true, .cpus = 2, .finish = 30 * S};
     m->b.lane[BOOT_LANE_CPU].width = S;
     for (int i = 0; i < 40; i++)
         m->b.lane[BOOT_LANE_CPU].bin[i] = busy * 2 * S;
@@ -44,6 +45,13 @@ static void waits(struct made *m, int process, enum boot_state state, int waker,
     m->wait[m->b.waits++] = (struct boot_wait){.process = process, .waker = waker, .thread = m->process[process].pid, .start = (int64_t)(start * S),
                                                .end = (int64_t)(end * S), .state = state, .stack = BOOT_NONE};
     m->process[process].time[state] += (int64_t)((end - start) * S);
+}
+
+static void seen(struct made *m, int process, enum boot_look_kind kind, const char *object, double at)
+{
+    assert_true(m->b.looks < LOOKS);
+    m->look[m->b.looks++] = (struct boot_look){.unit = m->process[process].unit, .pid = m->process[process].pid, .at = (int64_t)(at * S), .kind = kind,
+                                               .object = (char *)(uintptr_t)object};
 }
 
 /* ---- one a row of the table ---- */
@@ -121,6 +129,17 @@ static void unknown(struct made *m)
     begin(m, 0.2);
     waits(m, program(m, UNIT, BOOT_NONE, "waits", "waits", START, END), BOOT_OTHER, BOOT_NONE, START, END - 1);
 }
+static void named(struct made *m, enum boot_look_kind kind, const char *object)
+{
+    begin(m, 0.2);
+    const int p = program(m, UNIT, BOOT_NONE, "waits", "waits", START, END);
+    waits(m, p, BOOT_OTHER, BOOT_NONE, START, END - 1);
+    seen(m, p, kind, object, START + 1);
+    seen(m, p, kind, object, START + 3);
+}
+static void connects(struct made *m) { named(m, LOOK_CONNECT, "10.0.0.1:80"); }
+static void asks_names(struct made *m) { named(m, LOOK_DNS, "10.0.0.2:53"); }
+static void a_thing(struct made *m) { named(m, LOOK_FILE, "/dev/ttyS9"); }
 static void no_program(struct made *m)
 {
     begin(m, 0.2);
@@ -147,6 +166,9 @@ static const struct {
     {REASON_DISK, disk, "\"reads /big\" waited 9.0 s for a disk"},
     {REASON_LOCK, lock, "\"flock x true\" waited 9.0 s for a lock that holder (other.service) held"},
     {REASON_SOCKET, socket, "\"asks host\" waited 9.0 s for an answer of named (other.service)"},
+    {REASON_CONNECT, connects, "\"waits\" waited 9.0 s for a connection to 10.0.0.1:80, where nobody answered"},
+    {REASON_NAME_SERVER, asks_names, "\"waits\" waited 9.0 s for the name server 10.0.0.2:53"},
+    {REASON_THING, a_thing, "\"waits\" waited 9.0 s for /dev/ttyS9"},
     {REASON_SLEEPS, sleeps, "\"sleep 9\" slept for 9.0 s"},
     {REASON_POLLS, polls, "it looked for something again and again, and ran \"sleep 0.9\" 9 times meanwhile"},
     {REASON_PROGRAMS, programs, "it ran 50 programs one after another, 0.0 s of it on a processor"},
@@ -170,6 +192,66 @@ static void each_reason(void **state)
         assert_int_equal(r.kind, rows[i].kind);
         assert_non_null(r.next);
     }
+}
+
+/* Each row of the words, with its object: it is said, and a kind without one leaves the reason as it was. */
+static void each_look(void **state)
+{
+    static struct made m;
+    struct boot_reason r;
+    static const struct { enum boot_look_kind kind; const char *text; } words[] = {
+#define L(kind, reason, text) {LOOK_##kind, text},
+#include "autologger/analysis/boot_looks.def"
+#undef L
+    };
+    (void)state;
+    for (int kind = 0; kind < LOOK_KINDS; kind++) {
+        const char *text = NULL, *hole = NULL;
+        for (size_t i = 0; i < sizeof words / sizeof *words && !text; i++)
+            if ((int)words[i].kind == kind)
+                text = words[i].text;
+        named(&m, (enum boot_look_kind)kind, "THING");
+        assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+        if (kind == LOOK_CHILD)
+            assert_string_equal(r.text, "\"waits\" waited 9.0 s for a program that it started");
+        else if (!text)
+            assert_string_equal(r.text, "\"waits\" waited 9.0 s");
+        else if ((hole = strstr(text, "%s")))
+            assert_true(strstr(r.text, "THING") && strstr(r.text, hole + 2));
+        else
+            assert_non_null(strstr(r.text, text));
+        named(&m, (enum boot_look_kind)kind, ""); /* its object is not known: no hole in the sentence */
+        assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+        assert_null(strstr(r.text, "%"));
+        assert_null(strstr(r.text, "  "));
+    }
+}
+
+/* A look in the longest wait counts more than two others; one of another process, of another unit or of before not at all. The holder is who had
+ * the id then. */
+static void the_look_that_counts(void **state)
+{
+    static struct made m;
+    struct boot_reason r;
+    (void)state;
+    begin(&m, 0.2);
+    const int old = program(&m, OTHER_UNIT, BOOT_NONE, "old", "old", 0, 5), p = program(&m, UNIT, BOOT_NONE, "waits", "waits", START, END);
+    const int holder = program(&m, OTHER_UNIT, BOOT_NONE, "holder", "holder", 8, END), other = program(&m, OTHER_UNIT, BOOT_NONE, "loud", "loud", START, END);
+    m.process[old].pid = m.process[holder].pid;
+    waits(&m, p, BOOT_OTHER, BOOT_NONE, START, START + 2);
+    waits(&m, p, BOOT_OTHER, other, START + 2, END - 1);
+    seen(&m, p, LOOK_TCP, "10.0.0.1:80", START + 1);
+    seen(&m, p, LOOK_TCP, "10.0.0.1:80", START + 1.5);
+    seen(&m, p, LOOK_LOCK, "/run/x", START + 3);
+    m.look[2].holder = m.process[holder].pid;
+    seen(&m, other, LOOK_DNS, "10.0.0.2:53", START + 4);
+    seen(&m, p, LOOK_DNS, "10.0.0.3:53", START - 1);
+    assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+    assert_string_equal(r.text, "\"waits\" waited 9.0 s for a lock on /run/x that holder (other.service) held");
+    m.b.looks         = 2;
+    m.look[1].guessed = true;
+    assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+    assert_string_equal(r.text, "\"waits\" waited 9.0 s for an answer of 10.0.0.1:80 over TCP, the likeliest of what it watched, until loud (other.service) woke it");
 }
 
 /* One long program behind many short ones: it is the long one. */
@@ -216,6 +298,7 @@ static void a_trace_without_switches_tells_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(a_long_one_behind_short_ones), cmocka_unit_test(the_waker_is_of_the_wait_that_counts), cmocka_unit_test(a_trace_without_switches_tells_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(each_look), cmocka_unit_test(the_look_that_counts),
+                                       cmocka_unit_test(a_long_one_behind_short_ones), cmocka_unit_test(the_waker_is_of_the_wait_that_counts), cmocka_unit_test(a_trace_without_switches_tells_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,12 +27,15 @@ const waitsList = (waits) => waits.slice().sort((a, b) => (b[4] - b[3]) - (a[4] 
 const unitDetail = (i) => {
   const u = R.data.units[i], mine = R.data.processes.filter((p) => p.unit === i), span = R.unitSpan(i);
   const on = pathOf("unit", i), stacks = topStacks((p) => p >= 0 && R.data.processes[p].unit === i);
+  const seen = R.data.seenWaiting.filter((k) => k.unit === i && k.for !== "child");
   const after = (u.after || "").split(" ").filter((n) => n && R.units.has(n) && R.data.units[R.units.get(n)].done > 0).map((n) => R.units.get(n))
     .sort((a, b) => R.data.units[b].done - R.data.units[a].done).slice(0, 8);
   return [R.make("h3", {}, u.name), R.make("p", { class: "soft" }, [u.state, u.result && u.result !== "success" ? u.result : null, u.job && u.job !== "done" ? `job ${u.job}` : null].filter(Boolean).join(", ")),
     on.length ? R.make("p", {}, "On the critical path: ", on[0].why) : null,
     facts([["start took", R.time(u.length)], ["began", R.at(span.start)], ["done", u.done ? R.at(u.done) : "never"], ["job waited", u.jobWait ? R.time(u.jobWait) : ""], ["processes", String(u.processes)],
       ["read, written", u.read + u.written ? `${R.bytes(u.read)}, ${R.bytes(u.written)}` : ""]]),
+    seen.length ? heading("Seen waiting for") : null,
+    seen.length ? list(seen.slice(0, 12).map((k) => [R.make("span", {}, `${k.for} ${k.object}${k.guessed ? " (likely)" : ""}, by ${k.pid}`), R.at(k.at)])) : null,
     R.stateBar(u.time), stacks.length ? heading("What it waited in") : null, stacks.length ? list(stacks) : null,
     mine.length ? heading("Processes") : null, mine.length ? list(mine.slice(0, 12).map((p) => [linkTo("process", p.index, `${p.label} (${p.pid})`), R.time(p.end - p.start)])) : null,
     after.length ? heading("Ordered after, last done first") : null, after.length ? list(after.map((k) => [linkTo("unit", k, R.data.units[k].name), R.at(R.data.units[k].done)])) : null];
