@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLLS_LEAST = 3, PROGRAMS_LEAST = 40, DEEP_MOST = 16 };
+enum { POLLS_LEAST = 3, RESTARTS_LEAST = 3, PROGRAMS_LEAST = 40, DEEP_MOST = 16, STARTED_MOST = 64 };
 
 struct reason_look {
     const struct boot  *b;
@@ -111,6 +111,46 @@ static bool polls(const struct reason_look *l)
     if (times < POLLS_LEAST || slept * 2 < l->end - l->start)
         return false;
     say(l, REASON_POLLS, one, slept, "it looked for something again and again, and ran \"%.80s\" %u times meanwhile", words_of(&b->process[one]), times);
+    return true;
+}
+
+/* Process 1 made it: by a fork, after which newer ones of systemd execute twice. */
+static bool of_systemd(const struct boot *b, int process)
+{
+    int at = process;
+    for (unsigned deep = 0; b->process[at].exec_of != BOOT_NONE && deep < DEEP_MOST; deep++)
+        at = b->process[at].exec_of;
+    return b->process[at].parent != BOOT_NONE && b->process[b->process[at].parent].pid == 1;
+}
+
+/* systemd started the same program again and again: it failed each time but the last. */
+static bool restarts(const struct reason_look *l)
+{
+    const struct boot *b = l->b;
+    int                one = BOOT_NONE;
+    unsigned           most = 0;
+    int64_t            begin = 0, end = 0;
+    for (unsigned i = 0, seen = 0; i < b->processes && seen < STARTED_MOST; i++) {
+        if (b->process[i].unit != l->unit || life_in(l, (int)i) <= 0 || !of_systemd(b, (int)i))
+            continue;
+        seen++;
+        unsigned times = 0;
+        int64_t  last  = b->process[i].end;
+        for (unsigned k = i; k < b->processes; k++)
+            if (b->process[k].unit == l->unit && life_in(l, (int)k) > 0 && strcmp(words_of(&b->process[k]), words_of(&b->process[i])) == 0 && of_systemd(b, (int)k)) {
+                times++;
+                last = b->process[k].end;
+            }
+        if (times >= most) { /* of an executor and its program: the program */
+            most  = times;
+            one   = (int)i;
+            begin = b->process[i].start;
+            end   = last;
+        }
+    }
+    if (most < RESTARTS_LEAST || within(l, begin, end) * 2 < l->end - l->start)
+        return false;
+    say(l, REASON_RESTARTS, one, within(l, begin, end), "systemd started \"%.120s\" %u times: it failed, and was started again", words_of(&b->process[one]), most);
     return true;
 }
 
@@ -320,7 +360,7 @@ bool boot_reason_find(const struct boot *b, int unit, int64_t start, int64_t end
         say(&l, REASON_NO_PROGRAM, BOOT_NONE, 0, "no program of it ran meanwhile");
         return true;
     }
-    if (polls(&l) || by_systemctl(&l) || many_programs(&l, at))
+    if (restarts(&l) || polls(&l) || by_systemctl(&l) || many_programs(&l, at))
         return true;
     times_find(&l, at, &t);
     for (int s = 0; s < BOOT_STATES; s++)

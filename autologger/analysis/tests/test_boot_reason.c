@@ -105,6 +105,16 @@ static void polls(struct made *m)
     for (int i = 0; i < 9; i++)
         program(m, UNIT, shell, "sleep", "sleep 0.9", START + i, START + i + 0.9);
 }
+static void restarts(struct made *m)
+{
+    begin(m, 0.2);
+    const int systemd = program(m, OTHER_UNIT, BOOT_NONE, "systemd", "/sbin/init", 0, 30);
+    m->process[systemd].pid = 1;
+    for (int i = 0; i < 5; i++) { /* each is an executor of systemd's that executes the program */
+        const int executor = program(m, UNIT, systemd, "systemd-executor", "systemd-executor", START + 2 * i, START + 2 * i + 0.1);
+        m->process[program(m, UNIT, BOOT_NONE, "checks", "checks it", START + 2 * i + 0.1, START + 2 * i + 1)].exec_of = executor;
+    }
+}
 static void programs(struct made *m)
 {
     begin(m, 0.5);
@@ -171,6 +181,7 @@ static const struct {
     {REASON_THING, a_thing, "\"waits\" waited 9.0 s for /dev/ttyS9"},
     {REASON_SLEEPS, sleeps, "\"sleep 9\" slept for 9.0 s"},
     {REASON_POLLS, polls, "it looked for something again and again, and ran \"sleep 0.9\" 9 times meanwhile"},
+    {REASON_RESTARTS, restarts, "systemd started \"checks it\" 5 times: it failed, and was started again"},
     {REASON_PROGRAMS, programs, "it ran 50 programs one after another, 0.0 s of it on a processor"},
     {REASON_CHILDREN, children, "it waited 10.0 s for 2 programs, the longest: \"insmod a.ko\", 5.0 s"},
     {REASON_SYSTEMCTL, systemctl, "it waited 10.0 s for \"systemctl start other.service\""},
