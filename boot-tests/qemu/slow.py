@@ -3,6 +3,7 @@
 A folder of boot-tests/slow is a scenario with a file `cause`:
   rule   the rule of the verdict that has to come first (autologger/analysis/boot_rules.def)
   names  texts that the verdict's sentence has to have, with " & " between them
+  journal  texts that a line of the journal has to have in what `why` says in the guest (which has a file /etc/slow-why); may be missing
   seconds  how long it takes at least: in a boot that took six times as long because the host was busy, nobody can be asked to see it
 `keep`: the traces and what systemd-analyze said are copied there, by name."""
 import configparser
@@ -17,7 +18,7 @@ from qemu.places import Failed, Stuck, built, run
 from qemu.remains import Remains
 
 TRACE = "c/boot/boot.etl"
-SAID = ("analyze-time", "analyze-blame", "analyze-chain")
+SAID = ("analyze-time", "analyze-blame", "analyze-chain", "why")
 
 
 class Found:
@@ -43,18 +44,21 @@ class Found:
 def cause_of(scenario):
     ini = configparser.ConfigParser(interpolation=None, delimiters=("=",))
     ini.read_string("[cause]\n" + (scenario.folder / "cause").read_text(encoding="utf-8"))
-    return ini["cause"]["rule"], ini["cause"]["names"], float(ini["cause"]["seconds"])
+    return ini["cause"]["rule"], ini["cause"]["names"], float(ini["cause"]["seconds"]), ini["cause"].get("journal", "")
 
 
 def judge(found):
     """What the verdict does not say."""
-    rule, names, seconds = cause_of(found.scenario)
+    rule, names, seconds, journal = cause_of(found.scenario)
     found.busy = found.report.get("finish", 0) / 1e3 > BUSY * seconds
     if found.verdict.get("rule") != rule:
         found.missed.append(f"the verdict's rule is {found.verdict.get('rule')}, not {rule}")
     for name in names.split(" & "):
         if name not in found.verdict.get("sentence", ""):
             found.missed.append(f"'{name}' is not in: {found.verdict.get('sentence')}")
+    for text in filter(None, journal.split(" & ")):
+        if not re.search(r"^  journal  (.*\n {11})*.*" + re.escape(text), found.said.get("why") or "", re.MULTILINE):
+            found.wrong.append(f"'{text}' is no line of the journal in: {found.said.get('why')}")
     if len(found.verdict.get("numbers", [])) != 3:
         found.wrong.append(f"there are {len(found.verdict.get('numbers', []))} numbers, not 3")
     if not found.verdict.get("next"):

@@ -12,6 +12,7 @@ end_unit() {
     done
     sleep 1
     autologger stop --merge >$OUT/merge 2>&1
+    [ -e /etc/slow-why ] && autologger why >$OUT/why 2>&1
     systemctl stop autologgerd.service
     mark stopped
 }

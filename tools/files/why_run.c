@@ -8,6 +8,7 @@
 #include "tools/base/read_only.h"
 #include "tools/base/store_access.h"
 #include "tools/base/verb.h"
+#include "tools/files/journal_lines.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,8 +17,9 @@
 enum { BESIDES_SHOWN = 4, DOUBTS_MOST = 8, DOUBT = 160 };
 
 struct why_look {
-    const char *file;
-    bool        as_json;
+    const char    *file;
+    bool           as_json;
+    struct journal journal;
 };
 /* What may hide the cause, or another one. */
 struct doubts {
@@ -61,9 +63,24 @@ static void doubts_find(const struct boot *b, struct doubts *d)
         DOUBT_ADD(d, "this is no boot, but some time of a machine that runs");
 }
 
+/* Of the verdict's unit, while it started. */
+static void said_find(struct why_look *l, const struct boot *b, const struct boot_verdict *v, struct journal_told *said)
+{
+    const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
+    struct journal_ask         ask;
+
+    *said = (struct journal_told){0};
+    if (!f || f->unit == BOOT_NONE || !b->boot_id || b->live)
+        return;
+    ask = (struct journal_ask){.from_ns = f->start, .to_ns = f->end};
+    if (snprintf(ask.unit, sizeof ask.unit, "%s", b->unit[f->unit].name) < (int)sizeof ask.unit &&
+        snprintf(ask.boot_id, sizeof ask.boot_id, "%s", b->boot_id) < (int)sizeof ask.boot_id)
+        journal_ask(&l->journal, &ask, said);
+}
+
 /* ---- as text ---- */
 
-static void text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d)
+static void text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
 {
     const struct boot_finding *f = v->findings ? &v->finding[0] : NULL;
 
@@ -74,6 +91,8 @@ static void text_print(const struct why_look *l, const struct boot *b, const str
         visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this\n", "gain", seconds(f->cost), b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
         visible_printf(stdout, "  %-8s %s\n", "do", f->next);
     }
+    for (unsigned i = 0; i < said->count; i++)
+        visible_printf(stdout, "  %-8s %s\n", i ? "" : "journal", said->line[i]);
     for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
         visible_printf(stdout, "  %-8s %.1f s  %s\n", shown ? "" : "besides", seconds(f->cost), f->sentence);
     for (unsigned i = 0; i < d->count; i++)
@@ -85,7 +104,7 @@ static void text_print(const struct why_look *l, const struct boot *b, const str
 
 /* ---- as JSON: the manual page has the members ---- */
 
-static void finding_json(const struct boot *b, const struct boot_finding *f, const char *name, struct json *j)
+static void finding_json(const struct boot *b, const struct boot_finding *f, const char *name, const struct journal_told *said, struct json *j)
 {
     json_object(j, name);
     json_text(j, "rule", f->rule);
@@ -96,10 +115,16 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_text(j, "unit", f->unit == BOOT_NONE ? NULL : b->unit[f->unit].name);
     json_text(j, "command", f->process == BOOT_NONE ? NULL : b->process[f->process].command);
     json_text(j, "do", f->next);
+    if (said) {
+        json_array(j, "journal");
+        for (unsigned i = 0; i < said->count; i++)
+            json_text(j, NULL, said->line[i]);
+        json_array_end(j);
+    }
     json_object_end(j);
 }
 
-static void json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d)
+static void json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
 {
     struct json *j = json_create(stdout, true);
     if (!j)
@@ -112,11 +137,11 @@ static void json_print(const struct why_look *l, const struct boot *b, const str
     json_text(j, "trace", l->file);
     json_number(j, "boot_ms", (uint64_t)(b->finish / 1000000));
     if (v->findings)
-        finding_json(b, &v->finding[0], "verdict", j);
+        finding_json(b, &v->finding[0], "verdict", said, j);
     json_array(j, "besides");
     const struct boot_finding *f;
     for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
-        finding_json(b, f, NULL, j);
+        finding_json(b, f, NULL, NULL, j);
     json_array_end(j);
     json_array(j, "phases");
     for (unsigned i = 0; i < b->phases; i++) {
@@ -139,13 +164,14 @@ static void tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 
 
 static int look(void *arg)
 {
-    const struct why_look    *l    = arg;
+    struct why_look          *l    = arg;
     struct progress           bar  = progress_start("reading");
     const struct boot_options o    = {.progress = tell, .progress_ctx = &bar};
     struct boot              *b    = NULL;
     struct boot_path         *p    = NULL;
     struct boot_verdict       v;
     struct doubts             d;
+    struct journal_told       said;
     struct reason             why = {0};
     wstatus                   st  = boot_read(l->file, &o, &b, &why);
 
@@ -154,7 +180,8 @@ static int look(void *arg)
     if (!st) {
         boot_verdict_make(b, p, &v);
         doubts_find(b, &d);
-        (l->as_json ? json_print : text_print)(l, b, &v, &d);
+        said_find(l, b, &v, &said);
+        (l->as_json ? json_print : text_print)(l, b, &v, &d, &said);
     }
     const bool lost = !st && d.lost;
     boot_path_destroy(p);
@@ -164,6 +191,8 @@ static int look(void *arg)
 
 int why_run(const char *file, bool as_json)
 {
-    struct why_look l = {file, as_json};
-    return read_apart("autologger why", file, look, &l);
+    struct why_look l    = {file, as_json, journal_begin()};
+    const int       code = read_apart("autologger why", file, look, &l);
+    journal_end(&l.journal);
+    return code;
 }
