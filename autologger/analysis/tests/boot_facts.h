@@ -20,6 +20,14 @@ static inline void facts_numbers(FILE *out, const int64_t *list, unsigned n)
         fprintf(out, "%s%" PRId64, i ? " " : "", list[i] / 1000); /* us */
 }
 
+/* On one line, whatever a program was called with. */
+static inline void facts_words(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        fputc(*text < ' ' && *text > 0 ? ' ' : *text, out);
+    fputc('\t', out);
+}
+
 /* Of the order only what was started in this boot. */
 static inline void facts_after(FILE *out, const struct boot *b, const char *after)
 {
@@ -55,7 +63,8 @@ static inline void facts_write(FILE *out, const struct boot *b)
         const struct boot_process *p = &b->process[i];
         fprintf(out, "p\t%u\t%d\t%d\t%d\t", p->pid, p->parent, p->exec_of, p->unit);
         facts_numbers(out, (const int64_t[]){p->start, p->end}, 2);
-        fprintf(out, "\t%d\t%d\t%" PRIu64 "\t%s\t%s\t%s\t", p->there, p->lives, p->read, p->name, p->label, p->command);
+        fprintf(out, "\t%d\t%d\t%" PRIu64 "\t%s\t%s\t", p->there, p->lives, p->read, p->name, p->label);
+        facts_words(out, p->command);
         facts_numbers(out, p->time, BOOT_STATES);
         fputc('\n', out);
     }
