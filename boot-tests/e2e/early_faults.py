@@ -51,6 +51,7 @@ def daemon_time(m, mode, number):
     m.start_keeper()
     wait_served(m)
     ready = time.monotonic() - began
+    m.daemon_pid()  # an early program that lives has answered, perhaps: the keeper may not have got to its signals yet
     m.shutdown()
     p.send_signal(signal.SIGKILL)  # and with it all that it traces
     p.wait()

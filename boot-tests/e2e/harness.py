@@ -124,7 +124,7 @@ class Machine:
 
     def daemon_pid(self):
         """The daemon below the keeper (the keeper's only child)."""
-        for _ in range(200):
+        for _ in range(1000):
             with open(f"/proc/{self.keeper.pid}/task/{self.keeper.pid}/children") as f:
                 children = f.read().split()
             if children:
