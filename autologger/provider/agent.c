@@ -25,8 +25,8 @@ static struct {
 
 /* The daemon had no place for this program. */
 static bool refused;
-/* The program closed the connection: sessions and directory of before are still in use. They are the daemon's, so nothing that is written meanwhile
- * is lost; which of them hold is known when the new connection has answered for every registration. */
+/* The program closed the connection: sessions and directory of before are still in use. They are the daemon's memory, and it reads what is written
+ * there meanwhile. Which of them hold is known when the new connection has answered for every registration. */
 static bool doubting;
 static void let_go(void);
 
@@ -142,6 +142,8 @@ static void on_registered(const struct ctl_registered *m)
     if (m->header.status != W_SUCCESS)
         r->owed = 0;
     else if (r->announced == r->handle) {
+        if (r->slot_generation != m->generation || r->slot_number != m->slot) /* never one slot with the other's generation */
+            __atomic_store_n(&r->slot, NULL, __ATOMIC_RELEASE);
         r->slot_generation = m->generation;
         r->slot_number     = m->slot;
         memset(r->scope, 0, sizeof r->scope);
@@ -275,14 +277,25 @@ static void on_enable(const struct ctl_enable *m)
     acknowledge(m->ticket);
 }
 
+/* Another daemon may be in another namespace. */
+static void numbers_forget(void)
+{
+    if (al_near.near.pid == LIFE.pid)
+        return;
+    identity_foreign(LIFE.pid);
+    thread_ids_process(LIFE.pid);
+}
+
 static bool on_hello(struct message *m)
 {
     if (m->hello.header.status != W_SUCCESS || m->hello.highest_version != CTL_VERSION || m->fd[0] < 0)
         return false;
     int fd   = m->fd[0];
     m->fd[0] = -1;
-    if (doubting && !attach_is_directory(fd)) /* another daemon */
+    if (doubting && !attach_is_directory(fd)) { /* another daemon */
         let_go();
+        numbers_forget();
+    }
     if (!attach_directory(fd))
         return false;
     LIFE.state = AGENT_CONNECTED;
@@ -502,10 +515,8 @@ void *agent_main(void *unused)
                 continue;
         }
         process_keep_socket();
-        if (al_near.near.pid != LIFE.pid) { /* another daemon may be in another namespace */
-            identity_foreign(LIFE.pid);
-            thread_ids_process(LIFE.pid);
-        }
+        if (!doubting) /* else the sessions that are in use know this program by these numbers */
+            numbers_forget();
         LIFE.state = AGENT_STARTING;
         LIFE.epoch++;
         refused = false;

@@ -18,6 +18,8 @@ struct attachment {
     struct ring_view   view;
     uint32_t           session, generation;
     bool               doubted; /* not attached again since the program closed the connection */
+    dev_t              device; /* of the file that `data` is */
+    ino_t              inode;
     void              *control, *data; /* NULL after the detach */
     size_t             control_size, data_size;
 };
@@ -110,15 +112,20 @@ const struct shm_provider *attach_slot(uint32_t slot)
     return (const struct shm_provider *)(const void *)((const char *)d + d->provider_offset) + slot;
 }
 
-static void detach(struct attachment *a)
+static void retire(struct attachment *a)
 {
-    __atomic_store_n(&al_views[a->session], NULL, __ATOMIC_RELEASE);
-    attached[a->session] = NULL;
     map_zeros(a->control, a->control_size, PROT_READ);
     map_zeros(a->data, a->data_size, PROT_READ | PROT_WRITE);
     a->control = a->data = NULL;
     a->next              = retired;
     retired              = a;
+}
+
+static void detach(struct attachment *a)
+{
+    __atomic_store_n(&al_views[a->session], NULL, __ATOMIC_RELEASE);
+    attached[a->session] = NULL;
+    retire(a);
 }
 
 void attach_detach(uint32_t session, uint32_t generation)
@@ -140,8 +147,11 @@ void attach_drop_all(void)
 void attach_doubt_all(void)
 {
     for (unsigned i = 0; i < SHM_SESSIONS; i++)
-        if (attached[i])
+        if (attached[i]) {
             attached[i]->doubted = true;
+            if (!known_fd_ok(&wake_fd[i])) /* the number may be a file of the program's by now */
+                __atomic_store_n(&attached[i]->view.eventfd, -1, __ATOMIC_RELAXED);
+        }
 }
 
 void attach_drop_doubted(void)
@@ -165,6 +175,14 @@ static void populate(const struct ring_view *v)
 #endif
 }
 
+/* It is attached already: the same session, with the same streams. After a change of its user a program gets others. */
+static bool attached_already(uint32_t session, uint32_t generation, int data_fd)
+{
+    const struct attachment *a = session < SHM_SESSIONS ? attached[session] : NULL;
+    struct stat              st;
+    return a && a->doubted && a->generation == generation && fstat(data_fd, &st) == 0 && st.st_dev == a->device && st.st_ino == a->inode;
+}
+
 /* The session's own number for its eventfd; -1 when there is none to be had. */
 static int keep_eventfd(uint32_t session, int fd)
 {
@@ -183,21 +201,25 @@ static int keep_eventfd(uint32_t session, int fd)
 void attach_session(uint32_t session, uint32_t generation, const int fd[3])
 {
     struct attachment *a = NULL;
-    if (session < SHM_SESSIONS && attached[session] && attached[session]->doubted && attached[session]->generation == generation) {
+    struct stat        st;
+    if (attached_already(session, generation, fd[0])) {
         attached[session]->doubted = false;
         __atomic_store_n(&attached[session]->view.eventfd, keep_eventfd(session, fd[2]), __ATOMIC_RELAXED); /* the old one may be closed, too */
         close(fd[0]);
         close(fd[1]);
         return;
     }
-    if (session >= SHM_SESSIONS || (attached[session] && attached[session]->generation == generation))
+    if (session >= SHM_SESSIONS || (attached[session] && attached[session]->generation == generation && !attached[session]->doubted))
         goto refuse;
-    if (attached[session])
-        detach(attached[session]);
+    struct attachment *const before = attached[session]; /* serves until there is another one */
     if (!(a = calloc(1, sizeof *a)))
         goto refuse;
     a->session    = session;
     a->generation = generation;
+    if (fstat(fd[0], &st) < 0)
+        goto refuse;
+    a->device     = st.st_dev;
+    a->inode      = st.st_ino;
     a->data       = map_sealed(fd[0], PROT_READ | PROT_WRITE, &a->data_size);
     a->control    = map_sealed(fd[1], PROT_READ, &a->control_size);
     if (!a->data || !a->control ||
@@ -213,8 +235,12 @@ void attach_session(uint32_t session, uint32_t generation, const int fd[3])
         __atomic_store_n(&al_near.near.rseq.usable, true, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&al_views[session], &a->view, __ATOMIC_RELEASE);
+    if (before)
+        retire(before);
     return;
 refuse:
+    if (session < SHM_SESSIONS && attached[session] && (attached[session]->generation != generation || attached[session]->doubted))
+        detach(attached[session]); /* the daemon has others for it, which cannot be had */
     if (a && a->data)
         munmap(a->data, a->data_size);
     if (a && a->control)

@@ -178,6 +178,7 @@ ULONG registration_add(LPCGUID provider, PENABLECALLBACK callback, PVOID context
     r->traits    = tlg ? (const uint8_t *)tlg->ProviderMetadataPtr : NULL; /* NULL: the provider has none */
     r->traits_size = r->traits ? *tlg->ProviderMetadataPtr : 0;
     r->enabled_for = 0;
+    r->doubted     = 0;
     r->denied      = 0;
     __atomic_store_n(&r->classic, classic, __ATOMIC_RELEASE);
     registration_set_plain(r);

@@ -13,6 +13,7 @@ LEAST = (1000, 500, 500, 500, 1000, 500, 1, 100, 500)
 PROGRAM = os.path.join(BUILD, "tests", "odd_program")
 
 with Machine() as m:
+    os.chmod(m.dir, 0o755)  # one of the programs becomes another user
     m.start()
     m.tool("start", "odd", "--set", "MinimumBuffers=64", "--set", "MaximumBuffers=256", "--output", "odd.etl", "--provider", PROVIDER)
     board = os.path.join(m.dir, "board")
