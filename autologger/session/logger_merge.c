@@ -354,18 +354,6 @@ void logger_merge(struct logger *l, uint64_t horizon)
     }
 }
 
-/* One merge does not do: the turn of a CPU is over when enough is converted for the others, and what is converted in the turn of the last one may be
- * of the first. The last turn brings nothing, and finds nothing that waits. */
-void logger_merge_last(struct logger *l, uint64_t horizon)
-{
-    uint64_t taken, queued;
-    do {
-        taken  = l->kernel_taken;
-        queued = klog_queued(l->s->klog);
-        logger_merge(l, horizon);
-    } while (l->kernel_taken != taken || klog_queued(l->s->klog) != queued);
-}
-
 /* The converter moves its horizon as it is read: one drain pass at a time, until it has caught up with the drainer. */
 void logger_merge_kernel(struct logger *l, uint64_t clock)
 {
@@ -377,4 +365,18 @@ void logger_merge_kernel(struct logger *l, uint64_t clock)
     } while (horizon > before && before < clock);
     if (l->horizon > before)
         l->horizon = before;
+}
+
+/* As long as the converter moves on, what it has is merged up to where it is: user events stay in their order among the kernel's. Then the rest. One
+ * merge does not do: the turn of a CPU ends when enough is converted for the others, and in the turn of the last CPU events of the first may be
+ * converted. It is over when a merge takes no event and leaves as much as it found. */
+void logger_merge_last(struct logger *l, uint64_t horizon)
+{
+    uint64_t taken, queued;
+    logger_merge_kernel(l, horizon);
+    do {
+        taken  = l->kernel_taken;
+        queued = klog_queued(l->s->klog);
+        logger_merge(l, horizon);
+    } while (l->kernel_taken != taken || klog_queued(l->s->klog) != queued);
 }
