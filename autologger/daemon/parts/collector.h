@@ -8,8 +8,9 @@
  * launched.def. The server chooses no argument, no environment and no path of a program. It ends with the first socket to it, which is the server's. A server below a
  * keeper whose collector was killed ends itself by a signal: its successor has a new one, and nothing is lost. Without a keeper what needs it
  * fails with a Status.
- * Invariants: C1 what is not in a table is refused with EPERM, and a message that is no request ends its connection. C2 it reads no byte that a
- * user wrote, and opens no path that one chose. C3 who asks waits for his own request alone: files of /proc are opened here by a thread of his, and read by him.
+ * Invariants: C1 what is not in a table is refused with EPERM, and a message that is no request ends its connection. C2 it interprets no byte that a
+ * user wrote, and opens no path that one chose. C3 who asks waits for his own request alone: a thread of his opens files of /proc, and he reads them, but for
+ * those of REACH_SHOWN. So a server that somebody has taken over learns the maps, arguments and calls of all processes, and the names of their open files.
  * Threads: any, in the server; the process has one for each of them. Ownership: none. Not for: processes that need no rights (self_start.h). */
 #ifndef AUTOLOGGER_DAEMON_COLLECTOR_H
 #define AUTOLOGGER_DAEMON_COLLECTOR_H

@@ -102,7 +102,7 @@ static void files(void **state)
         if (said(fd, &q) != -EPERM)
             fail_msg("\"%s\" was opened", none[i]);
         q.what = REACH_LINK;
-        if (strcmp(none[i], "1/exe") != 0 && strcmp(none[i], "1/fd/3") != 0)
+        if (strcmp(none[i], "1/exe") != 0 && strcmp(none[i], "1/fd/3") != 0) /* the links */
             assert_int_equal(said(fd, &q), -EPERM);
         q.what = REACH_SHOW;
         if (strcmp(none[i], "1/syscall") != 0 && strcmp(none[i], "1/wchan") != 0)
@@ -121,6 +121,11 @@ static void files(void **state)
         assert_int_equal(said(fd, &q), 0);
         q.what = REACH_OPEN;
         assert_int_equal(said(fd, &q), -EPERM);
+    }
+    for (int n = 0; n < 2; n++) { /* descriptors that are there: of this process, and a number that has none */
+        char path[40];
+        snprintf(path, sizeof path, "%d/fd/%d", (int)getpid(), n ? 987654 : 0);
+        assert_int_equal(said(fd, &(struct reach_request[]){request(REACH_LINK, path)}[0]), n ? -ENOENT : 0);
     }
     struct reach_request all = request(REACH_OPEN, "kallsyms"), gone = request(REACH_OPEN, "4194305/maps"), full = {.what = REACH_OPEN};
     assert_int_equal(said(fd, &all), 0);

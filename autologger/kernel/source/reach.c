@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+/* Of REACH_SHOW: while a process executes another program, files that it closes may hold it, and who looks at it waits for that. */
+enum { SHOW_WAIT_MS = 2000 };
 _Static_assert(sizeof(struct perf_event_attr) <= REACH_ATTR, "an attribute fits into a request");
 
 static struct {
@@ -79,6 +82,8 @@ static int exchange(int socket, const struct reach_request *q, struct reach_repl
     while (n < 0 && errno == EINTR);
     if (n < 0)
         return errno == ENOBUFS || errno == ENOMEM ? -errno : -ECONNRESET;
+    if (q->what == REACH_SHOW && poll(&(struct pollfd){.fd = socket, .events = POLLIN}, 1, SHOW_WAIT_MS) == 0)
+        return -ETIMEDOUT;
     do
         n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
@@ -127,6 +132,8 @@ static int ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_
         fd[i] = -1;
     memset(reply, 0, offsetof(struct reach_reply, text));
     const int own = own_socket();
+    if (own < 0 && q->what == REACH_SHOW)
+        return -EAGAIN; /* the first socket is nobody's to wait at */
     if (own < 0)
         pthread_mutex_lock(&far.lock);
     const int r = exchange(own < 0 ? far.fd : own, q, reply, fd);
@@ -134,6 +141,10 @@ static int ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_
         pthread_mutex_unlock(&far.lock);
     if (r == -ECONNRESET && far.kept)
         raise(SIGKILL);
+    if (r == -ETIMEDOUT) { /* its answer may still come: it is nobody else's */
+        close(own);
+        pthread_setspecific(far.own, NULL);
+    }
     if (r == 0 && reply->result >= 0)
         return reply->result;
     fds_close(fd);

@@ -29,7 +29,7 @@ int reach_addresses(int proc, const char *path);
 /* The target of a link there; its length, `out` ends with a NUL. Or -errno. */
 ssize_t reach_link(int proc, const char *path, char *out, size_t size);
 /* What a file there says, at most `size` - 1 bytes of it: of files that the kernel shows to whom reads them, not to whom opened them. Its length,
- * `out` ends with a NUL. Or -errno. */
+ * `out` ends with a NUL. Or -errno: -ETIMEDOUT where the kernel does not answer who has the rights; this process' own look may then hang. */
 ssize_t reach_text(int proc, const char *path, char *out, size_t size);
 /* /proc, with the processes of all users, also where its mount hides them. O_PATH; or -errno. */
 int reach_proc(void);
