@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { PATH_ROOM = 4096 };
+enum { PATH_ROOM = 4096, FOLDERS_MOST = 64 /* whose group it is makes as many as he likes */ };
 /* Of version 2 alone or beside version 1; then where systemd keeps its own beside version 1 alone. */
 static const char *const roots[] = {"/sys/fs/cgroup/unified", "/sys/fs/cgroup", "/sys/fs/cgroup/systemd"};
 enum { ROOTS = sizeof roots / sizeof *roots, ROOTS_OF_2 = 2 /* version 1 has other ids */ };
@@ -42,12 +42,13 @@ static unsigned processes_read(const char *folder, uint32_t *pid, unsigned most)
 static unsigned processes_below(const char *folder, uint32_t *pid, unsigned most)
 {
     char           path[PATH_ROOM + 300];
-    unsigned       n = 0;
+    unsigned       n = 0, folders = 0;
     DIR           *d = opendir(folder);
     struct dirent *e;
 
-    while (d && n < most && (e = readdir(d)))
+    while (d && n < most && folders < FOLDERS_MOST && (e = readdir(d)))
         if (e->d_type == DT_DIR && *e->d_name != '.') {
+            folders++;
             snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
             n += processes_read(path, pid + n, most - n);
         }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 /* The kernel's states of TCP, as the tables have them (include/net/tcp_states.h). */
@@ -26,6 +27,14 @@ static FILE *table_open(int proc, uint32_t pid, const char *name)
     if (fd >= 0 && !f)
         close(fd);
     return f;
+}
+
+static struct socket_end *end_of(struct socket_end *ends, unsigned count, uint64_t inode)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (ends[i].inode == inode && !ends[i].known)
+            return &ends[i];
+    return NULL;
 }
 
 /* ---- TCP and UDP ---- */
@@ -54,40 +63,52 @@ static bool address_read(const char *text, struct internet *out)
     return inet_ntop(out->six ? AF_INET6 : AF_INET, word, out->address, sizeof out->address) != NULL;
 }
 
-/* "N: LOCAL REMOTE STATE QUEUES TIMER RETRIES USER TIMEOUT INODE ..." */
-static bool internet_find(int proc, uint32_t pid, const char *table, uint64_t inode, struct internet *out)
+static void internet_take(const struct internet *i, bool tcp, struct socket_end *out)
 {
-    char     remote[48], *line = NULL;
-    size_t   room = 0, seen = 0;
-    uint64_t at;
-    bool     found = false;
-    FILE    *f     = table_open(proc, pid, table);
+    out->known = true;
+    if (!i->port) { /* it is connected to nobody */
+        out->kind = WAIT_CLIENTS;
+        return;
+    }
+    snprintf(out->object, sizeof out->object, i->six ? "[%s]:%u" : "%s:%u", i->address, i->port);
+    if (tcp && i->state == TCP_IS_CONNECTING)
+        out->kind = WAIT_CONNECT;
+    else
+        out->kind = i->port == DNS_PORT ? WAIT_DNS : tcp ? WAIT_TCP : WAIT_UDP;
+}
 
-    while (f && !found && getline(&line, &room, f) > 0 && (seen += strlen(line)) < TABLE_MOST)
-        found = sscanf(line, "%*s %*s %47s %x %*s %*s %*s %*s %*s %" SCNu64, remote, &out->state, &at) == 3 && at == inode && address_read(remote, out);
+/* "N: LOCAL REMOTE STATE QUEUES TIMER RETRIES USER TIMEOUT INODE ..." */
+static void internet_find(int proc, uint32_t pid, const char *table, struct socket_end *ends, unsigned count)
+{
+    char            remote[48], *line = NULL;
+    size_t          room = 0, seen = 0;
+    uint64_t        inode;
+    struct internet one = {0};
+    FILE           *f   = table_open(proc, pid, table);
+
+    while (f && getline(&line, &room, f) > 0 && (seen += strlen(line)) < TABLE_MOST) {
+        if (sscanf(line, "%*s %*s %47s %x %*s %*s %*s %*s %*s %" SCNu64, remote, &one.state, &inode) != 3)
+            continue;
+        struct socket_end *e = end_of(ends, count, inode);
+        if (e && address_read(remote, &one))
+            internet_take(&one, *table == 't', e);
+    }
     free(line);
     if (f)
         fclose(f);
-    return found;
-}
-
-static enum wait_kind internet_kind(const struct internet *i, bool tcp, char *object, size_t size)
-{
-    if (i->port) /* else it is connected to nobody */
-        snprintf(object, size, i->six ? "[%s]:%u" : "%s:%u", i->address, i->port);
-    else
-        return WAIT_CLIENTS;
-    if (tcp && i->state == TCP_IS_CONNECTING)
-        return WAIT_CONNECT;
-    return i->port == DNS_PORT ? WAIT_DNS : tcp ? WAIT_TCP : WAIT_UDP;
 }
 
 /* ---- Unix ---- */
 
-struct unix_end {
-    uint64_t peer;  /* inode of the other end; 0: nobody has it open yet */
+struct unix_end { /* beside a struct socket_end */
+    uint64_t peer; /* inode of the other end; 0: nobody has it open yet */
     char     name[PATH_ROOM], of_peer[PATH_ROOM], of_listener[PATH_ROOM];
     bool     there, listens;
+};
+struct unix_look {
+    struct socket_end *ends;
+    struct unix_end    found[SOCKETS_AT_ONCE];
+    unsigned           count;
 };
 
 static void name_copy(char out[PATH_ROOM], const struct rtattr *a)
@@ -99,8 +120,8 @@ static void name_copy(char out[PATH_ROOM], const struct rtattr *a)
         *out = '@';
 }
 
-/* One socket of the answer. `end->peer` is known from the second pass on. */
-static void unix_take(const struct nlmsghdr *h, uint64_t inode, struct unix_end *end)
+/* One socket of the answer. Whose other end it is is known from the second pass on. */
+static void unix_take(const struct nlmsghdr *h, struct unix_look *l)
 {
     const struct unix_diag_msg *m     = NLMSG_DATA(h);
     const struct rtattr        *name  = NULL, *icons = NULL;
@@ -117,25 +138,28 @@ static void unix_take(const struct nlmsghdr *h, uint64_t inode, struct unix_end 
         else if (a->rta_type == UNIX_DIAG_ICONS)
             icons = a;
     }
-    if (m->udiag_ino == inode) {
-        end->there   = true;
-        end->peer    = peer;
-        end->listens = m->udiag_state == TCP_IS_LISTENING;
-        if (name)
-            name_copy(end->name, name);
-    } else if (name && end->peer && m->udiag_ino == end->peer) {
-        name_copy(end->of_peer, name);
-    }
-    for (size_t i = 0; name && icons && i < RTA_PAYLOAD(icons) / sizeof(uint32_t); i++) { /* who waits to be let in */
-        uint32_t one;
-        memcpy(&one, (const char *)RTA_DATA(icons) + i * sizeof one, sizeof one);
-        if (one == inode)
-            name_copy(end->of_listener, name);
+    for (unsigned i = 0; i < l->count; i++) {
+        struct unix_end *end = &l->found[i];
+        if (m->udiag_ino == l->ends[i].inode) {
+            end->there   = true;
+            end->peer    = peer;
+            end->listens = m->udiag_state == TCP_IS_LISTENING;
+            if (name)
+                name_copy(end->name, name);
+        } else if (name && end->peer && m->udiag_ino == end->peer) {
+            name_copy(end->of_peer, name);
+        }
+        for (size_t k = 0; name && icons && k < RTA_PAYLOAD(icons) / sizeof(uint32_t); k++) { /* who waits to be let in */
+            uint32_t one;
+            memcpy(&one, (const char *)RTA_DATA(icons) + k * sizeof one, sizeof one);
+            if (one == l->ends[i].inode)
+                name_copy(end->of_listener, name);
+        }
     }
 }
 
 /* False: there is no answer, or not a whole one. */
-static bool unix_pass(int fd, uint64_t inode, struct unix_end *end)
+static bool unix_pass(int fd, struct unix_look *l)
 {
     static char answer[ANSWER] __attribute__((aligned(NLMSG_ALIGNTO)));
     struct {
@@ -161,68 +185,110 @@ static bool unix_pass(int fd, uint64_t inode, struct unix_end *end)
                 return true;
             if (h->nlmsg_type == NLMSG_ERROR)
                 return false;
-            unix_take(h, inode, end);
+            unix_take(h, l);
         }
     }
 }
 
-/* Twice where the other end's name is needed: its inode is known when the first pass is over. */
-static bool unix_find(uint64_t inode, struct unix_end *end)
+/* The kernel loads the module that answers, where it is one: a boot that is traced is not to load more than it would without. */
+static bool unix_diag_is_there(void)
+{
+    static int     known = -1;
+    char           path[300], *line = NULL;
+    size_t         room = 0;
+    struct utsname u;
+
+    if (known >= 0)
+        return known;
+    known = access("/sys/module/unix_diag", F_OK) == 0;
+    snprintf(path, sizeof path, "/lib/modules/%s/modules.dep", uname(&u) == 0 ? u.release : "");
+    FILE *f   = known ? NULL : fopen(path, "re");
+    bool  can = false; /* be loaded */
+    while (f && !can && getline(&line, &room, f) > 0)
+        can = strstr(line, "/unix_diag.ko") != NULL;
+    free(line);
+    if (f)
+        fclose(f);
+    known |= !can; /* it is built in, or there are no modules */
+    return known;
+}
+
+/* Twice where another end's name is needed: its inode is known when the first pass is over. */
+static void unix_find(struct socket_end *ends, unsigned count)
 {
     const struct timeval patience = {.tv_sec = 1};
-    const int            fd       = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+    struct unix_look     l        = {.ends = ends, .count = count};
+    bool                 again    = false;
+    const int            fd       = unix_diag_is_there() ? socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG) : -1;
 
-    *end = (struct unix_end){0};
     if (fd < 0)
-        return false;
+        return;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    bool whole = unix_pass(fd, inode, end);
-    if (whole && end->peer)
-        whole = unix_pass(fd, inode, end);
+    bool whole = unix_pass(fd, &l);
+    for (unsigned i = 0; i < count; i++)
+        again |= l.found[i].peer != 0;
+    if (whole && again)
+        whole = unix_pass(fd, &l);
     close(fd);
-    return whole && end->there;
+    for (unsigned i = 0; i < count && whole; i++) {
+        const struct unix_end *u       = &l.found[i];
+        const char *const      names[] = {u->of_peer, u->of_listener, u->name};
+        if (!u->there || ends[i].known)
+            continue;
+        ends[i].known = true;
+        ends[i].kind  = u->listens ? WAIT_CLIENTS : WAIT_UNIX;
+        for (unsigned k = u->listens ? 2 : 0; k < 3 && !*ends[i].object; k++)
+            snprintf(ends[i].object, sizeof ends[i].object, "%s", names[k]);
+    }
 }
 
 /* ---- all ---- */
 
 /* "... INODE" at the column, counted from 0. */
-static bool is_listed(int proc, uint32_t pid, const char *table, unsigned column, uint64_t inode)
+static void listed_find(int proc, uint32_t pid, const char *table, unsigned column, enum wait_kind kind, struct socket_end *ends, unsigned count)
 {
     char  *line = NULL, *rest;
     size_t room = 0, seen = 0;
-    bool   found = false;
-    FILE  *f     = table_open(proc, pid, table);
+    FILE  *f = table_open(proc, pid, table);
 
-    while (f && !found && getline(&line, &room, f) > 0 && (seen += strlen(line)) < TABLE_MOST) {
+    while (f && getline(&line, &room, f) > 0 && (seen += strlen(line)) < TABLE_MOST) {
         const char *word = strtok_r(line, " \n", &rest);
         for (unsigned i = 0; i < column && word; i++)
             word = strtok_r(NULL, " \n", &rest);
-        found = word && strtoull(word, NULL, 10) == inode;
+        struct socket_end *e = word ? end_of(ends, count, strtoull(word, NULL, 10)) : NULL;
+        if (e) {
+            e->known = true;
+            e->kind  = kind;
+        }
     }
     free(line);
     if (f)
         fclose(f);
-    return found;
 }
 
-enum wait_kind socket_find(int proc, uint32_t pid, uint64_t inode, char *object, size_t size)
+static bool all_known(const struct socket_end *ends, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (!ends[i].known)
+            return false;
+    return true;
+}
+
+void sockets_find(int proc, uint32_t pid, struct socket_end *ends, unsigned count)
 {
     static const char *const tables[] = {"tcp", "tcp6", "udp", "udp6"};
-    struct internet          internet = {0};
-    struct unix_end          end;
 
-    *object = 0;
-    for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (internet_find(proc, pid, tables[i], inode, &internet))
-            return internet_kind(&internet, i < 2, object, size);
-    if (unix_find(inode, &end)) {
-        const char *const names[] = {end.of_peer, end.of_listener, end.name};
-        for (unsigned i = end.listens ? 2 : 0; i < 3 && !*object; i++)
-            snprintf(object, size, "%s", names[i]);
-        return end.listens ? WAIT_CLIENTS : WAIT_UNIX;
+    for (unsigned i = 0; i < count; i++) {
+        ends[i].known   = false;
+        ends[i].kind    = WAIT_SOCKET;
+        *ends[i].object = 0;
     }
-    if (is_listed(proc, pid, "netlink", 9, inode))
-        return WAIT_NETLINK;
-    /* of another network namespace: there nobody tells its other end */
-    return is_listed(proc, pid, "unix", 6, inode) ? WAIT_UNIX : WAIT_SOCKET;
+    for (unsigned i = 0; i < sizeof tables / sizeof *tables && !all_known(ends, count); i++)
+        internet_find(proc, pid, tables[i], ends, count);
+    if (!all_known(ends, count))
+        unix_find(ends, count);
+    if (!all_known(ends, count))
+        listed_find(proc, pid, "netlink", 9, WAIT_NETLINK, ends, count);
+    if (!all_known(ends, count)) /* of another network namespace, or of a kernel that does not say more: nobody tells its other end */
+        listed_find(proc, pid, "unix", 6, WAIT_UNIX, ends, count);
 }

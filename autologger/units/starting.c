@@ -41,7 +41,13 @@ void starting_see(struct starting *s, const char *name, const char *cgroup, uint
     if (u) {
         if (*cgroup)
             text_set(&u->cgroup, cgroup);
-        if (since_us < u->since_us) { /* it began before it was heard of */
+        if (u->paused || (since_us > u->since_us && !u->restarted)) { /* another start */
+            const uint64_t begin = u->paused ? now_us : since_us;
+            u->paused            = false;
+            u->since_us          = begin;
+            u->seen_us           = now_us;
+            u->next_us           = first_look(begin, now_us);
+        } else if (since_us < u->since_us && !u->restarted) { /* it began before it was heard of */
             const bool looked = u->next_us != first_look(u->since_us, u->seen_us);
             u->since_us       = since_us;
             u->next_us        = looked ? next_look(since_us, now_us) : first_look(since_us, now_us);
@@ -56,6 +62,15 @@ void starting_see(struct starting *s, const char *name, const char *cgroup, uint
         s->count++;
     else
         free(u->name);
+}
+
+void starting_pause(struct starting *s, const char *name)
+{
+    struct starting_unit *u = find(s, name);
+    if (!u)
+        return;
+    u->paused = u->restarted = true;
+    u->next_us               = UINT64_MAX;
 }
 
 void starting_over(struct starting *s, const char *name)

@@ -10,14 +10,17 @@
 enum { STARTING_MOST = 64 };
 struct starting_unit {
     char    *name, *cgroup; /* path in the hierarchy; "" = not known */
+    bool     paused, restarted; /* restarted: systemd's time of its start is that of the pause before it */
     uint64_t since_us, seen_us, next_us; /* the start began; it was heard of; the next look */
 };
 struct starting {
     struct starting_unit unit[STARTING_MOST];
     unsigned             count;
 };
-/* It starts since then, or is heard of again. Out of memory it is not followed. */
+/* It starts since then, or is heard of again: a later start begins anew. Out of memory it is not followed. */
 void starting_see(struct starting *s, const char *name, const char *cgroup, uint64_t since_us, uint64_t now_us);
+/* It failed, and systemd waits before it starts it again: nothing is looked at. What is seen of it afterwards is a start that begins then. */
+void starting_pause(struct starting *s, const char *name);
 void starting_over(struct starting *s, const char *name);
 /* The next one to look at, which then has its next time; NULL: none. Valid until the next call of this file. */
 const struct starting_unit *starting_due(struct starting *s, uint64_t now_us);

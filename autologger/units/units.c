@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 enum { BOOT_US = 600000000 /* a machine that is up for longer starts no units that somebody waits for */ };
-enum { ROWS_MOST = 256, ANSWER_S = 60, PROCESSES_MOST = 16, EXIT_BUS = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_BUS = 1000,
+enum { ROWS_MOST = 256, ANSWER_S = 60, PROCESSES_MOST = 16, LOOKS_US = 50000, STUCK_MOST = 3, EXIT_BUS = 1, EXIT_WRONG_CALL = 100, EXIT_REFUSED = 111, OPTION_BUS = 1000,
        OPTION_PROVIDER, OPTION_KNOWN, OPTION_RUNTIME_DIR, OPTION_REACH };
 
 /* What became of a job before the list was complete: written in its place among the units' times. */
@@ -49,6 +49,7 @@ struct program {
     struct early_job  *jobs;
     size_t             job_count, job_done;
     struct starting    starting;
+    unsigned           stuck; /* looks that the kernel did not answer */
     int                proc; /* a descriptor of /proc; -1: nobody is looked at */
 };
 
@@ -159,26 +160,37 @@ static void starting_unit(struct program *p, const char *name, const char *cgrou
 
 static void on_starts(void *ctx, const char *name) { starting_unit(ctx, name, NULL, now_us()); }
 
-/* One that failed and will be started again waits for that, and runs no program meanwhile. */
 static void starting_follow(struct program *p, const struct unit *u)
 {
-    if (u->active && strcmp(u->active, "activating") == 0 && !(u->sub && strcmp(u->sub, "auto-restart") == 0))
+    const bool starts = u->active && strcmp(u->active, "activating") == 0;
+    if (starts && u->sub && strncmp(u->sub, "auto-restart", 12) == 0)
+        starting_pause(&p->starting, u->name);
+    else if (starts)
         starting_unit(p, u->name, u->cgroup, u->time[UNIT_ACTIVATING] ? u->time[UNIT_ACTIVATING] : now_us());
     else
         starting_over(&p->starting, u->name);
 }
 
+/* What systemd says waits meanwhile: so not for long at a time. Where somebody's files hold the looks up nobody is looked at any more. */
 static void starting_look(struct program *p)
 {
+    const uint64_t              until = now_us() + LOOKS_US;
     const struct starting_unit *u;
     struct waiting              w;
     uint32_t                    pid[PROCESSES_MOST];
 
-    while (p->proc >= 0 && (u = starting_due(&p->starting, now_us()))) {
+    while (p->proc >= 0 && now_us() < until && (u = starting_due(&p->starting, now_us()))) {
         const unsigned n = cgroup_processes(u->cgroup, pid, PROCESSES_MOST);
-        for (unsigned i = 0; i < n; i++)
-            if (waiting_look(p->proc, pid[i], &w))
-                emit_waiting(p->emitter, u->name, u->since_us, pid[i], &w);
+        for (unsigned i = 0; i < n && p->stuck < STUCK_MOST; i++) {
+            if (!waiting_look(p->proc, pid[i], &w))
+                continue;
+            emit_waiting(p->emitter, u->name, u->since_us, pid[i], &w);
+            p->stuck += w.stuck;
+        }
+    }
+    if (p->stuck >= STUCK_MOST && p->proc >= 0) {
+        close(p->proc);
+        p->proc = -1;
     }
 }
 

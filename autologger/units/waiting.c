@@ -3,6 +3,7 @@
 #include "autologger/kernel/source/reach.h"
 #include "autologger/units/sockets.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 64, SOCKETS_MOST = 16 /* each is looked up in tables that may be long */, LOCKS_MOST = 64 << 10, LINE = 512 };
+enum { DESCRIPTORS = 64, LOCKS_MOST = 64 << 10, LINE = 512 };
 
 /* How a system call's arguments tell what it waits for. */
 enum call_how { HOW_FD, HOW_ANY, HOW_LOCKED, HOW_CONTROL, HOW_SLEEP, HOW_CHILD, HOW_SIGNAL, HOW_FUTEX, HOW_MODULE, HOW_MOUNT, HOW_RANDOM, HOW_OTHER };
@@ -74,7 +75,9 @@ static const struct call *call_read(struct look *l, bool *paged)
 
     *paged = false;
     snprintf(path, sizeof path, "%u/syscall", l->pid);
-    if (reach_text(l->proc, path, text, sizeof text) <= 0)
+    const ssize_t n = reach_text(l->proc, path, text, sizeof text);
+    l->out->stuck   = n == -ETIMEDOUT;
+    if (n <= 0)
         return NULL;
     *paged = strncmp(text, "-1 ", 3) == 0;
     if (sscanf(text, "%ld %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &number, &argument[0], &argument[1], &argument[2],
@@ -117,7 +120,10 @@ static void descriptor_name(const struct look *l, uint64_t fd)
     if (!descriptor(l, fd, target, sizeof target))
         return;
     if (is_socket(target, &inode)) {
-        l->out->kind = socket_find(l->proc, l->pid, inode, l->out->object, WAIT_OBJECT);
+        struct socket_end end = {.inode = inode};
+        sockets_find(l->proc, l->pid, &end, 1);
+        l->out->kind = end.kind;
+        memcpy(l->out->object, end.object, sizeof end.object);
         return;
     }
     if (strncmp(target, "pipe:", 5) == 0)
@@ -141,33 +147,28 @@ static int likelihood(enum wait_kind kind, const char *object)
     }
 }
 
-static bool can_be_watched(const char *target)
-{
-    return strncmp(target, "pipe:", 5) == 0 || (strncmp(target, "anon_inode:", 11) == 0 && !strstr(target, "eventpoll"));
-}
-
 static void any_name(const struct look *l)
 {
-    char     target[WAIT_OBJECT], object[WAIT_OBJECT];
-    uint64_t inode;
-    unsigned watched = 0, sockets = 0;
-    int      best    = 0;
+    struct socket_end ends[SOCKETS_AT_ONCE];
+    char              target[WAIT_OBJECT];
+    unsigned          watched = 0, count = 0;
+    int               best = 0;
 
-    for (uint64_t fd = 1; fd < DESCRIPTORS && sockets < SOCKETS_MOST; fd++) {
+    for (uint64_t fd = 0; fd < DESCRIPTORS && count < SOCKETS_AT_ONCE; fd++) {
         if (!descriptor(l, fd, target, sizeof target))
             continue;
-        const bool socket = is_socket(target, &inode);
-        watched += socket || (fd > STDERR_FILENO && can_be_watched(target));
-        if (!socket)
-            continue;
-        sockets++;
-        const enum wait_kind kind = socket_find(l->proc, l->pid, inode, object, sizeof object);
-        const int            n    = likelihood(kind, object);
+        const bool socket = is_socket(target, &ends[count].inode);
+        count += socket;
+        watched += socket || (fd > STDERR_FILENO && !strstr(target, "[eventpoll]"));
+    }
+    sockets_find(l->proc, l->pid, ends, count);
+    for (unsigned i = 0; i < count; i++) {
+        const int n = likelihood(ends[i].kind, ends[i].object);
         if (n < best || !n)
             continue;
         best         = n;
-        l->out->kind = kind;
-        memcpy(l->out->object, object, sizeof object);
+        l->out->kind = ends[i].kind;
+        memcpy(l->out->object, ends[i].object, sizeof ends[i].object);
     }
     l->out->guessed = best && watched > 1;
 }
@@ -178,7 +179,8 @@ static void any_name(const struct look *l)
 static void lock_holder(const struct look *l)
 {
     char     id[24], held[24] = "", arrow[8], *line = NULL;
-    unsigned holder = 0, pid;
+    unsigned pid;
+    int      holder = 0; /* -1: nobody's alone (OFD) */
     size_t   room = 0, seen = 0;
     FILE    *f;
     int      fd = openat(l->proc, "locks", O_RDONLY | O_CLOEXEC);
@@ -191,8 +193,8 @@ static void lock_holder(const struct look *l)
     while (getline(&line, &room, f) > 0 && (seen += strlen(line)) < LOCKS_MOST) {
         if (sscanf(line, "%23s %7s %*s %*s %*s %u", id, arrow, &pid) == 3 && strcmp(arrow, "->") == 0) {
             if (pid == l->pid && strcmp(id, held) == 0)
-                l->out->holder = holder;
-        } else if (sscanf(line, "%23s %*s %*s %*s %u", held, &holder) != 2) {
+                l->out->holder = holder > 0 ? (uint32_t)holder : 0;
+        } else if (sscanf(line, "%23s %*s %*s %*s %d", held, &holder) != 2) {
             *held = 0;
         }
     }

@@ -70,6 +70,27 @@ static void late(void **state)
     starting_finish(&s);
 }
 
+/* A pause between two starts is nobody's wait; the next start begins behind it, whatever systemd's time is. */
+static void restarted(void **state)
+{
+    struct starting s = {0};
+    double          seen[16];
+    (void)state;
+    starting_see(&s, "a.service", "/a", 50 * S, 50 * S);
+    starting_see(&s, "a.service", "/a", 52 * S, 52 * S); /* the pause between was not heard of */
+    assert_int_equal(looks(&s, 52 * S, 54 * S, seen), 1);
+    assert_true(seen[0] >= 1 && seen[0] < 1.2);
+    starting_pause(&s, "a.service");
+    starting_pause(&s, "b.service");
+    assert_int_equal(looks(&s, 54 * S, 84 * S, seen), 0);
+    assert_int_equal(starting_wait_ms(&s, 84 * S), -1);
+    starting_see(&s, "a.service", "/a", 54 * S, 84 * S);
+    starting_see(&s, "a.service", "/a", 54 * S, 84 * S);
+    assert_int_equal(looks(&s, 84 * S, 90 * S, seen), 2);
+    assert_true(seen[0] >= 1 && seen[0] < 1.2 && seen[1] >= 3 && seen[1] < 3.2);
+    starting_finish(&s);
+}
+
 static void bounded(void **state)
 {
     struct starting s = {0};
@@ -88,6 +109,6 @@ static void bounded(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(times), cmocka_unit_test(late), cmocka_unit_test(bounded)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(times), cmocka_unit_test(late), cmocka_unit_test(restarted), cmocka_unit_test(bounded)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
