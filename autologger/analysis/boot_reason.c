@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POLLS_LEAST = 3, RESTARTS_LEAST = 3, PROGRAMS_LEAST = 40, DEEP_MOST = 16, STARTED_MOST = 64 };
+enum { POLLS_LEAST = 3, PROGRAMS_LEAST = 40, DEEP_MOST = 16 };
 
 struct reason_look {
     const struct boot  *b;
@@ -114,46 +114,6 @@ static bool polls(const struct reason_look *l)
     return true;
 }
 
-/* Process 1 made it: by a fork, after which newer ones of systemd execute twice. */
-static bool of_systemd(const struct boot *b, int process)
-{
-    int at = process;
-    for (unsigned deep = 0; b->process[at].exec_of != BOOT_NONE && deep < DEEP_MOST; deep++)
-        at = b->process[at].exec_of;
-    return b->process[at].parent != BOOT_NONE && b->process[b->process[at].parent].pid == 1;
-}
-
-/* systemd started the same program again and again: it failed each time but the last. */
-static bool restarts(const struct reason_look *l)
-{
-    const struct boot *b = l->b;
-    int                one = BOOT_NONE;
-    unsigned           most = 0;
-    int64_t            begin = 0, end = 0;
-    for (unsigned i = 0, seen = 0; i < b->processes && seen < STARTED_MOST; i++) {
-        if (b->process[i].unit != l->unit || life_in(l, (int)i) <= 0 || !of_systemd(b, (int)i))
-            continue;
-        seen++;
-        unsigned times = 0;
-        int64_t  last  = b->process[i].end;
-        for (unsigned k = i; k < b->processes; k++)
-            if (b->process[k].unit == l->unit && life_in(l, (int)k) > 0 && strcmp(words_of(&b->process[k]), words_of(&b->process[i])) == 0 && of_systemd(b, (int)k)) {
-                times++;
-                last = b->process[k].end;
-            }
-        if (times >= most) { /* of an executor and its program: the program */
-            most  = times;
-            one   = (int)i;
-            begin = b->process[i].start;
-            end   = last;
-        }
-    }
-    if (most < RESTARTS_LEAST || within(l, begin, end) * 2 < l->end - l->start)
-        return false;
-    say(l, REASON_RESTARTS, one, within(l, begin, end), "systemd started \"%.120s\" %u times: it failed, and was started again", words_of(&b->process[one]), most);
-    return true;
-}
-
 /* Below the one that is there longest there are many, and none of these is there long. */
 static bool many_programs(const struct reason_look *l, int longest)
 {
@@ -253,29 +213,51 @@ static const struct look_words *look_words_of(const struct boot_look *k)
 
 static bool same_look(const struct boot_look *a, const struct boot_look *b) { return a->kind == b->kind && strcmp(a->object, b->object) == 0; }
 
-/* The last look that is in the longest wait; where none is, what it was seen waiting for most often. NULL: nothing that has words. */
-static const struct boot_look *look_of(const struct reason_look *l, int process, const struct boot_wait *longest)
+/* The look was at this program, in the time that is asked about. */
+static bool is_at(const struct reason_look *l, int process, const struct boot_look *k)
 {
-    const struct boot      *b    = l->b;
-    const struct boot_look *best = NULL;
-    unsigned                most = 0;
+    const struct boot_process *p = &l->b->process[process];
+    return k->unit == l->unit && k->pid == p->pid && k->at >= p->start && k->at <= p->end && k->at >= l->start && k->at <= l->end;
+}
 
-    for (unsigned i = 0; i < b->looks; i++) {
-        const struct boot_look *k = &b->look[i];
-        unsigned                n = 0;
-        if (k->unit != l->unit || k->pid != b->process[process].pid || k->at < l->start || k->at > l->end || !look_words_of(k))
-            continue;
-        if (longest && k->at >= longest->start && k->at <= longest->end)
-            n = b->looks; /* more than all others */
-        else
-            for (unsigned j = 0; j < b->looks; j++)
-                n += b->look[j].unit == k->unit && b->look[j].pid == k->pid && same_look(&b->look[j], k);
-        if (n >= most) {
-            most = n;
-            best = k;
-        }
+struct look_found {
+    const struct boot_look *look; /* the longest wait of the state that somebody looked at */
+    const struct boot_wait *wait;
+    int64_t                 waited; /* in all waits in which the same was seen */
+};
+
+/* A wait is what was seen last in it. */
+static const struct boot_look *look_in(const struct reason_look *l, int process, const struct boot_wait *w)
+{
+    const struct boot_look *last = NULL;
+    for (unsigned i = 0; i < l->b->looks; i++) {
+        const struct boot_look *k = &l->b->look[i];
+        if (k->at >= w->start && k->at <= w->end && is_at(l, process, k) && look_words_of(k))
+            last = k;
     }
-    return best;
+    return last;
+}
+
+/* False: nothing that has words was seen, or not in most of what was waited in that state. */
+static bool look_find(const struct reason_look *l, int process, enum boot_state state, int64_t waited, struct look_found *out)
+{
+    const struct boot *b = l->b;
+    *out                 = (struct look_found){0};
+    for (int again = 0; again < 2; again++) /* the longest; then all that are like it */
+        for (unsigned i = 0; i < b->waits; i++) {
+            const struct boot_wait *w = &b->wait[i];
+            const int64_t           n = w->process == process && w->state == state && w->thread == b->process[process].pid ? within(l, w->start, w->end) : 0;
+            const struct boot_look *k = n ? look_in(l, process, w) : NULL;
+            if (!k)
+                continue;
+            if (again && same_look(k, out->look)) {
+                out->waited += n;
+            } else if (!again && (!out->wait || n > within(l, out->wait->start, out->wait->end))) {
+                out->wait = w;
+                out->look = k;
+            }
+        }
+    return out->look && out->waited * 2 >= waited;
 }
 
 /* The process that had the id then, as "name (unit)". */
@@ -288,27 +270,29 @@ static bool holder_text(const struct reason_look *l, const struct boot_look *k, 
     return false;
 }
 
-/* `longest`: the wait of the state that took most; NULL: it is not known. */
-static bool by_look(const struct reason_look *l, int process, int64_t waited, const struct boot_wait *longest)
+/* `waited`: in all, in that state. */
+static bool by_look(const struct reason_look *l, int process, enum boot_state state, int64_t waited)
 {
-    const struct boot_look *k = look_of(l, process, longest);
-    char                    what[300], who[200] = "";
-    if (!k)
+    struct look_found f;
+    char              what[300], who[200] = "";
+    if (!l->b->looks || !look_find(l, process, state, waited, &f))
         return false;
-    if (k->kind == LOOK_CHILD) { /* that one is known from the processes */
+    if (f.look->kind == LOOK_CHILD) { /* that one is known from the processes */
         by_children(l, process, waited);
         return true;
     }
-    const struct look_words *w      = look_words_of(k);
+    const struct look_words *w      = look_words_of(f.look);
     const char *const        hole   = strstr(w->text, "%s");
-    const bool               holder = k->kind == LOOK_LOCK && holder_text(l, k, who, sizeof who);
-    const bool               woken  = !holder && w->reason == REASON_SOCKET && waker_text(l, longest, who, sizeof who);
+    const bool               holder = f.look->kind == LOOK_LOCK && holder_text(l, f.look, who, sizeof who);
+    const bool               woken  = !holder && (w->reason == REASON_SOCKET || w->reason == REASON_THING) && waker_text(l, f.wait, who, sizeof who);
+    if (woken && f.look->kind == LOOK_FUTEX) /* who woke it says more */
+        return false;
     if (hole)
-        snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, k->object, hole + 2);
+        snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, f.look->object, hole + 2);
     else
         snprintf(what, sizeof what, "%s", w->text);
-    say(l, w->reason, process, waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s", words_of(&l->b->process[process]), seconds(waited), what,
-        k->guessed ? ", the likeliest of what it watched" : "", holder ? " that " : woken ? ", until " : "", who, holder ? " held" : woken ? " woke it" : "");
+    say(l, w->reason, process, f.waited, "\"%.120s\" waited %.1f s for %s%s%s%s%s", words_of(&l->b->process[process]), seconds(f.waited), what,
+        f.look->guessed ? ", the likeliest of what it watched" : "", holder ? " that " : woken ? ", until " : "", who, holder ? " held" : woken ? " woke it" : "");
     return true;
 }
 
@@ -319,7 +303,7 @@ static void by_state(const struct reason_look *l, int process, const struct reas
     char              who[200] = "somebody unknown";
     const bool        known    = waker_text(l, t->longest[state], who, sizeof who);
     if (state != BOOT_RUNNING && state != BOOT_RUNNABLE && state != BOOT_SLEEP && state != BOOT_DISK && state != BOOT_CHILD &&
-        by_look(l, process, t->sum[state], t->longest[state]))
+        by_look(l, process, state, t->sum[state]))
         return;
     switch (state) {
     case BOOT_RUNNING: say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;
@@ -360,7 +344,7 @@ bool boot_reason_find(const struct boot *b, int unit, int64_t start, int64_t end
         say(&l, REASON_NO_PROGRAM, BOOT_NONE, 0, "no program of it ran meanwhile");
         return true;
     }
-    if (restarts(&l) || polls(&l) || by_systemctl(&l) || many_programs(&l, at))
+    if (polls(&l) || by_systemctl(&l) || many_programs(&l, at))
         return true;
     times_find(&l, at, &t);
     for (int s = 0; s < BOOT_STATES; s++)

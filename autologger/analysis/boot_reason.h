@@ -14,7 +14,7 @@ struct boot_reason {
     enum boot_reason_kind kind;
     int                   process; /* index or BOOT_NONE */
     int64_t               length;  /* ns of [start, end) that it explains */
-    char                  text[400]; /* behind "X held up the boot for 10.0 s: " */
+    char                  text[700]; /* behind "X held up the boot for 10.0 s: " */
     const char           *next; /* what to look at */
 };
 /* Of the unit's start in [start, end). False: the trace does not tell it (no context switches). */

@@ -80,12 +80,15 @@ const char *const boot_look_words[LOOK_KINDS] = {
 #undef K
 };
 
+enum { LOOKS_MOST = 2048 };
 static void look_add(struct boot_builder *w, int unit, int64_t at)
 {
     unsigned kind = 0;
     while (kind < LOOK_KINDS && strcmp(boot_look_words[kind], boot_field(w, "Kind")) != 0)
         kind++;
-    struct boot_look *l = kind < LOOK_KINDS ? BOOT_GROW(w, look, looks, room_look) : NULL;
+    const bool        room = w->b->looks < LOOKS_MOST;
+    struct boot_look *l    = room && kind < LOOK_KINDS ? BOOT_GROW(w, look, looks, room_look) : NULL;
+    w->b->left_out += !room;
     if (l)
         *l = (struct boot_look){.unit   = unit,
                                 .pid     = (uint32_t)boot_field_number(w, "ProcessId"),

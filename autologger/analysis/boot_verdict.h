@@ -13,14 +13,14 @@ struct boot_finding {
     double             score;
     int64_t            cost, start, end;
     int                unit, process;
-    char               sentence[512];
+    char               sentence[800];
     struct boot_number number[3];
 };
 enum { BOOT_FINDINGS_MOST = 16 };
 struct boot_verdict {
     struct boot_finding finding[BOOT_FINDINGS_MOST]; /* the first is the verdict; none: nothing stands out */
     unsigned            findings;
-    char                sentence[512]; /* of the verdict, or why there is none */
+    char                sentence[800]; /* of the verdict, or why there is none */
 };
 void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct boot_verdict *out);
 #endif

@@ -99,7 +99,7 @@ bool                        redactor_failed(const struct redactor *r) { return r
 
 /* --- fields --- */
 
-enum role { ROLE_TEXT, ROLE_ARGUMENTS, ROLE_NAME, ROLE_PATH };
+enum role { ROLE_TEXT, ROLE_ARGUMENTS, ROLE_NAME, ROLE_PATH, ROLE_MAYBE_PATH /* where it begins like one */ };
 static const struct {
     const char *name;
     enum role   role;
@@ -108,7 +108,8 @@ static const struct {
     {"ComputerName", ROLE_NAME}, {"DomainName", ROLE_NAME}, {"UserName", ROLE_NAME}, {"User", ROLE_NAME}, {"Login", ROLE_NAME}, {"Account", ROLE_NAME},
     {"AccountName", ROLE_NAME}, {"Host", ROLE_NAME}, {"HostName", ROLE_NAME}, {"Computer", ROLE_NAME}, {"Domain", ROLE_NAME}, {"Machine", ROLE_NAME},
     {"MachineName", ROLE_NAME}, {"Owner", ROLE_NAME}, {"FileName", ROLE_PATH}, {"OpenPath", ROLE_PATH}, {"Path", ROLE_PATH}, {"FilePath", ROLE_PATH},
-    {"PdbFileName", ROLE_PATH}, {"OriginalFileName", ROLE_PATH}, {"OrigFileName", ROLE_PATH}, {"ImageFileName", ROLE_PATH}, {"DevPath", ROLE_TEXT}};
+    {"PdbFileName", ROLE_PATH}, {"OriginalFileName", ROLE_PATH}, {"OrigFileName", ROLE_PATH}, {"ImageFileName", ROLE_PATH}, {"DevPath", ROLE_TEXT},
+    {"Object", ROLE_MAYBE_PATH}};
 
 static enum role role_of(const char *name)
 {
@@ -317,7 +318,8 @@ static void replace_text(const struct replacing *p, const char *name, const stru
         }
         break;
     case ROLE_PATH:
-        if (r->what & REDACT_PATHS) {
+    case ROLE_MAYBE_PATH:
+        if (r->what & REDACT_PATHS && (role_of(name) == ROLE_PATH || (u->count && unit_at(u, 0) == '/'))) {
             redact_path(&r->words, u, 0, u->count, &r->counts);
             return;
         }
