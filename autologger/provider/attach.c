@@ -189,7 +189,7 @@ static int keep_eventfd(uint32_t session, int fd)
     if (known_fd_ok(&wake_fd[session])) {
         int kept = dup3(fd, wake_fd[session].fd, O_CLOEXEC);
         close(fd);
-        return kept;
+        return known_fd_init(&wake_fd[session], kept) ? kept : -1;
     }
     if (!known_fd_init(&wake_fd[session], fd)) {
         close(fd);

@@ -4,6 +4,7 @@
 #include "autologger/include/TraceLoggingProvider.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +37,14 @@ static struct {
 void process_lock(void) { pthread_mutex_lock(&LIFE.lock); }
 void process_unlock(void) { pthread_mutex_unlock(&LIFE.lock); }
 
+/* All eventfds, epolls and timers have one inode. The signal that a descriptor would send, if it were asked to (it is not), tells ours. */
+enum { KNOWN_SIGNAL = 63 };
+static bool is_nameless(const struct stat *st) { return (st->st_mode & S_IFMT) == 0; }
+
 bool known_fd_init(struct known_fd *k, int fd)
 {
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0 || fstat(fd, &st) < 0 || (is_nameless(&st) && fcntl(fd, F_SETSIG, KNOWN_SIGNAL) < 0))
         return false;
     *k = (struct known_fd){fd, true, st.st_dev, st.st_ino};
     return true;
@@ -47,7 +52,7 @@ bool known_fd_init(struct known_fd *k, int fd)
 bool known_fd_ok(const struct known_fd *k)
 {
     struct stat st;
-    return k->open && fstat(k->fd, &st) == 0 && st.st_dev == k->device && st.st_ino == k->inode;
+    return k->open && fstat(k->fd, &st) == 0 && st.st_dev == k->device && st.st_ino == k->inode && (!is_nameless(&st) || fcntl(k->fd, F_GETSIG) == KNOWN_SIGNAL);
 }
 void known_fd_close(struct known_fd *k)
 {
