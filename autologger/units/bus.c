@@ -395,22 +395,26 @@ static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter 
     }
 }
 
-/* A row of a(ssssssouso): name, description, load state, active state ... False: it is none. */
+/* A row of a(ssssssouso): name, description, load state, active state, sub state ... False: it is none. */
 static bool row_read(DBusMessageIter *row, const char **name, bool *starts)
 {
-    enum { NAME, ACTIVE = 3 };
+    enum { NAME, ACTIVE = 3, SUB };
     DBusMessageIter cell;
-    const char     *text;
+    const char     *text = "";
 
     dbus_message_iter_recurse(row, &cell);
-    for (int i = NAME; i <= ACTIVE; i++, dbus_message_iter_next(&cell)) {
+    *name   = "";
+    *starts = false;
+    for (int i = NAME; i <= SUB; i++, dbus_message_iter_next(&cell)) {
         if (dbus_message_iter_get_arg_type(&cell) != DBUS_TYPE_STRING)
             return false;
         dbus_message_iter_get_basic(&cell, &text);
         if (i == NAME)
             *name = text;
+        else if (i == ACTIVE)
+            *starts = strcmp(text, "activating") == 0;
     }
-    *starts = strcmp(text, "activating") == 0;
+    *starts &= strncmp(text, "auto-restart", 12) != 0; /* in the pause before that */
     return true;
 }
 

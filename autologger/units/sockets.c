@@ -190,27 +190,32 @@ static bool unix_pass(int fd, struct unix_look *l)
     }
 }
 
-/* The kernel loads the module that answers, where it is one: a boot that is traced is not to load more than it would without. */
-static bool unix_diag_is_there(void)
+static bool has_line(const char *path, const char *part)
 {
-    static int     known = -1;
-    char           path[300], *line = NULL;
-    size_t         room = 0;
-    struct utsname u;
-
-    if (known >= 0)
-        return known;
-    known = access("/sys/module/unix_diag", F_OK) == 0;
-    snprintf(path, sizeof path, "/lib/modules/%s/modules.dep", uname(&u) == 0 ? u.release : "");
-    FILE *f   = known ? NULL : fopen(path, "re");
-    bool  can = false; /* be loaded */
-    while (f && !can && getline(&line, &room, f) > 0)
-        can = strstr(line, "/unix_diag.ko") != NULL;
+    char  *line = NULL;
+    size_t room = 0;
+    bool   found = false;
+    FILE  *f     = fopen(path, "re");
+    while (f && !found && getline(&line, &room, f) > 0)
+        found = strstr(line, part) != NULL;
     free(line);
     if (f)
         fclose(f);
-    known |= !can; /* it is built in, or there are no modules */
-    return known;
+    return found;
+}
+
+/* The kernel loads the module that answers, where it is one: a boot that is traced is not to load more than it would without. True: it is there, it is
+ * built in, or this kernel has no modules. */
+static bool unix_diag_is_there(void)
+{
+    static bool    known;
+    char           path[300];
+    struct utsname u;
+
+    if (known || access("/sys/module/unix_diag", F_OK) == 0 || access("/proc/modules", F_OK) < 0)
+        return known = true;
+    snprintf(path, sizeof path, "/lib/modules/%s/modules.builtin", uname(&u) == 0 ? u.release : "");
+    return known = has_line(path, "/unix_diag.ko");
 }
 
 /* Twice where another end's name is needed: its inode is known when the first pass is over. */

@@ -64,8 +64,12 @@ void starting_see(struct starting *s, const char *name, const char *cgroup, uint
         free(u->name);
 }
 
+bool starting_has(const struct starting *s, const char *name) { return find((struct starting *)(uintptr_t)s, name) != NULL; }
+
 void starting_pause(struct starting *s, const char *name)
 {
+    if (!find(s, name))
+        starting_see(s, name, "", 0, 0);
     struct starting_unit *u = find(s, name);
     if (!u)
         return;

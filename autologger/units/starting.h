@@ -19,6 +19,7 @@ struct starting {
 };
 /* It starts since then, or is heard of again: a later start begins anew. Out of memory it is not followed. */
 void starting_see(struct starting *s, const char *name, const char *cgroup, uint64_t since_us, uint64_t now_us);
+bool starting_has(const struct starting *s, const char *name);
 /* It failed, and systemd waits before it starts it again: nothing is looked at. What is seen of it afterwards is a start that begins then. */
 void starting_pause(struct starting *s, const char *name);
 void starting_over(struct starting *s, const char *name);

@@ -158,7 +158,12 @@ static void starting_unit(struct program *p, const char *name, const char *cgrou
     starting_see(&p->starting, name, cgroup, since_us, now_us());
 }
 
-static void on_starts(void *ctx, const char *name) { starting_unit(ctx, name, NULL, now_us()); }
+static void on_starts(void *ctx, const char *name)
+{
+    struct program *p = ctx;
+    if (!starting_has(&p->starting, name)) /* a signal has told more of it */
+        starting_unit(p, name, NULL, now_us());
+}
 
 static void starting_follow(struct program *p, const struct unit *u)
 {

@@ -147,6 +147,15 @@ static int likelihood(enum wait_kind kind, const char *object)
     }
 }
 
+/* The last one is one of those before it. */
+static bool is_there(const struct socket_end *ends, unsigned last)
+{
+    for (unsigned i = 0; i < last; i++)
+        if (ends[i].inode == ends[last].inode)
+            return true;
+    return false;
+}
+
 static void any_name(const struct look *l)
 {
     struct socket_end ends[SOCKETS_AT_ONCE];
@@ -158,6 +167,8 @@ static void any_name(const struct look *l)
         if (!descriptor(l, fd, target, sizeof target))
             continue;
         const bool socket = is_socket(target, &ends[count].inode);
+        if (socket && is_there(ends, count)) /* by another descriptor */
+            continue;
         count += socket;
         watched += socket || (fd > STDERR_FILENO && !strstr(target, "[eventpoll]"));
     }

@@ -238,6 +238,9 @@ def check_told(m):
     check(jobs == [("UnitJobQueued", 7, None), ("UnitJobRunning", 7, None), ("UnitJobEnd", 7, "done")], "jobs:", jobs)
     seen = {e["fields"]["ProcessId"]: e["fields"] for e in reversed(everything) if e["event"] == "UnitWaiting"}  # the first of each
     check(set(seen) == set(waiting), "looked at:", seen, "not", waiting)
+    for pid in seen:
+        at = [e["raw"] for e in everything if e["event"] == "UnitWaiting" and e["fields"]["ProcessId"] == pid]
+        check(len(at) <= 2 and len(set(at)) == len(at), "a busy machine may be late for the first look, and see the second; not more:", at)
     for pid, fields in waiting.items():
         check(fields.items() <= seen[pid].items(), "what is said of", pid, seen[pid], fields)
     first = [e["fields"] for e in everything if e["event"] == "UnitActivating" and e["fields"]["Unit"] == "late.service"][0]

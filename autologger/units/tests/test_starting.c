@@ -81,7 +81,8 @@ static void restarted(void **state)
     assert_int_equal(looks(&s, 52 * S, 54 * S, seen), 1);
     assert_true(seen[0] >= 1 && seen[0] < 1.2);
     starting_pause(&s, "a.service");
-    starting_pause(&s, "b.service");
+    starting_pause(&s, "b.service"); /* heard of in its pause */
+    assert_true(starting_has(&s, "b.service") && !starting_has(&s, "c.service"));
     assert_int_equal(looks(&s, 54 * S, 84 * S, seen), 0);
     assert_int_equal(starting_wait_ms(&s, 84 * S), -1);
     starting_see(&s, "a.service", "/a", 54 * S, 84 * S);
