@@ -238,11 +238,13 @@ static const struct boot_look *look_in(const struct reason_look *l, int process,
     return last;
 }
 
-/* False: nothing that has words was seen, or not in most of what was waited in that state. */
+/* False: nothing that has words was seen. Else it was seen in most of what was waited in that state, or each time that somebody looked: then it is said
+ * of all. */
 static bool look_find(const struct reason_look *l, int process, enum boot_state state, int64_t waited, struct look_found *out)
 {
-    const struct boot *b = l->b;
-    *out                 = (struct look_found){0};
+    const struct boot *b     = l->b;
+    unsigned           waits = 0, same = 0;
+    *out                     = (struct look_found){0};
     for (int again = 0; again < 2; again++) /* the longest; then all that are like it */
         for (unsigned i = 0; i < b->waits; i++) {
             const struct boot_wait *w = &b->wait[i];
@@ -250,13 +252,17 @@ static bool look_find(const struct reason_look *l, int process, enum boot_state 
             const struct boot_look *k = n ? look_in(l, process, w) : NULL;
             if (!k)
                 continue;
+            waits += again;
             if (again && same_look(k, out->look)) {
                 out->waited += n;
+                same++;
             } else if (!again && (!out->wait || n > within(l, out->wait->start, out->wait->end))) {
                 out->wait = w;
                 out->look = k;
             }
         }
+    if (same > 1 && same == waits)
+        out->waited = waited;
     return out->look && out->waited * 2 >= waited;
 }
 
@@ -270,8 +276,8 @@ static bool holder_text(const struct reason_look *l, const struct boot_look *k, 
     return false;
 }
 
-/* `waited`: in all, in that state. */
-static bool by_look(const struct reason_look *l, int process, enum boot_state state, int64_t waited)
+/* `waited`: in all, in that state; `longest` of these. */
+static bool by_look(const struct reason_look *l, int process, enum boot_state state, int64_t waited, const struct boot_wait *longest)
 {
     struct look_found f;
     char              what[300], who[200] = "";
@@ -285,7 +291,7 @@ static bool by_look(const struct reason_look *l, int process, enum boot_state st
     const char *const        hole   = strstr(w->text, "%s");
     const bool               holder = f.look->kind == LOOK_LOCK && holder_text(l, f.look, who, sizeof who);
     const bool               woken  = !holder && (w->reason == REASON_SOCKET || w->reason == REASON_THING) && waker_text(l, f.wait, who, sizeof who);
-    if (woken && f.look->kind == LOOK_FUTEX) /* who woke it says more */
+    if (f.look->kind == LOOK_FUTEX && waker_text(l, longest, who, sizeof who)) /* who woke it says more */
         return false;
     if (hole)
         snprintf(what, sizeof what, "%.*s%.160s%s", (int)(hole - w->text), w->text, f.look->object, hole + 2);
@@ -303,7 +309,7 @@ static void by_state(const struct reason_look *l, int process, const struct reas
     char              who[200] = "somebody unknown";
     const bool        known    = waker_text(l, t->longest[state], who, sizeof who);
     if (state != BOOT_RUNNING && state != BOOT_RUNNABLE && state != BOOT_SLEEP && state != BOOT_DISK && state != BOOT_CHILD &&
-        by_look(l, process, state, t->sum[state]))
+        by_look(l, process, state, t->sum[state], t->longest[state]))
         return;
     switch (state) {
     case BOOT_RUNNING: say(l, REASON_RUNNING, process, t->sum[state], "\"%.120s\" ran for %.1f s on a processor", words, n); break;

@@ -268,6 +268,25 @@ static void the_look_that_counts(void **state)
     assert_null(strstr(r.text, "pipe"));
 }
 
+/* A program that wakes each second was looked at a few times: each time the same is the answer for all of its waits, and two answers are none. */
+static void many_waits_and_few_looks(void **state)
+{
+    static struct made m;
+    struct boot_reason r;
+    (void)state;
+    begin(&m, 0.2);
+    const int p = program(&m, UNIT, BOOT_NONE, "waits", "waits", START, END);
+    for (int i = 0; i < 10; i++)
+        waits(&m, p, BOOT_OTHER, BOOT_NONE, START + i, START + i + 0.9);
+    seen(&m, p, LOOK_DNS, "10.0.0.1:53", START + 1.5);
+    seen(&m, p, LOOK_DNS, "10.0.0.1:53", START + 3.5);
+    assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+    assert_string_equal(r.text, "\"waits\" waited 9.0 s for the name server 10.0.0.1:53");
+    seen(&m, p, LOOK_TCP, "10.0.0.1:80", START + 6.5);
+    assert_true(boot_reason_find(&m.b, UNIT, START * S, END * S, &r));
+    assert_string_equal(r.text, "\"waits\" waited 9.0 s");
+}
+
 /* One long program behind many short ones: it is the long one. */
 static void a_long_one_behind_short_ones(void **state)
 {
@@ -312,7 +331,7 @@ static void a_trace_without_switches_tells_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(each_look), cmocka_unit_test(the_look_that_counts),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_reason), cmocka_unit_test(each_look), cmocka_unit_test(the_look_that_counts), cmocka_unit_test(many_waits_and_few_looks),
                                        cmocka_unit_test(a_long_one_behind_short_ones), cmocka_unit_test(the_waker_is_of_the_wait_that_counts), cmocka_unit_test(a_trace_without_switches_tells_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
