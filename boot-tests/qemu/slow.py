@@ -58,7 +58,7 @@ def judge(found):
             found.missed.append(f"'{name}' is not in: {found.verdict.get('sentence')}")
     for text in filter(None, journal.split(" & ")):
         if not re.search(r"^  journal  (.*\n {11})*.*" + re.escape(text), found.said.get("why") or "", re.MULTILINE):
-            found.wrong.append(f"'{text}' is no line of the journal in: {found.said.get('why')}")
+            found.missed.append(f"'{text}' is no line of the journal in: {found.said.get('why')}")
     if len(found.verdict.get("numbers", [])) != 3:
         found.wrong.append(f"there are {len(found.verdict.get('numbers', []))} numbers, not 3")
     if not found.verdict.get("next"):

@@ -9,12 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_S = 5, LINES_ASKED = 400, SLACK_NS = 500000000 /* systemd's clock is adjusted, the trace's is not */ };
+enum { PATIENCE_S = 5, SLACK_NS = 500000000 /* systemd's clock is adjusted, the trace's is not */ };
 extern char **environ;
 
 /* ---- what may be asked ---- */
@@ -41,44 +42,51 @@ static bool boot_id(const char *text, char out[33])
 
 /* ---- journalctl ---- */
 
-/* "[   12.345678] host program[pid]: text". False: another line, or of another time. */
+/* As much as there is room for; no character is cut in two. */
+static void text_copy(char out[JOURNAL_LINE], const char *text)
+{
+    size_t n = strlen(text);
+    if (n >= JOURNAL_LINE) {
+        n = JOURNAL_LINE - 1;
+        while (n && ((unsigned char)text[n] & 0xC0) == 0x80)
+            n--;
+    }
+    memcpy(out, text, n);
+    out[n] = 0;
+}
+
+/* "[   12.345678] program[pid]: text". False: it is of a later time than was asked for, and so are all that follow. */
 static bool line_take(const struct journal_ask *ask, char *line, struct journal_told *out)
 {
-    char   *end, *text;
-    double  seconds;
-    if (*line != '[')
-        return false;
-    seconds = strtod(line + 1, &end);
-    if (end == line + 1 || *end != ']' || seconds < 0 || seconds > 1e9)
-        return false;
+    char        *end;
+    const double seconds = *line == '[' ? strtod(line + 1, &end) : -1;
+    if (seconds < 0 || seconds > 1e9 || *end != ']')
+        return true;
     const int64_t at = (int64_t)(seconds * 1e9);
-    if (at < ask->from_ns - SLACK_NS || at > ask->to_ns + SLACK_NS)
+    if (at > ask->to_ns + SLACK_NS)
         return false;
-    text = end + 1 + strspn(end + 1, " ");
-    text += strcspn(text, " "); /* the host */
-    text += strspn(text, " ");
+    const char *text = end + 1 + strspn(end + 1, " ");
     line[strcspn(line, "\n")] = 0;
-    if (!*text)
-        return false;
+    if (at < ask->from_ns - SLACK_NS || !*text)
+        return true;
     if (out->count == JOURNAL_LINES)
         memmove(out->line[0], out->line[1], sizeof out->line[0] * (JOURNAL_LINES - 1));
     else
         out->count++;
-    snprintf(out->line[out->count - 1], JOURNAL_LINE, "%s", text);
+    text_copy(out->line[out->count - 1], text);
     return true;
 }
 
 static void run(const struct journal_ask *ask, const char *boot, const char *priority, struct journal_told *out)
 {
-    char                       unit[300], lines[32], *line = NULL;
-    const char *const          argv[] = {"journalctl", "--quiet", "--no-pager", "--output=short-monotonic", "--boot", boot, unit, lines, priority, NULL};
+    char                       unit[300], *line = NULL;
+    const char *const          argv[] = {"journalctl", "--quiet", "--no-pager", "--no-hostname", "--output=short-monotonic", "--boot", boot, unit, priority, NULL};
     posix_spawn_file_actions_t actions;
     size_t                     room = 0;
     pid_t                      pid;
     int                        p[2];
 
     snprintf(unit, sizeof unit, "--unit=%s", ask->unit);
-    snprintf(lines, sizeof lines, "--lines=%d", LINES_ASKED);
     if (pipe2(p, O_CLOEXEC) < 0)
         return;
     posix_spawn_file_actions_init(&actions);
@@ -91,16 +99,41 @@ static void run(const struct journal_ask *ask, const char *boot, const char *pri
     FILE *f = error ? NULL : fdopen(p[0], "r");
     if (!f)
         close(p[0]);
-    while (f && getline(&line, &room, f) > 0)
-        line_take(ask, line, out);
+    while (f && getline(&line, &room, f) > 0 && line_take(ask, line, out)) {} /* the oldest comes first */
     free(line);
     if (f)
         fclose(f);
+    if (!error)
+        kill(pid, SIGKILL); /* it may have more to say */
     if (!error)
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
 }
 
 /* ---- the process that answers ---- */
+
+/* With all that it has started. */
+static void on_end(int number)
+{
+    (void)number;
+    kill(0, SIGKILL);
+}
+
+/* Ends with who began it, and holds nothing of his open. Its group is its own, so journalctl ends with it. */
+static void apart(pid_t parent)
+{
+    const int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+    for (int fd = 0; fd < 3 && none >= 0; fd++)
+        dup2(none, fd);
+    setpgid(0, 0);
+    signal(SIGTERM, on_end);
+    signal(SIGALRM, on_end);
+    signal(SIGPIPE, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(0);
+    setenv("SYSTEMD_COLORS", "0", 1);
+    setenv("SYSTEMD_URLIFY", "0", 1);
+}
 
 static void answer(int fd)
 {
@@ -108,9 +141,9 @@ static void answer(int fd)
     struct journal_told out = {0};
     char                boot[33];
 
-    signal(SIGPIPE, SIG_IGN);
     if (recv(fd, &ask, sizeof ask, 0) != (ssize_t)sizeof ask || !memchr(ask.unit, 0, sizeof ask.unit) || !memchr(ask.boot_id, 0, sizeof ask.boot_id))
         return;
+    alarm(PATIENCE_S);
     if (is_unit(ask.unit) && boot_id(ask.boot_id, boot)) {
         run(&ask, boot, "--priority=warning", &out);
         if (!out.count)
@@ -126,10 +159,11 @@ struct journal journal_begin(void)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return j;
     fflush(NULL);
-    j.pid = fork();
+    const pid_t parent = getpid();
+    j.pid              = fork();
     if (j.pid == 0) {
         close(pair[0]);
-        setpgid(0, 0); /* journalctl is in its group, and ends with it */
+        apart(parent);
         answer(pair[1]);
         _exit(0);
     }
@@ -144,9 +178,11 @@ void journal_ask(struct journal *j, const struct journal_ask *ask, struct journa
 {
     struct pollfd p = {.fd = j->fd, .events = POLLIN};
     *out            = (struct journal_told){0};
+    void (*const before)(int) = signal(SIGPIPE, SIG_IGN); /* it may have been killed */
     if (j->fd < 0 || write(j->fd, ask, sizeof *ask) != (ssize_t)sizeof *ask || poll(&p, 1, PATIENCE_S * 1000) != 1 ||
         read(j->fd, out, sizeof *out) != (ssize_t)sizeof *out || out->count > JOURNAL_LINES)
         out->count = 0;
+    signal(SIGPIPE, before);
     for (unsigned i = 0; i < out->count; i++)
         out->line[i][JOURNAL_LINE - 1] = 0;
 }

@@ -189,9 +189,9 @@ static int look(void *arg)
     return st ? failure_print_about(ABOUT_TRACE, "autologger why", st, &why) : lost ? VERB_FAILED : VERB_FINE;
 }
 
-int why_run(const char *file, bool as_json)
+int why_run(const char *file, bool own, bool as_json)
 {
-    struct why_look l    = {file, as_json, journal_begin()};
+    struct why_look l    = {file, as_json, own ? journal_begin() : (struct journal){-1, -1}};
     const int       code = read_apart("autologger why", file, look, &l);
     journal_end(&l.journal);
     return code;

@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -61,24 +63,35 @@ static struct journal_told asked(const char *unit, const char *boot)
 static void last_lines_of_the_time(void **state)
 {
     (void)state;
-    script("for t in 0.5 9.4 11.25 12 13 14.000001 20.4 20.6 99; do echo \"[   $t] host prog[1]: at $t\"; done; echo '-- Boot x --'; echo '[bad] x y'");
+    script("echo '-- Boot x --'; echo '[bad] x y'; for t in 0.5 9.4 11.25 12 13 14.000001 20.4 20.6 12.5; do echo \"[   $t] prog[1]: at $t\"; done; sleep 600");
     struct journal_told told = asked("slow.service", BOOT);
     assert_int_equal(told.count, 3);
     assert_string_equal(told.line[0], "prog[1]: at 13");
     assert_string_equal(told.line[1], "prog[1]: at 14.000001");
     assert_string_equal(told.line[2], "prog[1]: at 20.4");
-    assert_string_equal(called(), "--quiet --no-pager --output=short-monotonic --boot 13d49426a0ee460081cc7fb93601dc39 --unit=slow.service --lines=400 --priority=warning\n");
+    assert_string_equal(called(), "--quiet --no-pager --no-hostname --output=short-monotonic --boot 13d49426a0ee460081cc7fb93601dc39 --unit=slow.service --priority=warning\n");
 }
 
 /* Where there is no warning all lines are asked for. */
 static void all_lines_where_there_is_no_warning(void **state)
 {
     (void)state;
-    script("case \"$*\" in *=info) echo '[   12.0] host systemd[1]: Starting it';; esac");
+    script("case \"$*\" in *=info) echo '[   12.0] systemd[1]: Starting it';; esac");
     struct journal_told told = asked("foo-bar@x\\x2dy.service", BOOT);
     assert_int_equal(told.count, 1);
     assert_string_equal(told.line[0], "systemd[1]: Starting it");
     assert_non_null(strstr(called(), "--unit=foo-bar@x\\x2dy.service"));
+}
+
+/* A long line ends with a whole character. */
+static void long_lines(void **state)
+{
+    (void)state;
+    script("printf '[   12.0] a[1]: x'; for i in 1 2 3 4 5 6 7 8 9 10; do printf '\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244\\303\\244'; done; echo");
+    struct journal_told told = asked("a.service", BOOT);
+    assert_int_equal(told.count, 1);
+    const size_t n = strlen(told.line[0]);
+    assert_true(n >= JOURNAL_LINE - 3 && n < JOURNAL_LINE && (n - strlen("a[1]: x")) % 2 == 0);
 }
 
 static void hostile_questions(void **state)
@@ -86,7 +99,7 @@ static void hostile_questions(void **state)
     static const char *const units[] = {"", "x", "--file=/etc/shadow", "-.mount", "*.service", "a b.service", "a/../b.service", "a\n.service", "a[0-9].service", "noending"};
     static const char *const boots[] = {"", "0", "all", "-1", "13d49426a0ee460081cc7fb93601dc3", "13d49426a0ee460081cc7fb93601dc399", "13d49426a0ee460081cc7fb93601dc3g"};
     (void)state;
-    script("echo '[   12.0] host a[1]: b'");
+    script("echo '[   12.0] a[1]: b'");
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (asked(units[i], BOOT).count || called())
             fail_msg("the unit \"%s\" was asked for", units[i]);
@@ -99,12 +112,13 @@ static void hostile_questions(void **state)
 /* It may write without end or say nothing at all: five seconds, and it is gone. */
 static void one_that_hangs_is_ended(void **state)
 {
-    static const char *const kinds[] = {"echo $$ >$(dirname $0)/pid; exec sleep 600", "echo $$ >$(dirname $0)/pid; exec yes '[   12.0] host a[1]: b'"};
+    static const char *const kinds[] = {"echo $$ >$(dirname $0)/pid; exec sleep 600", "echo $$ >$(dirname $0)/pid; exec yes '[   12.0] a[1]: b'"};
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         char            path[128], text[32] = "";
         struct timespec begin, end;
         script(kinds[i]);
+        assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); /* what its process leaves is this one's */
         clock_gettime(CLOCK_MONOTONIC, &begin);
         assert_int_equal(asked("a.service", BOOT).count, 0);
         clock_gettime(CLOCK_MONOTONIC, &end);
@@ -115,8 +129,7 @@ static void one_that_hangs_is_ended(void **state)
         assert_non_null(fgets(text, sizeof text, f));
         fclose(f);
         unlink(path);
-        for (int ms = 0; kill(atoi(text), 0) == 0 && ms < 10000; ms += 10) /* until the init of this place has waited for it */
-            usleep(10000);
+        while (waitpid(-1, NULL, 0) > 0) {}
         assert_true(kill(atoi(text), 0) < 0);
     }
 }
@@ -157,7 +170,7 @@ static int tear_down(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(last_lines_of_the_time), cmocka_unit_test(all_lines_where_there_is_no_warning), cmocka_unit_test(hostile_questions),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(last_lines_of_the_time), cmocka_unit_test(all_lines_where_there_is_no_warning), cmocka_unit_test(long_lines), cmocka_unit_test(hostile_questions),
                                        cmocka_unit_test(one_that_hangs_is_ended), cmocka_unit_test(none_is_installed)};
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

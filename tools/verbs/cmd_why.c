@@ -91,12 +91,12 @@ int cmd_why(int argc, char **argv)
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     if (a.file)
-        return why_run(a.file, a.common.json);
+        return why_run(a.file, false, a.common.json);
     const wstatus st = report_store_open(&store, &a.common, NULL, &why);
     if (st)
         code = failure_print_about(ABOUT_STORE, "autologger why", st, &why);
     else if (report_store_files(&store, NULL, 1, &file))
-        code = why_run(file, a.common.json);
+        code = why_run(file, true, a.common.json);
     else if (store.store && declared(store.store)) {
         visible_printf(stderr, "autologger why: a boot is declared to be traced, and there is no trace of one yet. Do: reboot, if this machine was not rebooted since; "
                                "else autologger status, which says what became of it\n");
