@@ -62,7 +62,7 @@ struct boot_look {
     int64_t             at;
     enum boot_look_kind kind;
     bool                guessed; /* the likeliest of several */
-    char               *object; /* "" where there is none */
+    char               *object; /* "": none */
 };
 struct boot_unit {
     char    *name, *result, *state; /* Result, ActiveState at the end; may be NULL */

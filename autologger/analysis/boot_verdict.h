@@ -20,7 +20,7 @@ enum { BOOT_FINDINGS_MOST = 16 };
 struct boot_verdict {
     struct boot_finding finding[BOOT_FINDINGS_MOST]; /* the first is the verdict; none: nothing stands out */
     unsigned            findings;
-    char                sentence[800]; /* of the verdict, or why there is none */
+    char                sentence[800]; /* of the verdict; without a verdict: the reason for that */
 };
 void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct boot_verdict *out);
 #endif

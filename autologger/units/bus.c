@@ -395,7 +395,7 @@ static void take_job(struct bus *b, void *to, const char *name, DBusMessageIter 
     }
 }
 
-/* A row of a(ssssssouso): name, description, load state, active state, sub state ... False: it is none. */
+/* A row of a(ssssssouso) begins with name, description, load state, active state and sub state. False: the message has another form. */
 static bool row_read(DBusMessageIter *row, const char **name, bool *starts)
 {
     enum { NAME, ACTIVE = 3, SUB };

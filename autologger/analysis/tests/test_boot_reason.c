@@ -166,7 +166,7 @@ static const struct {
     {REASON_DISK, disk, "\"reads /big\" waited 9.0 s for a disk"},
     {REASON_LOCK, lock, "\"flock x true\" waited 9.0 s for a lock that holder (other.service) held"},
     {REASON_SOCKET, socket, "\"asks host\" waited 9.0 s for an answer of named (other.service)"},
-    {REASON_CONNECT, connects, "\"waits\" waited 9.0 s for a connection to 10.0.0.1:80, where nobody answered"},
+    {REASON_CONNECT, connects, "\"waits\" waited 9.0 s for a connection to 10.0.0.1:80, and nobody answered"},
     {REASON_NAME_SERVER, asks_names, "\"waits\" waited 9.0 s for the name server 10.0.0.2:53"},
     {REASON_THING, a_thing, "\"waits\" waited 9.0 s for /dev/ttyS9"},
     {REASON_SLEEPS, sleeps, "\"sleep 9\" slept for 9.0 s"},

@@ -133,7 +133,7 @@ static int ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_
     memset(reply, 0, offsetof(struct reach_reply, text));
     const int own = own_socket();
     if (own < 0 && q->what == REACH_SHOW)
-        return -EAGAIN; /* the first socket is nobody's to wait at */
+        return -EAGAIN; /* all threads share the first socket: one that waits there would hold up the others */
     if (own < 0)
         pthread_mutex_lock(&far.lock);
     const int r = exchange(own < 0 ? far.fd : own, q, reply, fd);
@@ -141,7 +141,7 @@ static int ask(struct reach_request *q, struct reach_reply *reply, int fd[REACH_
         pthread_mutex_unlock(&far.lock);
     if (r == -ECONNRESET && far.kept)
         raise(SIGKILL);
-    if (r == -ETIMEDOUT) { /* its answer may still come: it is nobody else's */
+    if (r == -ETIMEDOUT) { /* a late answer must not be taken for that of the next request */
         close(own);
         pthread_setspecific(far.own, NULL);
     }
