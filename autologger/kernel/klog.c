@@ -134,6 +134,7 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     status     = klog_finish_open(k, why);
     k->drain.devices_fd     = socket;
     k->drain.devices_source = devices;
+    k->drain.hold           = k->phase != NULL; /* P3 of kphase.h */
 out:
     if (status) {
         klog_destroy(k);
@@ -172,6 +173,9 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         status = klog_finish_open(k, why);
     if (!status)
         devices_adopt(k, find, ctx);
+    if (!status && !k->log.header->started && rings_present(&k->rings))
+        k->phase = kphase_adopt(&k->config, &k->log, rings_hold(&k->rings));
+    k->drain.hold = k->phase != NULL;
     if (!status)
         k->drain.argv = argv_adopt(find, ctx); /* else klog_start has new ones made */
     if (!status)
@@ -290,10 +294,10 @@ wstatus klog_start(struct klog *k, struct reason *why)
         net_tap_start(k);
         return W_SUCCESS;
     }
-    k->drain.hold = k->phase != NULL;
     __atomic_store_n(&k->drain.walking, true, __ATOMIC_RELEASE);
     tracepoints_describe(&k->drain, &k->config);
-    drain_pass(&k->drain, false); /* the first clock pair lies before the first record */
+    if (!rings_hold(&k->rings))
+        drain_pass(&k->drain, false); /* the first clock pair lies before the first record; what a predecessor's rings hold waits for the seam */
     if (k->phase) { /* the kernel records anyhow */
         klog_addresses(k);
         drain_commands(&k->drain, &k->config);

@@ -203,6 +203,8 @@ wstatus session_adopt(struct session_env *env, struct directory *directory, int 
     if ((status = adopt_state(s, state_fd, env->cpus, why)))
         goto out;
     f.index = s->state->index;
+    env->phase_taken |= s->state->phase;
+    tracepoint_instance(&s->state->guid, s->phase_instance);
     change_finish(s->state);
     for (unsigned i = 0; i < STATE_ENABLES && *s->state->enable[i].key; i++)
         if (s->state->enable[i].in_use)

@@ -95,7 +95,7 @@ void session_klog_config(const struct session *s, struct condition_list *found, 
         c->hook_count = 0;
         c->ring_bytes = TRACEPOINT_RING;
         c->kernel_phase   = s->env->kernel_phase; /* a session of kernel events has the main buffer, else the first of these */
-        c->phase_instance = s->env->phase_taken ? s->phase_instance : NULL;
+        c->phase_instance = !st->phase && s->env->phase_taken ? s->phase_instance : NULL;
     }
     memcpy(c->hooks, st->hooks, sizeof c->hooks);
 }
@@ -177,6 +177,7 @@ wstatus session_kernel_open(const struct session *s, struct klog **out, struct c
     struct klog_config config;
     session_klog_config(s, found, &config);
     s->env->phase_taken |= config.kernel_phase;
+    s->state->phase |= config.kernel_phase && !config.phase_instance;
     return (s->env->kernel_open ? s->env->kernel_open : klog_create)(&config, out, why);
 }
 

@@ -194,7 +194,7 @@ struct state_session {
     uint32_t    file_created;
     uint32_t    stop_asked; /* a successor stops it at once */
     uint32_t    devices; /* DeviceEvents */
-    uint32_t    phase;   /* it begins with the kernel's own trace buffer: one session of a boot does */
+    uint32_t    phase;   /* it begins with the kernel's main trace buffer: one session of a boot does */
     uint32_t    user_stack_bytes; /* UserStacks; 0: by frame pointers */
     uint32_t    stack_cache_bytes, stack_cache_buckets; /* StackCaching; 0: off */
     uint32_t    units; /* of a kernel session: another one of this boot wants systemd's units, so this one tells each process' cgroup */

@@ -1,4 +1,4 @@
-/* kphase.c - the files of the kernel's trace buffer: what is armed, sync points, stopping, reading, giving back. See kphase.h. */
+/* kphase.c - the files of the kernel's trace buffer: sync points, stopping, reading, giving back. See kphase.h. */
 #include "autologger/kernel/phase/kphase.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/source/tracepoints.h"
@@ -6,13 +6,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { TAIL_NS = 20000000, STACK_ID = 4, MARK_ID = 5, FORMAT_MOST = 8192, NO_SYSCONFIG = 0x10000000 };
+enum { TAIL_NS = 20000000, NO_SYSCONFIG = 0x10000000 };
 
 static const char *word_find(const char *line, const char *word)
 {
@@ -25,7 +24,17 @@ static const char *word_find(const char *line, const char *word)
 
 bool kphase_asked(const char *command_line) { return word_find(command_line, "autologger=kernel") != NULL; }
 
-static bool phase_wanted(const struct source_row *row, const struct klog_config *config)
+bool kphase_asked_here(void)
+{
+    char    line[4096] = "";
+    int     fd         = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t n          = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && kphase_asked(line);
+}
+
+bool kphase_wants(const struct source_row *row, const struct klog_config *config)
 {
     bool any = (config->mask[0] & ~(uint32_t)NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4]; /* who is who is wanted for all of them */
     return strchr(row->name, ':') && any && !(row->flags & SOURCE_LIVE) && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
@@ -38,198 +47,13 @@ size_t kphase_arguments(const struct klog_config *config, char *out, size_t size
 #define ADD(...) n += (size_t)snprintf(n < size ? out + n : NULL, n < size ? size - n : 0, __VA_ARGS__)
     ADD("autologger=kernel trace_event=initcall:*");
     for (unsigned i = 0; i < SRC_COUNT; i++)
-        if (phase_wanted(&source_table[i], config) && strncmp(source_table[i].name, "initcall:", 9) != 0) {
+        if (kphase_wants(&source_table[i], config) && strncmp(source_table[i].name, "initcall:", 9) != 0) {
             ADD(",%s", source_table[i].name);
             stacks |= source_wants_chain(&source_table[i], config);
         }
     ADD(" trace_buf_size=8M trace_clock=perf%s", stacks ? " trace_options=stacktrace" : "");
 #undef ADD
     return n;
-}
-
-/* ---- opening ---- */
-
-static void tell(const struct kphase *p, wstatus number, bool note, const char *advice, const char *format, ...)
-{
-    char    text[256];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (p->config->condition)
-        p->config->condition(p->config->condition_ctx, number, note, "kernel phase", text, advice);
-}
-
-struct kphase *kphase_new(const struct klog_config *config, unsigned cpus)
-{
-    struct kphase *p = calloc(1, sizeof *p);
-    if (!p)
-        return NULL;
-    *p = (struct kphase){.config = config, .dir = -1, .proc = -1, .cpus = cpus, .stack_id = STACK_ID, .mark_id = MARK_ID,
-                         .stack_size = {8, 4}, .stack_frames = {16, 8}, .mark_text = {16, 0}, .page_size = 4096,
-                         .tail_from = UINT64_MAX, .clock = "perf"};
-    p->cpu   = calloc(cpus, sizeof *p->cpu);
-    p->sync  = calloc((size_t)cpus * KPHASE_SYNCS + 1, sizeof *p->sync);
-    p->chunk = malloc(KPHASE_CHUNK);
-    p->page  = malloc(TRACE_PAGE_MAX);
-    if (p->cpu && p->sync && p->chunk && p->page)
-        return p;
-    kphase_close(p);
-    return NULL;
-}
-
-static bool clock_find(struct kphase *p)
-{
-    static const char *const in_ns[] = {"local", "global", "perf", "mono", "mono_raw", "boot", "tai"};
-    char                     text[256];
-    if (tracefs_read(p->dir, "trace_clock", text, sizeof text) < 0)
-        return false;
-    const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
-    if (!close || (size_t)(close - open) > sizeof p->clock)
-        return false;
-    memset(p->clock, 0, sizeof p->clock);
-    memcpy(p->clock, open + 1, (size_t)(close - open - 1));
-    for (size_t i = 0; i < sizeof in_ns / sizeof *in_ns; i++)
-        if (strcmp(p->clock, in_ns[i]) == 0)
-            return true;
-    return false;
-}
-
-/* One row of the table as this kernel has it; false when it has none. */
-static bool source_find(struct kphase *p, unsigned kind, unsigned index)
-{
-    const struct source_row *row = &source_table[kind];
-    struct raw_source        s   = {.kind = kind, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW};
-    const char              *missing;
-    char                     field[32];
-    int                      id = tracefs_tracepoint(p->dir, row, &s, &missing, field);
-    if (id <= 0 || id >= KPHASE_IDS)
-        return false;
-    snprintf(s.name, sizeof s.name, RAW_PHASE_NAME "%s", row->name);
-    if (source_wants_chain(row, p->config))
-        s.flags |= RAW_SOURCE_CHAIN;
-    p->source[index] = s;
-    p->by_id[id]     = (uint8_t)index;
-    return true;
-}
-
-static void formats_read(struct kphase *p)
-{
-    char text[4096];
-    if (tracefs_read(p->dir, "events/ftrace/kernel_stack/format", text, sizeof text) > 0) {
-        format_field(text, "size", 4, &p->stack_size);
-        format_field(text, "caller", 6, &p->stack_frames);
-    }
-    if (tracefs_read(p->dir, "events/ftrace/print/format", text, sizeof text) > 0)
-        format_field(text, "buf", 3, &p->mark_text);
-    if (tracefs_read(p->dir, "events/header_page", text, sizeof text) > 0)
-        p->page_size = trace_page_size(text);
-}
-
-static int instance_open(const struct klog_config *config)
-{
-    int root = tracefs_open();
-    if (root < 0 || !config->phase_instance || !*config->phase_instance)
-        return root;
-    char path[128];
-    snprintf(path, sizeof path, "instances/%s", config->phase_instance);
-    int dir = openat(root, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int why = dir < 0 ? -errno : 0;
-    close(root);
-    return dir < 0 ? why : dir;
-}
-
-bool kphase_asked_here(void)
-{
-    char    line[4096] = "";
-    int     fd         = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n          = fd < 0 ? -1 : read(fd, line, sizeof line - 1);
-    if (fd >= 0)
-        close(fd);
-    return n > 0 && kphase_asked(line);
-}
-
-struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
-                           unsigned *count)
-{
-    struct kphase *p = config->kernel_phase ? kphase_new(config, cpus) : NULL;
-    if (!p)
-        return NULL;
-    if ((p->dir = instance_open(config)) == -ENOENT && config->tracepoint_count && config->phase_instance) {
-        tell(p, W_NOT_SUPPORTED, true, "use Linux 6.3 or newer, and apply again",
-             "tracepoints before the initramfs are not recorded: there is no trace instance %s", config->phase_instance);
-        kphase_close(p);
-        return NULL;
-    }
-    if (p->dir < 0) {
-        tell(p, W_NOT_SUPPORTED, false, "mount tracefs, and use a kernel with CONFIG_FTRACE that is not locked down",
-             "the kernel's trace buffer cannot be opened: %s", strerror(-p->dir));
-        kphase_close(p);
-        return NULL;
-    }
-    char on[8];
-    if (tracefs_read(p->dir, "tracing_on", on, sizeof on) > 0 && on[0] == '0') { /* a session of this boot has had it */
-        kphase_close(p);
-        return NULL;
-    }
-    if (!clock_find(p)) {
-        tell(p, W_NOT_SUPPORTED, false, "boot with trace_clock=perf",
-             "the kernel's trace buffer has the clock '%s', which does not count nanoseconds", p->clock);
-        kphase_close(p);
-        return NULL;
-    }
-    kphase_sources(p, sources, count);
-    return p;
-}
-
-/* A tracepoint that the session wants as a provider, and the command line has armed. Of two providers the first has it. Its fields
- * are what the seam compares. */
-static void wish_find(void *ctx, const char *name, const char *folder)
-{
-    struct kphase          *p     = ctx;
-    const unsigned          index = p->first + p->count;
-    struct raw_source       s     = {.kind = SRC_TRACEPOINT, .flags = RAW_SOURCE_PHASE | RAW_SOURCE_RAW, .wish = p->wish};
-    struct tracepoint_field f;
-    char                    path[224], text[FORMAT_MOST];
-    const char             *next = NULL;
-    snprintf(path, sizeof path, "%s/enable", folder);
-    if (tracefs_read(p->dir, path, text, sizeof text) <= 0 || *text != '1' || index >= RAW_SOURCES)
-        return;
-    snprintf(path, sizeof path, "%s/id", folder);
-    int id = tracefs_read(p->dir, path, text, sizeof text) > 0 ? atoi(text) : 0;
-    int n  = snprintf(s.name, sizeof s.name, RAW_PHASE_NAME "%s", name);
-    snprintf(path, sizeof path, "%s/format", folder);
-    if (id <= 0 || id >= KPHASE_IDS || p->by_id[id] || (size_t)n >= sizeof s.name || tracefs_read(p->dir, path, text, sizeof text) <= 0)
-        return;
-    for (unsigned i = 0; i < RAW_FIELDS; i++)
-        s.field[i] = tracepoint_field_next(text, &next, &f) ? (struct raw_field){f.offset, f.size} : (struct raw_field){RAW_NO_FIELD, 0};
-    if (p->config->tracepoints[p->wish].stacks)
-        s.flags |= RAW_SOURCE_CHAIN;
-    p->source[index] = s;
-    p->by_id[id]     = (uint8_t)index;
-    p->count++;
-}
-
-void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], unsigned *count)
-{
-    formats_read(p);
-    p->proc  = proc_open(p->config->proc_fd);
-    p->first = *count;
-    for (unsigned kind = 0; kind < SRC_COUNT && p->first + p->count < RAW_SOURCES; kind++)
-        if (phase_wanted(&source_table[kind], p->config) && source_find(p, kind, p->first + p->count))
-            p->count++;
-    for (p->wish = 0; p->wish < p->config->tracepoint_count; p->wish++)
-        if (!*p->config->tracepoints[p->wish].filter) /* the buffer has all of them */
-            tracepoints_match(p->dir, p->config->tracepoints[p->wish].pattern, wish_find, p);
-    memcpy(sources + p->first, p->source + p->first, p->count * sizeof *sources);
-    *count += p->count;
-}
-
-void kphase_ids(const struct kphase *p, struct rawlog *log)
-{
-    for (unsigned c = 0; c < p->cpus; c++)
-        for (unsigned i = p->first; i < p->first + p->count; i++)
-            rawlog_ids(log, c)[i] = RAW_ID_SOURCE | i;
 }
 
 /* ---- clocks, and the end of the buffer ---- */
@@ -314,8 +138,8 @@ static void clocks_compare(const struct kphase *p, int root)
             return;
     uint64_t apart = own.now_ns < main[0].now_ns ? main[0].now_ns - own.now_ns : own.now_ns > main[1].now_ns ? own.now_ns - main[1].now_ns : 0;
     if (apart > APART_NS && main[0].now_ns)
-        tell(p, W_NOT_SUPPORTED, true, "apply again, or boot with trace_clock=local", "the clock '%s' of %s and that of the kernel's main buffer have come %llu us "
-             "apart: so much may times before perf be off against those of its session", p->clock, p->config->phase_instance, (unsigned long long)apart / 1000);
+        kphase_tell(p, W_NOT_SUPPORTED, true, "apply again, or boot with trace_clock=local", "the clock '%s' of %s and that of the kernel's main buffer have come %llu us "
+                    "apart: so much may times before perf be off against those of its session", p->clock, p->config->phase_instance, (unsigned long long)apart / 1000);
 }
 
 void kphase_sync(struct kphase *p)
@@ -333,6 +157,8 @@ void kphase_sync(struct kphase *p)
     }
     sync_by_stats(p);
     p->arming = raw_now();
+    if (p->late_start) /* any entry may be in perf, too */
+        p->arming = p->tail_from = 0;
 }
 
 /* Longer than a slow machine needs from one record of an event to the other, with a stack in between: so every event has its record in one
@@ -348,8 +174,8 @@ void kphase_stop(struct kphase *p)
 {
     p->stop_before = raw_now();
     if (!file_write(p, "tracing_on", "0"))
-        tell(p, W_ACCESS_DENIED, false, "run as root, on a kernel that is not locked down",
-             "the kernel's trace buffer could not be stopped: %s", strerror(errno));
+        kphase_tell(p, W_ACCESS_DENIED, false, "run as root, on a kernel that is not locked down",
+                    "the kernel's trace buffer could not be stopped: %s", strerror(errno));
     each_cpu(p, NULL, -1); /* a probe runs with preemption off: once this thread was there, none is in the middle of an entry */
     p->stop_after = raw_now();
 }
@@ -453,15 +279,15 @@ static void say_how(struct kphase *p)
     for (unsigned i = 0; i < p->syncs; i++)
         known |= p->sync[i].trace != 0;
     if (!known)
-        tell(p, W_NOT_SUPPORTED, false, "boot with trace_clock=perf, and leave the marker option on",
-             "no sync point could be taken: the times of the kernel phase are those of its clock '%s'", p->clock);
+        kphase_tell(p, W_NOT_SUPPORTED, false, "boot with trace_clock=perf, and leave the marker option on",
+                    "no sync point could be taken: the times of the kernel phase are those of its clock '%s'", p->clock);
     else
-        tell(p, W_SUCCESS, true, "nothing", "clocks joined within %llu us ('%s' to CLOCK_MONOTONIC_RAW); %llu of %llu entries, the "
-             "rest are stacks, or in perf too", (unsigned long long)(p->error_ns + 999) / 1000, p->clock,
-             (unsigned long long)kept, (unsigned long long)p->sum.entries);
+        kphase_tell(p, W_SUCCESS, true, "nothing", "clocks joined within %llu us ('%s' to CLOCK_MONOTONIC_RAW); %llu of %llu entries, the "
+                    "rest are stacks, or in perf too", (unsigned long long)(p->error_ns + 999) / 1000, p->clock,
+                    (unsigned long long)kept, (unsigned long long)p->sum.entries);
     if (p->sum.lost + p->sum.damaged)
-        tell(p, W_NOT_ENOUGH_MEMORY, false, "raise trace_buf_size= on the kernel command line",
-             "%llu entries of the kernel's trace buffer are gone", (unsigned long long)(p->sum.lost + p->sum.damaged));
+        kphase_tell(p, W_NOT_ENOUGH_MEMORY, false, "raise trace_buf_size= on the kernel command line",
+                    "%llu entries of the kernel's trace buffer are gone", (unsigned long long)(p->sum.lost + p->sum.damaged));
 }
 
 void kphase_begin(struct kphase *p, struct drain *d)

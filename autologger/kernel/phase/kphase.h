@@ -9,6 +9,8 @@
  *   kphase_import its pages become records; what perf has too is left out (the seam)
  *   kphase_close  its events are switched off, its memory goes back
  *
+ * Whoever does this may die at each of these steps: kphase_adopt goes on with what is left in the buffer.
+ *
  * An entry's bytes are those of perf's PERF_SAMPLE_RAW, so an entry becomes a PERF_RECORD_SAMPLE with an id of our own, and
  * fork, exit and exec become perf's side-band records; the stack entry that follows it becomes its call chain.
  * Invariants
@@ -23,6 +25,7 @@
 #include "autologger/kernel/phase/tracepage.h"
 #include "autologger/kernel/source/drain.h"
 #include "autologger/kernel/source/idmap.h"
+#include "autologger/kernel/source/sources.h"
 
 /* Does the kernel command line ask for the import ("autologger=kernel")? */
 bool kphase_asked(const char *command_line);
@@ -35,6 +38,9 @@ struct kphase;
 /* NULL: not asked for, stopped (another session of this boot has had it), or it cannot be had (then a condition says why). Appends its sources to sources[*count]. */
 struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
                            unsigned *count);
+/* The same for a successor: a program made this log, and died or was ended before its klog_start was done. What it had not read is still imported; what
+ * it had read is lost, and counted. armed: perf has records by now. NULL: nothing is to be imported. A buffer that the log has already is given back. */
+struct kphase *kphase_adopt(const struct klog_config *config, const struct rawlog *log, bool armed);
 void kphase_ids(const struct kphase *p, struct rawlog *log);
 void kphase_sync(struct kphase *p);
 void kphase_armed(struct kphase *p);
@@ -95,6 +101,8 @@ struct kphase {
     struct raw_field     stack_size, stack_frames, mark_text;
     char                 clock[16];
     size_t               page_size;
+    bool                 late_start; /* adopted: perf has been recording, nobody knows since when */
+    bool                 late_stop; /* and the buffer has been stopped, nobody knows when */
     uint64_t             tail_from; /* trace time: later entries wait for the seam */
     struct kphase_sync  *sync;
     unsigned             syncs;
@@ -116,6 +124,10 @@ struct kphase {
     struct raw_phase     sum;
     uint64_t             marker; /* makes our marks ours */
 };
+void kphase_tell(const struct kphase *p, wstatus number, bool note, const char *advice, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Does the session record the source's events, and can a trace buffer? */
+bool kphase_wants(const struct source_row *row, const struct klog_config *config);
 struct kphase *kphase_new(const struct klog_config *config, unsigned cpus);
 /* What the files below p->dir offer: formats, event numbers. */
 void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], unsigned *count);

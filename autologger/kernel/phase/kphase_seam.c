@@ -194,6 +194,12 @@ static void seam_of_source(struct kphase_cpu *c, unsigned source, const struct p
             c->late[i].drop = k++ >= kept;
 }
 
+/* So long did the buffer certainly record on this CPU. */
+static uint64_t stopping(const struct kphase *p, const struct kphase_cpu *c)
+{
+    return p->late_stop ? trace_map_raw(&c->map, c->late[c->late_count - 1].time) : p->stop_before;
+}
+
 static uint64_t minus(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 void kphase_seam(struct kphase *p, const struct rings *rings)
@@ -213,7 +219,7 @@ void kphase_seam(struct kphase *p, const struct rings *rings)
             /* the side band is not written at the tracepoint itself: an exec may be between the two when the buffer stops */
             const uint32_t    k     = p->source[p->first + i].kind;
             uint64_t          task  = k == SRC_FORK || k == SRC_EXIT || k == SRC_EXEC ? TASK_SLACK_NS : 0, error = p->error_ns;
-            struct seam_times times = {minus(p->arming, error + task), p->armed + error + task, minus(p->stop_before, error + task),
+            struct seam_times times = {minus(p->arming, error + task), p->armed + error + task, minus(stopping(p, c), error + task),
                                         p->stop_after + error + task, error + (task ? task : HANDLERS_NS)};
             seam_of_source(c, p->first + i, &lists[i], scratch, &times);
         }

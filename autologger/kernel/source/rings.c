@@ -453,6 +453,14 @@ bool rings_present(const struct rings *rings)
     return false;
 }
 
+bool rings_hold(const struct rings *rings)
+{
+    for (unsigned c = 0; c < rings->cpus; c++)
+        if (rings->ring[c].page && __atomic_load_n(&rings->ring[c].page->data_head, __ATOMIC_ACQUIRE))
+            return true;
+    return false;
+}
+
 /* Mapped for reading only, its ring is overwritten, never full: so each event wakes. */
 static struct bell bell_open(unsigned cpu, int id)
 {

@@ -57,6 +57,7 @@ void    rings_source_enable(const struct rings *rings, unsigned slot, bool on);
 void    rings_ids(const struct rings *rings, struct rawlog *log);
 void    rings_enable(const struct rings *rings, bool on);
 bool    rings_present(const struct rings *rings); /* any event at all: false for a successor that was given none */
+bool    rings_hold(const struct rings *rings); /* any record, of this process' time or of a predecessor's */
 void    rings_close(struct rings *rings);
 /* From now on each exec wakes the drainer, so that /proc can still be read: for machines where argv.h can't be had. */
 void    rings_bell(struct rings *rings);

@@ -263,7 +263,7 @@ void tracepoints_describe(struct drain *d, const struct klog_config *config)
         unsigned wish = h->source[i].wish;
         if (wish >= config->tracepoint_count)
             continue;
-        uint64_t                time = h->source[i].flags & RAW_SOURCE_PHASE ? 0 : raw_now(); /* before its first record, T1 */
+        uint64_t                time = h->source[i].flags & RAW_SOURCE_PHASE || !h->started ? 0 : raw_now(); /* before its first record, T1 */
         struct raw_tracepoint   r    = {.own = {RAW_TRACEPOINT, 0, 0, time, 0, 0}, .source = i, .provider = config->tracepoints[wish].guid};
         struct tracepoint_field f;
         const char             *next = NULL;
