@@ -151,6 +151,7 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
     *out           = NULL;
     if (!k)
         return reason_set(why, W_NOT_ENOUGH_MEMORY, "no memory for the kernel logger");
+    k->adopted = true; /* also of one that died before it had started */
     wstatus status;
     int     raw = find(ctx, "raw");
     if (raw < 0) {
@@ -249,7 +250,7 @@ static void tap_start(struct klog *k)
         return;
     }
     wstatus status = filetap_open(&k->rings, &k->log, k->config.mask[0] & 0x02000000, &k->tap, &why);
-    if (!status && k->log.header->started)
+    if (!status && k->adopted)
         tell(&k->config, true, "FILE_IO", "file operations of the time before this daemon took over are not recorded", "nothing to do");
     const char *advice = rights_advice(&why, filetap_advice(why.status));
     if (status)
@@ -271,7 +272,7 @@ static void net_tap_start(struct klog *k)
     const char *advice = rights_advice(&why, nettap_advice(status));
     if (status || why.text[0])
         tell(&k->config, !nettap_calls_wanted(&k->log), "NETWORKTRACE", why.text, advice);
-    else if (nettap_calls_wanted(&k->log) && k->log.header->started)
+    else if (nettap_calls_wanted(&k->log) && k->adopted)
         tell(&k->config, true, "NETWORKTRACE", "what programs sent and received before this daemon took over is not recorded", "use Linux 6.3 or newer");
 }
 

@@ -18,6 +18,7 @@ struct klog {
     struct kphase     *phase; /* until klog_start has imported it */
     struct filetap    *tap; /* NULL: not wanted, or not to be had */
     struct nettap     *net_tap; /* likewise */
+    bool               adopted; /* a predecessor made it */
     int                wake;
     int                state[2]; /* snapshots: the one in force, and the next */
     /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */
