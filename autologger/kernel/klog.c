@@ -4,6 +4,7 @@
 #include "autologger/kernel/convert/snapshot.h"
 #include "autologger/kernel/klog_state.h"
 #include "autologger/kernel/phase/kphase.h"
+#include "autologger/kernel/source/probes.h"
 #include "autologger/kernel/source/rights.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/source/syscalls.h"
@@ -399,6 +400,15 @@ void klog_stop(struct klog *k)
     drain_pass(&k->drain, true); /* its last store says that all this is final */
 }
 
+static void probes_end(void)
+{
+    const int root = tracefs_open();
+    if (root < 0)
+        return;
+    probes_remove(root);
+    close(root);
+}
+
 void klog_destroy(struct klog *k)
 {
     if (!k)
@@ -408,7 +418,10 @@ void klog_destroy(struct klog *k)
     nettap_close(k->net_tap);
     convert_finish(&k->convert);
     drain_finish(&k->drain);
+    const bool ended = k->config.devices && k->log.header && k->log.header->stopped && rings_present(&k->rings);
     rings_close(&k->rings);
+    if (ended)
+        probes_end();
     rawlog_finish(&k->log);
     for (int i = 0; i < 2; i++)
         if (k->state[i] >= 0)

@@ -22,6 +22,7 @@
                                    processor, in order, by its threads; the trace may go on for longer; how many there are
   said PATH PROVIDER EVENT PROGRAM OP N   the events of that name are, in order, the lines "EVENT FIELD=VALUE ..." of that output; pid is
                                    the header's; how many there are
+  probed PATH PROGRAM OP N         each probe of a driver in the trace is what initcall_debug printed in that output, by device, result and length; how many
   together PATH PROVIDER1 EVENT1 PROVIDER2 EVENT2 OP N   us that two records of the same events are apart, processor by processor
   mark NAME | no-mark NAME         a moment that was reached, or was not
   time NAME1 NAME2 OP N            milliseconds from one mark to the other
@@ -188,6 +189,10 @@ class Checker:
 
     def on_said(self, name, provider, event, part, op, count):
         found, wrong = self.remains.said(name, provider, event, part)
+        return None if not wrong and compare(found, op, count) else f"{found}; " + "; ".join(wrong)
+
+    def on_probed(self, name, part, op, count):
+        found, wrong = self.remains.probed(name, part)
         return None if not wrong and compare(found, op, count) else f"{found}; " + "; ".join(wrong)
 
     def on_together(self, name, provider1, event1, provider2, event2, op, microseconds):

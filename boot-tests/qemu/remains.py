@@ -2,7 +2,7 @@
 import json
 import shutil
 
-from qemu import burst, disk, units, witness
+from qemu import burst, disk, probes, units, witness
 from qemu.payload import program_of
 from qemu.places import run, built, tool
 
@@ -152,6 +152,13 @@ class Remains:
         dumped = tool("dump", found[0], "--json", "--provider", provider, check=False).stdout if found else ""
         events = [e for e in map(json.loads, dumped.splitlines()) if e["event"] == event]
         return witness.said(events, event, self.output(part) or "")
+
+    def probed(self, name, part):
+        """(probes of drivers that the trace has, where they are not what the kernel printed in that output)"""
+        found = self.logs(name)
+        dumped = tool("dump", found[0], "--json", "--provider", "Autologger-Device", check=False).stdout if found else ""
+        ends = [e["fields"] for e in map(json.loads, dumped.splitlines()) if e["event"] == "DeviceProbeEnd"]
+        return probes.compare(ends, self.output(part) or "")
 
     def together(self, name, one, other):
         """Microseconds that the times of two records of the same events are apart at most."""

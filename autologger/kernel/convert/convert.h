@@ -362,6 +362,9 @@ void convert_module(struct convert *c, const struct sample *s);
 unsigned device_counts(const uint8_t *record, size_t size);
 bool convert_device(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_module_free(struct convert *c, const struct sample *s);
+/* convert_probe.c: drivers that take devices, and requests for firmware */
+void convert_probe(struct convert *c, const struct sample *s);
+void convert_deferred(struct convert *c, const struct sample *s);
 /* convert_loss.c: what is missing in the file, as events of ours in it, and when perf slowed a source down */
 void convert_lost(struct convert *c, const uint8_t *record, size_t size, uint64_t raw);
 void convert_throttle(struct convert *c, unsigned cpu, const uint8_t *record, bool begins, uint64_t raw);

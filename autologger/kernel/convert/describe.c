@@ -42,12 +42,22 @@ void describe_at(struct convert *c, const struct actor *by, const struct shape *
         emit_described(c, by, &d, time, payload->data, payload->pos);
 }
 
-void wr_sample_text(struct writer *w, const struct sample *s, unsigned field)
+size_t sample_text(const struct sample *s, unsigned field, const char **text)
 {
     const struct raw_field *f     = &s->source->field[field];
     uint32_t                where = (uint32_t)sample_field(s, field), from = where & 0xFFFF, length = where >> 16;
-    if (f->offset != RAW_NO_FIELD && f->size == 4 && from + length <= s->raw_size)
-        wr_bytes(w, s->raw + from, strnlen((const char *)s->raw + from, length < SHAPE_TEXT_MAX ? length : SHAPE_TEXT_MAX));
+    *text = "";
+    if (f->offset == RAW_NO_FIELD || f->size != 4 || from + length > s->raw_size)
+        return 0;
+    *text = (const char *)s->raw + from;
+    return strnlen(*text, length < SHAPE_TEXT_MAX ? length : SHAPE_TEXT_MAX);
+}
+
+void wr_sample_text(struct writer *w, const struct sample *s, unsigned field)
+{
+    const char  *text;
+    const size_t size = sample_text(s, field, &text);
+    wr_bytes(w, text, size);
     wr_u8(w, 0);
 }
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define SNAPSHOT_MAGIC UINT64_C(0x50414e534b4c41) /* "ALKSNAP" */
-enum { SNAPSHOT_VERSION = 7 };
+enum { SNAPSHOT_VERSION = 8 };
 
 struct sink { /* grows */
     uint8_t *data;

@@ -1,6 +1,7 @@
 /* rings.c - opening, mapping and counting perf events. See rings.h. */
 #include "autologger/kernel/source/rings.h"
 #include "autologger/kernel/source/memcalls.h"
+#include "autologger/kernel/source/probes.h"
 #include "autologger/kernel/source/reach.h"
 #include "autologger/kernel/source/rights.h"
 #include "autologger/kernel/source/sources.h"
@@ -369,6 +370,22 @@ static wstatus rings_init(struct rings *rings, const struct klog_config *config,
     return W_SUCCESS;
 }
 
+/* What a kernel without kprobes cannot tell is said once; its devices and modules are recorded all the same. */
+static void probes_prepare(const struct klog_config *config)
+{
+    const int root  = tracefs_open();
+    const int error = root < 0 ? 0 : probes_define(root); /* tracefs has a condition of its own */
+    char      text[160];
+    if (root >= 0)
+        close(root);
+    if (!error || !config->condition)
+        return;
+    snprintf(text, sizeof text, error == -ENOENT ? "this kernel has no kprobes: which driver took which device, and how long that was, is not recorded"
+                                                 : "how drivers take their devices is not recorded: tracefs' kprobe_events: %s", strerror(-error));
+    config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, "DeviceEvents", text,
+                      error == -ENOENT ? "use a kernel with CONFIG_KPROBE_EVENTS" : "run as root, on a kernel that is not locked down");
+}
+
 wstatus rings_open(struct rings *rings, const struct klog_config *config, struct raw_source sources[RAW_SOURCES],
                    struct reason *why)
 {
@@ -382,6 +399,8 @@ wstatus rings_open(struct rings *rings, const struct klog_config *config, struct
         status = refused(-fd, why);
     else if (fd >= 0)
         close(fd);
+    if (!status && config->devices)
+        probes_prepare(config);
     if (!status)
         rings->count = rings_sources(config, sources, ids);
     if (!status)
