@@ -252,9 +252,9 @@ wstatus boot_entry_remove(const struct machine *m, const struct boot_entry *e, b
     return place_write(m, e, NULL, &there, why);
 }
 
-size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, char *out, size_t size)
+size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, bool devices, char *out, size_t size)
 {
-    struct klog_config config = {.hook_count = hook_count};
+    struct klog_config config = {.hook_count = hook_count, .devices = devices};
     memcpy(config.mask, mask, sizeof config.mask);
     if (hook_count)
         memcpy(config.hooks, hooks, hook_count * sizeof *hooks);

@@ -32,8 +32,8 @@ wstatus boot_entry_remove(const struct machine *m, const struct boot_entry *e, b
 bool    boot_entry_exists(const struct machine *m, const struct boot_entry *e);
 
 /* "autologger=kernel trace_event=initcall:*,... trace_buf_size=8M trace_clock=perf": the kernel's own recording of what this mask
- * (eight words, kernel/tables/flags.h) asks for. Returns the length; 0 = did not fit. */
-size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, char *out, size_t size);
+ * (eight words, kernel/tables/flags.h) asks for; devices: also which driver takes which device (kprobe_event=). Returns the length; 0 = did not fit. */
+size_t boot_entry_arguments(const uint32_t *mask, const uint16_t *hooks, unsigned hook_count, bool devices, char *out, size_t size);
 
 /* For tests, pure. The text of grub.cfg's entry for `kernel` as an entry of ours, malloc. W_NOT_SUPPORTED with the reason: no such entry, or
  * a /boot whose environment block GRUB cannot write. */

@@ -123,6 +123,16 @@ static wstatus possible(const char *grub_cfg, const char *kernel, struct block *
     return W_SUCCESS;
 }
 
+/* For GRUB's shell, as plain words. */
+static void words_put(struct textbuf *text, const char *words)
+{
+    for (; *words; words++) {
+        if (strchr("$;&|<>{}'\"\\", *words))
+            textbuf_puts(text, "\\");
+        textbuf_put(text, words, 1);
+    }
+}
+
 wstatus grub_entry_make(const char *grub_cfg, const char *kernel, const char *arguments, char **out, struct reason *why)
 {
     struct block   b    = {0};
@@ -139,7 +149,7 @@ wstatus grub_entry_make(const char *grub_cfg, const char *kernel, const char *ar
         textbuf_put(&text, p, n);
         if (is_linux_line(p)) {
             textbuf_puts(&text, " ");
-            textbuf_puts(&text, arguments);
+            words_put(&text, arguments);
         }
         textbuf_puts(&text, "\n");
     }

@@ -62,6 +62,7 @@ static void need_add(void *ctx, const struct check_row *row)
         n->mask[i] |= p->group_mask[i];
         n->kernel_events |= p->group_mask[i] != 0;
     }
+    n->devices |= p->kernel && p->devices;
     for (unsigned i = 0; i < p->hook_count && n->hook_count < HOOK_MAX; i++)
         n->hooks[n->hook_count++] = p->hooks[i];
     if (!p->kernel && n->tracepoint_count < BOOT_TRACEPOINTS)
@@ -89,7 +90,7 @@ static wstatus need_fill(const struct system_ask *ask, struct system_need *n, st
     initramfs_find(ask->machine, &n->initramfs);
     bool main = !n->kernel_events && n->tracepoint_count; /* the first of them has the kernel's own buffer */
     bool fits = main ? boot_tracepoints_main(&n->tracepoints[0], n->arguments, sizeof n->arguments)
-                     : boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->arguments, sizeof n->arguments);
+                     : boot_entry_arguments(n->mask, n->hooks, n->hook_count, n->devices, n->arguments, sizeof n->arguments);
     if (!fits || !boot_tracepoints_instances(n->tracepoints + main, n->tracepoint_count - main, n->arguments, sizeof n->arguments))
         return reason_set(why, W_INSUFFICIENT_BUFFER, "the kernel arguments for the kernel phase are too long");
     if (n->kernel_phase)

@@ -39,6 +39,7 @@ struct system_need {
     uint32_t          mask[8];
     uint16_t          hooks[HOOK_MAX];
     unsigned          hook_count;
+    bool              devices; /* DeviceEvents */
     bool              kernel_events, kernel_phase, once;
     struct boot_tracepoints tracepoints[BOOT_TRACEPOINTS]; /* of sessions of programs, in their order */
     unsigned          tracepoint_count;

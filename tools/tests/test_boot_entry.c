@@ -34,6 +34,17 @@ static void grub_entry(void **state)
     free(out);
 }
 
+/* GRUB's shell sees them as plain words. */
+static void grub_quotes(void **state)
+{
+    (void)state;
+    char         *out = NULL;
+    struct reason why = {0};
+    assert_int_equal(grub_entry_make(HEAD RESCUE NORMAL "}\n" TAIL, "6.1.0-9-amd64", "kprobe_event=p:a,f,x=+0($arg1):string;r:b,f", &out, &why), 0);
+    assert_non_null(strstr(out, "quiet kprobe_event=p:a,f,x=+0(\\$arg1):string\\;r:b,f\n"));
+    free(out);
+}
+
 static void grub_refused(void **state)
 {
     (void)state;
@@ -102,17 +113,25 @@ static void arguments(void **state)
     char     text[512];
     assert_int_equal(group_mask_parse("PROC_THREAD+CSWITCH+DISK_IO_INIT", mask, NULL), 0);
     static const uint16_t switches = 0x0524;
-    size_t length = boot_entry_arguments(mask, NULL, 0, text, sizeof text);
+    size_t length = boot_entry_arguments(mask, NULL, 0, false, text, sizeof text);
     assert_int_equal(length, strlen(text));
     assert_string_equal(text, "autologger=kernel trace_event=initcall:*,sched:sched_process_exec,sched:sched_switch,block:block_rq_insert,"
                               "block:block_rq_issue,sched:sched_process_fork,sched:sched_process_exit,task:task_newtask,"
                               "module:module_load,block:block_rq_requeue trace_buf_size=8M trace_clock=perf");
-    length = boot_entry_arguments(mask, &switches, 1, text, sizeof text);
+    length = boot_entry_arguments(mask, &switches, 1, false, text, sizeof text);
     assert_string_equal(text + length - 25, " trace_options=stacktrace");
     memset(mask, 0, sizeof mask);
-    boot_entry_arguments(mask, NULL, 0, text, sizeof text);
+    boot_entry_arguments(mask, NULL, 0, false, text, sizeof text);
     assert_string_equal(text, "autologger=kernel trace_event=initcall:* trace_buf_size=8M trace_clock=perf");
-    assert_int_equal(boot_entry_arguments(mask, NULL, 0, text, 20), 0);
+    assert_int_equal(boot_entry_arguments(mask, NULL, 0, false, text, 20), 0);
+    assert_int_equal(boot_entry_arguments(mask, NULL, 0, true, text, sizeof text), 0); /* they do not fit */
+    char long_text[1024];
+    length = boot_entry_arguments(mask, NULL, 0, true, long_text, sizeof long_text);
+    assert_int_equal(length, strlen(long_text));
+    const char *probes = strstr(long_text, " kprobe_event=p:autologger/probe,really_probe,dev=+0(+0($arg1)):string,drv=");
+    assert_non_null(probes);
+    assert_non_null(strstr(probes, ";r100:autologger/probed,really_probe,ret=$retval:s32;p:autologger/deferred,"));
+    assert_null(strpbrk(probes + 1, " \n"));
 }
 
 /* Whether this machine lets us read tracefs or not: names come out as they are. */
@@ -168,7 +187,7 @@ static void tracepoints_are_armed_too(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(grub_entry), cmocka_unit_test(grub_refused), cmocka_unit_test(custom_file),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(grub_entry), cmocka_unit_test(grub_quotes), cmocka_unit_test(grub_refused), cmocka_unit_test(custom_file),
                                        cmocka_unit_test(systemd_entry), cmocka_unit_test(arguments), cmocka_unit_test(tracepoints_are_armed_too)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

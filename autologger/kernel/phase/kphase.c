@@ -1,5 +1,6 @@
 /* kphase.c - the files of the kernel's trace buffer: sync points, stopping, reading, giving back. See kphase.h. */
 #include "autologger/kernel/phase/kphase.h"
+#include "autologger/kernel/source/probes.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/source/tracepoints.h"
 
@@ -37,6 +38,8 @@ bool kphase_asked_here(void)
 bool kphase_wants(const struct source_row *row, const struct klog_config *config)
 {
     bool any = (config->mask[0] & ~(uint32_t)NO_SYSCONFIG) || config->mask[1] || config->mask[2] || config->mask[4]; /* who is who is wanted for all of them */
+    if (row->flags & SOURCE_KPROBE)
+        return config->devices;
     return strchr(row->name, ':') && any && !(row->flags & SOURCE_LIVE) && (source_wanted(row, config) || row == &source_table[SRC_EXEC]);
 }
 
@@ -47,11 +50,15 @@ size_t kphase_arguments(const struct klog_config *config, char *out, size_t size
 #define ADD(...) n += (size_t)snprintf(n < size ? out + n : NULL, n < size ? size - n : 0, __VA_ARGS__)
     ADD("autologger=kernel trace_event=initcall:*");
     for (unsigned i = 0; i < SRC_COUNT; i++)
-        if (kphase_wants(&source_table[i], config) && strncmp(source_table[i].name, "initcall:", 9) != 0) {
+        if (kphase_wants(&source_table[i], config) && strncmp(source_table[i].name, "initcall:", 9) != 0 && !(source_table[i].flags & SOURCE_KPROBE)) {
             ADD(",%s", source_table[i].name);
             stacks |= source_wants_chain(&source_table[i], config);
         }
     ADD(" trace_buf_size=8M trace_clock=perf%s", stacks ? " trace_options=stacktrace" : "");
+    if (config->devices) { /* such an event records as soon as it is defined */
+        ADD(" ");
+        n += probes_argument(n < size ? out + n : NULL, n < size ? size - n : 0);
+    }
 #undef ADD
     return n;
 }

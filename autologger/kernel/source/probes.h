@@ -4,9 +4,16 @@
  * Not for: recording them (rings.h), what they mean (convert_probe.c). */
 #ifndef AUTOLOGGER_KERNEL_PROBES_H
 #define AUTOLOGGER_KERNEL_PROBES_H
+#include <stddef.h>
 
 /* Has the kernel make them. `tracefs`: a descriptor of its root. 0, also where they are there; or -errno: -ENOENT where a kernel has no kprobes. A
  * function that a kernel lacks costs its event alone. */
 int  probes_define(int tracefs);
 void probes_remove(int tracefs);
+/* The same for the kernel command line: "kprobe_event=...". Its length, as snprintf tells it. */
+size_t probes_argument(char *out, size_t size);
+/* Of those that are defined on the command line some have no folder below events (Linux 6.1, 6.12); each has one in an instance that is made later. Such an
+ * instance, made for this call: a descriptor of its folder, or -errno. It goes with probes_instance_end. */
+int  probes_instance(int tracefs);
+void probes_instance_end(int tracefs, int instance);
 #endif

@@ -1,5 +1,6 @@
 /* sources.c - the source table and tracefs. See sources.h. */
 #include "autologger/kernel/source/sources.h"
+#include "autologger/kernel/source/probes.h"
 #include "autologger/kernel/source/reach.h"
 #include "autologger/wire/hooks.h"
 
@@ -20,6 +21,7 @@
 #define LIVE SOURCE_LIVE
 #define TAP SOURCE_TAP
 #define UNITS SOURCE_UNITS
+#define KPROBE SOURCE_KPROBE
 const struct source_row source_table[SRC_COUNT] = {
 #define SOURCE(kind, name, words, fields, hooks, flags, converter) {name, words, fields, flags},
 #include "autologger/kernel/source/sources.def"
@@ -114,6 +116,20 @@ bool format_field(const char *text, const char *name, size_t name_length, struct
     return false;
 }
 
+/* A format file; of an event that has no folder in the main place, from an instance. */
+static int format_read(int root, const struct source_row *row, const char *path, char *text, size_t size)
+{
+    int n = tracefs_read(root, path, text, size);
+    if (n != -ENOENT || !(row->flags & SOURCE_KPROBE) || faccessat(root, "kprobe_events", F_OK, 0) < 0)
+        return n;
+    const int instance = probes_instance(root);
+    if (instance < 0)
+        return n;
+    n = tracefs_read(instance, path, text, size);
+    probes_instance_end(root, instance);
+    return n;
+}
+
 int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source *out, const char **missing,
                        char missing_text[32])
 {
@@ -123,7 +139,7 @@ int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source
     for (int i = 0; i < RAW_FIELDS; i++)
         out->field[i] = (struct raw_field){RAW_NO_FIELD, 0};
     snprintf(path, sizeof path, "events/%.*s/%s/format", (int)(colon - row->name), row->name, colon + 1);
-    int n = tracefs_read(root, path, text, sizeof text);
+    int n = format_read(root, row, path, text, sizeof text);
     if (n < 0)
         return n;
     const char *id = strstr(text, "\nID: ");

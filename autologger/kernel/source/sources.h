@@ -61,7 +61,7 @@ enum { F_WORK_WORK, F_WORK_FUNCTION };
 enum { F_LOCK_ADDRESS, F_LOCK_FLAGS, F_LOCK_RESULT = F_LOCK_FLAGS };
 enum { F_PTRACE_REQUEST, F_PTRACE_TARGET, F_PTRACE_RESULT = F_PTRACE_REQUEST };
 
-enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_OPTIONAL = 8, SOURCE_ADDRESS = 32, SOURCE_UNITS = 64, SOURCE_LIVE = 128, SOURCE_TAP = 256, SOURCE_DEVICES = 512, SOURCE_HOOKS = 3 };
+enum { SOURCE_NEWER = 2, SOURCE_PHASE = 4, SOURCE_OPTIONAL = 8, SOURCE_ADDRESS = 32, SOURCE_UNITS = 64, SOURCE_LIVE = 128, SOURCE_TAP = 256, SOURCE_DEVICES = 512, SOURCE_KPROBE = 1024, SOURCE_HOOKS = 3 };
 struct source_words { uint32_t w0, w1, w2, w4; }; /* bits of the group mask's words 0, 1, 2 and 4 */
 struct hook_range { uint16_t low, high; }; /* both included; {0, 0}: none */
 struct source_row {
