@@ -77,6 +77,16 @@ struct boot_unit {
 };
 struct boot_initcall { char *name; int64_t start, length; int32_t result; };
 struct boot_module { char *name; int64_t at; };
+struct boot_probe { /* a driver was asked to take a device */
+    char    *device, *driver, *bus;
+    int      process;
+    uint32_t thread;
+    int64_t  start, end; /* end of the file where it is `open` */
+    int32_t  result; /* 0: it has it; else an errno, with or without its sign */
+    bool     open; /* it had not answered when the file ended */
+};
+struct boot_deferral { char *device, *reason, *supplier; int64_t at; }; /* why a device was put off; supplier "": not that of a device */
+struct boot_firmware { char *name, *device; uint32_t thread; int64_t start, end; int32_t result; };
 struct boot_text { /* a mark, a line of the kernel's log, an event of a program */
     int64_t at;
     int     process;
@@ -128,11 +138,14 @@ struct boot {
     struct boot_wait     *wait; /* by end */
     struct boot_initcall *initcall;
     struct boot_module   *module;
+    struct boot_probe    *probe;
+    struct boot_deferral *deferral;
+    struct boot_firmware *firmware_request;
     struct boot_text     *text;
     struct boot_disk     *disk;
     struct boot_memory   *memory;
     struct boot_image    *image; /* files that programs ran; none where stacks were not asked for */
-    unsigned              processes, units, looks, waits, initcalls, modules, texts, disks, memories, images;
+    unsigned              processes, units, looks, waits, initcalls, modules, probes, deferrals, firmware_requests, texts, disks, memories, images;
     int64_t               wait_least; /* shorter waits are not in `wait` */
     uint64_t              left_out;
     struct boot_lane      lane[BOOT_LANES];

@@ -66,7 +66,7 @@ struct boot_builder {
     unsigned            pairs;
     uint64_t            mark[4]; /* systemd's, us: initrd, userspace, finish, firmware+loader not here */
     int64_t             disk_until[64]; /* by number: end of the busy span */
-    size_t              room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_text, room_disk, room_memory, room_image, room_frame,
+    size_t              room_process, room_unit, room_look, room_wait, room_initcall, room_module, room_probe, room_deferral, room_firmware, room_text, room_disk, room_memory, room_image, room_frame,
         room_stack, room_cell, room_run, room_pair;
     struct guid         systemd_guid, cgroup_guid, boot_guid, device_guid, memory_guid, environment_guid, names_guid, loss_guid, merged_guid;
     bool                failed; /* no memory */
@@ -110,6 +110,9 @@ void boot_unit_end(struct boot_builder *w);
 void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names);
 void boot_disk_see(struct boot_builder *w, const struct etl_event *e, uint16_t hook);
 void boot_log_see(struct boot_builder *w, const struct etl_event *e);
+/* boot_device.c */
+void boot_device_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names, int64_t at);
+void boot_device_end(struct boot_builder *w);
 /* boot_phase.c */
 void boot_phase_end(struct boot_builder *w);
 #endif

@@ -166,8 +166,10 @@ void boot_moment_see(struct boot_builder *w, const struct etl_event *e, const st
     const struct guid *g  = &e->provider;
     const int64_t      at = boot_time(w, e);
 
-    if (guid_equal(g, &w->device_guid))
-        return; /* uevents: many, and none of them is asked about here */
+    if (guid_equal(g, &w->device_guid)) {
+        boot_device_see(w, e, names, at);
+        return;
+    }
     if (!boot_fields_read(w, e, names)) {
         w->b->trust.undecoded++;
         return;

@@ -269,6 +269,16 @@ static void queue_step(struct walk *w, int unit, int64_t ready, int64_t begin)
                               say(w, "what it is ordered after was done: %s", boot_queue_text(w->b, &q, text, sizeof text)), 0, {0}});
 }
 
+/* A device that came after udev had looked for all of them: nothing orders it, and from there on it was waited for. Else BOOT_NONE. */
+static int late_device(const struct boot *b, int unit)
+{
+    const struct boot_unit *u   = &b->unit[unit];
+    const char             *dot = strrchr(u->name, '.');
+    const int               looked = dot && strcmp(dot, ".device") == 0 && u->active ? boot_unit_find(b, "systemd-udev-trigger.service") : BOOT_NONE;
+    const int64_t           done   = looked == BOOT_NONE ? 0 : boot_unit_done(&b->unit[looked]);
+    return done && done < u->active ? looked : BOOT_NONE;
+}
+
 static void units(struct walk *w)
 {
     const struct boot *b    = w->b;
@@ -285,10 +295,13 @@ static void units(struct walk *w)
         int64_t done  = boot_unit_done(u), begin = u->activating ? u->activating : u->queued && u->queued < done ? u->queued : done;
         bool    order = false;
         done          = done < limit ? done : limit;
-        const int     before = waited_for(b, unit, begin, &order);
+        const int late   = late_device(b, unit);
+        const int before = late != BOOT_NONE ? late : waited_for(b, unit, begin, &order);
         const int64_t ready  = before == BOOT_NONE ? b->user : boot_unit_done(&b->unit[before]);
         if (u->job_result && strcmp(u->job_result, "done") != 0 && !u->activating) /* it never came: all of the wait is its own */
             begin = u->queued ? u->queued : ready;
+        if (late != BOOT_NONE)
+            begin = ready;
         if (begin > limit)
             begin = limit;
         unit_step(w, unit, begin, done, next, told);

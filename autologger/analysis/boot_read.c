@@ -237,6 +237,7 @@ static void finish(struct boot_builder *w)
         qsort(b->wait, b->waits, sizeof *b->wait, by_end);
     b->cpus = w->cpus;
     boot_unit_end(w);
+    boot_device_end(w);
     boot_phase_end(w);
     trust_end(w);
     images(w);
@@ -366,6 +367,12 @@ static void parts_free(struct boot *b)
         free(b->initcall[i].name);
     for (unsigned i = 0; i < b->modules; i++)
         free(b->module[i].name);
+    for (unsigned i = 0; i < b->probes; i++)
+        free(b->probe[i].device), free(b->probe[i].driver), free(b->probe[i].bus);
+    for (unsigned i = 0; i < b->deferrals; i++)
+        free(b->deferral[i].device), free(b->deferral[i].reason), free(b->deferral[i].supplier);
+    for (unsigned i = 0; i < b->firmware_requests; i++)
+        free(b->firmware_request[i].name), free(b->firmware_request[i].device);
     for (unsigned i = 0; i < b->texts; i++)
         free(b->text[i].provider), free(b->text[i].text);
     for (unsigned i = 0; i < b->images; i++)
@@ -383,6 +390,7 @@ void boot_destroy(struct boot *b)
     parts_free(b);
     free(b->boot_id), free(b->release), free(b->command_line), free(b->session);
     free(b->process), free(b->unit), free(b->look), free(b->wait), free(b->initcall), free(b->module), free(b->text);
+    free(b->probe), free(b->deferral), free(b->firmware_request);
     free(b->disk), free(b->memory), free(b->image), free(b->frame), free(b->stack), free(b->cell), free(b->run);
     free(b);
 }

@@ -2,6 +2,7 @@
 
 #include "autologger/analysis/boot_queue.h"
 #include "autologger/analysis/boot_reason.h"
+#include "autologger/analysis/boot_verdict_rules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,16 +19,10 @@ struct look { /* what a rule gets, and where it writes */
 
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 
-static int64_t between(int64_t a, int64_t b, int64_t from, int64_t to)
-{
-    const int64_t start = a > from ? a : from, end = b < to ? b : to;
-    return end > start ? end - start : 0;
-}
-
 /* Its time on the path; the rest held up nothing. Without a path: a quarter of its length. */
 static int64_t cost_of(const struct look *l, int unit, int process, int64_t start, int64_t end)
 {
-    return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end) : between(start, end, 0, l->b->finish) / 4;
+    return l->p->steps ? boot_path_overlap(l->b, l->p, unit, process, start, end) : boot_between(start, end, 0, l->b->finish) / 4;
 }
 
 /* Of a process: where the path goes through its unit only, that counts as far as the process was there. */
@@ -49,15 +44,11 @@ static void place(struct boot_finding *f, int unit, int process, int64_t start, 
     f->cost    = cost;
 }
 
-#define SAY(f, ...) snprintf((f)->sentence, sizeof(f)->sentence, __VA_ARGS__)
-#define NUMBER(f, i, label, ...) (snprintf((f)->number[i].what, sizeof(f)->number[i].what, "%s", label), \
-                                  snprintf((f)->number[i].value, sizeof(f)->number[i].value, __VA_ARGS__))
-
 /* The first two numbers of all: what it took, and of what. */
 static void numbers(const struct look *l, const char *what, int64_t length)
 {
-    NUMBER(l->f, 0, what, "%.1f s", seconds(length));
-    NUMBER(l->f, 1, l->b->live ? "of the recorded time" : "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * seconds(l->f->cost) / seconds(l->b->finish) : 0, seconds(l->b->finish));
+    BOOT_NUMBER(l->f, 0, what, "%.1f s", seconds(length));
+    BOOT_NUMBER(l->f, 1, l->b->live ? "of the recorded time" : "of the boot", "%.0f %% of %.1f s", l->b->finish ? 100.0 * seconds(l->f->cost) / seconds(l->b->finish) : 0, seconds(l->b->finish));
 }
 
 /* ---- processes by what they are ---- */
@@ -121,9 +112,9 @@ static bool person(const struct look *l)
     const struct boot_process *p = &b->process[l->f->process];
     for (unsigned i = 0; i < b->phases; i++)
         all += strcmp(b->phase[i].name, "waiting for a person") == 0 ? b->phase[i].end - b->phase[i].start : 0;
-    SAY(l->f, "The boot waited %.1f s for a person: %s%s asked for something.", seconds(p->end - p->start), p->label, in_unit(b, p, unit));
+    BOOT_SAY(l->f, "The boot waited %.1f s for a person: %s%s asked for something.", seconds(p->end - p->start), p->label, in_unit(b, p, unit));
     numbers(l, "waited for an answer", p->end - p->start);
-    NUMBER(l->f, 2, "without all such waits", "%.1f s", seconds(b->finish - all));
+    BOOT_NUMBER(l->f, 2, "without all such waits", "%.1f s", seconds(b->finish - all));
     return true;
 }
 
@@ -143,7 +134,7 @@ static int busy_with(const struct boot *b, int64_t from, int64_t to)
         const char                *u = unit_name(b, p->unit);
         const bool below = (u && strncmp(u, "systemd-udevd", 13) == 0) ||
                            (p->parent != BOOT_NONE && strstr(b->process[p->parent].command, "udevd"));
-        const int64_t n = between(p->start, p->end, from, to);
+        const int64_t n = boot_between(p->start, p->end, from, to);
         if (below && !strstr(p->command, "udevd") && n > most) {
             found = (int)i;
             most  = n;
@@ -161,12 +152,12 @@ static bool settle(const struct look *l)
     const struct boot_process *p    = &b->process[l->f->process];
     const int                  busy = busy_with(b, p->start, p->end);
     if (busy != BOOT_NONE)
-        SAY(l->f, "udevadm settle%s waited %.1f s for all devices; of these \"%.80s\", run by a rule of udev, took %.1f s.", in_unit(b, p, unit),
+        BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices; of these \"%.80s\", run by a rule of udev, took %.1f s.", in_unit(b, p, unit),
             seconds(p->end - p->start), b->process[busy].command, seconds(b->process[busy].end - b->process[busy].start));
     else
-        SAY(l->f, "udevadm settle%s waited %.1f s for all devices.", in_unit(b, p, unit), seconds(p->end - p->start));
+        BOOT_SAY(l->f, "udevadm settle%s waited %.1f s for all devices.", in_unit(b, p, unit), seconds(p->end - p->start));
     numbers(l, "settle waited", p->end - p->start);
-    NUMBER(l->f, 2, "longest program of a rule", "%.1f s", busy != BOOT_NONE ? seconds(b->process[busy].end - b->process[busy].start) : 0.0);
+    BOOT_NUMBER(l->f, 2, "longest program of a rule", "%.1f s", busy != BOOT_NONE ? seconds(b->process[busy].end - b->process[busy].start) : 0.0);
     return true;
 }
 
@@ -190,9 +181,9 @@ static bool fsck(const struct look *l)
     if (!finding_process(l, at))
         return false;
     const struct boot_process *p = &b->process[at];
-    SAY(l->f, "A file system was checked for %.1f s: %s, \"%.120s\"%s.", seconds(p->end - p->start), p->label, p->command, in_unit(b, p, unit));
+    BOOT_SAY(l->f, "A file system was checked for %.1f s: %s, \"%.120s\"%s.", seconds(p->end - p->start), p->label, p->command, in_unit(b, p, unit));
     numbers(l, "the check", p->end - p->start);
-    NUMBER(l->f, 2, "read by it", "%.1f MB", (double)p->read / 1e6);
+    BOOT_NUMBER(l->f, 2, "read by it", "%.1f MB", (double)p->read / 1e6);
     return true;
 }
 
@@ -215,12 +206,12 @@ static bool initramfs_script(const struct look *l)
             child = (int)i;
     const int64_t most = child == BOOT_NONE ? 0 : b->process[child].end - b->process[child].start;
     if (most * 2 > p->end - p->start)
-        SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, seconds(p->end - p->start),
+        BOOT_SAY(l->f, "The initramfs script %s took %.1f s, most of it in \"%.120s\".", p->label, seconds(p->end - p->start),
             *b->process[child].command ? b->process[child].command : b->process[child].label);
     else
-        SAY(l->f, "The initramfs script %s took %.1f s.", p->label, seconds(p->end - p->start));
+        BOOT_SAY(l->f, "The initramfs script %s took %.1f s.", p->label, seconds(p->end - p->start));
     numbers(l, "the script", p->end - p->start);
-    NUMBER(l->f, 2, "its longest program", "%.1f s", seconds(most));
+    BOOT_NUMBER(l->f, 2, "its longest program", "%.1f s", seconds(most));
     return true;
 }
 
@@ -239,9 +230,9 @@ static bool generator(const struct look *l)
     const struct boot_process *p    = &b->process[l->f->process];
     const char                *path = strstr(p->command, "-generators/");
     int                        name = (int)strcspn(path + 12, " ");
-    SAY(l->f, "systemd waited %.1f s for the generator %.*s, before it started any unit.", seconds(p->end - p->start), name < 80 ? name : 80, path + 12);
+    BOOT_SAY(l->f, "systemd waited %.1f s for the generator %.*s, before it started any unit.", seconds(p->end - p->start), name < 80 ? name : 80, path + 12);
     numbers(l, "the generator", p->end - p->start);
-    NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(p->time[BOOT_RUNNING]));
+    BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(p->time[BOOT_RUNNING]));
     return true;
 }
 
@@ -307,9 +298,9 @@ static bool module(const struct look *l)
         }
     const int64_t on = cost_of(l, p->unit, p->unit == BOOT_NONE ? at : BOOT_NONE, start, end); /* two at one time count once */
     place(l->f, p->unit, at, start, end, p->unit != BOOT_NONE && cost > on ? on : cost);
-    SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", seconds(sum), in_unit(b, p, unit), names);
+    BOOT_SAY(l->f, "Loading kernel modules took %.1f s%s: %s.", seconds(sum), in_unit(b, p, unit), names);
     numbers(l, "loading", sum);
-    NUMBER(l->f, 2, "of it on a processor", "%.1f s", seconds(running));
+    BOOT_NUMBER(l->f, 2, "of it on a processor", "%.1f s", seconds(running));
     return true;
 }
 
@@ -327,9 +318,9 @@ static bool wait_online(const struct look *l)
     const struct boot_unit *u = &b->unit[at];
     const int64_t           n = boot_unit_length(u), start = boot_unit_done(u) - n;
     place(l->f, at, BOOT_NONE, start, boot_unit_done(u), cost_of(l, at, BOOT_NONE, start, boot_unit_done(u)));
-    SAY(l->f, "%s waited %.1f s for a network%s.", u->name, seconds(n), u->failed || (u->result && strcmp(u->result, "success") != 0) ? ", in vain" : "");
+    BOOT_SAY(l->f, "%s waited %.1f s for a network%s.", u->name, seconds(n), u->failed || (u->result && strcmp(u->result, "success") != 0) ? ", in vain" : "");
     numbers(l, "waited", n);
-    NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(u->time[BOOT_RUNNING]));
+    BOOT_NUMBER(l->f, 2, "on a processor", "%.2f s", seconds(u->time[BOOT_RUNNING]));
     return true;
 }
 
@@ -356,11 +347,11 @@ static bool timeout(const struct look *l)
         if (l->p->step[i].depth == 0 && l->p->step[i].unit != BOOT_NONE && l->p->step[i].start >= l->f->end - 50000000 &&
             l->p->step[i].unit != l->f->unit && !who)
             who = unit_name(b, l->p->step[i].unit);
-    SAY(l->f, "%s %s: its start was given up after a timeout%s%s.", name, dot && strcmp(dot, ".device") == 0 ? "never appeared" : "did not come up",
+    BOOT_SAY(l->f, "%s %s: its start was given up after a timeout%s%s.", name, dot && strcmp(dot, ".device") == 0 ? "never appeared" : "did not come up",
         who ? ", and meanwhile it held up " : "", who ? who : "");
     l->f->next = dot && strcmp(dot, ".device") == 0 ? l->f->next : "See its state and its log (systemctl status, journalctl -u): why it did not come up; or lower TimeoutStartSec=.";
     numbers(l, "waited for it", l->f->end - l->f->start);
-    NUMBER(l->f, 2, "given up at", "%.1f s", seconds(l->f->end));
+    BOOT_NUMBER(l->f, 2, "given up at", "%.1f s", seconds(l->f->end));
     return true;
 }
 
@@ -395,14 +386,17 @@ static bool slow_unit(const struct look *l)
     const int64_t           all = most->end - most->start;
     const struct boot_unit *u = &b->unit[most->unit];
     place(l->f, most->unit, BOOT_NONE, most->start, most->end, all);
-    if (boot_reason_find(b, most->unit, most->start, most->end, &why)) {
-        SAY(l->f, "%s held up the boot for %.1f s: %s.", u->name, seconds(all), why.text);
+    const char *dot = strrchr(u->name, '.');
+    if (dot && strcmp(dot, ".device") == 0)
+        BOOT_SAY(l->f, "%s held up the boot for %.1f s: so long after udev had looked for all devices did it come.", u->name, seconds(all));
+    else if (boot_reason_find(b, most->unit, most->start, most->end, &why)) {
+        BOOT_SAY(l->f, "%s held up the boot for %.1f s: %s.", u->name, seconds(all), why.text);
         l->f->next    = why.next;
         l->f->process = why.process;
     } else
-        SAY(l->f, "%s held up the boot for %.1f s.", u->name, seconds(all));
+        BOOT_SAY(l->f, "%s held up the boot for %.1f s.", u->name, seconds(all));
     numbers(l, "its start", all);
-    NUMBER(l->f, 2, "its processes ran", "%.1f s", seconds(u->time[BOOT_RUNNING]));
+    BOOT_NUMBER(l->f, 2, "its processes ran", "%.1f s", seconds(u->time[BOOT_RUNNING]));
     return true;
 }
 
@@ -437,11 +431,11 @@ static bool lock(const struct look *l)
         else
             snprintf(holder, sizeof holder, "%s", h->label);
     }
-    SAY(l->f, "%s%s waited %.1f s for a lock that %s held.", p->label, in_unit(b, p, who), seconds(most->end - most->start), holder);
+    BOOT_SAY(l->f, "%s%s waited %.1f s for a lock that %s held.", p->label, in_unit(b, p, who), seconds(most->end - most->start), holder);
     numbers(l, "waited for the lock", most->end - most->start);
-    NUMBER(l->f, 2, "on a processor meanwhile", "%.1f s", 0.0);
+    BOOT_NUMBER(l->f, 2, "on a processor meanwhile", "%.1f s", 0.0);
     if (most->waker != BOOT_NONE)
-        NUMBER(l->f, 2, "the holder ran in all", "%.1f s", seconds(b->process[most->waker].time[BOOT_RUNNING]));
+        BOOT_NUMBER(l->f, 2, "the holder ran in all", "%.1f s", seconds(b->process[most->waker].time[BOOT_RUNNING]));
     return true;
 }
 
@@ -476,18 +470,20 @@ static bool cpu_hog(const struct look *l)
             end   = b->process[i].end > end ? b->process[i].end : end;
         }
     const struct boot_unit *u    = &b->unit[at];
-    const int64_t           in   = between(start, end, b->user, b->finish);
+    const int64_t           in   = boot_between(start, end, b->user, b->finish);
     const double            part = end > start ? (double)u->time[BOOT_RUNNING] / (double)(end - start) / b->cpus : 0;
     const double            busy = busy_share(b, start > b->user ? start : b->user, end < b->finish ? end : b->finish);
     if (part < 0.3 || busy < 0.8 || in <= 0)
         return false;
     place(l->f, at, BOOT_NONE, start, end, (int64_t)((double)in * part));
-    SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and %s had to share.", u->name, 100 * part, seconds(in),
+    BOOT_SAY(l->f, "%s kept the processors busy: it took %.0f %% of them for %.1f s, and %s had to share.", u->name, 100 * part, seconds(in),
         b->live ? "the others" : "the boot");
     numbers(l, "processor time it took", u->time[BOOT_RUNNING]);
-    NUMBER(l->f, 2, "processors busy meanwhile", "%.0f %%", 100 * busy);
+    BOOT_NUMBER(l->f, 2, "processors busy meanwhile", "%.0f %%", 100 * busy);
     return true;
 }
+
+static bool device(const struct look *l) { return boot_rule_device(l->b, l->p, l->f); }
 
 /* What remains where no unit was waited for: systemd itself. */
 static bool by_systemd(const struct look *l)
@@ -499,10 +495,10 @@ static bool by_systemd(const struct look *l)
     if (!places)
         return false;
     place(l->f, BOOT_NONE, q.process, longest->start, longest->end, q.ran + q.ready < q.length ? q.ran + q.ready : q.length);
-    SAY(l->f, "systemd itself was waited for %u times, %.1f s in all: it ran for %.1f s, and waited %.1f s for a processor; the longest time, %.1f s, was before %s.", places,
+    BOOT_SAY(l->f, "systemd itself was waited for %u times, %.1f s in all: it ran for %.1f s, and waited %.1f s for a processor; the longest time, %.1f s, was before %s.", places,
         seconds(q.length), seconds(q.ran), seconds(q.ready), seconds(longest->end - longest->start), unit_name(b, longest->unit));
     numbers(l, "systemd was waited for", q.length);
-    NUMBER(l->f, 2, "it waited for a processor", "%.1f s", seconds(q.ready));
+    BOOT_NUMBER(l->f, 2, "it waited for a processor", "%.1f s", seconds(q.ready));
     return true;
 }
 
@@ -526,10 +522,10 @@ static bool slow_disk(const struct look *l)
     if (share < 0.3 || (each < 0.005 && rate > 50e6))
         return false;
     place(l->f, BOOT_NONE, BOOT_NONE, begin, b->finish, (int64_t)until);
-    SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the %s, at %.1f MB/s, and a request took %.1f ms.", most->number, until / 1e9,
+    BOOT_SAY(l->f, "The disk is slow: disk %u was busy for %.1f s of the %s, at %.1f MB/s, and a request took %.1f ms.", most->number, until / 1e9,
         b->live ? "recorded time" : "boot", rate / 1e6, each * 1e3);
     numbers(l, "the disk was busy", (int64_t)until);
-    NUMBER(l->f, 2, "a request took", "%.1f ms", each * 1e3);
+    BOOT_NUMBER(l->f, 2, "a request took", "%.1f ms", each * 1e3);
     return true;
 }
 
@@ -543,9 +539,9 @@ static bool initcall(const struct look *l)
     if (!most)
         return false;
     place(l->f, BOOT_NONE, BOOT_NONE, most->start, most->start + most->length, most->length);
-    SAY(l->f, "The kernel's initcall %s took %.2f s.", most->name, seconds(most->length));
+    BOOT_SAY(l->f, "The kernel's initcall %s took %.2f s.", most->name, seconds(most->length));
     numbers(l, "the initcall", most->length);
-    NUMBER(l->f, 2, "initcalls in all", "%u", b->initcalls);
+    BOOT_NUMBER(l->f, 2, "initcalls in all", "%u", b->initcalls);
     return true;
 }
 
@@ -555,6 +551,21 @@ static int by_score(const void *a, const void *b)
 {
     const struct boot_finding *x = a, *y = b;
     return (x->score < y->score) - (x->score > y->score);
+}
+
+/* Modules that are loaded and devices that are waited for say less than the one device that it was. */
+static void by_a_device(struct boot_verdict *v)
+{
+    for (unsigned i = 0; i < v->findings; i++)
+        for (unsigned k = 0; k < v->findings; k++) {
+            const struct boot_finding *part = &v->finding[k];
+            struct boot_finding       *f    = &v->finding[i];
+            const bool of = strcmp(f->rule, "module") == 0 || strcmp(f->rule, "udev-settle") == 0 || strcmp(f->rule, "slow-unit") == 0 ||
+                            strcmp(f->rule, "timeout") == 0 || strcmp(f->rule, "initramfs-script") == 0 || strcmp(f->rule, "initcall") == 0;
+            const double score = (double)boot_sooner(part->cost, f->cost) * 0.5;
+            if (of && strcmp(part->rule, "device") == 0 && part->cost * 2 > f->cost && boot_between(part->start, part->end, f->start, f->end) * 2 > f->cost && score < f->score)
+                f->score = score;
+        }
 }
 
 /* A unit that held up the boot says less than a finding of what was done in its place on the path. That something else happened at the same time
@@ -572,7 +583,7 @@ static void explained(const struct boot *b, const struct boot_path *p, struct bo
                              (strcmp(part->rule, "timeout") == 0 && boot_path_overlap(b, p, part->unit, BOOT_NONE, f->start, f->end) * 3 > f->cost);
             const bool shared = strcmp(part->rule, "cpu-hog") == 0 || whole;
             const double score = (double)(part->cost < f->cost ? part->cost : f->cost) * 0.5;
-            if ((its || (shared && between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start)) && score < f->score)
+            if ((its || (shared && boot_between(part->start, part->end, f->start, f->end) * 2 > f->end - f->start)) && score < f->score)
                 f->score = score;
         }
 }
@@ -620,6 +631,7 @@ void boot_verdict_make(const struct boot *b, const struct boot_path *p, struct b
         }
     }
     explained(b, p, out);
+    by_a_device(out);
     qsort(out->finding, out->findings, sizeof *out->finding, by_score);
     verdict_choose(b, out);
     if (out->findings)

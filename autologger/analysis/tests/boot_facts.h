@@ -80,6 +80,22 @@ static inline void facts_write(FILE *out, const struct boot *b)
         facts_numbers(out, &k->at, 1);
         fprintf(out, "\t%s\n", k->object);
     }
+    for (unsigned i = 0; i < b->modules; i++)
+        fprintf(out, "m\t%s\t%" PRId64 "\n", b->module[i].name, b->module[i].at / 1000);
+    for (unsigned i = 0; i < b->probes; i++) {
+        const struct boot_probe *p = &b->probe[i];
+        fprintf(out, "v\t%s\t%s\t%s\t%d\t%u\t", p->device, p->driver, p->bus, p->process, p->thread);
+        facts_numbers(out, (const int64_t[]){p->start, p->end}, 2);
+        fprintf(out, "\t%d\t%d\n", p->result, p->open);
+    }
+    for (unsigned i = 0; i < b->deferrals; i++)
+        fprintf(out, "e\t%s\t%s\t%s\t%" PRId64 "\n", b->deferral[i].device, b->deferral[i].reason, b->deferral[i].supplier, b->deferral[i].at / 1000);
+    for (unsigned i = 0; i < b->firmware_requests; i++) {
+        const struct boot_firmware *f = &b->firmware_request[i];
+        fprintf(out, "f\t%s\t%s\t%u\t", f->name, f->device, f->thread);
+        facts_numbers(out, (const int64_t[]){f->start, f->end}, 2);
+        fprintf(out, "\t%d\n", f->result);
+    }
     for (unsigned i = 0; i < b->disks; i++) {
         const struct boot_disk *d = &b->disk[i];
         fprintf(out, "d\t%u\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t", d->number, d->reads, d->writes, d->read, d->written);
@@ -155,6 +171,32 @@ static inline void facts_look(struct boot *b, char **f)
     facts_times(f[6], &k->at, 1);
 }
 
+static inline void facts_device(struct boot *b, char **f)
+{
+    int64_t at[2];
+    switch (*f[0]) {
+    case 'm':
+        b->module = facts_grow(b->module, &b->modules, sizeof *b->module);
+        facts_times(f[2], at, 1);
+        b->module[b->modules - 1] = (struct boot_module){strdup(f[1]), at[0]};
+        break;
+    case 'v':
+        b->probe = facts_grow(b->probe, &b->probes, sizeof *b->probe);
+        facts_times(f[6], at, 2);
+        b->probe[b->probes - 1] = (struct boot_probe){strdup(f[1]), strdup(f[2]), strdup(f[3]), atoi(f[4]), (uint32_t)atoi(f[5]), at[0], at[1], atoi(f[7]), atoi(f[8]) != 0};
+        break;
+    case 'e':
+        b->deferral = facts_grow(b->deferral, &b->deferrals, sizeof *b->deferral);
+        facts_times(f[4], at, 1);
+        b->deferral[b->deferrals - 1] = (struct boot_deferral){strdup(f[1]), strdup(f[2]), strdup(f[3]), at[0]};
+        break;
+    case 'f':
+        b->firmware_request = facts_grow(b->firmware_request, &b->firmware_requests, sizeof *b->firmware_request);
+        facts_times(f[4], at, 2);
+        b->firmware_request[b->firmware_requests - 1] = (struct boot_firmware){strdup(f[1]), strdup(f[2]), (uint32_t)atoi(f[3]), at[0], at[1], atoi(f[5])};
+    }
+}
+
 static inline void facts_line(struct boot *b, char **f)
 {
     int64_t at[7];
@@ -168,6 +210,10 @@ static inline void facts_line(struct boot *b, char **f)
     case 'u': facts_unit(b, f); break;
     case 'p': facts_process(b, f); break;
     case 'k': facts_look(b, f); break;
+    case 'm':
+    case 'v':
+    case 'e':
+    case 'f': facts_device(b, f); break;
     case 'w':
         b->wait = facts_grow(b->wait, &b->waits, sizeof *b->wait);
         facts_times(f[5], at, 2);

@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-enum { RECORDED = 20 };
+enum { RECORDED = 24 };
 
 static void cause_of(const char *name, char rule[64], char names[256])
 {

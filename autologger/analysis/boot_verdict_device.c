@@ -1,0 +1,182 @@
+/* boot_verdict_device.c - the rule "device": a driver that took long for a device, or a device that was put off. See boot_verdict.h. */
+#include "autologger/analysis/boot_device.h"
+#include "autologger/analysis/boot_verdict_rules.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Do these wait until a device is there? */
+static bool unit_waits(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return (dot && strcmp(dot, ".device") == 0) || strncmp(name, "systemd-udev-settle", 19) == 0 || strncmp(name, "systemd-modules-load", 20) == 0;
+}
+
+static bool program_waits(const struct boot_process *p)
+{
+    return (strcmp(p->label, "udevadm") == 0 && strstr(p->command, "settle")) || strcmp(p->label, "wait-for-root") == 0;
+}
+
+/* The path's time in [start, end) in which a device was waited for: within the kernel's own start, by a unit, or by a program of the initramfs. */
+static int64_t waited_for(const struct boot *b, const struct boot_path *p, int64_t start, int64_t end)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < p->steps; i++) {
+        const struct boot_step *s = &p->step[i];
+        if (s->depth == 0 && ((s->kind == STEP_UNIT && s->unit != BOOT_NONE && unit_waits(b->unit[s->unit].name)) || s->kind == STEP_KERNEL))
+            sum += boot_between(s->start, s->end, start, end);
+    }
+    for (unsigned i = 0; i < b->processes; i++)
+        if (b->process[i].unit == BOOT_NONE && program_waits(&b->process[i]))
+            sum += boot_path_overlap(b, p, BOOT_NONE, (int)i, boot_later(start, b->process[i].start), boot_sooner(end, b->process[i].end));
+    return sum;
+}
+
+/* The unit of the path that waited for a device in [start, end); BOOT_NONE: none did. */
+static int waiter(const struct boot *b, const struct boot_path *p, int64_t start, int64_t end)
+{
+    int     unit = BOOT_NONE;
+    int64_t most = 0;
+    for (unsigned i = 0; i < p->steps; i++) {
+        const struct boot_step *s = &p->step[i];
+        if (s->depth == 0 && s->kind == STEP_UNIT && s->unit != BOOT_NONE && unit_waits(b->unit[s->unit].name) && boot_between(s->start, s->end, start, end) > most) {
+            most = boot_between(s->start, s->end, start, end);
+            unit = s->unit;
+        }
+    }
+    return unit;
+}
+
+/* Of a probe also what its own thread held up: a program that loads a module, a unit that does. */
+static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct boot_probe *probe)
+{
+    int64_t own = 0;
+    if (!p->steps)
+        return boot_between(probe->start, probe->end, 0, b->finish) / 4;
+    if (probe->process != BOOT_NONE && b->process[probe->process].pid > BOOT_SYSTEM_PID) {
+        const int unit = b->process[probe->process].unit;
+        own            = boot_path_overlap(b, p, BOOT_NONE, probe->process, probe->start, probe->end);
+        if (!own && unit != BOOT_NONE)
+            own = boot_path_overlap(b, p, unit, BOOT_NONE, probe->start, probe->end);
+    }
+    const int64_t others = waited_for(b, p, probe->start, probe->end);
+    return own > others ? own : others;
+}
+
+static double seconds(int64_t ns) { return (double)ns / 1e9; }
+
+/* Share of [start, end) that the thread slept or waited. */
+static bool mostly_waits(const struct boot *b, const struct boot_probe *p)
+{
+    int64_t waited = 0;
+    for (unsigned i = 0; i < b->waits; i++)
+        if (b->wait[i].thread == p->thread)
+            waited += boot_between(b->wait[i].start, b->wait[i].end, p->start, p->end);
+    return waited * 2 > p->end - p->start;
+}
+
+static void say_slow(const struct boot *b, const struct boot_probe *p, struct boot_finding *f)
+{
+    const struct boot_firmware *request;
+    const int64_t               firmware = boot_probe_firmware(b, p, &request);
+    char                        how[300] = "";
+    if (request && firmware * 2 > p->end - p->start)
+        snprintf(how, sizeof how, ", %.1f s of it for the firmware %.100s%s", seconds(firmware), request->name, request->result ? ", which it did not get" : "");
+    else if (b->switches)
+        snprintf(how, sizeof how, mostly_waits(b, p) ? ", most of it asleep: it waited for the device" : ", most of it on a processor");
+    if (p->open)
+        BOOT_SAY(f, "The driver %.60s has not taken the device %.80s (%.40s) in %.1f s%s.", p->driver, p->device, p->bus, seconds(p->end - p->start), how);
+    else
+        BOOT_SAY(f, "The driver %.60s took %.1f s for the device %.80s (%.40s)%s%s.", p->driver, seconds(p->end - p->start), p->device, p->bus,
+                 p->result ? ", in vain" : "", how);
+    BOOT_NUMBER(f, 2, "result", "%d", p->open ? 0 : p->result);
+}
+
+/* Why the one that was waited for came late. */
+static void root_words(const struct boot *b, const struct boot_device *d, const struct boot_device *root, char *out, size_t room)
+{
+    const struct boot_probe  *own    = root->longest == BOOT_NONE ? NULL : &b->probe[root->longest];
+    const struct boot_module *module = boot_module_of(b, root->driver, root->first);
+    if (own && boot_between(own->start, own->end, d->put_off, d->put_off + d->waited) * 2 > d->waited)
+        snprintf(out, room, ", whose driver %.60s took %.1f s for it", root->driver, seconds(own->end - own->start));
+    else if (root->first > d->put_off && module)
+        snprintf(out, room, ", whose driver (module %.60s) was loaded %.1f s after that", module->name, seconds(module->at - d->put_off));
+    else if (root->first > d->put_off)
+        snprintf(out, room, ", which came %.1f s after that (driver %.60s)", seconds(root->first - d->put_off), root->driver);
+    else if (!root->ready)
+        snprintf(out, room, ", which never got a driver");
+}
+
+static void say_put_off(const struct boot *b, const struct boot_device *all, unsigned count, const struct boot_device *d, struct boot_finding *f)
+{
+    const struct boot_device *root = boot_device_root(all, count, d);
+    char                      why[400] = "", chain[120] = "";
+    if (root != d) {
+        root_words(b, d, root, why, sizeof why);
+        if (strcmp(root->name, d->supplier) != 0)
+            snprintf(chain, sizeof chain, ", and that one in the end for %.80s", root->name);
+        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s%s.", d->name, d->driver, seconds(d->waited),
+                 d->ready ? "" : ", in vain,", d->supplier, chain, why);
+    } else if (*d->supplier) {
+        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs; no driver took that one.", d->name, d->driver,
+                 seconds(d->waited), d->ready ? "" : ", in vain,", d->supplier);
+    } else {
+        BOOT_SAY(f, "The driver %.60s put the device %.80s off %u times, %.1f s in all%s%s%.200s%s.", d->driver, d->name, d->deferrals, seconds(d->waited),
+                 d->ready ? "" : ", and never took it", *d->reason ? ": \"" : "", d->reason, *d->reason ? "\"" : "");
+    }
+    f->next = "See which module the other driver is in: put it into the initramfs or load it earlier (modules-load.d, softdep), so that it is there first.";
+    BOOT_NUMBER(f, 2, "times it was put off", "%u", d->deferrals);
+}
+
+/* "..., and x.service waited for it." */
+static void say_waiter(const struct boot *b, struct boot_finding *f)
+{
+    const size_t n = strlen(f->sentence);
+    if (f->unit != BOOT_NONE && n && f->sentence[n - 1] == '.')
+        snprintf(f->sentence + n - 1, sizeof f->sentence - n + 1, "; %.120s waited for it.", b->unit[f->unit].name);
+}
+
+bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct boot_finding *f)
+{
+    unsigned                  count;
+    bool                      failed;
+    struct boot_device       *all    = boot_devices_make(b, &count, &failed);
+    const struct boot_device *late   = NULL;
+    const struct boot_probe  *slow   = NULL;
+    int64_t                   most   = 0;
+    for (unsigned i = 0; i < b->probes; i++) {
+        const int64_t cost = boot_probe_is_deferred(&b->probe[i]) ? 0 : probe_cost(b, p, &b->probe[i]);
+        if (cost > most) { /* of nested ones the outer one; what is within it is shorter */
+            slow = &b->probe[i];
+            most = cost;
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        const int64_t cost = waited_for(b, p, all[i].put_off, all[i].put_off + all[i].waited);
+        if (all[i].waited && cost * 10 >= most * 9 && cost > (late ? most : 0)) { /* it says more than the probe of what it waited for */
+            late = &all[i];
+            most = cost;
+        }
+    }
+    if (late)
+        say_put_off(b, all, count, late, f);
+    else if (slow)
+        say_slow(b, slow, f);
+    if (late || slow) {
+        const int64_t start = late ? late->put_off : slow->start, end = late ? late->put_off + late->waited : slow->end;
+        f->process = late ? BOOT_NONE : slow->process;
+        f->unit    = waiter(b, p, start, end);
+        if (f->unit == BOOT_NONE && f->process != BOOT_NONE)
+            f->unit = b->process[f->process].unit;
+        say_waiter(b, f);
+        f->start   = start;
+        f->end     = end;
+        f->cost    = most;
+        BOOT_NUMBER(f, 0, late ? "put off" : "the driver took", "%.1f s", seconds(end - start));
+        BOOT_NUMBER(f, 1, "of the boot", "%.0f %% of %.1f s", b->finish ? 100.0 * seconds(most) / seconds(b->finish) : 0, seconds(b->finish));
+    }
+    free(all);
+    return late || slow;
+}

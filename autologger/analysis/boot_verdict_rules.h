@@ -1,0 +1,21 @@
+/* boot_verdict_rules.h - what the files of the rules share. Private to boot_verdict*.c.
+ * Threads: one. Ownership: a finding's words are its own. */
+#ifndef AUTOLOGGER_ANALYSIS_BOOT_VERDICT_RULES_H
+#define AUTOLOGGER_ANALYSIS_BOOT_VERDICT_RULES_H
+#include "autologger/analysis/boot_verdict.h"
+
+#define BOOT_SAY(f, ...) snprintf((f)->sentence, sizeof(f)->sentence, __VA_ARGS__)
+#define BOOT_NUMBER(f, i, label, ...) (snprintf((f)->number[i].what, sizeof(f)->number[i].what, "%s", label), \
+                                       snprintf((f)->number[i].value, sizeof(f)->number[i].value, __VA_ARGS__))
+
+static inline int64_t boot_later(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t boot_sooner(int64_t a, int64_t b) { return a < b ? a : b; }
+/* How much of [a, b) lies in [from, to). */
+static inline int64_t boot_between(int64_t a, int64_t b, int64_t from, int64_t to)
+{
+    const int64_t start = boot_later(a, from), end = boot_sooner(b, to);
+    return end > start ? end - start : 0;
+}
+/* boot_verdict_device.c. False: no probe and no wait for a device lies on the path. */
+bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct boot_finding *f);
+#endif
