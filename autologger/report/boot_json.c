@@ -1,9 +1,11 @@
 #include "autologger/report/boot_json.h"
 
+#include "autologger/analysis/boot_device.h"
 #include "autologger/report/json_write.h"
 #include "registry-sim/win32/filetime.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { CELLS_MOST = 60000, WAITS_MOST = 4000, TEXTS_MOST = 6000 };
 
@@ -257,6 +259,57 @@ static void moments(yajl_gen g, const struct boot *b)
     jw_end(g);
 }
 
+static void probes_of(yajl_gen g, const struct boot *b, const struct boot_device *d)
+{
+    jw_list(g, "probes");
+    for (unsigned i = 0; i < b->probes; i++) {
+        const struct boot_probe *p = &b->probe[i];
+        if (strcmp(p->device, d->name) != 0 || strcmp(p->bus, d->bus) != 0)
+            continue;
+        const struct boot_firmware *request;
+        const int64_t               firmware = boot_probe_firmware(b, p, &request);
+        jw_open(g, NULL);
+        jw_text(g, "driver", p->driver);
+        jw_ms(g, "start", p->start);
+        jw_ms(g, "end", p->end);
+        jw_int(g, "process", p->process);
+        if (!p->open)
+            jw_int(g, "result", p->result);
+        if (request) {
+            jw_ms(g, "firmwareTook", firmware);
+            jw_text(g, "firmware", request->name);
+            jw_int(g, "firmwareResult", request->result);
+        }
+        jw_close(g);
+    }
+    jw_end(g);
+}
+
+/* How devices got their drivers; none where the kernel does not tell. */
+static void devices(yajl_gen g, const struct boot *b)
+{
+    unsigned            count;
+    bool                failed;
+    struct boot_device *all = boot_devices_make(b, &count, &failed);
+    jw_list(g, "devices");
+    for (unsigned i = 0; i < count; i++) {
+        jw_open(g, NULL);
+        jw_text(g, "name", all[i].name);
+        jw_text(g, "bus", all[i].bus);
+        jw_text(g, "driver", all[i].driver);
+        jw_ms(g, "start", all[i].first);
+        jw_ms(g, "ready", all[i].ready);
+        jw_int(g, "deferrals", all[i].deferrals);
+        jw_ms(g, "waited", all[i].waited);
+        jw_text(g, "supplier", all[i].supplier);
+        jw_text(g, "reason", all[i].reason);
+        probes_of(g, b, &all[i]);
+        jw_close(g);
+    }
+    jw_end(g);
+    free(all);
+}
+
 static void disks(yajl_gen g, const struct boot *b)
 {
     jw_list(g, "disks");
@@ -416,6 +469,7 @@ char *boot_json(const struct report *r, bool all, size_t *size)
     looks(g, r->boot);
     processes(g, r->boot);
     moments(g, r->boot);
+    devices(g, r->boot);
     disks(g, r->boot);
     images(g, r->boot);
     if (all) {

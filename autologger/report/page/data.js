@@ -61,15 +61,19 @@ R.choose = (kind, index, andShow) => {
   }
 };
 R.choose.range = (from, to) => { R.range = from === null ? null : [Math.min(from, to), Math.max(from, to)]; R.tell("range"); };
-R.item = () => R.chosen && (R.chosen.kind === "unit" ? R.unitSpan(R.chosen.index) : R.data[{ process: "processes", initcall: "initcalls" }[R.chosen.kind]][R.chosen.index]);
+R.item = () => R.chosen && (R.chosen.kind === "unit" ? R.unitSpan(R.chosen.index) : R.data[{ process: "processes", initcall: "initcalls", device: "devices" }[R.chosen.kind]][R.chosen.index]);
 R.unitSpan = (i) => { const u = R.data.units[i], start = u.activating || u.queued || u.active || u.done; return { ...u, start, end: Math.max(u.done, start) }; };
 
 // ---- once, when the data is there ----
+const NOT_ITS_OWN = [6, 19], DEFERRED = 517; // ENXIO, ENODEV; EPROBE_DEFER
+R.probeSays = (p) => (!("result" in p) ? "not ended" : p.result === 0 ? "taken" : Math.abs(p.result) === DEFERRED ? "put off" : NOT_ITS_OWN.includes(Math.abs(p.result)) ? "not its own" : "failed");
 R.prepare = (data) => {
   R.data = data;
   R.first = data.first;
   R.last = Math.max(data.last, data.finish);
   data.initcalls.forEach((c) => { c.end = c.start + c.length; c.label = c.name; });
+  data.devices = (data.devices || []).filter((v) => v.probes.some((p) => R.probeSays(p) !== "not its own")); // drivers that looked and left say nothing
+  data.devices.forEach((v) => { v.end = Math.max(...v.probes.map((p) => p.end)); v.label = v.name; });
   R.units = new Map(data.units.map((u, i) => [u.name, i]));
   R.children = data.processes.map(() => []);
   data.processes.forEach((p, i) => { p.index = i; if (p.parent >= 0) R.children[p.parent].push(i); });

@@ -1,5 +1,5 @@
 "use strict";
-// detail.js - all that is known of the chosen unit, process or initcall.
+// detail.js - all that is known of the chosen unit, process, device or initcall.
 R.stateBar = (time) => {
   const all = R.sum(time);
   if (!all) return null;
@@ -56,7 +56,13 @@ const processDetail = (i) => {
 R.drawDetail = () => {
   const at = R.get("detail"), c = R.chosen;
   if (!c) { at.replaceChildren(R.make("p", { class: "soft" }, "Choose a unit or a process: its times, what it waited for, and who woke it.")); return; }
+  const device = (i) => {
+    const v = R.data.devices[i], supplier = R.data.devices.findIndex((o) => v.supplier && o.name === v.supplier);
+    return [R.make("h3", {}, v.name), facts([["bus", v.bus], ["driver", v.driver], ["its driver had it", v.ready ? R.at(v.ready) : "never"], ["put off", v.deferrals ? `${v.deferrals} times, ${R.time(v.waited)}` : ""],
+      ["for", supplier >= 0 ? linkTo("device", supplier, v.supplier) : v.supplier], ["in the driver's words", v.reason]]),
+    heading("Probes"), list(v.probes.map((p) => [R.make("span", {}, `${R.at(p.start)} ${p.driver}: ${R.probeSays(p)}${p.result ? ` (${p.result})` : ""}${p.firmware ? `; firmware ${p.firmware}${p.firmwareResult ? ", not had" : ""}` : ""}`), R.time(p.end - p.start)]))];
+  };
   const initcall = (i) => { const n = R.data.initcalls[i]; return [R.make("h3", {}, n.name), facts([["began", R.at(n.start)], ["took", R.time(n.length)], ["result", String(n.result)]])]; };
-  at.replaceChildren(...(c.kind === "unit" ? unitDetail(c.index) : c.kind === "process" ? processDetail(c.index) : initcall(c.index)).filter((n) => n));
+  at.replaceChildren(...(c.kind === "unit" ? unitDetail(c.index) : c.kind === "process" ? processDetail(c.index) : c.kind === "device" ? device(c.index) : initcall(c.index)).filter((n) => n));
   at.scrollTop = 0;
 };

@@ -1,7 +1,7 @@
 "use strict";
-// rows.js - the lower picture: a row for each initcall, script, unit and process, drawn as far as it is in sight.
+// rows.js - the lower picture: a row for each initcall, device, script, unit and process, drawn as far as it is in sight.
 const ROW = 20;
-R.groups = { initcalls: false, scripts: true, units: true, processes: true }; // open?
+R.groups = { initcalls: false, devices: false, scripts: true, units: true, processes: true }; // open?
 R.rows = [];
 
 const matches = (...texts) => !R.query || texts.some((t) => t && t.toLowerCase().includes(R.query));
@@ -27,6 +27,9 @@ R.buildRows = () => {
   if (!R.onlyPath)
     group("initcalls", "Initcalls", d.initcalls.map((c, i) => ({ kind: "initcall", index: i, label: c.name, depth: 0, start: c.start, end: c.end }))
       .filter((r) => r.end - r.start >= least / 5 && matches(r.label)));
+  if (!R.onlyPath)
+    group("devices", "Devices", d.devices.map((v, i) => ({ kind: "device", index: i, label: v.name, depth: 0, start: v.start, end: v.end }))
+      .filter((r) => r.end - r.start >= least / 5 && matches(r.label, d.devices[r.index].driver, d.devices[r.index].supplier)));
   const row = ([i, depth]) => { const p = d.processes[i]; return { kind: "process", index: i, label: p.label, depth, start: p.start, end: p.end, path: R.pathProcesses.has(i) }; };
   const wanted = ([i]) => { const p = d.processes[i]; return p.end - p.start >= least && matches(p.label, p.command, R.unitName(p.unit)) && (!R.onlyPath || R.pathProcesses.has(i)); };
   group("scripts", "Scripts of the initramfs", R.order.filter((o) => isScript(d.processes[o[0]]) && wanted(o)).map((o) => ({ ...row(o), depth: 0 })));
@@ -63,6 +66,14 @@ const drawProcess = (g, p, y, width) => {
   return [x0, x1];
 };
 
+const PROBE_COLORS = { taken: "good", "put off": "lock", failed: "bad", "not ended": "bad", "not its own": "process" };
+const drawDevice = (g, v, y, width) => {
+  const x0 = R.x(v.start, width), x1 = R.x(v.end, width);
+  if (v.waited) { g.fillStyle = R.color("faint"); g.fillRect(x0, y + 8, Math.max(1, R.x(v.ready || R.bootEnd, width) - x0), ROW - 16); }
+  for (const p of v.probes) { g.fillStyle = R.color(PROBE_COLORS[R.probeSays(p)]); const a = R.x(p.start, width); g.fillRect(a, y + 4, Math.max(1.5, R.x(p.end, width) - a), ROW - 8); }
+  return [x0, x1];
+};
+
 R.drawRows = () => {
   const scroll = R.get("scroll"), { g, width, height } = R.canvas(R.get("rows"), scroll.clientHeight);
   const top = scroll.scrollTop, first = Math.floor(top / ROW), last = Math.min(R.rows.length, first + Math.ceil(height / ROW) + 1), gutter = R.gutter();
@@ -88,6 +99,7 @@ R.drawRows = () => {
     let ends;
     if (r.kind === "unit") ends = drawUnit(g, R.data.units[r.index], y, width);
     else if (r.kind === "process") ends = drawProcess(g, R.data.processes[r.index], y, width);
+    else if (r.kind === "device") ends = drawDevice(g, R.data.devices[r.index], y, width);
     else { ends = [R.x(r.start, width), R.x(r.end, width)]; g.fillStyle = R.color("initcall"); g.fillRect(ends[0], y + 4, Math.max(1.5, ends[1] - ends[0]), ROW - 8); }
     const text = R.time(r.end - r.start), room = g.measureText(text).width;
     g.fillStyle = R.color("soft");
@@ -102,6 +114,7 @@ R.rowText = (r) => {
   const d = R.data;
   if (r.kind === "unit") { const u = d.units[r.index]; return `${u.name}\n${R.at(r.start)} to ${R.at(r.end)}: ${R.time(r.end - r.start)}${u.job && u.job !== "done" ? "\njob: " + u.job : ""}`; }
   if (r.kind === "initcall") return `${r.label}\n${R.at(r.start)}: ${R.time(r.end - r.start)}, result ${d.initcalls[r.index].result}`;
+  if (r.kind === "device") { const v = d.devices[r.index]; return `${v.name} (${v.bus})\n${v.driver}: ${R.probeSays(v.probes[v.probes.length - 1])}${v.waited ? `\nput off ${v.deferrals} times, ${R.time(v.waited)}` : ""}`; }
   const p = d.processes[r.index];
   return `${p.command || p.label}\n${R.at(p.start)} to ${p.lives ? "the end" : R.at(p.end)}: ${R.time(p.end - p.start)}${p.unit >= 0 ? "\n" + R.unitName(p.unit) : ""}`;
 };

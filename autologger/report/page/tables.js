@@ -1,5 +1,5 @@
 "use strict";
-// tables.js - the same figures as tables: units, processes, disks, initcalls, events; the comparison; the machine and its configuration.
+// tables.js - the same figures as tables: units, processes, devices, disks, initcalls, events; the comparison; the machine and its configuration.
 R.table = { which: "units", sort: null, down: true };
 const timeColumns = R.states.map((s) => ({ name: s, value: (r) => (r.time && r.time[s]) || 0, show: R.time }));
 const TABLES = {
@@ -11,6 +11,10 @@ const TABLES = {
       { name: "unit", text: true, value: (p) => R.unitName(p.unit) }, ...timeColumns, { name: "read", value: (p) => p.read, show: R.bytes }, { name: "written", value: (p) => p.written, show: R.bytes }] },
   initcalls: { name: "Initcalls", kind: "initcall", rows: () => R.data.initcalls.map((c, i) => ({ ...c, index: i })), match: (c) => [c.name],
     columns: [{ name: "initcall", text: true, value: (c) => c.name }, { name: "took", value: (c) => c.length, show: R.time, first: true }, { name: "began", value: (c) => c.start, show: R.at }, { name: "result", value: (c) => c.result, show: String }] },
+  devices: { name: "Devices", kind: "device", rows: () => R.data.devices.map((v, i) => ({ ...v, index: i })), match: (v) => [v.name, v.driver, v.supplier],
+    columns: [{ name: "device", text: true, value: (v) => v.name }, { name: "bus", text: true, value: (v) => v.bus }, { name: "driver", text: true, value: (v) => v.driver },
+      { name: "longest probe", value: (v) => Math.max(...v.probes.map((p) => p.end - p.start)), show: R.time, first: true }, { name: "began", value: (v) => v.start, show: R.at }, { name: "ready", value: (v) => v.ready, show: (n) => (n ? R.at(n) : "") },
+      { name: "put off", value: (v) => v.deferrals, show: String }, { name: "waited", value: (v) => v.waited, show: R.time }, { name: "for", text: true, value: (v) => v.supplier || v.reason }] },
   disks: { name: "Disks", rows: () => R.data.disks, match: (d) => ["disk " + d.number],
     columns: [{ name: "disk", text: true, value: (d) => "disk " + d.number }, { name: "busy", value: (d) => d.busy, show: R.time, first: true }, { name: "reads", value: (d) => d.reads, show: String }, { name: "writes", value: (d) => d.writes, show: String },
       { name: "read", value: (d) => d.read, show: R.bytes }, { name: "written", value: (d) => d.written, show: R.bytes }, { name: "a request took", value: (d) => d.waited / Math.max(1, d.reads + d.writes), show: R.time }, { name: "longest", value: (d) => d.longest, show: R.time }] },

@@ -167,6 +167,23 @@ def ranges(b):
     check(b.run("document.querySelectorAll('#functions tbody tr').length") > 2, "functions as a table")
 
 
+def devices(b):
+    b.run("[...document.querySelectorAll('#table-tabs button')].find((t) => t.textContent === 'Devices').click()")
+    names = b.run("[...document.querySelectorAll('#table tbody tr')].map((r) => r.firstChild.textContent)")
+    check(sorted(names) == ["dev-first", "dev-waits"], "the devices that have a driver, and no others", names)
+    b.run("[...document.querySelectorAll('#table tbody tr')].find((r) => r.firstChild.textContent === 'dev-waits').click()")
+    check(b.run("R.chosen && R.chosen.kind") == "device", "a device is chosen")
+    said = b.run("R.get('detail').textContent")
+    check(all(text in said for text in ("dev-first", "1 times", "taken", "put off")), "what it waited for", said)
+    b.run("[...document.querySelectorAll('#detail button, #detail a')].find((n) => n.textContent === 'dev-first').click()")
+    check(b.run("R.data.devices[R.chosen.index].name") == "dev-first", "from a device to the one that it needs")
+    b.run("R.groups.devices = true; R.buildRows(); R.drawRows()")
+    check(b.run("R.rows.filter((r) => r.kind === 'device').length") == 2, "a row for each device")
+    check("made-up: taken" in b.run("R.rowText(R.rows.find((r) => r.kind === 'device'))"), "what a row says")
+    b.key("Escape")
+    b.run("R.groups.devices = false; R.buildRows(); R.drawRows()")
+
+
 def tables(b):
     b.press("#table-tabs button:nth-child(2)")
     check(b.run("R.table.which") == "processes", "the table of processes")
@@ -270,7 +287,7 @@ def main():
             b.frame()
             paint = b.run("performance.getEntriesByName('first-contentful-paint').map((e) => e.startTime)[0]")
             shot(b, "first")
-            for step in (lambda: drawn(b, told), lambda: zooming(b), lambda: choosing(b), lambda: searching(b), lambda: ranges(b), lambda: tables(b), lambda: compared(b), lambda: looks(b), lambda: accessible(b)):
+            for step in (lambda: drawn(b, told), lambda: zooming(b), lambda: choosing(b), lambda: searching(b), lambda: ranges(b), lambda: devices(b), lambda: tables(b), lambda: compared(b), lambda: looks(b), lambda: accessible(b)):
                 step()
             shot(b, "whole", whole=True)
             for name in ("initramfs-script", "wait-online"):  # others open, too

@@ -59,6 +59,25 @@ static void moments(struct boot *b)
     }
 }
 
+static void probed(struct boot *b, const char *device, int64_t start, int64_t length, int32_t result)
+{
+    b->probe                = facts_grow(b->probe, &b->probes, sizeof *b->probe);
+    b->probe[b->probes - 1] = (struct boot_probe){.device = strdup(device), .driver = strdup("made-up"), .bus = strdup("platform"), .process = BOOT_NONE, .start = start,
+                                                  .end = start + length, .result = result};
+}
+
+/* Three devices: one that its driver took, one that had to wait for the first, one that was none of its driver's. */
+static void devices(struct boot *b)
+{
+    const int64_t ms = 1000000;
+    probed(b, "dev-waits", b->user + 10 * ms, ms, -517);
+    probed(b, "dev-first", b->user + 20 * ms, 800 * ms, 0);
+    probed(b, "dev-waits", b->user + 900 * ms, 2 * ms, 0);
+    probed(b, "dev-other", b->user + 950 * ms, ms, 19);
+    b->deferral    = facts_grow(b->deferral, &b->deferrals, sizeof *b->deferral);
+    b->deferral[0] = (struct boot_deferral){strdup("dev-waits"), strdup("supplier dev-first not ready"), strdup("dev-first"), b->user + 10 * ms};
+}
+
 static void configuration(void *ctx, struct yajl_gen_t *g)
 {
     static const char text[] = "{\"declared\": \"[GlobalLogger]\", \"rows\": [{\"name\": \"NT Kernel Logger\", \"status\": 0, \"level\": \"ok\", \"reason\": \"\", \"conditions\": [\"made up\"], \"peakBytes\": 1048576, \"asked\": {\"buffer_kb\": 128, \"minimum_buffers\": 16, \"maximum_buffers\": 96}, \"written\": 5, \"lost\": 0}]}";
@@ -84,6 +103,7 @@ static void complete(struct boot *b)
         b->lane[i].width = b->lane[BOOT_LANE_CPU].width;
     stacks(b);
     moments(b);
+    devices(b);
 }
 
 static void comparison(void *ctx, struct yajl_gen_t *g) { compare_json(ctx, "the boot before", "this one", g); }
