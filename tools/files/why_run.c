@@ -2,6 +2,7 @@
 #include "tools/files/why_run.h"
 
 #include "autologger/analysis/boot_verdict.h"
+#include "autologger/analysis/boot_without.h"
 #include "registry-sim/base/visible_print.h"
 #include "tools/base/json_out.h"
 #include "tools/base/progress.h"
@@ -18,6 +19,7 @@ enum { BESIDES_SHOWN = 4, DOUBTS_MOST = 8, DOUBT = 160 };
 
 struct why_look {
     const char    *file;
+    const char    *without; /* a unit, or NULL */
     bool           as_json;
     struct journal journal;
 };
@@ -78,6 +80,22 @@ static void said_find(struct why_look *l, const struct boot *b, const struct boo
         journal_ask(&l->journal, &ask, said);
 }
 
+static bool tells_order(const struct boot *b)
+{
+    for (unsigned i = 0; i < b->units; i++)
+        if (b->unit[i].after)
+            return true;
+    return false;
+}
+
+static uint64_t ms(int64_t ns) { return ns > 0 ? (uint64_t)(ns / 1000000) : 0; }
+
+/* What the boot would have been shorter by without the finding's unit, as far as that can be said. */
+static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct boot_without *out)
+{
+    return f->unit != BOOT_NONE && tells_order(b) && boot_without(b, f->unit, out);
+}
+
 /* ---- as text ---- */
 
 static void text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
@@ -88,7 +106,11 @@ static void text_print(const struct why_look *l, const struct boot *b, const str
     visible_printf(stdout, "  %-8s %.1f s%s%s\n", b->live ? "time" : "boot", seconds(b->finish), b->release && *b->release ? ", kernel " : "",
                    b->release ? b->release : "");
     if (f) {
-        visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this\n", "gain", seconds(f->cost), b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
+        struct boot_without x;
+        visible_printf(stdout, "  %-8s up to %.1f s (%.0f %%) without this", "gain", seconds(f->cost), b->finish ? 100 * (double)f->cost / (double)b->finish : 0);
+        if (unit_gain(b, f, &x))
+            visible_printf(stdout, "; %.1f s without %s at all", seconds(x.gain), b->unit[f->unit].name);
+        visible_printf(stdout, "\n");
         visible_printf(stdout, "  %-8s %s\n", "do", f->next);
     }
     for (unsigned i = 0; i < said->count; i++)
@@ -109,7 +131,10 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_object(j, name);
     json_text(j, "rule", f->rule);
     json_text(j, "sentence", f->sentence);
-    json_number(j, "gain_ms", (uint64_t)(f->cost / 1000000));
+    struct boot_without x;
+    json_number(j, "gain_ms", ms(f->cost));
+    if (unit_gain(b, f, &x))
+        json_number(j, "without_unit_ms", ms(x.gain));
     json_number(j, "start_ms", (uint64_t)(f->start > 0 ? f->start / 1000000 : 0));
     json_number(j, "end_ms", (uint64_t)(f->end > 0 ? f->end / 1000000 : 0));
     json_text(j, "unit", f->unit == BOOT_NONE ? NULL : b->unit[f->unit].name);
@@ -160,6 +185,71 @@ static void json_print(const struct why_look *l, const struct boot *b, const str
     json_destroy(j);
 }
 
+/* ---- without a unit ---- */
+
+/* Its name may be given without ".service". BOOT_NONE: this boot did not start it. */
+static int unit_named(const struct boot *b, const char *name)
+{
+    char      full[300];
+    const int unit = boot_unit_find(b, name);
+    snprintf(full, sizeof full, "%s.service", name);
+    return unit == BOOT_NONE ? boot_unit_find(b, full) : unit;
+}
+
+static void without_json(const struct boot *b, const char *unit, const struct boot_without *x, const struct doubts *d)
+{
+    struct json *j = json_create(stdout, true);
+    if (!j)
+        return;
+    json_object(j, NULL);
+    json_number(j, "version", 1);
+    json_text(j, "without", unit);
+    json_text(j, "boot_id", b->boot_id);
+    json_number(j, "boot_ms", ms(b->finish));
+    json_number(j, "predicted_ms", ms(b->finish - x->gain));
+    json_number(j, "gain_ms", ms(x->gain));
+    json_number(j, "gain_least_ms", ms(x->least));
+    json_number(j, "gain_most_ms", ms(x->most));
+    json_text(j, "last", x->next == BOOT_NONE ? NULL : b->unit[x->next].name);
+    json_flag(j, "sure", d->count == 0);
+    json_array(j, "doubts");
+    for (unsigned i = 0; i < d->count; i++)
+        json_text(j, NULL, d->text[i]);
+    json_array_end(j);
+    json_object_end(j);
+    json_destroy(j);
+}
+
+static void without_text(const struct boot *b, const char *unit, const struct boot_without *x, const struct doubts *d)
+{
+    if (ms(x->gain) < 1)
+        visible_printf(stdout, "Without %s this boot would have taken as long: %.1f s. Others were done later, or did not wait for it.\n\n", unit, seconds(b->finish));
+    else
+        visible_printf(stdout, "Without %s this boot would have taken %.1f s instead of %.1f s.\n\n", unit, seconds(b->finish - x->gain), seconds(b->finish));
+    visible_printf(stdout, "  %-8s %.1f s (%.0f %%); between %.1f s and %.1f s, by who would have the processors then\n", "gain", seconds(x->gain),
+                   100 * (double)x->gain / (double)b->finish, seconds(x->least), seconds(x->most));
+    if (x->next != BOOT_NONE)
+        visible_printf(stdout, "  %-8s %s\n", "last", b->unit[x->next].name);
+    visible_printf(stdout, "  %-8s all other units take as long as they did; what it would have started itself is still there\n", "assumes");
+    for (unsigned i = 0; i < d->count; i++)
+        visible_printf(stdout, "  %-8s %s\n", i ? "" : "unsure", d->text[i]);
+}
+
+static wstatus without_print(const struct why_look *l, const struct boot *b, const struct doubts *d, struct reason *why)
+{
+    struct boot_without x;
+    const int           unit = unit_named(b, l->without);
+
+    if (b->live || !b->finish)
+        return reason_set(why, W_NOT_FOUND, "%s has no boot to its end. Do: name the trace of a boot", l->file);
+    if (!tells_order(b))
+        return reason_set(why, W_NOT_SUPPORTED, "%s does not tell what units are ordered after. Do: trace a boot with a provider of units (profile boot)", l->file);
+    if (unit == BOOT_NONE || !boot_without(b, unit, &x))
+        return reason_set(why, W_NOT_FOUND, "this boot did not start a unit \"%s\". Do: autologger why %s, which names those that took long", l->without, l->file);
+    (l->as_json ? without_json : without_text)(b, b->unit[unit].name, &x, d);
+    return W_SUCCESS;
+}
+
 static void tell(void *ctx, double done) { progress_tell(ctx, (unsigned)(done * 1000)); }
 
 static int look(void *arg)
@@ -177,7 +267,10 @@ static int look(void *arg)
 
     progress_end(&bar);
     st = st ? st : boot_path_create(b, &p, &why);
-    if (!st) {
+    if (!st && l->without) {
+        doubts_find(b, &d);
+        st = without_print(l, b, &d, &why);
+    } else if (!st) {
         boot_verdict_make(b, p, &v);
         doubts_find(b, &d);
         said_find(l, b, &v, &said);
@@ -189,9 +282,9 @@ static int look(void *arg)
     return st ? failure_print_about(ABOUT_TRACE, "autologger why", st, &why) : lost ? VERB_FAILED : VERB_FINE;
 }
 
-int why_run(const char *file, bool own, bool as_json)
+int why_run(const char *file, const char *without, bool own, bool as_json)
 {
-    struct why_look l    = {file, as_json, own ? journal_begin() : (struct journal){-1, -1}};
+    struct why_look l    = {file, without, as_json, own && !without ? journal_begin() : (struct journal){-1, -1}};
     const int       code = read_apart("autologger why", file, look, &l);
     journal_end(&l.journal);
     return code;

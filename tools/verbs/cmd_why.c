@@ -13,11 +13,16 @@
 
 struct why_args {
     struct cmdline common;
-    const char    *file;
+    const char    *file, *without;
 };
+enum { OPTION_WITHOUT = 1000 };
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct why_args *a = state->input;
+    if (key == OPTION_WITHOUT) {
+        a->without = arg;
+        return 0;
+    }
     if (key != ARGP_KEY_ARG)
         return cmdline_option(&a->common, key, arg);
     if (a->file)
@@ -75,12 +80,14 @@ static int offer(const struct why_args *a)
 
 int cmd_why(int argc, char **argv)
 {
-    static const struct argp_option options[] = {OPT_STORE, OPT_JSON, {0}};
+    static const struct argp_option options[] = {OPT_STORE, OPT_JSON,
+                                            {"without", OPTION_WITHOUT, "UNIT", 0, "How long the boot would have taken without this unit, with a range", 0},
+                                            {0}};
     static const struct argp        argp      = {
         options, parse, "[FILE]",
         CMDLINE_DOC("Why was the last boot slow, in one screen: the cause, how much faster the boot would be, what to do, what else took time, and how sure "
                     "that is. Where no boot was traced yet it offers to trace the next one. FILE: of this trace.",
-                    "  autologger why\n  autologger why --json boot.etl"),
+                    "  autologger why\n  autologger why --without NetworkManager-wait-online\n  autologger why --json boot.etl"),
         NULL, NULL, NULL};
     struct why_args     a     = {0};
     struct report_store store = {0};
@@ -91,12 +98,12 @@ int cmd_why(int argc, char **argv)
     if (!cmdline_parse(&argp, argc, argv, &a, &code))
         return code;
     if (a.file)
-        return why_run(a.file, false, a.common.json);
+        return why_run(a.file, a.without, false, a.common.json);
     const wstatus st = report_store_open(&store, &a.common, NULL, &why);
     if (st)
         code = failure_print_about(ABOUT_STORE, "autologger why", st, &why);
     else if (report_store_files(&store, NULL, 1, &file))
-        code = why_run(file, true, a.common.json);
+        code = why_run(file, a.without, true, a.common.json);
     else if (store.store && declared(store.store)) {
         visible_printf(stderr, "autologger why: a boot is declared to be traced, and there is no trace of one yet. Do: reboot, if this machine was not rebooted since; "
                                "else autologger status, which says what became of it\n");

@@ -1,0 +1,198 @@
+#include "autologger/analysis/boot_without.h"
+
+#include "autologger/analysis/boot_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLACK_NS = 50000000 /* a job is begun a moment before that of what it is ordered after has been told */ };
+
+struct node { /* a unit that was started */
+    int     unit;
+    int64_t begin, done; /* as they were */
+    int64_t moved; /* how much earlier it would have been done */
+};
+struct order { /* nodes by the times at which they began */
+    const struct boot *b;
+    const struct node *without;
+    double             share; /* of the processors' time while that one started: how much it had */
+    struct node       *node;
+    int               *of_unit; /* unit -> node, or BOOT_NONE */
+    unsigned           nodes;
+};
+
+static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t sooner(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct node *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->done > y->done) - (x->done < y->done);
+}
+
+static bool order_make(const struct boot *b, struct order *o)
+{
+    *o = (struct order){.b = b, .node = calloc(b->units + 1ul, sizeof *o->node), .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit)};
+    if (!o->node || !o->of_unit)
+        return false;
+    for (unsigned i = 0; i < b->units; i++) {
+        const struct boot_unit *u    = &b->unit[i];
+        const int64_t           done = boot_unit_done(u);
+        o->of_unit[i]                = BOOT_NONE;
+        if (!done || done > b->finish + SLACK_NS)
+            continue;
+        const int64_t begin  = u->activating && u->activating <= done ? u->activating : done;
+        o->node[o->nodes++] = (struct node){.unit = (int)i, .begin = begin, .done = done};
+    }
+    qsort(o->node, o->nodes, sizeof *o->node, by_begin);
+    for (unsigned i = 0; i < o->nodes; i++)
+        o->of_unit[o->node[i].unit] = (int)i;
+    return true;
+}
+
+static void order_finish(struct order *o)
+{
+    free(o->node);
+    free(o->of_unit);
+}
+
+/* When the last of those was done that the node is ordered after: as it was, and as it would be. 0: nothing is told, or nothing of it was started. */
+static int64_t awaited(const struct order *o, const struct node *n, int64_t *would)
+{
+    const char *p     = o->b->unit[n->unit].after;
+    int64_t     found = 0;
+    *would            = 0;
+    for (size_t length; p && *p; p += length + (p[length] == ' ')) {
+        char name[256];
+        if (!(length = strcspn(p, " ")) || length >= sizeof name)
+            continue;
+        memcpy(name, p, length);
+        name[length]   = 0;
+        const int unit = boot_unit_find(o->b, name), at = unit == BOOT_NONE ? BOOT_NONE : o->of_unit[unit];
+        if (at == BOOT_NONE || &o->node[at] >= n || o->node[at].done > n->begin + SLACK_NS)
+            continue; /* not started, or not waited for */
+        const struct node *d = &o->node[at];
+        found                = later(found, d->done);
+        *would               = later(*would, d->done - d->moved);
+    }
+    return found;
+}
+
+/* How much sooner a unit's programs would have had a processor, had the one that is left out taken none. */
+static int64_t lighter(const struct order *o, const struct node *n)
+{
+    const int64_t from = later(n->begin, o->without->begin), to = sooner(n->done, o->without->done);
+    int64_t       ready = 0;
+    for (unsigned i = 0; to > from && i < o->b->processes; i++)
+        if (o->b->process[i].unit == n->unit)
+            ready += boot_ran(o->b, (int)i, from, to).ready;
+    return (int64_t)(o->share * (double)sooner(ready, to > from ? to - from : 0));
+}
+
+static void move_all(struct order *o, bool share)
+{
+    for (unsigned i = 0; i < o->nodes; i++) {
+        struct node  *n = &o->node[i];
+        int64_t       would;
+        const int64_t was = awaited(o, n, &would);
+        n->moved          = was > would ? was - would : 0;
+        if (n == o->without)
+            n->moved += n->done - n->begin;
+        else if (share)
+            n->moved += lighter(o, n);
+    }
+}
+
+/* The boot ends when no start is under way that was asked for with it; what a socket or a timer starts meanwhile is none of it. */
+static bool had_job(const struct order *o, const struct node *n)
+{
+    const struct boot_unit *u = &o->b->unit[n->unit];
+    return u->job_result && strncmp(u->name, "autologger", 10) != 0 /* not its own */ && u->job_end <= o->b->finish + SLACK_NS && u->job_end >= n->begin;
+}
+
+static bool has_jobs(const struct order *o)
+{
+    bool any = false;
+    for (unsigned i = 0; i < o->nodes; i++)
+        any |= had_job(o, &o->node[i]);
+    return any;
+}
+
+static bool is_awaited(const struct order *o, const struct node *n, bool jobs)
+{
+    const struct boot_unit *u   = &o->b->unit[n->unit];
+    const char             *dot = strrchr(u->name, '.');
+    return jobs ? had_job(o, n) : dot && strcmp(dot, ".target") == 0;
+}
+
+/* Share of the processors that were busy in a time. */
+static double busy(const struct boot *b, int64_t from, int64_t to)
+{
+    const struct boot_lane *l   = &b->lane[BOOT_LANE_CPU];
+    double                  sum = 0;
+    if (!l->width || to <= from || !b->cpus)
+        return 0;
+    for (int64_t i = from / l->width; i <= (to - 1) / l->width && i < LANE_BINS; i++)
+        sum += l->bin[i];
+    const double share = sum / ((double)((to - 1) / l->width - from / l->width + 1) * (double)l->width * b->cpus);
+    return share < 1 ? share : 1;
+}
+
+/* What moves to the end of its time meets those that had the processors then. */
+static int64_t met(const struct boot *b, const struct node *n, int64_t gain)
+{
+    const double share = busy(b, n->done - gain, n->done), moved = busy(b, n->done, b->finish) * (double)(b->finish - n->done);
+    return (int64_t)(share * (double)sooner((int64_t)moved, gain));
+}
+
+/* The end of the boot as it would be, by the units that it waits for; *next: the last of them. */
+static int64_t gain_of(const struct order *o, bool jobs, int *next)
+{
+    int64_t was = 0, would = 0;
+    for (unsigned i = 0; i < o->nodes; i++) {
+        const struct node *n = &o->node[i];
+        if (!is_awaited(o, n, jobs))
+            continue;
+        was = later(was, n->done);
+        if (n->done - n->moved > would && n != o->without) {
+            would = n->done - n->moved;
+            *next = n->unit;
+        }
+    }
+    return was - would;
+}
+
+static void compute(struct order *o, struct boot_without *out)
+{
+    const struct boot *b    = o->b;
+    const struct node *n    = o->without;
+    const bool         jobs = has_jobs(o);
+    const double       all  = busy(b, n->begin, n->done) * (double)(n->done - n->begin) * b->cpus;
+    int                ignored;
+    move_all(o, false);
+    out->gain  = gain_of(o, jobs, &out->next);
+    out->least = out->gain - met(b, n, out->gain);
+    o->share   = all > 0 ? (double)sooner(b->unit[n->unit].time[BOOT_RUNNING], n->done - n->begin) / all : 0;
+    o->share   = o->share < 1 ? o->share : 1;
+    move_all(o, true);
+    out->most = later(out->gain, sooner(gain_of(o, jobs, &ignored), b->finish));
+}
+
+bool boot_without(const struct boot *b, int unit, struct boot_without *out)
+{
+    struct order o;
+    bool         known = false;
+
+    *out = (struct boot_without){.next = BOOT_NONE};
+    if (b->finish <= 0 || b->live || unit < 0 || (unsigned)unit >= b->units)
+        return false;
+    if (order_make(b, &o) && o.of_unit[unit] != BOOT_NONE) {
+        known     = true;
+        o.without = &o.node[o.of_unit[unit]];
+        compute(&o, out);
+    }
+    order_finish(&o);
+    return known;
+}
