@@ -57,6 +57,8 @@ static struct klog *klog_new(const struct klog_config *config)
     k->drain.proc = k->drain.devices_fd = -1;
     k->state[0] = k->state[1] = -1;
     pthread_mutex_init(&k->size_lock, NULL);
+    if ((k->probes = config->devices))
+        probes_hold();
     k->wake       = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return k;
 }
@@ -400,15 +402,6 @@ void klog_stop(struct klog *k)
     drain_pass(&k->drain, true); /* its last store says that all this is final */
 }
 
-static void probes_end(void)
-{
-    const int root = tracefs_open();
-    if (root < 0)
-        return;
-    probes_remove(root);
-    close(root);
-}
-
 void klog_destroy(struct klog *k)
 {
     if (!k)
@@ -418,10 +411,10 @@ void klog_destroy(struct klog *k)
     nettap_close(k->net_tap);
     convert_finish(&k->convert);
     drain_finish(&k->drain);
-    const bool ended = k->config.devices && k->log.header && k->log.header->stopped && rings_present(&k->rings);
+    const bool ended = k->log.header && k->log.header->stopped && rings_present(&k->rings);
     rings_close(&k->rings);
-    if (ended)
-        probes_end();
+    if (k->probes)
+        probes_let_go(ended);
     rawlog_finish(&k->log);
     for (int i = 0; i < 2; i++)
         if (k->state[i] >= 0)

@@ -1,8 +1,10 @@
 /* probes.c - definitions in tracefs. See probes.h. */
 #include "autologger/kernel/source/probes.h"
+#include "autologger/kernel/source/sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,17 +42,66 @@ int probes_define(int tracefs)
     return defined ? 0 : error;
 }
 
-void probes_remove(int tracefs)
+/* ---- the end of them ---- */
+
+enum { TRIES = 50, PAUSE_US = 100000 /* a keeper drops its copies of perf events a moment after this process has */ };
+static struct {
+    pthread_mutex_t lock;
+    unsigned        holders; /* kernel loggers of this process that may open them */
+    bool            removing;
+} use = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* True: none is left. */
+static bool remove_all(void)
 {
-    int fd = file_open(tracefs);
-    if (fd < 0)
-        return;
-    for (size_t i = 0; i < PROBES; i++) {
+    const int root = tracefs_open(), fd = root < 0 ? -1 : file_open(root);
+    bool      left = false;
+    for (size_t i = 0; fd >= 0 && i < PROBES; i++) {
         char text[64];
         int  n = snprintf(text, sizeof text, "-:" GROUP "/%s\n", probes[i].event);
-        (void)!write(fd, text, (size_t)n); /* EBUSY: another session has it */
+        left |= write(fd, text, (size_t)n) < 0 && errno == EBUSY; /* somebody has it open */
     }
-    close(fd);
+    if (fd >= 0)
+        close(fd);
+    if (root >= 0)
+        close(root);
+    return !left;
+}
+
+/* Taking an event away makes the kernel wait for all processors: who asked for the end of a session does not wait for that. */
+static void *remover(void *arg)
+{
+    bool done = false;
+    (void)arg;
+    for (unsigned i = 0; i < TRIES && !done; i++) {
+        if (i)
+            usleep(PAUSE_US);
+        pthread_mutex_lock(&use.lock);
+        done         = use.holders || remove_all();
+        use.removing = !done && i + 1 < TRIES;
+        pthread_mutex_unlock(&use.lock);
+    }
+    return NULL;
+}
+
+void probes_hold(void)
+{
+    pthread_mutex_lock(&use.lock);
+    use.holders++;
+    pthread_mutex_unlock(&use.lock);
+}
+
+void probes_let_go(bool ended)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&use.lock);
+    use.holders--;
+    if (ended && !use.holders && !use.removing && pthread_create(&thread, NULL, remover, NULL) == 0) {
+        pthread_setname_np(thread, "probes-end");
+        pthread_detach(thread);
+        use.removing = true;
+    }
+    pthread_mutex_unlock(&use.lock);
 }
 
 size_t probes_argument(char *out, size_t size)
