@@ -83,10 +83,16 @@ static void cpus_step(struct service *v)
     cpus_look(v);
 }
 
-/* Also those of a predecessor that died while it opened them. */
-static void kernel_begin(struct service *v)
+/* Also those of a predecessor that died, or was ended, while it opened them: its sessions begin to record now. */
+static void kernel_begin(struct service *v, bool adopted)
 {
     struct reason why;
+    for (unsigned i = 0; adopted && i < SHM_SESSIONS; i++) {
+        struct session *s = v->table.slot[i];
+        if (s && session_wants_kernel(s) && !s->klog && !s->state->stop_asked)
+            condition_add(&s->conditions, W_NOT_READY, true, "EnableKernelFlags", "", 0, "nothing, if it was once: the machine was very busy",
+                          "who made this session was ended before the kernel's events were open: they begin with this daemon");
+    }
     if (kernel_start_begin(&v->table, v->env.changed_fd, &v->kernel, &why) != W_SUCCESS)
         visible_line(stderr, "autologgerd: %s", why.text);
 }
@@ -482,7 +488,7 @@ wstatus service_create(const struct service_options *options, struct handed *han
         server_adopt(v->server, handed_take, v->handed);
         eventfd_write(v->env.changed_fd, 1); /* the predecessor may have died before it saved the rows */
     }
-    kernel_begin(v);
+    kernel_begin(v, adopted);
     if (!v->state->ready_ns)
         v->state->ready_ns = boot_ns();
     if (!options->hold)
