@@ -13,6 +13,7 @@ struct boot_finding {
     double             score;
     int64_t            cost, start, end;
     int                unit, process;
+    const char        *about; /* a device's name, of the boot; NULL: it is about none */
     char               sentence[800];
     struct boot_number number[3];
 };

@@ -166,6 +166,7 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
         say_slow(b, slow, f);
     if (late || slow) {
         const int64_t start = late ? late->put_off : slow->start, end = late ? late->put_off + late->waited : slow->end;
+        f->about   = late ? late->name : slow->device;
         f->process = late ? BOOT_NONE : slow->process;
         f->unit    = waiter(b, p, start, end);
         if (f->unit == BOOT_NONE && f->process != BOOT_NONE)

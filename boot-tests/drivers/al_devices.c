@@ -42,6 +42,7 @@ static int file_add(struct platform_device *d, struct miscdevice *file)
 
 static int slow_probe(struct platform_device *d)
 {
+	dev_warn(&d->dev, "does not answer yet\n");
 	msleep(slow_ms);
 	return 0;
 }

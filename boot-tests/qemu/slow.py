@@ -3,6 +3,7 @@
 A folder of boot-tests/slow is a scenario with a file `cause`:
   rule   the rule of the verdict that has to come first (autologger/analysis/boot_rules.def)
   names  texts that the verdict's sentence has to have, with " & " between them
+  kernel   texts that a line of the kernel's log has to have in what `why` says; may be missing
   journal  texts that a line of the journal has to have in what `why` says in the guest (which has a file /etc/slow-why); may be missing
   seconds  how long it takes at least: in a boot that took six times as long because the host was busy, nobody can be asked to see it
 `keep`: the traces and what systemd-analyze said are copied there, by name."""
@@ -25,7 +26,7 @@ class Found:
     """What one such boot gave."""
 
     def __init__(self, scenario):
-        self.scenario, self.report, self.said, self.wrong, self.missed, self.seconds, self.busy = scenario, {}, {}, [], [], 0.0, False
+        self.scenario, self.report, self.said, self.wrong, self.missed, self.seconds, self.busy, self.log = scenario, {}, {}, [], [], 0.0, False, []
 
     @property
     def counts(self):
@@ -44,18 +45,21 @@ class Found:
 def cause_of(scenario):
     ini = configparser.ConfigParser(interpolation=None, delimiters=("=",))
     ini.read_string("[cause]\n" + (scenario.folder / "cause").read_text(encoding="utf-8"))
-    return ini["cause"]["rule"], ini["cause"]["names"], float(ini["cause"]["seconds"]), ini["cause"].get("journal", "")
+    return ini["cause"]["rule"], ini["cause"]["names"], float(ini["cause"]["seconds"]), ini["cause"].get("journal", ""), ini["cause"].get("kernel", "")
 
 
 def judge(found):
     """What the verdict does not say."""
-    rule, names, seconds, journal = cause_of(found.scenario)
+    rule, names, seconds, journal, log = cause_of(found.scenario)
     found.busy = found.report.get("finish", 0) / 1e3 > BUSY * seconds
     if found.verdict.get("rule") != rule:
         found.missed.append(f"the verdict's rule is {found.verdict.get('rule')}, not {rule}")
     for name in names.split(" & "):
         if name not in found.verdict.get("sentence", ""):
             found.missed.append(f"'{name}' is not in: {found.verdict.get('sentence')}")
+    for text in filter(None, log.split(" & ")):
+        if not any(text in line for line in found.log):
+            found.missed.append(f"'{text}' is in no line of the kernel's log that why has: {found.log}")
     for text in filter(None, journal.split(" & ")):
         if not re.search(r"^  journal  (.*\n {11})*.*" + re.escape(text), found.said.get("why") or "", re.MULTILINE):
             found.missed.append(f"'{text}' is no line of the journal in: {found.said.get('why')}")
@@ -113,6 +117,7 @@ def boot_one(scenario, keep=None, say=lambda text: None):
             if remains.store():
                 shutil.copy(remains.store(), keep / f"{scenario.name}.db")
         found.report = json.loads(run(built("autologger"), "report", "--json", traces[0], check=False).stdout or "{}")
+        found.log = json.loads(run(built("autologger"), "why", "--json", traces[0], check=False).stdout or "{}").get("verdict", {}).get("kernel", [])
         judge(found)
         compare_phases(found)
     except (Failed, Stuck) as e:

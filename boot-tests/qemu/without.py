@@ -24,7 +24,13 @@ def _boot(scenario, number, parts, work, arguments, say):
     return traces[0]
 
 
-def measure(scenario, say=lambda text: None):
+def _keep(folder, trace, name):
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(trace, folder / f"{name}.etl")
+
+
+def measure(scenario, keep=None, say=lambda text: None):
     """{name, unit, boot, predicted, least, most, measured}, in milliseconds; {name, wrong} where there is no such figure."""
     work = pathlib.Path(tempfile.mkdtemp(prefix=f"autologger-without-{scenario.name}-"))
     try:
@@ -34,8 +40,10 @@ def measure(scenario, say=lambda text: None):
         if not unit:
             return {"name": scenario.name, "wrong": "the verdict names no unit"}
         said = _asked("why", "--json", "--without", unit, with_it)
+        _keep(keep, with_it, scenario.name)
         runner.refill(work)
         without = _boot(scenario, 2, parts, work, f"systemd.mask={unit}", say)
+        _keep(keep, without, f"{scenario.name}-without")
         measured = _asked("report", "--json", without).get("finish")
         return {"name": scenario.name, "unit": unit, "boot": said["boot_ms"], "predicted": said["predicted_ms"],
                 "least": said["boot_ms"] - said["gain_most_ms"], "most": said["boot_ms"] - said["gain_least_ms"], "measured": round(measured)}

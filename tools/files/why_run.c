@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BESIDES_SHOWN = 4, DOUBTS_MOST = 8, DOUBT = 160 };
+enum { BESIDES_SHOWN = 4, LINES_MOST = 3, DOUBTS_MOST = 8, DOUBT = 160 };
 
 struct why_look {
     const char    *file;
@@ -96,6 +96,17 @@ static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct
     return f->unit != BOOT_NONE && tells_order(b) && boot_without(b, f->unit, out);
 }
 
+/* What the kernel's log has of the verdict's device from that time: the first lines. Returns how many. */
+static unsigned log_lines(const struct boot *b, const struct boot_finding *f, const struct boot_text *out[LINES_MOST])
+{
+    const int64_t around = 50000000;
+    unsigned      count  = 0;
+    for (unsigned i = 0; f && f->about && *f->about && i < b->texts && count < LINES_MOST; i++)
+        if (!b->text[i].provider && b->text[i].at >= f->start - around && b->text[i].at <= f->end + around && strstr(b->text[i].text, f->about))
+            out[count++] = &b->text[i];
+    return count;
+}
+
 /* ---- as text ---- */
 
 static void text_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
@@ -113,6 +124,10 @@ static void text_print(const struct why_look *l, const struct boot *b, const str
         visible_printf(stdout, "\n");
         visible_printf(stdout, "  %-8s %s\n", "do", f->next);
     }
+    const struct boot_text *line[LINES_MOST];
+    const unsigned          lines = log_lines(b, f, line);
+    for (unsigned i = 0; i < lines; i++)
+        visible_printf(stdout, "  %-8s %.3f s  %s\n", i ? "" : "kernel", seconds(line[i]->at), line[i]->text);
     for (unsigned i = 0; i < said->count; i++)
         visible_printf(stdout, "  %-8s %s\n", i ? "" : "journal", said->line[i]);
     for (unsigned i = 1, shown = 0; shown < BESIDES_SHOWN && (f = another(v, &i)); shown++)
@@ -141,6 +156,12 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_text(j, "command", f->process == BOOT_NONE ? NULL : b->process[f->process].command);
     json_text(j, "do", f->next);
     if (said) {
+        const struct boot_text *line[LINES_MOST];
+        const unsigned          lines = log_lines(b, f, line);
+        json_array(j, "kernel");
+        for (unsigned i = 0; i < lines; i++)
+            json_text(j, NULL, line[i]->text);
+        json_array_end(j);
         json_array(j, "journal");
         for (unsigned i = 0; i < said->count; i++)
             json_text(j, NULL, said->line[i]);
