@@ -1,5 +1,6 @@
 #include "autologger/analysis/boot_verdict.h"
 
+#include "autologger/analysis/boot_modules.h"
 #include "autologger/analysis/boot_queue.h"
 #include "autologger/analysis/boot_reason.h"
 #include "autologger/analysis/boot_verdict_rules.h"
@@ -236,62 +237,19 @@ static bool generator(const struct look *l)
     return true;
 }
 
-static bool is_loader(const struct boot *b, const struct boot_process *p)
-{
-    (void)b;
-    return strcmp(p->label, "insmod") == 0 || strcmp(p->label, "modprobe") == 0 || strcmp(p->label, "kmod") == 0 ||
-           strcmp(p->label, "systemd-modules-load") == 0;
-}
-
-/* All that load modules in one unit, or below one program: what one needs comes before it. */
-static bool same_place(const struct boot *b, int x, int y)
-{
-    const struct boot_process *p = &b->process[x], *q = &b->process[y];
-    return x == y || (p->unit != BOOT_NONE ? p->unit == q->unit : p->parent == q->parent && q->unit == BOOT_NONE);
-}
-
-/* "raid6_pq 2.6 s, btrfs 2.2 s": the longest three, by the program's last argument. */
-static int64_t modules_of(const struct boot *b, int at, char *out, size_t room, int64_t *running)
-{
-    int     best[3] = {BOOT_NONE, BOOT_NONE, BOOT_NONE};
-    int64_t sum     = 0;
-    size_t  n       = 0;
-    for (unsigned i = 0; i < b->processes; i++) {
-        if (b->process[i].lives || !is_loader(b, &b->process[i]) || !same_place(b, at, (int)i))
-            continue;
-        sum += b->process[i].end - b->process[i].start;
-        *running += b->process[i].time[BOOT_RUNNING];
-        int now = (int)i;
-        for (unsigned k = 0; k < 3; k++)
-            if (best[k] == BOOT_NONE || b->process[now].end - b->process[now].start > b->process[best[k]].end - b->process[best[k]].start) {
-                const int was = best[k];
-                best[k]       = now;
-                if ((now = was) == BOOT_NONE)
-                    break;
-            }
-    }
-    for (unsigned k = 0; k < 3 && best[k] != BOOT_NONE && n < room; k++) {
-        const struct boot_process *p    = &b->process[best[k]];
-        const char                *last = strrchr(p->command, ' '), *name = last ? last + 1 : p->label, *slash = strrchr(name, '/');
-        name                            = slash ? slash + 1 : name;
-        n += (size_t)snprintf(out + n, room - n, "%s%.*s %.1f s", k ? ", " : "", (int)strcspn(name, "."), name, seconds(p->end - p->start));
-    }
-    return sum;
-}
-
 static bool module(const struct look *l)
 {
     const struct boot *b = l->b;
     char               unit[300], names[200] = "";
     int64_t            running = 0;
-    const int          at      = longest_process(b, is_loader);
+    const int          at      = longest_process(b, boot_is_loader);
     if (!finding_process(l, at))
         return false;
     const struct boot_process *p   = &b->process[at];
-    const int64_t              sum = modules_of(b, at, names, sizeof names, &running);
+    const int64_t              sum = boot_modules_of(b, at, names, sizeof names, &running);
     int64_t                    start = p->start, end = p->end, cost = 0;
     for (unsigned i = 0; i < b->processes; i++)
-        if (is_loader(b, &b->process[i]) && same_place(b, at, (int)i)) {
+        if (boot_is_loader(b, &b->process[i]) && boot_loads_beside(b, at, (int)i)) {
             start = b->process[i].start < start ? b->process[i].start : start;
             end   = b->process[i].end > end ? b->process[i].end : end;
             cost += b->process[i].lives ? 0 : process_cost(l, (int)i);

@@ -35,8 +35,9 @@ static double seconds(int64_t ns) { return (double)ns / 1e9; }
 /* The next finding that is no other word for the verdict, at `*i` or behind it; NULL: there is none. */
 static const struct boot_finding *another(const struct boot_verdict *v, unsigned *i)
 {
+    const bool device = strcmp(v->finding[0].rule, "device") == 0; /* then all of its unit is */
     for (; *i < v->findings; ++*i)
-        if (strcmp(v->finding[*i].rule, "slow-unit") != 0 || v->finding[*i].unit != v->finding[0].unit)
+        if ((!device && strcmp(v->finding[*i].rule, "slow-unit") != 0) || v->finding[*i].unit != v->finding[0].unit || v->finding[*i].unit == BOOT_NONE)
             return &v->finding[(*i)++];
     return NULL;
 }
