@@ -90,18 +90,18 @@ def run_scenario(scenario, keep=False, say=lambda text: None, cuts=None):
     return outcome
 
 
-def boot_again(scenario, number, parts, work, say, arguments=""):
+def boot_again(scenario, number, parts, work, say, exact=False, arguments=""):
     """A boot; once more, from the disks as they were, when the emulated machine stood still (machine.boot). Twice is a failure."""
     kept = {image: image.with_suffix(".before") for image in work.glob("*.img")}
     for image, copy in kept.items():
         disk.copy(image, copy)
     try:
-        return one_boot(scenario, number, parts, work, arguments=arguments)
+        return one_boot(scenario, number, parts, work, exact, arguments)
     except Stuck as e:
         say(f"boot {number}: the emulated machine stood still, it is booted once more. {e}")
         for image, copy in kept.items():
             disk.copy(copy, image)
-        return one_boot(scenario, number, parts, work, arguments=arguments)
+        return one_boot(scenario, number, parts, work, exact, arguments)
     finally:
         for copy in kept.values():
             copy.unlink(missing_ok=True)
