@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_NS = 300000000, VERDICT_NS = 500000000, VERDICT_PART = 20 /* of the boot */, UNITS_MOST = 3 };
+enum { LEAST_NS = BOOT_FINDING_LEAST, VERDICT_NS = 500000000, VERDICT_PART = 20 /* of the boot */, UNITS_MOST = 3 };
 
 struct look { /* what a rule gets, and where it writes */
     const struct boot      *b;

@@ -19,38 +19,60 @@ static bool program_waits(const struct boot_process *p)
     return (strcmp(p->label, "udevadm") == 0 && strstr(p->command, "settle")) || strcmp(p->label, "wait-for-root") == 0;
 }
 
-/* The path's time in [start, end) in which a device was waited for: within the kernel's own start, by a unit, or by a program of the initramfs. */
-static int64_t waited_for(const struct boot *b, const struct boot_path *p, int64_t start, int64_t end)
+enum { SPANS_MOST = 256 };
+/* When somebody waited for a device: the kernel's own start, units, and programs of the initramfs, all on the path. */
+struct waiting {
+    struct span { int64_t start, end; int unit; } span[SPANS_MOST];
+    unsigned spans;
+};
+
+static void span_add(struct waiting *w, int64_t start, int64_t end, int unit)
 {
-    int64_t sum = 0;
-    for (unsigned i = 0; i < p->steps; i++) {
-        const struct boot_step *s = &p->step[i];
-        if (s->depth == 0 && ((s->kind == STEP_UNIT && s->unit != BOOT_NONE && unit_waits(b->unit[s->unit].name)) || s->kind == STEP_KERNEL))
-            sum += boot_between(s->start, s->end, start, end);
-    }
-    for (unsigned i = 0; i < b->processes; i++)
-        if (b->process[i].unit == BOOT_NONE && program_waits(&b->process[i]))
-            sum += boot_path_overlap(b, p, BOOT_NONE, (int)i, boot_later(start, b->process[i].start), boot_sooner(end, b->process[i].end));
-    return sum;
+    if (end > start && w->spans < SPANS_MOST)
+        w->span[w->spans++] = (struct span){start, end, unit};
 }
 
-/* The unit of the path that waited for a device in [start, end); BOOT_NONE: none did. */
-static int waiter(const struct boot *b, const struct boot_path *p, int64_t start, int64_t end)
+static void waiting_find(const struct boot *b, const struct boot_path *p, struct waiting *w)
+{
+    w->spans = 0;
+    for (unsigned i = 0; i < p->steps; i++) {
+        const struct boot_step *s = &p->step[i];
+        if (s->depth == 0 && (s->kind == STEP_KERNEL || (s->kind == STEP_UNIT && s->unit != BOOT_NONE && unit_waits(b->unit[s->unit].name))))
+            span_add(w, s->start, s->end, s->kind == STEP_UNIT ? s->unit : BOOT_NONE);
+    }
+    for (unsigned i = 0; i < b->processes; i++) {
+        const struct boot_process *one = &b->process[i];
+        if (one->unit == BOOT_NONE && program_waits(one) && boot_path_overlap(b, p, BOOT_NONE, (int)i, one->start, one->end))
+            span_add(w, one->start, one->end, BOOT_NONE);
+    }
+}
+
+/* The time in [start, end) in which a device was waited for. */
+static int64_t waited_for(const struct waiting *w, int64_t start, int64_t end)
+{
+    int64_t sum = 0;
+    for (unsigned i = 0; i < w->spans; i++)
+        sum += boot_between(w->span[i].start, w->span[i].end, start, end);
+    return sum < end - start ? sum : end - start;
+}
+
+/* The unit that waited for a device in [start, end); BOOT_NONE: none did. */
+static int waiter(const struct waiting *w, int64_t start, int64_t end)
 {
     int     unit = BOOT_NONE;
     int64_t most = 0;
-    for (unsigned i = 0; i < p->steps; i++) {
-        const struct boot_step *s = &p->step[i];
-        if (s->depth == 0 && s->kind == STEP_UNIT && s->unit != BOOT_NONE && unit_waits(b->unit[s->unit].name) && boot_between(s->start, s->end, start, end) > most) {
-            most = boot_between(s->start, s->end, start, end);
-            unit = s->unit;
+    for (unsigned i = 0; i < w->spans; i++) {
+        const int64_t n = boot_between(w->span[i].start, w->span[i].end, start, end);
+        if (w->span[i].unit != BOOT_NONE && n > most) {
+            most = n;
+            unit = w->span[i].unit;
         }
     }
     return unit;
 }
 
 /* Of a probe also what its own thread held up: a program that loads a module, a unit that does. */
-static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct boot_probe *probe)
+static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const struct waiting *w, const struct boot_probe *probe)
 {
     int64_t own = 0;
     if (!p->steps)
@@ -61,7 +83,7 @@ static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const
         if (!own && unit != BOOT_NONE)
             own = boot_path_overlap(b, p, unit, BOOT_NONE, probe->start, probe->end);
     }
-    const int64_t others = waited_for(b, p, probe->start, probe->end);
+    const int64_t others = waited_for(w, probe->start, probe->end);
     return own > others ? own : others;
 }
 
@@ -145,16 +167,19 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
     struct boot_device       *all    = boot_devices_make(b, &count, &failed);
     const struct boot_device *late   = NULL;
     const struct boot_probe  *slow   = NULL;
-    int64_t                   most   = 0;
+    int64_t                   most   = BOOT_FINDING_LEAST - 1; /* shorter ones are no finding */
+    struct waiting            w;
+    waiting_find(b, p, &w);
     for (unsigned i = 0; i < b->probes; i++) {
-        const int64_t cost = boot_probe_is_deferred(&b->probe[i]) ? 0 : probe_cost(b, p, &b->probe[i]);
+        const struct boot_probe *one  = &b->probe[i];
+        const int64_t            cost = boot_probe_is_deferred(one) || one->end - one->start <= most ? 0 : probe_cost(b, p, &w, one);
         if (cost > most) { /* of nested ones the outer one; what is within it is shorter */
-            slow = &b->probe[i];
+            slow = one;
             most = cost;
         }
     }
     for (unsigned i = 0; i < count; i++) {
-        const int64_t cost = waited_for(b, p, all[i].put_off, all[i].put_off + all[i].waited);
+        const int64_t cost = waited_for(&w, all[i].put_off, all[i].put_off + all[i].waited);
         if (all[i].waited && cost * 10 >= most * 9 && cost > (late ? most : 0)) { /* it says more than the probe of what it waited for */
             late = &all[i];
             most = cost;
@@ -168,7 +193,7 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
         const int64_t start = late ? late->put_off : slow->start, end = late ? late->put_off + late->waited : slow->end;
         f->about   = late ? late->name : slow->device;
         f->process = late ? BOOT_NONE : slow->process;
-        f->unit    = waiter(b, p, start, end);
+        f->unit    = waiter(&w, start, end);
         if (f->unit == BOOT_NONE && f->process != BOOT_NONE)
             f->unit = b->process[f->process].unit;
         say_waiter(b, f);

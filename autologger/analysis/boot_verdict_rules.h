@@ -4,6 +4,7 @@
 #define AUTOLOGGER_ANALYSIS_BOOT_VERDICT_RULES_H
 #include "autologger/analysis/boot_verdict.h"
 
+enum { BOOT_FINDING_LEAST = 300000000 /* ns: what costs less is not found */ };
 #define BOOT_SAY(f, ...) snprintf((f)->sentence, sizeof(f)->sentence, __VA_ARGS__)
 #define BOOT_NUMBER(f, i, label, ...) (snprintf((f)->number[i].what, sizeof(f)->number[i].what, "%s", label), \
                                        snprintf((f)->number[i].value, sizeof(f)->number[i].value, __VA_ARGS__))

@@ -12,12 +12,14 @@ struct node { /* a unit that was started */
     int64_t begin, done; /* as they were */
     int64_t moved; /* how much earlier it would have been done */
 };
+struct name { const char *text; int unit; };
 struct order { /* nodes by the times at which they began */
     const struct boot *b;
     const struct node *without;
     double             share; /* of the processors' time while that one started: how much it had */
     struct node       *node;
     int               *of_unit; /* unit -> node, or BOOT_NONE */
+    struct name       *name; /* of all units, sorted */
     unsigned           nodes;
 };
 
@@ -32,11 +34,17 @@ static int by_begin(const void *a, const void *b)
     return (x->done > y->done) - (x->done < y->done);
 }
 
+static int by_text(const void *a, const void *b) { return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text); }
+
 static bool order_make(const struct boot *b, struct order *o)
 {
-    *o = (struct order){.b = b, .node = calloc(b->units + 1ul, sizeof *o->node), .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit)};
-    if (!o->node || !o->of_unit)
+    *o = (struct order){.b = b, .node = calloc(b->units + 1ul, sizeof *o->node), .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit),
+                        .name = calloc(b->units + 1ul, sizeof *o->name)};
+    if (!o->node || !o->of_unit || !o->name)
         return false;
+    for (unsigned i = 0; i < b->units; i++)
+        o->name[i] = (struct name){b->unit[i].name, (int)i};
+    qsort(o->name, b->units, sizeof *o->name, by_text);
     for (unsigned i = 0; i < b->units; i++) {
         const struct boot_unit *u    = &b->unit[i];
         const int64_t           done = boot_unit_done(u);
@@ -56,6 +64,7 @@ static void order_finish(struct order *o)
 {
     free(o->node);
     free(o->of_unit);
+    free(o->name);
 }
 
 /* When the last of those was done that the node is ordered after: as it was, and as it would be. 0: nothing is told, or nothing of it was started. */
@@ -70,7 +79,8 @@ static int64_t awaited(const struct order *o, const struct node *n, int64_t *wou
             continue;
         memcpy(name, p, length);
         name[length]   = 0;
-        const int unit = boot_unit_find(o->b, name), at = unit == BOOT_NONE ? BOOT_NONE : o->of_unit[unit];
+        const struct name *named = bsearch(&(struct name){name, 0}, o->name, o->b->units, sizeof *o->name, by_text);
+        const int          at    = named ? o->of_unit[named->unit] : BOOT_NONE;
         if (at == BOOT_NONE || &o->node[at] >= n || o->node[at].done > n->begin + SLACK_NS)
             continue; /* not started, or not waited for */
         const struct node *d = &o->node[at];
