@@ -57,6 +57,17 @@ static void check_path(const struct boot *b, const struct boot_path *p)
     }
 }
 
+/* The page of all causes has the sentence. */
+static bool is_documented(const char *sentence)
+{
+    static char text[1 << 17];
+    FILE       *f = fopen(AL_SOURCE_DIR "/docs/CAUSES.md", "r");
+    assert_non_null(f);
+    text[fread(text, 1, sizeof text - 1, f)] = 0;
+    fclose(f);
+    return strstr(text, sentence) != NULL;
+}
+
 static void every_cause_is_named(void **state)
 {
     glob_t   found;
@@ -79,6 +90,8 @@ static void every_cause_is_named(void **state)
         const bool right = strcmp(v.finding[0].rule, rule) == 0 && has_all(v.sentence, names);
         print_message("%-18s %s %s\n", name, right ? "named:" : "MISSED:", v.sentence);
         named += right;
+        if (!is_documented(v.sentence))
+            fail_msg("docs/CAUSES.md does not have: %s", v.sentence);
         for (unsigned k = 0; k < 3; k++)
             assert_true(*v.finding[0].number[k].what && *v.finding[0].number[k].value);
         assert_true(*v.finding[0].next);
