@@ -84,6 +84,8 @@ struct boot_probe { /* a driver was asked to take a device */
     int64_t  start, end; /* end of the file where it is `open` */
     int32_t  result; /* 0: it has it; else an errno, with or without its sign */
     bool     open; /* it had not answered when the file ended */
+    bool     unknown; /* its answer is lost */
+    int      outer; /* the probe of the same thread within which it was; BOOT_NONE */
 };
 struct boot_deferral { char *device, *reason, *supplier; int64_t at; }; /* why a device was put off; supplier "": not that of a device */
 struct boot_firmware { char *name, *device; uint32_t thread; int64_t start, end; int32_t result; };

@@ -58,6 +58,7 @@ struct boot_builder {
     double              tick; /* ns of one of the clock's */
     struct idmap        threads, pids; /* tid + 1, pid + 1 -> thread, index + 1 */
     struct idmap        units; /* hash of name -> index + 1 */
+    struct idmap        open_probes; /* tid + 1 -> index + 1 of the innermost one */
     struct idmap        raw_stacks, stacks, frames, cells, runs; /* keys -> index + 1 */
     struct boot_cpu    *cpu;
     unsigned            cpus;

@@ -18,23 +18,38 @@ static bool has_room(struct boot_builder *w, unsigned count)
 static void probe_begin(struct boot_builder *w, const struct etl_event *e, int64_t at)
 {
     struct boot_probe *p = has_room(w, w->b->probes) ? BOOT_GROW(w, probe, probes, room_probe) : NULL;
-    if (p)
-        *p = (struct boot_probe){.device = boot_keep(w, boot_field(w, "Device")), .driver = boot_keep(w, boot_field(w, "Driver")), .bus = boot_keep(w, boot_field(w, "Bus")),
-                                 .process = boot_process_of(w, e->process_id), .thread = e->thread_id, .start = at, .open = true};
+    if (!p)
+        return;
+    const uintptr_t outer = (uintptr_t)idmap_get(&w->open_probes, e->thread_id + UINT64_C(1));
+    *p = (struct boot_probe){.device = boot_keep(w, boot_field(w, "Device")), .driver = boot_keep(w, boot_field(w, "Driver")), .bus = boot_keep(w, boot_field(w, "Bus")),
+                             .process = boot_process_of(w, e->process_id), .thread = e->thread_id, .start = at, .open = true, .outer = (int)outer - 1};
+    w->failed |= !idmap_put(&w->open_probes, e->thread_id + UINT64_C(1), (void *)(uintptr_t)w->b->probes);
 }
 
-/* Within one thread they nest. */
+/* Within one thread they nest. Of one whose answer is lost the next outer one says so: its device is another. */
 static void probe_end(struct boot_builder *w, const struct etl_event *e, int64_t at)
 {
-    for (unsigned i = w->b->probes; i > 0; i--) {
-        struct boot_probe *p = &w->b->probe[i - 1];
-        if (!p->open || p->thread != e->thread_id)
-            continue;
-        p->open   = false;
-        p->end    = at;
-        p->result = (int32_t)strtol(boot_field(w, "Result"), NULL, 10);
-        return;
+    enum { DEEP_MOST = 16 };
+    const char *device = boot_field(w, "Device");
+    int         found  = (int)(uintptr_t)idmap_get(&w->open_probes, e->thread_id + UINT64_C(1)) - 1;
+    const int   newest = found;
+    for (unsigned deep = 0; found != BOOT_NONE && strncmp(w->b->probe[found].device, device, strlen(device)) != 0; deep++)
+        found = deep < DEEP_MOST ? w->b->probe[found].outer : BOOT_NONE;
+    if (!*device || found == BOOT_NONE)
+        return; /* it began before the file */
+    for (int i = newest; i != found; i = w->b->probe[i].outer) {
+        w->b->probe[i].open    = false;
+        w->b->probe[i].unknown = true;
+        w->b->probe[i].end     = at;
     }
+    struct boot_probe *p = &w->b->probe[found];
+    p->open              = false;
+    p->end               = at;
+    p->result            = (int32_t)strtol(boot_field(w, "Result"), NULL, 10);
+    if (p->outer == BOOT_NONE)
+        idmap_remove(&w->open_probes, e->thread_id + UINT64_C(1));
+    else
+        w->failed |= !idmap_put(&w->open_probes, e->thread_id + UINT64_C(1), (void *)(uintptr_t)(p->outer + 1));
 }
 
 static void firmware_end(struct boot_builder *w, const struct etl_event *e, int64_t at)
@@ -55,8 +70,12 @@ static void deferral(struct boot_builder *w, int64_t at)
 
 void boot_device_see(struct boot_builder *w, const struct etl_event *e, const struct decoded *names, int64_t at)
 {
-    if (strcmp(names->event, "Uevent") == 0 || !boot_fields_read(w, e, names)) /* uevents: many, and none of them is asked about here */
+    if (strcmp(names->event, "Uevent") == 0) /* many, and none of them is asked about here */
         return;
+    if (!boot_fields_read(w, e, names)) {
+        w->b->trust.undecoded++;
+        return;
+    }
     if (strcmp(names->event, "DeviceProbeStart") == 0)
         probe_begin(w, e, at);
     else if (strcmp(names->event, "DeviceProbeEnd") == 0)
@@ -76,7 +95,7 @@ void boot_device_end(struct boot_builder *w)
 
 /* ---- devices ---- */
 
-bool boot_probe_is_deferred(const struct boot_probe *p) { return !p->open && (p->result == PROBE_DEFERRED || p->result == -PROBE_DEFERRED); }
+bool boot_probe_is_deferred(const struct boot_probe *p) { return !p->open && !p->unknown && (p->result == PROBE_DEFERRED || p->result == -PROBE_DEFERRED); }
 
 static struct boot_device *device_of(struct boot_device *all, unsigned count, const struct boot_probe *p)
 {
@@ -97,6 +116,8 @@ static void probe_take(const struct boot *b, struct boot_device *d, unsigned i)
             d->put_off = p->end;
         return;
     }
+    if (p->unknown)
+        return;
     if (d->longest == BOOT_NONE || p->end - p->start > b->probe[d->longest].end - b->probe[d->longest].start)
         d->longest = (int)i;
     if (!p->open && p->result == 0 && !d->ready) {
@@ -148,15 +169,18 @@ static const struct boot_device *device_named(const struct boot_device *all, uns
     return NULL;
 }
 
-const struct boot_device *boot_device_root(const struct boot_device *all, unsigned count, const struct boot_device *d)
+const struct boot_device *boot_device_root(const struct boot_device *all, unsigned count, const struct boot_device *d, bool *circle)
 {
-    for (unsigned deep = 0; deep < CHAIN_MOST; deep++) { /* two may wait for each other */
-        const struct boot_device *next = device_named(all, count, d->supplier);
-        if (!next)
-            break;
-        d = next;
+    const struct boot_device *root = d, *next;
+    *circle                        = false;
+    for (unsigned deep = 0; (next = device_named(all, count, root->supplier)); deep++) {
+        if (next == d || deep == CHAIN_MOST) {
+            *circle = true;
+            return d;
+        }
+        root = next;
     }
-    return d;
+    return root;
 }
 
 int64_t boot_probe_firmware(const struct boot *b, const struct boot_probe *p, const struct boot_firmware **longest)

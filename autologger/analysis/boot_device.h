@@ -17,8 +17,8 @@ struct boot_device {
 };
 /* By `first`. *count 0, NULL: there are none, or no memory (then *failed). */
 struct boot_device *boot_devices_make(const struct boot *b, unsigned *count, bool *failed);
-/* What `d` waited for in the end: its supplier, that one's supplier and so on. `d` itself: nothing that has probes. */
-const struct boot_device *boot_device_root(const struct boot_device *all, unsigned count, const struct boot_device *d);
+/* What `d` waited for in the end: its supplier, that one's supplier and so on. `d` itself: nothing that has probes, or they need each other (*circle). */
+const struct boot_device *boot_device_root(const struct boot_device *all, unsigned count, const struct boot_device *d, bool *circle);
 /* ns of the probe in which its thread asked for firmware; *longest: the request. */
 int64_t boot_probe_firmware(const struct boot *b, const struct boot_probe *p, const struct boot_firmware **longest);
 bool    boot_probe_is_deferred(const struct boot_probe *p);

@@ -269,14 +269,17 @@ static void queue_step(struct walk *w, int unit, int64_t ready, int64_t begin)
                               say(w, "what it is ordered after was done: %s", boot_queue_text(w->b, &q, text, sizeof text)), 0, {0}});
 }
 
-/* A device that came after udev had looked for all of them: nothing orders it, and from there on it was waited for. Else BOOT_NONE. */
+/* A device that was waited for when udev looked for all of them, and came after that: nothing orders it, and from there on it was missing. Else BOOT_NONE. */
 static int late_device(const struct boot *b, int unit)
 {
     const struct boot_unit *u   = &b->unit[unit];
     const char             *dot = strrchr(u->name, '.');
     const int               looked = dot && strcmp(dot, ".device") == 0 && u->active ? boot_unit_find(b, "systemd-udev-trigger.service") : BOOT_NONE;
     const int64_t           done   = looked == BOOT_NONE ? 0 : boot_unit_done(&b->unit[looked]);
-    return done && done < u->active ? looked : BOOT_NONE;
+    bool                    told;
+    if (!done || done >= u->active || u->queued > done)
+        return BOOT_NONE;
+    return u->after && waited_for(b, unit, u->active, &told) != BOOT_NONE ? BOOT_NONE : looked;
 }
 
 static void units(struct walk *w)

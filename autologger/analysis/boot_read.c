@@ -247,7 +247,7 @@ static void builder_finish(struct boot_builder *w)
 {
     for (size_t i = 0; i < w->threads.capacity; i++)
         free(w->threads.slot[i].value);
-    struct idmap *maps[] = {&w->threads, &w->pids, &w->units, &w->raw_stacks, &w->stacks, &w->frames, &w->cells, &w->runs};
+    struct idmap *maps[] = {&w->threads, &w->pids, &w->units, &w->open_probes, &w->raw_stacks, &w->stacks, &w->frames, &w->cells, &w->runs};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         idmap_finish(maps[i]);
     fields_clear(&w->fields);

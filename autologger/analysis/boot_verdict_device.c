@@ -1,5 +1,6 @@
 /* boot_verdict_device.c - the rule "device": a driver that took long for a device, or a device that was put off. See boot_verdict.h. */
 #include "autologger/analysis/boot_device.h"
+#include "autologger/analysis/boot_run.h"
 #include "autologger/analysis/boot_verdict_rules.h"
 
 #include <inttypes.h>
@@ -19,11 +20,12 @@ static bool program_waits(const struct boot_process *p)
     return (strcmp(p->label, "udevadm") == 0 && strstr(p->command, "settle")) || strcmp(p->label, "wait-for-root") == 0;
 }
 
-enum { SPANS_MOST = 256 };
-/* When somebody waited for a device: the kernel's own start, units, and programs of the initramfs, all on the path. */
+enum { SPANS_MOST = 256, LOOKS_MOST = 1024 /* of what is looked for on the path: a strange trace may have any number */ };
+/* When somebody waited for a device: units, and programs of the initramfs, on the path. By their starts. */
 struct waiting {
     struct span { int64_t start, end; int unit; } span[SPANS_MOST];
     unsigned spans;
+    int64_t  kernel; /* the end of the kernel's own start, in which process 1 takes devices */
 };
 
 static void span_add(struct waiting *w, int64_t start, int64_t end, int unit)
@@ -32,28 +34,44 @@ static void span_add(struct waiting *w, int64_t start, int64_t end, int unit)
         w->span[w->spans++] = (struct span){start, end, unit};
 }
 
-static void waiting_find(const struct boot *b, const struct boot_path *p, struct waiting *w)
+static int by_start(const void *a, const void *b)
 {
-    w->spans = 0;
-    for (unsigned i = 0; i < p->steps; i++) {
-        const struct boot_step *s = &p->step[i];
-        if (s->depth == 0 && (s->kind == STEP_KERNEL || (s->kind == STEP_UNIT && s->unit != BOOT_NONE && unit_waits(b->unit[s->unit].name))))
-            span_add(w, s->start, s->end, s->kind == STEP_UNIT ? s->unit : BOOT_NONE);
-    }
-    for (unsigned i = 0; i < b->processes; i++) {
-        const struct boot_process *one = &b->process[i];
-        if (one->unit == BOOT_NONE && program_waits(one) && boot_path_overlap(b, p, BOOT_NONE, (int)i, one->start, one->end))
-            span_add(w, one->start, one->end, BOOT_NONE);
-    }
+    const struct span *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
 }
 
-/* The time in [start, end) in which a device was waited for. */
+static void waiting_find(const struct boot *b, const struct boot_path *p, struct waiting *w)
+{
+    unsigned looks = 0;
+    w->spans       = 0;
+    w->kernel      = 0;
+    for (unsigned i = 0; i < p->steps; i++) {
+        const struct boot_step *s = &p->step[i];
+        if (s->depth == 0 && s->kind == STEP_KERNEL)
+            w->kernel = s->end;
+        else if (s->depth == 0 && s->kind == STEP_UNIT && s->unit != BOOT_NONE && unit_waits(b->unit[s->unit].name))
+            span_add(w, s->start, s->end, s->unit);
+    }
+    for (unsigned i = 0; i < b->processes && looks < LOOKS_MOST; i++) {
+        const struct boot_process *one = &b->process[i];
+        if (one->unit != BOOT_NONE || !program_waits(one))
+            continue;
+        looks++;
+        if (boot_path_overlap(b, p, BOOT_NONE, (int)i, one->start, one->end))
+            span_add(w, one->start, one->end, BOOT_NONE);
+    }
+    qsort(w->span, w->spans, sizeof *w->span, by_start);
+}
+
+/* The time in [start, end) in which a device was waited for; what two wait for at one time counts once. */
 static int64_t waited_for(const struct waiting *w, int64_t start, int64_t end)
 {
-    int64_t sum = 0;
-    for (unsigned i = 0; i < w->spans; i++)
-        sum += boot_between(w->span[i].start, w->span[i].end, start, end);
-    return sum < end - start ? sum : end - start;
+    int64_t sum = 0, until = start;
+    for (unsigned i = 0; i < w->spans; i++) {
+        sum += boot_between(boot_later(w->span[i].start, until), w->span[i].end, start, end);
+        until = boot_later(until, w->span[i].end);
+    }
+    return sum;
 }
 
 /* The unit that waited for a device in [start, end); BOOT_NONE: none did. */
@@ -77,11 +95,13 @@ static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const
     int64_t own = 0;
     if (!p->steps)
         return boot_between(probe->start, probe->end, 0, b->finish) / 4;
-    if (probe->process != BOOT_NONE && b->process[probe->process].pid > BOOT_SYSTEM_PID) {
-        const int unit = b->process[probe->process].unit;
-        own            = boot_path_overlap(b, p, BOOT_NONE, probe->process, probe->start, probe->end);
-        if (!own && unit != BOOT_NONE)
-            own = boot_path_overlap(b, p, unit, BOOT_NONE, probe->start, probe->end);
+    const struct boot_process *one = probe->process == BOOT_NONE ? NULL : &b->process[probe->process];
+    if (one && one->pid == 1)
+        own = boot_between(probe->start, probe->end, 0, w->kernel);
+    if (one && one->pid > BOOT_SYSTEM_PID) {
+        own = boot_path_overlap(b, p, BOOT_NONE, probe->process, probe->start, probe->end);
+        if (!own && one->unit != BOOT_NONE)
+            own = boot_path_overlap(b, p, one->unit, BOOT_NONE, probe->start, probe->end);
     }
     const int64_t others = waited_for(w, probe->start, probe->end);
     return own > others ? own : others;
@@ -89,14 +109,17 @@ static int64_t probe_cost(const struct boot *b, const struct boot_path *p, const
 
 static double seconds(int64_t ns) { return (double)ns / 1e9; }
 
-/* Share of [start, end) that the thread slept or waited. */
-static bool mostly_waits(const struct boot *b, const struct boot_probe *p)
+/* Where its thread was most of the time; "": nothing tells it, as of threads of the kernel. */
+static const char *where_words(const struct boot *b, const struct boot_probe *p)
 {
     int64_t waited = 0;
     for (unsigned i = 0; i < b->waits; i++)
         if (b->wait[i].thread == p->thread)
             waited += boot_between(b->wait[i].start, b->wait[i].end, p->start, p->end);
-    return waited * 2 > p->end - p->start;
+    if (waited * 2 > p->end - p->start)
+        return ", most of it asleep: it waited for the device";
+    const bool known = b->switches && p->process != BOOT_NONE && b->process[p->process].pid > BOOT_SYSTEM_PID;
+    return known && boot_ran(b, p->process, p->start, p->end).running * 2 > p->end - p->start ? ", most of it on a processor" : "";
 }
 
 static void say_slow(const struct boot *b, const struct boot_probe *p, struct boot_finding *f)
@@ -106,14 +129,17 @@ static void say_slow(const struct boot *b, const struct boot_probe *p, struct bo
     char                        how[300] = "";
     if (request && firmware * 2 > p->end - p->start)
         snprintf(how, sizeof how, ", %.1f s of it for the firmware %.100s%s", seconds(firmware), request->name, request->result ? ", which it did not get" : "");
-    else if (b->switches)
-        snprintf(how, sizeof how, mostly_waits(b, p) ? ", most of it asleep: it waited for the device" : ", most of it on a processor");
+    else
+        snprintf(how, sizeof how, "%s", where_words(b, p));
     if (p->open)
         BOOT_SAY(f, "The driver %.60s has not taken the device %.80s (%.40s) in %.1f s%s.", p->driver, p->device, p->bus, seconds(p->end - p->start), how);
     else
         BOOT_SAY(f, "The driver %.60s took %.1f s for the device %.80s (%.40s)%s%s.", p->driver, seconds(p->end - p->start), p->device, p->bus,
                  p->result ? ", in vain" : "", how);
-    BOOT_NUMBER(f, 2, "result", "%d", p->open ? 0 : p->result);
+    if (p->open)
+        BOOT_NUMBER(f, 2, "result", "none yet");
+    else
+        BOOT_NUMBER(f, 2, "result", "%d", p->result);
 }
 
 /* Why the one that was waited for came late. */
@@ -133,7 +159,8 @@ static void root_words(const struct boot *b, const struct boot_device *d, const 
 
 static void say_put_off(const struct boot *b, const struct boot_device *all, unsigned count, const struct boot_device *d, struct boot_finding *f)
 {
-    const struct boot_device *root = boot_device_root(all, count, d);
+    bool                      circle;
+    const struct boot_device *root = boot_device_root(all, count, d, &circle);
     char                      why[400] = "", chain[120] = "";
     if (root != d) {
         root_words(b, d, root, why, sizeof why);
@@ -142,10 +169,13 @@ static void say_put_off(const struct boot *b, const struct boot_device *all, uns
         BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s%s.", d->name, d->driver, seconds(d->waited),
                  d->ready ? "" : ", in vain,", d->supplier, chain, why);
     } else if (*d->supplier) {
-        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs; no driver took that one.", d->name, d->driver,
-                 seconds(d->waited), d->ready ? "" : ", in vain,", d->supplier);
+        BOOT_SAY(f, "The device %.80s (driver %.60s) waited %.1f s%s for the device %.80s that it needs%s.", d->name, d->driver, seconds(d->waited),
+                 d->ready ? "" : ", in vain,", d->supplier, circle ? ", and that one needs it" : d->ready ? "" : "; no driver took that one");
     } else {
-        BOOT_SAY(f, "The driver %.60s put the device %.80s off %u times, %.1f s in all%s%s%.200s%s.", d->driver, d->name, d->deferrals, seconds(d->waited),
+        char times[32] = "once";
+        if (d->deferrals > 1)
+            snprintf(times, sizeof times, "%u times", d->deferrals);
+        BOOT_SAY(f, "The driver %.60s put the device %.80s off %s, %.1f s in all%s%s%.200s%s.", d->driver, d->name, times, seconds(d->waited),
                  d->ready ? "" : ", and never took it", *d->reason ? ": \"" : "", d->reason, *d->reason ? "\"" : "");
     }
     f->next = "See which module the other driver is in: put it into the initramfs or load it earlier (modules-load.d, softdep), so that it is there first.";
@@ -169,10 +199,13 @@ bool boot_rule_device(const struct boot *b, const struct boot_path *p, struct bo
     const struct boot_probe  *slow   = NULL;
     int64_t                   most   = BOOT_FINDING_LEAST - 1; /* shorter ones are no finding */
     struct waiting            w;
+    unsigned                  looks = 0;
     waiting_find(b, p, &w);
-    for (unsigned i = 0; i < b->probes; i++) {
+    for (unsigned i = 0; i < b->probes && looks < LOOKS_MOST; i++) {
         const struct boot_probe *one  = &b->probe[i];
-        const int64_t            cost = boot_probe_is_deferred(one) || one->end - one->start <= most ? 0 : probe_cost(b, p, &w, one);
+        const bool               may  = !boot_probe_is_deferred(one) && !one->unknown && one->end - one->start > most;
+        const int64_t            cost = may ? probe_cost(b, p, &w, one) : 0;
+        looks += may;
         if (cost > most) { /* of nested ones the outer one; what is within it is shorter */
             slow = one;
             most = cost;

@@ -1,7 +1,5 @@
 #include "autologger/analysis/boot_without.h"
 
-#include "autologger/analysis/boot_run.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +18,7 @@ struct order { /* nodes by the times at which they began */
     struct node       *node;
     int               *of_unit; /* unit -> node, or BOOT_NONE */
     struct name       *name; /* of all units, sorted */
+    int64_t           *ready; /* of each unit, ns */
     unsigned           nodes;
 };
 
@@ -39,8 +38,8 @@ static int by_text(const void *a, const void *b) { return strcmp(((const struct 
 static bool order_make(const struct boot *b, struct order *o)
 {
     *o = (struct order){.b = b, .node = calloc(b->units + 1ul, sizeof *o->node), .of_unit = calloc(b->units + 1ul, sizeof *o->of_unit),
-                        .name = calloc(b->units + 1ul, sizeof *o->name)};
-    if (!o->node || !o->of_unit || !o->name)
+                        .name = calloc(b->units + 1ul, sizeof *o->name), .ready = calloc(b->units + 1ul, sizeof *o->ready)};
+    if (!o->node || !o->of_unit || !o->name || !o->ready)
         return false;
     for (unsigned i = 0; i < b->units; i++)
         o->name[i] = (struct name){b->unit[i].name, (int)i};
@@ -49,9 +48,9 @@ static bool order_make(const struct boot *b, struct order *o)
         const struct boot_unit *u    = &b->unit[i];
         const int64_t           done = boot_unit_done(u);
         o->of_unit[i]                = BOOT_NONE;
-        if (!done || done > b->finish + SLACK_NS)
+        if (done <= 0 || done > b->finish + SLACK_NS)
             continue;
-        const int64_t begin  = u->activating && u->activating <= done ? u->activating : done;
+        const int64_t begin  = u->activating > 0 && u->activating <= done ? u->activating : done;
         o->node[o->nodes++] = (struct node){.unit = (int)i, .begin = begin, .done = done};
     }
     qsort(o->node, o->nodes, sizeof *o->node, by_begin);
@@ -65,6 +64,7 @@ static void order_finish(struct order *o)
     free(o->node);
     free(o->of_unit);
     free(o->name);
+    free(o->ready);
 }
 
 /* When the last of those was done that the node is ordered after: as it was, and as it would be. 0: nothing is told, or nothing of it was started. */
@@ -94,11 +94,20 @@ static int64_t awaited(const struct order *o, const struct node *n, int64_t *wou
 static int64_t lighter(const struct order *o, const struct node *n)
 {
     const int64_t from = later(n->begin, o->without->begin), to = sooner(n->done, o->without->done);
-    int64_t       ready = 0;
-    for (unsigned i = 0; to > from && i < o->b->processes; i++)
-        if (o->b->process[i].unit == n->unit)
-            ready += boot_ran(o->b, (int)i, from, to).ready;
-    return (int64_t)(o->share * (double)sooner(ready, to > from ? to - from : 0));
+    return to > from ? (int64_t)(o->share * (double)sooner(o->ready[n->unit], to - from)) : 0;
+}
+
+/* How long the programs of each unit were ready without a processor while the one that is left out started. */
+static void ready_find(struct order *o)
+{
+    const struct boot *b = o->b;
+    for (unsigned i = 0; i < b->runs; i++) {
+        const struct boot_run *r    = &b->run[i];
+        const int64_t          from = (int64_t)r->bin * b->run_width, in = sooner(from + b->run_width, o->without->done) - later(from, o->without->begin);
+        const int              unit = r->process < 0 ? BOOT_NONE : b->process[r->process].unit;
+        if (in > 0 && unit != BOOT_NONE)
+            o->ready[unit] += (int64_t)((double)r->ready * (double)in / (double)b->run_width);
+    }
 }
 
 static void move_all(struct order *o, bool share)
@@ -142,6 +151,7 @@ static double busy(const struct boot *b, int64_t from, int64_t to)
 {
     const struct boot_lane *l   = &b->lane[BOOT_LANE_CPU];
     double                  sum = 0;
+    from                        = later(from, 0);
     if (!l->width || to <= from || !b->cpus)
         return 0;
     for (int64_t i = from / l->width; i <= (to - 1) / l->width && i < LANE_BINS; i++)
@@ -186,6 +196,7 @@ static void compute(struct order *o, struct boot_without *out)
     out->least = out->gain - met(b, n, out->gain);
     o->share   = all > 0 ? (double)sooner(b->unit[n->unit].time[BOOT_RUNNING], n->done - n->begin) / all : 0;
     o->share   = o->share < 1 ? o->share : 1;
+    ready_find(o);
     move_all(o, true);
     out->most = later(out->gain, sooner(gain_of(o, jobs, &ignored), b->finish));
 }

@@ -90,7 +90,7 @@ static void kernel_begin(struct service *v, bool adopted)
     for (unsigned i = 0; adopted && i < SHM_SESSIONS; i++) {
         struct session *s = v->table.slot[i];
         if (s && session_wants_kernel(s) && !s->klog && !s->state->stop_asked)
-            condition_add(&s->conditions, W_NOT_READY, true, "EnableKernelFlags", "", 0, "nothing, if it was once: the machine was very busy",
+            condition_add(&s->conditions, W_NOT_READY, true, "kernel events", "", 0, "nothing, if this happens once; else the machine is too busy",
                           "who made this session was ended before the kernel's events were open: they begin with this daemon");
     }
     if (kernel_start_begin(&v->table, v->env.changed_fd, &v->kernel, &why) != W_SUCCESS)
@@ -579,6 +579,7 @@ void service_destroy(struct service *v)
     if (!v)
         return;
     kernel_start_finish(v->kernel);
+    klog_settle(); /* with the rights that this process still reaches */
     server_destroy(v->server);
     if (v->rights)
         v->options.rights->destroy(v->rights);

@@ -139,6 +139,7 @@ wstatus klog_create(const struct klog_config *config, struct klog **out, struct 
     k->drain.devices_source = devices;
     k->drain.hold           = k->phase != NULL; /* P3 of kphase.h */
 out:
+    k->unborn = status != W_SUCCESS;
     if (status) {
         klog_destroy(k);
         return status;
@@ -194,6 +195,8 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
     if (!status && k->log.header->snapshot)
         status = convert_snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
+    if (status && k->phase)
+        kphase_stop(k->phase); /* nobody reads it any more: it is given back */
     if (status) {
         klog_destroy(k);
         return status;
@@ -313,11 +316,11 @@ wstatus klog_start(struct klog *k, struct reason *why)
     __atomic_store_n(&k->drain.walking, false, __ATOMIC_RELEASE);
     tap_start(k);
     net_tap_start(k);
+    kphase_close(k->phase); /* first: a successor gives back no buffer of a log that has started */
+    k->phase               = NULL;
     k->log.header->started = 1;
-    k->drain.function  = NULL;
-    k->drain.functions = 0;
-    kphase_close(k->phase);
-    k->phase = NULL;
+    k->drain.function      = NULL;
+    k->drain.functions     = 0;
     __atomic_store_n(&k->drain.hold, false, __ATOMIC_RELEASE);
     return W_SUCCESS;
 }
@@ -402,6 +405,8 @@ void klog_stop(struct klog *k)
     drain_pass(&k->drain, true); /* its last store says that all this is final */
 }
 
+void klog_settle(void) { probes_wait(); }
+
 void klog_destroy(struct klog *k)
 {
     if (!k)
@@ -411,7 +416,7 @@ void klog_destroy(struct klog *k)
     nettap_close(k->net_tap);
     convert_finish(&k->convert);
     drain_finish(&k->drain);
-    const bool ended = k->log.header && k->log.header->stopped && rings_present(&k->rings);
+    const bool ended = k->unborn || (k->log.header && k->log.header->stopped && rings_present(&k->rings));
     rings_close(&k->rings);
     if (k->probes)
         probes_let_go(ended);

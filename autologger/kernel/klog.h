@@ -105,6 +105,8 @@ void klog_destroy(struct klog *k); /* NULL is fine */
 /* Every descriptor that must outlive this process, by a name unique in the session. `ring_bytes` > 0: the receiver must also
  * keep this descriptor mapped with that size (ring plus its first page) while nobody else does. */
 void klog_fds(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
+/* Before this process ends: waits for what its loggers have left to be done beside, 3 s at most. */
+void klog_settle(void);
 /* Of these, the ones that came with klog_start. */
 void klog_fds_started(struct klog *k, void (*show)(void *ctx, const char *name, int fd, size_t ring_bytes), void *ctx);
 

@@ -20,6 +20,7 @@ struct klog {
     struct nettap     *net_tap; /* likewise */
     bool               adopted; /* a predecessor made it */
     bool               probes; /* probes_hold() */
+    bool               unborn; /* klog_create failed */
     int                wake;
     int                state[2]; /* snapshots: the one in force, and the next */
     /* a point of the raw log, with its snapshot, that may be freed once every CPU is released up to `until` */

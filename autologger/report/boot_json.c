@@ -273,7 +273,7 @@ static void probes_of(yajl_gen g, const struct boot *b, const struct boot_device
         jw_ms(g, "start", p->start);
         jw_ms(g, "end", p->end);
         jw_int(g, "process", p->process);
-        if (!p->open)
+        if (!p->open && !p->unknown)
             jw_int(g, "result", p->result);
         if (request) {
             jw_ms(g, "firmwareTook", firmware);

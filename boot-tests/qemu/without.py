@@ -45,9 +45,11 @@ def measure(scenario, keep=None, say=lambda text: None):
         without = _boot(scenario, 2, parts, work, f"systemd.mask={unit}", say)
         _keep(keep, without, f"{scenario.name}-without")
         measured = _asked("report", "--json", without).get("finish")
+        if not measured:
+            raise Failed("the second boot has no end")
         return {"name": scenario.name, "unit": unit, "boot": said["boot_ms"], "predicted": said["predicted_ms"],
                 "least": said["boot_ms"] - said["gain_most_ms"], "most": said["boot_ms"] - said["gain_least_ms"], "measured": round(measured)}
-    except (Failed, Stuck, KeyError) as e:
+    except (Failed, Stuck, KeyError, ValueError) as e:
         return {"name": scenario.name, "wrong": str(e)}
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -97,13 +97,27 @@ static bool unit_gain(const struct boot *b, const struct boot_finding *f, struct
     return f->unit != BOOT_NONE && tells_order(b) && boot_without(b, f->unit, out);
 }
 
+static bool is_part(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_'; }
+
+/* The name as a word: 1-1 is not in "usb 1-10: new device". */
+static bool names_it(const char *text, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)); at++) {
+        const bool begins = at == text || (!is_part(at[-1]) && at[-1] != ':'), ends = !is_part(at[n]) && (at[n] != ':' || at[n + 1] == ' ' || !at[n + 1]);
+        if (begins && ends)
+            return true;
+    }
+    return false;
+}
+
 /* What the kernel's log has of the verdict's device from that time: the first lines. Returns how many. */
 static unsigned log_lines(const struct boot *b, const struct boot_finding *f, const struct boot_text *out[LINES_MOST])
 {
     const int64_t around = 50000000;
     unsigned      count  = 0;
     for (unsigned i = 0; f && f->about && *f->about && i < b->texts && count < LINES_MOST; i++)
-        if (!b->text[i].provider && b->text[i].at >= f->start - around && b->text[i].at <= f->end + around && strstr(b->text[i].text, f->about))
+        if (!b->text[i].provider && b->text[i].at >= f->start - around && b->text[i].at <= f->end + around && names_it(b->text[i].text, f->about))
             out[count++] = &b->text[i];
     return count;
 }

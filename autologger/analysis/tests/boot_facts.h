@@ -183,7 +183,7 @@ static inline void facts_device(struct boot *b, char **f)
     case 'v':
         b->probe = facts_grow(b->probe, &b->probes, sizeof *b->probe);
         facts_times(f[6], at, 2);
-        b->probe[b->probes - 1] = (struct boot_probe){strdup(f[1]), strdup(f[2]), strdup(f[3]), atoi(f[4]), (uint32_t)atoi(f[5]), at[0], at[1], atoi(f[7]), atoi(f[8]) != 0};
+        b->probe[b->probes - 1] = (struct boot_probe){strdup(f[1]), strdup(f[2]), strdup(f[3]), atoi(f[4]), (uint32_t)atoi(f[5]), at[0], at[1], atoi(f[7]), atoi(f[8]) != 0, false, BOOT_NONE};
         break;
     case 'e':
         b->deferral = facts_grow(b->deferral, &b->deferrals, sizeof *b->deferral);

@@ -1,5 +1,6 @@
 /* How devices got their drivers, and the rule that names one that held the boot up: from boots made by hand. */
 #include "autologger/analysis/boot_device.h"
+#include "autologger/analysis/boot_run.h"
 #include "autologger/analysis/boot_verdict.h"
 
 #include <setjmp.h>
@@ -21,6 +22,7 @@ struct made {
     struct boot_firmware firmware[MANY];
     struct boot_module   module[MANY];
     struct boot_wait     wait[MANY];
+    struct boot_run      run[1];
     struct boot_step     step[2];
     struct boot_path     path;
 };
@@ -39,7 +41,7 @@ static void begin(struct made *m, const char *unit)
     m->step[1] = (struct boot_step){.kind = STEP_UNIT, .unit = 1, .process = BOOT_NONE, .start = 19 * S, .end = 20 * S, .what = word("last.service"), .why = word("")};
     m->path    = (struct boot_path){.step = m->step, .steps = 2};
     m->b = (struct boot){.unit = m->unit, .units = 2, .process = m->process, .processes = 1, .probe = m->probe, .deferral = m->deferral, .firmware_request = m->firmware,
-                         .module = m->module, .wait = m->wait, .switches = true, .cpus = 2, .user = S, .finish = 20 * S, .last = 30 * S};
+                         .module = m->module, .wait = m->wait, .run = m->run, .switches = true, .cpus = 2, .user = S, .finish = 20 * S, .last = 30 * S};
 }
 
 static void probed(struct made *m, const char *device, double start, double end, int result)
@@ -81,6 +83,11 @@ static void a_slow_driver(void **state)
     m.wait[m.b.waits++] = (struct boot_wait){.process = 0, .waker = BOOT_NONE, .thread = THREAD, .start = 3 * S, .end = 18 * S, .state = BOOT_OTHER, .stack = BOOT_NONE};
     EXPECT(&m, "The driver al-slow took 15.0 s for the device al-slow (platform)", "asleep", "; load.service waited for it.");
     m.b.waits = 0;
+    struct boot_verdict v;
+    assert_non_null(verdict(&m, &v));
+    assert_null(strstr(v.sentence, "most of it")); /* nothing tells it */
+    m.b.runs = 1, m.b.run_width = 32 * S;
+    m.run[0] = (struct boot_run){0, 0, 30 * S, 0};
     EXPECT(&m, "on a processor");
     m.probe[1].result = -5;
     EXPECT(&m, "in vain");
@@ -132,8 +139,7 @@ static void a_chain_of_suppliers(void **state)
     EXPECT(&m, "The device first", "for the device second", "in the end for third", "which came");
     /* two that wait for each other do not keep us */
     put_off(&m, "second", "supplier first not ready", "first", 3.2);
-    struct boot_verdict v;
-    assert_non_null(verdict(&m, &v));
+    EXPECT(&m, "for the device second that it needs, and that one needs it");
 }
 
 static void a_driver_with_words_of_its_own(void **state)
@@ -182,7 +188,7 @@ static void devices_as_they_were(void **state)
     all = boot_devices_make(&m.b, &count, &failed);
     assert_int_equal(count, 2);
     assert_string_equal(all[0].name, "same");
-    assert_true(all[0].first == S && all[0].ready == 4 * S && all[0].longest == 2 && all[0].deferrals == 0 && all[0].waited == 0);
+    assert_true(all && all[0].first == S && all[0].ready == 4 * S && all[0].longest == 2 && all[0].deferrals == 0 && all[0].waited == 0);
     assert_string_equal(all[1].bus, "pci");
     free(all);
 }

@@ -136,6 +136,19 @@ static void processors_are_shared(void **state)
     expect(&m, 1, 4, 4, 5, "last.target"); /* half of these two seconds were the slow one's */
 }
 
+/* A file from somewhere else: times before its own beginning. */
+static void times_before_the_beginning(void **state)
+{
+    struct made         m;
+    struct boot_without x;
+    (void)state;
+    a_chain(&m);
+    m.unit[1].activating = -1000000 * S;
+    assert_true(boot_without(&m.b, 1, &x));
+    m.unit[0].active = m.unit[0].activating = -1000000 * S;
+    assert_false(boot_without(&m.b, 0, &x));
+}
+
 static void what_cannot_be_said(void **state)
 {
     struct made         m;
@@ -154,6 +167,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(until_the_next_path), cmocka_unit_test(pauses_stay), cmocka_unit_test(what_something_else_started_stays),
                                        cmocka_unit_test(circles_and_strangers), cmocka_unit_test(what_the_boot_waits_for), cmocka_unit_test(processors_are_shared),
-                                       cmocka_unit_test(what_cannot_be_said)};
+                                       cmocka_unit_test(times_before_the_beginning), cmocka_unit_test(what_cannot_be_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

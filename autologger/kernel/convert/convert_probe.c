@@ -47,18 +47,17 @@ static void call_begin(struct convert *c, const struct sample *s, unsigned texts
     }
 }
 
-/* False: its start is not known. */
-static bool call_end(struct convert *c, const struct sample *s, uint32_t kind, struct open_call *out)
+/* Without names where its start is not known. */
+static void call_end(struct convert *c, const struct sample *s, uint32_t kind, struct open_call *out)
 {
     struct part_probes *p = c->probes;
     for (uint64_t i = p ? p->count : 0; i > 0; i--)
         if (p->call[i - 1].tid == s->tid && p->call[i - 1].kind == kind) {
             *out = p->call[i - 1];
             call_remove(p, i - 1);
-            return true;
+            return;
         }
     *out = (struct open_call){.time = s->time};
-    return false;
 }
 
 void convert_probe(struct convert *c, const struct sample *s)

@@ -1,6 +1,7 @@
 /* kphase_open.c - opening a trace buffer, the main one or an instance: which events it records, their numbers and fields; also for the successor of
  * a program that died before it had read it. See kphase.h. */
 #include "autologger/kernel/phase/kphase.h"
+#include "autologger/kernel/source/probes.h"
 #include "autologger/kernel/source/sources.h"
 #include "autologger/kernel/source/tracepoints.h"
 
@@ -225,6 +226,7 @@ void kphase_sources(struct kphase *p, struct raw_source sources[RAW_SOURCES], un
     for (p->wish = 0; p->wish < p->config->tracepoint_count; p->wish++)
         if (!*p->config->tracepoints[p->wish].filter) /* the buffer has all of them */
             tracepoints_match(p->dir, p->config->tracepoints[p->wish].pattern, wish_find, p);
+    probes_instance_end(p->dir);
     memcpy(sources + p->first, p->source + p->first, p->count * sizeof *sources);
     *count += p->count;
 }

@@ -84,6 +84,19 @@ static void *remover(void *arg)
     return NULL;
 }
 
+void probes_wait(void)
+{
+    enum { WAITS = 60, WAIT_US = 50000 };
+    bool removing = true;
+    for (unsigned i = 0; i < WAITS && removing; i++) {
+        pthread_mutex_lock(&use.lock);
+        removing = use.removing;
+        pthread_mutex_unlock(&use.lock);
+        if (removing)
+            usleep(WAIT_US);
+    }
+}
+
 void probes_hold(void)
 {
     pthread_mutex_lock(&use.lock);
@@ -116,25 +129,37 @@ size_t probes_argument(char *out, size_t size)
     return n;
 }
 
-/* Two sessions may look at a time. */
+/* One at a time in this process: it has as large a buffer as the kernel's command line says. */
+static struct {
+    pthread_mutex_t lock;
+    int             fd; /* -1: none */
+} place = {PTHREAD_MUTEX_INITIALIZER, -1};
+
 static const char *instance_name(char out[64])
 {
-    snprintf(out, 64, "instances/autologger-probes-%d", (int)gettid());
+    snprintf(out, 64, "instances/autologger-probes-%d", (int)getpid());
     return out;
 }
 
 int probes_instance(int tracefs)
 {
     char name[64];
-    if (mkdirat(tracefs, instance_name(name), 0700) < 0 && errno != EEXIST)
-        return -errno;
-    int fd = openat(tracefs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? -errno : fd;
+    pthread_mutex_lock(&place.lock);
+    if (place.fd < 0 && (mkdirat(tracefs, instance_name(name), 0700) == 0 || errno == EEXIST))
+        place.fd = openat(tracefs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int fd = place.fd < 0 ? -errno : place.fd;
+    pthread_mutex_unlock(&place.lock);
+    return fd;
 }
 
-void probes_instance_end(int tracefs, int instance)
+void probes_instance_end(int tracefs)
 {
     char name[64];
-    close(instance);
-    unlinkat(tracefs, instance_name(name), AT_REMOVEDIR);
+    pthread_mutex_lock(&place.lock);
+    if (place.fd >= 0) {
+        close(place.fd);
+        unlinkat(tracefs, instance_name(name), AT_REMOVEDIR);
+    }
+    place.fd = -1;
+    pthread_mutex_unlock(&place.lock);
 }

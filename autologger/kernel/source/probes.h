@@ -1,7 +1,7 @@
 /* probes.h - how drivers take their devices: events at functions of the kernel (probes.def), which sessions with DeviceEvents have.
  * Invariants: the definitions are the same for all sessions; the kernel keeps one that a session's perf events use, so whoever ends last removes it.
- * Threads: any. Ownership: the definitions are the kernel's; of a process that died they stay until the next session with DeviceEvents has ended, and cost
- * nothing meanwhile: the kernel stops only where an event is open.
+ * Threads: any. Ownership: the definitions are the kernel's; of a process that was killed they stay until the next session with DeviceEvents has ended,
+ * and cost nothing meanwhile: the kernel stops only where an event is open.
  * Not for: recording them (rings.h), what they mean (convert_probe.c). */
 #ifndef AUTOLOGGER_KERNEL_PROBES_H
 #define AUTOLOGGER_KERNEL_PROBES_H
@@ -15,10 +15,11 @@ int  probes_define(int tracefs);
  * it is not only handed over) the last one has them removed, by a thread, for 5 s at most; what another process has open stays. */
 void probes_hold(void);
 void probes_let_go(bool ended);
+void probes_wait(void); /* until they are removed, where that is under way; 3 s at most */
 /* The same for the kernel command line: "kprobe_event=...". Its length, as snprintf tells it. */
 size_t probes_argument(char *out, size_t size);
 /* Of those that are defined on the command line some have no folder below events (Linux 6.1, 6.12); each has one in an instance that is made later. Such an
- * instance, made for this call: a descriptor of its folder, or -errno. It goes with probes_instance_end. */
+ * instance: a descriptor of its folder, which stays this file's, or -errno. It is made once, and goes with probes_instance_end. */
 int  probes_instance(int tracefs);
-void probes_instance_end(int tracefs, int instance);
+void probes_instance_end(int tracefs);
 #endif

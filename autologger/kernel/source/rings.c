@@ -220,6 +220,18 @@ static bool user_copied(const struct klog_config *config)
     return fd >= 0 || fd == -ENODEV;
 }
 
+/* A kernel that has kprobes, and not the functions: its compiler may have given them other names. */
+static void probes_check(const struct klog_config *config, int root, const struct raw_source *sources, unsigned count)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < count; i++)
+        found += sources[i].kind == SRC_PROBE_START || sources[i].kind == SRC_PROBE_END;
+    probes_instance_end(root);
+    if (found < 2 && config->condition && faccessat(root, "kprobe_events", F_OK, 0) == 0)
+        config->condition(config->condition_ctx, W_NOT_SUPPORTED, true, "DeviceEvents",
+                          "which driver took which device is not recorded: the kernel lets no event be defined at really_probe", "nothing: the rest is recorded");
+}
+
 /* Adds the sources that this kernel has; ids[] are the tracepoints' numbers. */
 unsigned rings_sources(const struct klog_config *config, struct raw_source *sources, int *ids)
 {
@@ -261,6 +273,8 @@ unsigned rings_sources(const struct klog_config *config, struct raw_source *sour
         sources[count++] = s;
     }
     count = tracepoints_find(root, config, sources, ids, count);
+    if (config->devices && root >= 0)
+        probes_check(config, root, sources, count);
     if (root >= 0)
         close(root);
     return count;

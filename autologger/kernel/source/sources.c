@@ -116,7 +116,7 @@ bool format_field(const char *text, const char *name, size_t name_length, struct
     return false;
 }
 
-/* A format file; of an event that has no folder in the main place, from an instance. */
+/* A format file; of an event that has no folder in the main place, from an instance (probes_instance_end). */
 static int format_read(int root, const struct source_row *row, const char *path, char *text, size_t size)
 {
     int n = tracefs_read(root, path, text, size);
@@ -125,9 +125,7 @@ static int format_read(int root, const struct source_row *row, const char *path,
     const int instance = probes_instance(root);
     if (instance < 0)
         return n;
-    n = tracefs_read(instance, path, text, size);
-    probes_instance_end(root, instance);
-    return n;
+    return tracefs_read(instance, path, text, size);
 }
 
 int tracefs_tracepoint(int root, const struct source_row *row, struct raw_source *out, const char **missing,

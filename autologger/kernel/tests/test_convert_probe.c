@@ -158,7 +158,8 @@ static void very_many_at_a_time(void **state)
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {T(each_end_has_its_start), T(the_words_of_a_deferral), T(a_successor_knows_the_start), T(very_many_at_a_time)};
+    const struct CMUnitTest tests[] = {T(each_end_has_its_start), T(the_words_of_a_deferral), T(a_successor_knows_the_start), T(very_many_at_a_time),
+                                       cmocka_unit_test(every_class_is_read_back)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     free(out.bytes);
     return failed;

@@ -66,6 +66,7 @@ R.unitSpan = (i) => { const u = R.data.units[i], start = u.activating || u.queue
 
 // ---- once, when the data is there ----
 const NOT_ITS_OWN = [6, 19], DEFERRED = 517; // ENXIO, ENODEV; EPROBE_DEFER
+R.times = (n) => (n === 1 ? "once" : `${n} times`);
 R.probeSays = (p) => (!("result" in p) ? "not ended" : p.result === 0 ? "taken" : Math.abs(p.result) === DEFERRED ? "put off" : NOT_ITS_OWN.includes(Math.abs(p.result)) ? "not its own" : "failed");
 R.prepare = (data) => {
   R.data = data;

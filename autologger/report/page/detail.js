@@ -58,7 +58,7 @@ R.drawDetail = () => {
   if (!c) { at.replaceChildren(R.make("p", { class: "soft" }, "Choose a unit or a process: its times, what it waited for, and who woke it.")); return; }
   const device = (i) => {
     const v = R.data.devices[i], supplier = R.data.devices.findIndex((o) => v.supplier && o.name === v.supplier);
-    return [R.make("h3", {}, v.name), facts([["bus", v.bus], ["driver", v.driver], ["its driver had it", v.ready ? R.at(v.ready) : "never"], ["put off", v.deferrals ? `${v.deferrals} times, ${R.time(v.waited)}` : ""],
+    return [R.make("h3", {}, v.name), facts([["bus", v.bus], ["driver", v.driver], ["its driver had it", v.ready ? R.at(v.ready) : "never"], ["put off", v.deferrals ? `${R.times(v.deferrals)}, ${R.time(v.waited)}` : ""],
       ["for", supplier >= 0 ? linkTo("device", supplier, v.supplier) : v.supplier], ["in the driver's words", v.reason]]),
     heading("Probes"), list(v.probes.map((p) => [R.make("span", {}, `${R.at(p.start)} ${p.driver}: ${R.probeSays(p)}${p.result ? ` (${p.result})` : ""}${p.firmware ? `; firmware ${p.firmware}${p.firmwareResult ? ", not had" : ""}` : ""}`), R.time(p.end - p.start)]))];
   };

@@ -114,7 +114,7 @@ R.rowText = (r) => {
   const d = R.data;
   if (r.kind === "unit") { const u = d.units[r.index]; return `${u.name}\n${R.at(r.start)} to ${R.at(r.end)}: ${R.time(r.end - r.start)}${u.job && u.job !== "done" ? "\njob: " + u.job : ""}`; }
   if (r.kind === "initcall") return `${r.label}\n${R.at(r.start)}: ${R.time(r.end - r.start)}, result ${d.initcalls[r.index].result}`;
-  if (r.kind === "device") { const v = d.devices[r.index]; return `${v.name} (${v.bus})\n${v.driver}: ${R.probeSays(v.probes[v.probes.length - 1])}${v.waited ? `\nput off ${v.deferrals} times, ${R.time(v.waited)}` : ""}`; }
+  if (r.kind === "device") { const v = d.devices[r.index]; return `${v.name} (${v.bus})\n${v.driver}: ${R.probeSays(v.probes[v.probes.length - 1])}${v.waited ? `\nput off ${R.times(v.deferrals)}, ${R.time(v.waited)}` : ""}`; }
   const p = d.processes[r.index];
   return `${p.command || p.label}\n${R.at(p.start)} to ${p.lives ? "the end" : R.at(p.end)}: ${R.time(p.end - p.start)}${p.unit >= 0 ? "\n" + R.unitName(p.unit) : ""}`;
 };

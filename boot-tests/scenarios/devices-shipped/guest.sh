@@ -17,6 +17,12 @@ INI
     sleep 2
     cat /sys/kernel/tracing/kprobe_events >$OUT/after
     echo "end" >>$OUT/after
+    # a daemon that ends with such a session
+    sed "s/second/third/" /tmp/second.ini >/tmp/third.ini
+    autologger start --config /tmp/third.ini >$OUT/third 2>&1
+    grep -c autologger/ /sys/kernel/tracing/kprobe_events >$OUT/during
     systemctl stop autologgerd.service
+    cat /sys/kernel/tracing/kprobe_events >$OUT/ended
+    echo "end" >>$OUT/ended
     mark stopped
 }
