@@ -35,7 +35,7 @@ bool kphase_asked_here(void); /* that of this machine */
 size_t kphase_arguments(const struct klog_config *config, char *out, size_t size);
 
 struct kphase;
-/* NULL: not asked for, stopped (another session of this boot has had it), or it cannot be had (then a condition says why). Appends its sources to sources[*count]. */
+/* NULL: not asked for, or it cannot be had, as where it was stopped (a condition says why). Appends its sources to sources[*count]. */
 struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, struct raw_source sources[RAW_SOURCES],
                            unsigned *count);
 /* The same for a successor: a program made this log, and died or was ended before its klog_start was done. What it had not read is still imported; what

@@ -141,7 +141,10 @@ struct kphase *kphase_open(const struct klog_config *config, unsigned cpus, stru
                            unsigned *count)
 {
     struct kphase *p = folder_open(config, cpus);
-    if (p && !is_stopped(p) && clock_good(p)) { /* stopped: a session of this boot has had it */
+    if (p && is_stopped(p)) {
+        kphase_tell(p, W_NOT_SUPPORTED, true, "look for the early program's own file (autologger recover)",
+                    "the time before the initramfs is not in this session: the kernel's trace buffer was stopped before it began, by another session or program");
+    } else if (p && clock_good(p)) {
         kphase_sources(p, sources, count);
         return p;
     }
