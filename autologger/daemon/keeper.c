@@ -37,7 +37,6 @@ struct keeper {
     long        looked_ms;       /* when that was looked at */
     int         ending;   /* the signal that asked for the end: a new daemon gets it too */
     bool        leaving;  /* the daemon has said that it is about to */
-    bool        busy;     /* it takes over what is lost if it is killed now */
     bool        reload;   /* the daemon was asked to leave for a new one */
     char       *manager;  /* NOTIFY_SOCKET of the service manager, or NULL */
 };
@@ -139,8 +138,6 @@ static bool message_take(struct keeper *k)
             close(fd);
         else if (field(text, "LEAVING", number, sizeof number))
             k->leaving = true;
-        else if (field(text, "BUSY", number, sizeof number))
-            k->busy = *number == '1';
         else
             notify_path(k->manager, text, -1); /* READY=1 and the like */
     } else if (fd >= 0 && field(text, "FDSTORE", number, sizeof number)) {
@@ -220,7 +217,6 @@ static bool child_start(struct keeper *k)
 {
     while (message_take(k)) /* what the dead one sent last */
         ;
-    k->busy  = false;
     k->child = fork();
     if (k->child == 0 && k->options->run)
         child_call(k);
@@ -392,14 +388,14 @@ static void child_kill(struct keeper *k)
 }
 
 /* Has the daemon publish and leave; one that does not is killed, which costs its last counters, and what it was just about to open.
- * Short, for a boot may wait; longer when it has answered, or has said that it is busy. `successor`: who waits for it, or -1. */
+ * Short, for a boot may wait; longer when it has answered. `successor`: who waits for it, or -1. */
 static void child_leave(struct keeper *k, int how, int successor)
 {
     int code;
 
     k->leaving = false;
     kill(k->child, how);
-    for (int waited = 0; waited < (k->leaving || k->busy ? LEAVING_MS : LEAVE_MS); waited += 10) {
+    for (int waited = 0; waited < (k->leaving ? LEAVING_MS : LEAVE_MS); waited += 10) {
         struct pollfd p[2] = {{.fd = k->socket_fd, .events = POLLIN}, {.fd = k->signal_fd, .events = POLLIN}};
         poll(p, 2, 10);
         while (message_take(k))

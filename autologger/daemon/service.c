@@ -103,10 +103,8 @@ void service_kernel_finish(struct service *v, bool wait)
     struct kernel_opened *o;
     if (!kernel_start_done(v->kernel, wait))
         return;
-    handed_notify(v->handed, "BUSY=1"); /* what is read from the kernel's trace buffer is in no other place until it is published */
     while ((o = kernel_start_take(v->kernel)))
         boot_kernel_start(&v->table, o->session, o->klog, &o->found, &v->results, v->journal, &o->why);
-    handed_notify(v->handed, "BUSY=0");
     kernel_start_finish(v->kernel);
     v->kernel          = NULL;
     v->state->armed_ns = boot_ns();
