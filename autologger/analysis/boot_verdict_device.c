@@ -3,7 +3,6 @@
 #include "autologger/analysis/boot_run.h"
 #include "autologger/analysis/boot_verdict_rules.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -67,7 +67,7 @@ static void order_finish(struct order *o)
     free(o->ready);
 }
 
-/* When the last of those was done that the node is ordered after: as it was, and as it would be. 0: nothing is told, or nothing of it was started. */
+/* The end of the last start that the node waited for: as it was, and as it would be. 0: the node waited for none. */
 static int64_t awaited(const struct order *o, const struct node *n, int64_t *would)
 {
     const char *p     = o->b->unit[n->unit].after;
@@ -124,7 +124,7 @@ static void move_all(struct order *o, bool share)
     }
 }
 
-/* The boot ends when no start is under way that was asked for with it; what a socket or a timer starts meanwhile is none of it. */
+/* The boot ends with the last start of its own jobs. A socket or a timer may start more meanwhile; this does not count. */
 static bool had_job(const struct order *o, const struct node *n)
 {
     const struct boot_unit *u = &o->b->unit[n->unit];

@@ -196,7 +196,7 @@ wstatus klog_adopt(const struct klog_config *config, int (*find)(void *ctx, cons
         status = convert_snapshot_read(&k->convert, k->state[(k->log.header->snapshot - 1) & 1], why);
 out:
     if (status && k->phase)
-        kphase_stop(k->phase); /* nobody reads it any more: it is given back */
+        kphase_stop(k->phase); /* kphase_close gives a stopped buffer back */
     if (status) {
         klog_destroy(k);
         return status;

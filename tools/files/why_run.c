@@ -185,6 +185,15 @@ static void finding_json(const struct boot *b, const struct boot_finding *f, con
     json_object_end(j);
 }
 
+static void doubts_json(const struct doubts *d, struct json *j)
+{
+    json_flag(j, "sure", d->count == 0);
+    json_array(j, "doubts");
+    for (unsigned i = 0; i < d->count; i++)
+        json_text(j, NULL, d->text[i]);
+    json_array_end(j);
+}
+
 static void json_print(const struct why_look *l, const struct boot *b, const struct boot_verdict *v, const struct doubts *d, const struct journal_told *said)
 {
     struct json *j = json_create(stdout, true);
@@ -212,11 +221,7 @@ static void json_print(const struct why_look *l, const struct boot *b, const str
         json_object_end(j);
     }
     json_array_end(j);
-    json_flag(j, "sure", d->count == 0);
-    json_array(j, "doubts");
-    for (unsigned i = 0; i < d->count; i++)
-        json_text(j, NULL, d->text[i]);
-    json_array_end(j);
+    doubts_json(d, j);
     json_object_end(j);
     json_destroy(j);
 }
@@ -247,11 +252,7 @@ static void without_json(const struct boot *b, const char *unit, const struct bo
     json_number(j, "gain_least_ms", ms(x->least));
     json_number(j, "gain_most_ms", ms(x->most));
     json_text(j, "last", x->next == BOOT_NONE ? NULL : b->unit[x->next].name);
-    json_flag(j, "sure", d->count == 0);
-    json_array(j, "doubts");
-    for (unsigned i = 0; i < d->count; i++)
-        json_text(j, NULL, d->text[i]);
-    json_array_end(j);
+    doubts_json(d, j);
     json_object_end(j);
     json_destroy(j);
 }

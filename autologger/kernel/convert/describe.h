@@ -20,7 +20,7 @@ void describe(struct convert *c, const struct actor *by, const struct shape *sha
 void describe_at(struct convert *c, const struct actor *by, const struct shape *shape, uint64_t *time, const struct writer *payload);
 /* Into a payload: a __data_loc text of a tracepoint's record; a text of at most `size` bytes. Both with their NUL. */
 void wr_sample_text(struct writer *w, const struct sample *s, unsigned field);
-/* The same text as it lies in the record, without its NUL; its length, 0: there is none. */
+/* The same text, in the record itself. Returns its length without the NUL; 0: no text. */
 size_t sample_text(const struct sample *s, unsigned field, const char **text);
 void wr_text(struct writer *w, const char *text, size_t size);
 #endif

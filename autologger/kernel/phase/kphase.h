@@ -9,7 +9,7 @@
  *   kphase_import its pages become records; what perf has too is left out (the seam)
  *   kphase_close  its events are switched off, its memory goes back
  *
- * Whoever does this may die at each of these steps: kphase_adopt goes on with what is left in the buffer.
+ * The program may die at each step. Its successor goes on with the rest of the buffer (kphase_adopt).
  *
  * An entry's bytes are those of perf's PERF_SAMPLE_RAW, so an entry becomes a PERF_RECORD_SAMPLE with an id of our own, and
  * fork, exit and exec become perf's side-band records; the stack entry that follows it becomes its call chain.
@@ -101,8 +101,8 @@ struct kphase {
     struct raw_field     stack_size, stack_frames, mark_text;
     char                 clock[16];
     size_t               page_size;
-    bool                 late_start; /* adopted: perf has been recording, nobody knows since when */
-    bool                 late_stop; /* and the buffer has been stopped, nobody knows when */
+    bool                 late_start; /* adopted: perf was armed earlier, at an unknown time */
+    bool                 late_stop; /* adopted: the buffer was stopped earlier, at an unknown time */
     uint64_t             tail_from; /* trace time: later entries wait for the seam */
     struct kphase_sync  *sync;
     unsigned             syncs;

@@ -1,5 +1,5 @@
 /* probes.h - how drivers take their devices: events at functions of the kernel (probes.def), which sessions with DeviceEvents have.
- * Invariants: the definitions are the same for all sessions; the kernel keeps one that a session's perf events use, so whoever ends last removes it.
+ * Invariants: all sessions share the definitions. The kernel keeps a definition in use, so the last session removes it.
  * Threads: any. Ownership: the definitions are the kernel's; of a process that was killed they stay until the next session with DeviceEvents has ended,
  * and cost nothing meanwhile: the kernel stops only where an event is open.
  * Not for: recording them (rings.h), what they mean (convert_probe.c). */

@@ -74,6 +74,18 @@ static inline void take_all(struct convert *c)
     }
 }
 
+/* Of an event that describes itself: its payload, behind traits and schema, each with a header of 8 bytes, padded to 8. */
+static inline const char *described_fields(unsigned event)
+{
+    const uint8_t *p = out.event[event].payload;
+    for (int item = 0; item < 2; item++) {
+        uint16_t total;
+        memcpy(&total, p, sizeof total);
+        p += total;
+    }
+    return (const char *)p;
+}
+
 static inline void run(void)
 {
     struct convert c;

@@ -28,21 +28,9 @@ static void convert_all(struct convert *c)
     take_all(c);
 }
 
-/* The payload lies behind traits and schema, each with its header of 8 bytes, padded to 8. */
-static const char *fields(unsigned event)
-{
-    const uint8_t *p = out.event[event].payload;
-    for (int item = 0; item < 2; item++) {
-        uint16_t total;
-        memcpy(&total, p, sizeof total);
-        p += total;
-    }
-    return (const char *)p;
-}
-
 static void expect_fields(unsigned event, const char *const want[6], uint64_t number, const char *rest)
 {
-    const char *p = fields(event);
+    const char *p = described_fields(event);
     uint64_t    n;
     for (int i = 0; i < 6; i++, p += strlen(p) + 1)
         assert_string_equal(p, want[i]);
@@ -70,7 +58,7 @@ static void as_the_kernel_sends_them(void **state)
     expect_fields(0, (const char *const[]){"add", "/devices/pci0000:00/0000:00:05.0/nvme/nvme0/nvme0n1", "block", "disk", "nvme0n1", ""}, 1431,
                   "MAJOR=259 MINOR=0 DISKSEQ=9");
     uint64_t missing;
-    memcpy(&missing, fields(1), sizeof missing);
+    memcpy(&missing, described_fields(1), sizeof missing);
     assert_int_equal(missing, 12);
     expect_fields(2, (const char *const[]){"remove", "/x", "", "", "", ""}, 1444, "");
     assert_true(out.event[0].time < out.event[1].time && out.event[1].time < out.event[2].time);

@@ -36,21 +36,9 @@ static void end_of(unsigned source, uint64_t time, uint32_t tid, int32_t result)
     maker_sample(&maker, 0, source, time, tid, tid, 0, 0, raw, sizeof raw);
 }
 
-/* The payload lies behind traits and schema, each with its header of 8 bytes, padded to 8. */
-static const char *fields(unsigned event)
-{
-    const uint8_t *p = out.event[event].payload;
-    for (int item = 0; item < 2; item++) {
-        uint16_t total;
-        memcpy(&total, p, sizeof total);
-        p += total;
-    }
-    return (const char *)p;
-}
-
 static const char *expect_texts(unsigned event, const char *const *want, unsigned count)
 {
-    const char *p = fields(event);
+    const char *p = described_fields(event);
     for (unsigned i = 0; i < count; i++, p += strlen(p) + 1)
         assert_string_equal(p, want[i]);
     return p;
